@@ -1,0 +1,41 @@
+PYTHON3 ?= python3
+PYTHON := .venv/bin/python
+PIP_INSTALL := $(PYTHON) -m pip install --quiet --disable-pip-version-check
+
+found = $(shell $(PYTHON3) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+too_old = $(shell $(PYTHON3) -c 'import sys; assert sys.version_info >= (3, 11)' 2>/dev/null || echo yes)
+no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes)
+
+.PHONY: help test lint docs clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-6s %s\n", $$1, $$2 }' Makefile
+
+test: .venv/test ## run the tests, and say which were not run and why
+	@$(PYTHON) -m pytest -q
+
+lint: .venv/lint ## check style and types
+	@$(PYTHON) -m ruff check --quiet
+	@$(PYTHON) -m mypy
+
+docs: .venv/test ## rewrite the generated documents
+	@$(PYTHON) -m tests.docs
+
+clean: ## remove what the other targets made
+	@rm -rf .venv build *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -prune -exec rm -rf {} +
+
+# A stamp is written last: a venv without one was interrupted, and --clear starts it afresh.
+.venv/test: setup.cfg pyproject.toml
+	$(if $(too_old),$(error evenkeel needs Python 3.11 or newer, found $(or $(found),none): \
+	apt install python3.11-venv, then make PYTHON3=python3.11 $(MAKECMDGOALS)))
+	$(if $(no_venv),$(error evenkeel needs the venv module: apt install python$(found)-venv))
+	@$(PYTHON3) -m venv --clear .venv
+	@$(PIP_INSTALL) -e '.[test]'
+	@touch $@
+
+# Without its stamp while pip is at work on it, or an interrupted install would pass for a whole one.
+.venv/lint: .venv/test
+	@rm $<
+	@$(PIP_INSTALL) -e '.[lint]'
+	@touch $< $@

@@ -1,0 +1,100 @@
+"""
+What becomes of an object that is applied: the calls that kube-apiserver makes, in its order, without a cluster.
+
+    object ──/mutate──> patched ──PrepareForCreate──> stored
+                           └─────/validate──────> allowed or denied
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from webhook.admission import CREATE, MUTATE, UPDATE, VALIDATE, Decision, review
+from webhook.policy import Policy
+from webhook.rules import INVALID_CONSTRAINT
+from webhook.scheduler.constraint import merge
+from webhook.scheduler.features import Features
+from webhook.scheduler.fields import FieldPath, as_mapping, labels_of, value_at
+from webhook.scheduler.snapshot import Snapshot
+from webhook.workload import find_kind
+
+CONSTRAINTS: FieldPath = ("spec", "topologySpreadConstraints")
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """Both answers, and the object as it would be stored if it is allowed; `denied_by` is a phase or None."""
+
+    obj: Mapping[str, object]
+    updated: bool
+    mutate: Decision
+    validate: Decision
+    stored: Mapping[str, object]
+    refused_by_api_server: bool
+
+    @property
+    def denied_by(self) -> str | None:
+        if not self.mutate.allowed:
+            return MUTATE
+        return None if self.validate.allowed else VALIDATE
+
+    @property
+    def answer(self) -> Decision:
+        """The answer that counts: the first that denies, or else that of /validate."""
+        return self.mutate if self.denied_by == MUTATE else self.validate
+
+
+def apply(
+    obj: Mapping[str, object],
+    old: Mapping[str, object] | None,
+    policy: Policy,
+    snapshot: Snapshot | None,
+    features: Features,
+) -> Applied:
+    """Apply `obj`, over `old` if that is given."""
+    mutate = review(_request(obj, old), MUTATE, policy, snapshot, features)
+    patched = patch(obj, mutate.patch)
+    validate = review(_request(patched, old), VALIDATE, policy, snapshot, features)
+    kind = find_kind(obj, policy.kinds)
+    invalid = any(finding.rule == INVALID_CONSTRAINT for finding in validate.findings)
+    refused = invalid and kind is not None and kind.built_in
+    return Applied(obj, old is not None, mutate, validate, _stored(patched, features), refused)
+
+
+def _request(obj: Mapping[str, object], old: Mapping[str, object] | None) -> dict[str, object]:
+    metadata = as_mapping(obj.get("metadata"))
+    group, _, version = str(obj.get("apiVersion")).rpartition("/")
+    return {
+        "kind": {"group": group, "version": version, "kind": obj.get("kind")},
+        "name": metadata.get("name"),
+        "namespace": metadata.get("namespace") or "default",
+        "operation": CREATE if old is None else UPDATE,
+        "object": obj,
+        "oldObject": old,
+    }
+
+
+def patch(obj: Mapping[str, object], operations: Sequence[Mapping[str, object]]) -> Mapping[str, object]:
+    """`obj` with what `add` operations on members of objects put there."""
+    for operation in operations:
+        parts = [part.replace("~1", "/").replace("~0", "~") for part in str(operation["path"]).split("/")[1:]]
+        obj = put(obj, tuple(parts), operation["value"])
+    return obj
+
+
+def put(obj: Mapping[str, object], path: FieldPath, value: object) -> Mapping[str, object]:
+    """A copy of `obj` with `value` at `path`; what lies beside the path is shared, not copied."""
+    if not path:
+        return as_mapping(value)
+    name = str(path[0])
+    below = put(as_mapping(obj.get(name)), path[1:], value) if path[1:] else value
+    return {**obj, name: below}
+
+
+def _stored(obj: Mapping[str, object], features: Features) -> Mapping[str, object]:
+    """What PrepareForCreate makes of a Pod that is not stored yet; anything else stays as it is."""
+    metadata, constraints = as_mapping(obj.get("metadata")), value_at(obj, CONSTRAINTS)
+    if (obj.get("apiVersion"), obj.get("kind")) != ("v1", "Pod") or metadata.get("uid") or constraints is None:
+        return obj
+    return put(obj, CONSTRAINTS, merge(constraints, labels_of(metadata.get("labels")), features))

@@ -1,0 +1,74 @@
+"""
+Print what evenkeel's webhook will answer when an object is applied.
+
+Takes the object through /mutate, then /validate, as kube-apiserver would, without a cluster or against a dump of one.
+Exit code 0: allowed, 1: denied, 2: bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+
+from webhook.apply import Applied, apply
+from webhook.cli import UsageError, inputs
+from webhook.render import applied as render
+from webhook.scheduler.fields import as_mapping
+
+Identity = tuple[object, object, object, object]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-f", "--filename", metavar="FILE", required=True, help="the object, or - for standard input")
+    parser.add_argument("--old", metavar="FILE", help="the object as it was: makes this an update")
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=("text", "json", "yaml"),
+        default="text",
+        help="text: what kubectl would print; json: a line for each object; yaml: the objects as they would be stored",
+    )
+    inputs.add_cluster_argument(parser)
+    inputs.add_policy_argument(parser)
+    inputs.add_version_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    objects = inputs.objects(args.filename)
+    old = {_identity(one): one for one in inputs.objects(args.old)} if args.old else None
+    policy, snapshot = inputs.policy(args.policy), inputs.cluster(args.cluster)
+    features = inputs.features(args.kubernetes_version)
+    code = 0
+    for one in objects:
+        applied = apply(one, _before(one, old, args.old), policy, snapshot, features)
+        _print(applied, args)
+        code = code if applied.denied_by is None else 1
+    return code
+
+
+def _before(
+    obj: Mapping[str, object], old: Mapping[Identity, Mapping[str, object]] | None, file: str
+) -> Mapping[str, object] | None:
+    """The object as it was, None for one that is created."""
+    if old is None:
+        return None
+    if _identity(obj) not in old:
+        raise UsageError(f"{file}: has no {render.title(obj)} to compare with")
+    return old[_identity(obj)]
+
+
+def _identity(obj: Mapping[str, object]) -> Identity:
+    metadata = as_mapping(obj.get("metadata"))
+    return str(obj.get("apiVersion")), str(obj.get("kind")), str(metadata.get("namespace")), str(metadata.get("name"))
+
+
+def _print(applied: Applied, args: argparse.Namespace) -> None:
+    if args.output == "json":
+        print(render.as_json(applied))
+    elif args.output == "text":
+        print(render.text(applied, args.filename))
+    elif applied.denied_by is None:
+        print(render.as_yaml(applied), end="")
+    else:
+        print(render.text(applied, args.filename), file=sys.stderr)

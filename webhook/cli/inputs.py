@@ -1,0 +1,87 @@
+"""What commands read: policies, clusters, manifests and versions, each complaint with the file it is about."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from webhook.cli import UsageError
+from webhook.cluster.dump import DumpError, load, read_text
+from webhook.documents import DocumentError, read_objects
+from webhook.policy import Policy, PolicyError, built_in, parse
+from webhook.scheduler.features import NEWEST, Features, parse_version
+from webhook.scheduler.snapshot import Snapshot
+
+
+def add_policy_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--policy", metavar="FILE", type=Path, help="a policy file (default: the built-in policy)")
+
+
+def add_cluster_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--cluster",
+        metavar="FILE|DIR",
+        type=Path,
+        help="a cluster dump, as kubectl get nodes,namespaces,services,replicasets,statefulsets,… -A -o yaml prints it",
+    )
+
+
+def add_version_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--kubernetes-version", metavar="VERSION", default=f"1.{NEWEST}", help="the cluster's (default: %(default)s)"
+    )
+
+
+def policy(path: Path | None) -> Policy:
+    """The policy in a file, or the built-in one."""
+    if path is None:
+        return built_in()
+    try:
+        return parse(text(path))
+    except PolicyError as error:
+        raise UsageError("\n".join(f"{path}: {cause}" for cause in error.causes)) from error
+
+
+def cluster(path: Path | None) -> Snapshot | None:
+    """The cluster in a dump, or None."""
+    try:
+        return load(path) if path is not None else None
+    except DumpError as error:
+        raise UsageError(str(error)) from error
+
+
+def features(version: str) -> Features:
+    try:
+        return parse_version(version)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def objects(name: str) -> tuple[Mapping[str, object], ...]:
+    """Every Kubernetes object in a file, or on standard input for `-`."""
+    try:
+        found = tuple(read_objects(_stdin() if name == "-" else text(Path(name))))
+    except DocumentError as error:
+        raise UsageError(f"{name}: {error}") from error
+    for number, one in enumerate(found, 1):
+        if not all(isinstance(one.get(field), str) and one[field] for field in ("apiVersion", "kind")):
+            raise UsageError(f"{name}: object {number}: must have apiVersion and kind")
+    if not found:
+        raise UsageError(f"{name}: found no object")
+    return found
+
+
+def text(path: Path) -> str:
+    try:
+        return read_text(path)
+    except DumpError as error:
+        raise UsageError(str(error)) from error
+
+
+def _stdin() -> str:
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError("-: is not UTF-8") from error

@@ -1,0 +1,73 @@
+"""
+Check a policy file, show what is in force for a Pod, or print the policy's JSON Schema.
+
+Exit code 0: fine, 2: the policy or other input cannot be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from webhook.cli import UsageError, inputs
+from webhook.policy import NAMESPACE_NAME
+from webhook.policy.schema import schema
+from webhook.render import in_force
+from webhook.workload import parse as parse_workload
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    check = actions.add_parser("check", help="name every cause why a policy cannot be used, and what may surprise")
+    check.add_argument("file", metavar="FILE", type=Path)
+    check.set_defaults(act=_check)
+    show = actions.add_parser("show", help="what is in force for which Pod")
+    show.add_argument("--namespace", metavar="NAME", default="default", help="the Pod's (default: %(default)s)")
+    show.add_argument("--namespace-labels", metavar="KEY=VALUE,…", help="(default: those in --cluster, if it is given)")
+    show.add_argument("--labels", metavar="KEY=VALUE,…", default="", help="the Pod's")
+    show.add_argument("--scheduler-name", metavar="NAME", default="default-scheduler", help="(default: %(default)s)")
+    inputs.add_policy_argument(show)
+    inputs.add_cluster_argument(show)
+    show.set_defaults(act=_show)
+    actions.add_parser("schema", help="print the JSON Schema of a policy file").set_defaults(act=_schema)
+
+
+def run(args: argparse.Namespace) -> int:
+    code: int = args.act(args)
+    return code
+
+
+def _check(args: argparse.Namespace) -> int:
+    policy = inputs.policy(args.file)
+    for note in policy.notes:
+        print(f"{args.file}: note: {note}")
+    print(f"{args.file}: ok")
+    return 0
+
+
+def _show(args: argparse.Namespace) -> int:
+    policy, snapshot = inputs.policy(args.policy), inputs.cluster(args.cluster)
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"namespace": args.namespace, "labels": _labels("--labels", args.labels)},
+        "spec": {"schedulerName": args.scheduler_name},
+    }
+    known = snapshot.namespaces.get(args.namespace) if snapshot is not None else None
+    if args.namespace_labels is not None:
+        known = {NAMESPACE_NAME: args.namespace, **_labels("--namespace-labels", args.namespace_labels)}
+    print(in_force.text(policy, policy.in_force(parse_workload(pod)[0], known)))
+    return 0
+
+
+def _schema(args: argparse.Namespace) -> int:
+    print(json.dumps(schema(), indent=2))
+    return 0
+
+
+def _labels(option: str, text: str) -> dict[str, str]:
+    pairs = [pair.partition("=") for pair in text.split(",") if pair]
+    if wrong := [key for key, equals, _ in pairs if not (key and equals)]:
+        raise UsageError(f'{option}: found "{wrong[0]}", wanted KEY=VALUE')
+    return {key.strip(): value.strip() for key, _, value in pairs}

@@ -1,0 +1,116 @@
+"""Which constraints a Pod is given, and from what; where there is a doubt, none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from webhook.policy import InForce
+from webhook.scheduler.constraint import validate
+from webhook.scheduler.features import Features
+from webhook.scheduler.fields import path_text
+from webhook.scheduler.selectors import Selector, as_label_selector
+from webhook.scheduler.snapshot import Snapshot
+from webhook.scheduler.spread import SYSTEM, default_selector
+from webhook.workload import SKIP_LABEL, Workload
+
+ANNOTATION = "evenkeel.dev/defaulted-by"
+MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+
+REASONS = {
+    "has-constraints": "the Pod has constraints of its own",
+    "opted-out": f'the label {SKIP_LABEL}: "true" says so',
+    "bound": "nodeName binds the Pod already",
+    "mirror-pod": "a mirror Pod runs where its file lies",
+    "daemonset": "a DaemonSet pins each Pod to its node",
+    "system-defaulting": "defaultingType System leaves it to the scheduler",
+    "no-default-constraints": "the policy has no default constraints for it",
+    "namespace-unknown": "an override might apply: the labels of its namespace are not known yet",
+    "nothing-selects-it": "no Service, ReplicationController, ReplicaSet or StatefulSet selects or owns it",
+    "malformed": "the Pod is not of the form in which the API server sends it",
+    "would-be-invalid": "the API server would refuse the Pod with them",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """Constraints to write into a Pod, as JSON, the selector they share, and the objects it came from."""
+
+    constraints: tuple[Mapping[str, object], ...]
+    selector: Selector
+    source: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Undefaulted:
+    """Why a Pod gets no defaults: one of REASONS, and what more there is to say."""
+
+    reason: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return REASONS[self.reason] + (f": {self.detail}" if self.detail else "")
+
+
+def default_constraints(
+    pod: Workload, policy: InForce, snapshot: Snapshot, features: Features
+) -> Defaults | Undefaulted:
+    """
+    The constraints that kube-scheduler, were it configured with the policy's, would apply to this new Pod.
+
+    (podTopologySpread.buildDefaultConstraints)  matchLabelKeys are kept, which the scheduler ignores there; a key
+    that the derived selector names already is left out, for the API server rejects a key that is in both.
+    """
+    if reason := _exempt(pod, policy):
+        return Undefaulted(reason)
+    derived = default_selector(pod.namespace, pod.labels, pod.owner, snapshot)
+    if derived.selector.empty:
+        return Undefaulted("nothing-selects-it")
+    constraints = tuple(_constraint(one, derived.selector) for one in policy.defaulting.constraints)
+    if errors := validate(list(constraints), pod.labels, pod.path, merged=False, features=features):
+        return Undefaulted("would-be-invalid", f"{path_text(errors[0].path)}: {errors[0].detail}")
+    return Defaults(constraints, derived.selector, derived.sources)
+
+
+def _exempt(pod: Workload, policy: InForce) -> str | None:
+    if pod.has_constraints:
+        return "has-constraints"
+    if pod.labels.get(SKIP_LABEL) == "true":
+        return "opted-out"
+    if pod.node_name:
+        return "bound"
+    if MIRROR_ANNOTATION in pod.annotations:
+        return "mirror-pod"
+    if pod.owner is not None and pod.owner.kind == "DaemonSet":
+        return "daemonset"
+    if not policy.certain:
+        return "namespace-unknown"
+    if policy.defaulting.type == SYSTEM:
+        return "system-defaulting"
+    return None if policy.defaulting.constraints else "no-default-constraints"
+
+
+def _constraint(default: Mapping[str, object], selector: Selector) -> dict[str, object]:
+    selected = {**default, "labelSelector": as_label_selector(selector)}
+    keys = default.get("matchLabelKeys")
+    if isinstance(keys, list):
+        left = [key for key in keys if key not in selector.keys]
+        selected["matchLabelKeys"] = left
+        if not left:
+            del selected["matchLabelKeys"]
+    return selected
+
+
+def patch(obj: Mapping[str, object], constraints: Sequence[Mapping[str, object]], note: str) -> list[dict[str, object]]:
+    """The JSON patch that writes defaults and the annotation that tells of them; it only adds."""
+    metadata = obj.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    operations: list[dict[str, object]] = [
+        {"op": "add", "path": "/spec/topologySpreadConstraints", "value": list(constraints)}
+    ]
+    if annotations is None:
+        operations.append({"op": "add", "path": "/metadata/annotations", "value": {ANNOTATION: note}})
+    else:
+        member = ANNOTATION.replace("/", "~1")
+        operations.append({"op": "add", "path": f"/metadata/annotations/{member}", "value": note})
+    return operations

@@ -1,0 +1,61 @@
+"""Default constraints in a policy: checked as kube-scheduler checks them, then as the Pods that get them will be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from webhook.scheduler.constraint import HARD, validate
+from webhook.scheduler.features import LATEST
+from webhook.scheduler.fields import DUPLICATE, FieldPath, as_list, as_mapping, path_text
+from webhook.scheduler.reading import brief
+from webhook.scheduler.spread import LIST, SYSTEM, validate_args
+
+HOSTNAME = "kubernetes.io/hostname"
+
+
+@dataclass(frozen=True, slots=True)
+class Defaulting:
+    """PodTopologySpreadArgs; `constraints` are raw JSON without a selector."""
+
+    type: str
+    constraints: tuple[Mapping[str, object], ...] = ()
+
+
+def parse_defaulting(raw: object) -> Defaulting:
+    """Args whose types are right; an absent type means System (SetDefaults_PodTopologySpreadArgs)."""
+    args = as_mapping(raw)
+    constraints = tuple(as_mapping(one) for one in as_list(args.get("defaultConstraints")))
+    return Defaulting(str(args.get("defaultingType", SYSTEM)), constraints)
+
+
+def defaulting_errors(raw: object, path: FieldPath) -> Iterator[str]:
+    """
+    Every reason not to use these args: kube-scheduler's own, then the API server's on the Pods that would get them.
+
+    The scheduler accepts what makes a Pod invalid, minDomains with ScheduleAnyway say; injected, that would stop
+    every Pod of the cluster.
+    """
+    if raw is None:
+        return
+    defaulting = parse_defaulting(raw)
+    errors = list(validate_args(defaulting.type, defaulting.constraints, path))
+    known = {error.path for error in errors}
+    selected = [{**one, "labelSelector": {"matchLabels": {"app": "any"}}} for one in defaulting.constraints]
+    of_pods = validate(selected, {}, (*path, "defaultConstraints"), merged=True, features=LATEST)
+    errors += [error for error in of_pods if error.path not in known and error.type != DUPLICATE]
+    yield from (f"{path_text(error.path)}: found {brief(error.value)}, {error.detail}" for error in errors)
+
+
+def notes_on(defaulting: Defaulting, path: FieldPath) -> Iterator[str]:
+    """What is valid and may still surprise."""
+    constraints = defaulting.constraints
+    if defaulting.type == LIST and constraints and not any(one.get("topologyKey") == HOSTNAME for one in constraints):
+        yield (
+            f"{path_text(path)}: no constraint on {HOSTNAME}: any constraint on a Pod switches off the scheduler's "
+            "own defaults, which spread over nodes, too"
+        )
+    for i, one in enumerate(constraints):
+        if one.get("whenUnsatisfiable") == HARD:
+            at = path_text((*path, "defaultConstraints", i, "whenUnsatisfiable"))
+            yield f"{at}: {HARD} leaves Pods Pending whose owners asked for no constraint"

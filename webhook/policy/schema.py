@@ -1,0 +1,132 @@
+"""The JSON Schema of a policy file, made from the rules, and its complaints in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+import jsonschema
+
+from webhook.rules import RULES, Rule, Severity
+from webhook.scheduler.constraint import ACTIONS
+from webhook.scheduler.fields import FieldPath, as_mapping, path_text
+from webhook.scheduler.reading import brief
+from webhook.scheduler.spread import DEFAULTING_TYPES
+
+API_VERSION, KIND = "config.evenkeel.dev/v1alpha1", "SpreadPolicy"
+ENFORCEMENTS = ("Deny", "Warn", "Audit")
+OWNED = ("Audit", "Deny")
+ON_ERROR = ("Allow", "Deny")
+Schema = Mapping[str, object]
+
+_STRING: Schema = {"type": "string", "minLength": 1}
+_STRINGS: Schema = {"type": "array", "items": _STRING}
+_PATH: Schema = {"type": "string", "pattern": r"^[A-Za-z0-9_-]+(\[\*\])?(\.[A-Za-z0-9_-]+(\[\*\])?)*$"}
+
+
+def _object(required: tuple[str, ...] = (), /, **properties: Schema) -> dict[str, object]:
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+def _rule(rule: Rule) -> Schema:
+    severities: Schema = {"enum": [str(severity) for severity in Severity]}
+    setting = _object(severity=severities, enforced={"type": "boolean"}, **rule.parameters)
+    return {"description": rule.title, "if": {"type": "object"}, "then": setting, "else": severities}
+
+
+_DEFAULT_CONSTRAINT = _object(
+    maxSkew={"type": "integer"},
+    topologyKey={"type": "string"},
+    whenUnsatisfiable={"type": "string", "description": " or ".join(ACTIONS)},
+    minDomains={"type": "integer"},
+    nodeAffinityPolicy={"type": "string"},
+    nodeTaintsPolicy={"type": "string"},
+    matchLabelKeys={"type": "array", "items": {"type": "string"}},
+    labelSelector={"description": "refused, as kube-scheduler refuses it: it is derived for each Pod"},
+)
+DEFAULTING = _object(
+    defaultingType={"type": "string", "description": " or ".join(DEFAULTING_TYPES)},
+    defaultConstraints={"type": "array", "items": _DEFAULT_CONSTRAINT},
+)
+_WORKLOAD = _object(
+    ("apiVersion", "kind", "resource"),
+    apiVersion=_STRING,
+    kind=_STRING,
+    resource=_STRING,
+    podTemplate={**_PATH, "description": "where the Pod template stands; [*] stands for each item of a list"},
+    constraints={**_PATH, "description": "where the constraints stand, in a kind without a Pod template"},
+    labels={**_PATH, "description": "with constraints: where the labels of the Pods stand"},
+    replicas=_PATH,
+    addedLabels={**_STRINGS, "description": "label keys that the controller puts on every Pod"},
+)
+
+
+@cache
+def schema() -> dict[str, object]:
+    """The whole schema, draft 2020-12."""
+    rules = _object(**{rule.id: _rule(rule) for rule in RULES.values()})
+    selector: Schema = {"type": "object", "description": "a LabelSelector"}
+    override = _object(
+        ("name",),
+        name=_STRING,
+        namespaceSelector=selector,
+        podSelector=selector,
+        schedulerName=_STRING,
+        rules=rules,
+        defaulting=DEFAULTING,
+    )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": KIND,
+        **_object(
+            ("apiVersion", "kind"),
+            apiVersion={"const": API_VERSION},
+            kind={"const": KIND},
+            enforcement={"enum": list(ENFORCEMENTS)},
+            ownedObjects={"enum": list(OWNED)},
+            earlyAnswer={"type": "boolean"},
+            onError={"enum": list(ON_ERROR)},
+            defaulting=DEFAULTING,
+            rules=rules,
+            workloads={"type": "array", "items": _WORKLOAD},
+            overrides={"type": "array", "items": override},
+        ),
+    }
+
+
+def complaints(raw: object, against: Schema, path: FieldPath = ()) -> Iterator[str]:
+    """One line for each thing in `raw` that the schema does not allow."""
+    errors = jsonschema.Draft202012Validator(against).iter_errors(raw)
+    for error in sorted(errors, key=lambda error: [str(part) for part in error.absolute_path]):
+        yield from _explain(error, (*path, *error.absolute_path))
+
+
+def _explain(error: jsonschema.ValidationError, path: FieldPath) -> Iterator[str]:
+    where = f"{path_text(path)}: " if path else ""
+    wanted: Any = error.validator_value
+    found: Any = error.instance
+    if error.validator == "additionalProperties":
+        known = list(as_mapping(as_mapping(error.schema)["properties"]))
+        for name in sorted(set(map(str, found)) - set(known)):
+            near = get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+            yield f"{path_text((*path, name))}: unknown field; {hint}"
+    elif error.validator == "required":
+        missing = sorted(set(wanted) - set(found))
+        yield f"{where}must have {', '.join(missing)}"
+    elif error.validator in ("enum", "const"):
+        allowed = wanted if isinstance(wanted, list) else [wanted]
+        hint = "; YAML reads a bare off as false: write ignore" if found is False else ""
+        yield f"{where}found {brief(found)}, wanted {' or '.join(allowed)}{hint}"
+    elif error.validator == "type":
+        yield f"{where}found {brief(found)}, wanted {_article(wanted)}"
+    elif error.validator == "pattern":
+        yield f"{where}found {brief(found)}, wanted a path such as spec.template or spec.sets[*].template"
+    else:
+        yield f"{where}found {brief(found)}, {error.validator} is {wanted}"
+
+
+def _article(name: str) -> str:
+    return f"an {name}" if name[0] in "aeiou" else f"a {name}"

@@ -1,0 +1,113 @@
+"""What was answered to an object that is applied: as kubectl would print it, for programs, and as it is stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+import yaml
+
+from webhook.apply import Applied
+from webhook.defaulting import Defaults, Undefaulted
+from webhook.render.findings import finding_json, skipped_json
+from webhook.scheduler.fields import as_mapping
+from webhook.wording import LINE_LIMIT, one_line
+
+
+def text(applied: Applied, file: str) -> str:
+    """What kubectl would print, then what was patched, and what could not be judged."""
+    return "\n".join((*_kubectl(applied, file), *(f"  {line}" for line in _more(applied))))
+
+
+def _kubectl(applied: Applied, file: str) -> Iterator[str]:
+    answer, phase = applied.answer, applied.denied_by
+    yield from (f"Warning: {warning}" for warning in (*applied.mutate.warnings, *applied.validate.warnings))
+    if phase is None:
+        yield f"{title(applied.obj)} {'configured' if applied.updated else 'created'}"
+        return
+    status = answer.status or {}
+    doing = f'error when {"patching" if applied.updated else "creating"} "{file}"'
+    webhook = f'admission webhook "{phase}.evenkeel.dev" denied the request'
+    yield f"Error from server ({status.get('reason')}): {doing}: {webhook}: {status.get('message')}"
+
+
+def _more(applied: Applied) -> Iterator[str]:
+    defaulted = applied.mutate.defaulted
+    if isinstance(defaulted, Defaults):
+        sources = ", ".join(defaulted.source)
+        yield one_line(f"defaulted: selector {defaulted.selector} from {sources}", LINE_LIMIT)
+        yield from (f"  - {json.dumps(one, ensure_ascii=False)}" for one in defaulted.constraints)
+    elif isinstance(defaulted, Undefaulted):
+        yield one_line(f"not defaulted: {defaulted}", LINE_LIMIT)
+    if applied.refused_by_api_server:
+        yield "note: kube-apiserver itself refuses this, before /validate is asked, in words of its own"
+    reasons: dict[str, list[str]] = {}
+    for skipped in applied.validate.skipped:
+        reasons.setdefault(skipped.reason, []).append(skipped.rule)
+    yield from (f"skipped: {', '.join(rules)}: {reason}" for reason, rules in reasons.items())
+
+
+def title(obj: Mapping[str, object]) -> str:
+    """`deployment.apps/web`, as kubectl names an object."""
+    metadata = as_mapping(obj.get("metadata"))
+    group = str(obj.get("apiVersion")).rpartition("/")[0]
+    name = metadata.get("name") or metadata.get("generateName") or ""
+    return one_line(f"{str(obj.get('kind')).lower()}{f'.{group}' if group else ''}/{name}", LINE_LIMIT)
+
+
+def as_json(applied: Applied) -> str:
+    """One JSON document on one line."""
+    metadata, defaulted = as_mapping(applied.obj.get("metadata")), applied.mutate.defaulted
+    return json.dumps(
+        {
+            "object": {
+                "apiVersion": applied.obj.get("apiVersion"),
+                "kind": applied.obj.get("kind"),
+                "namespace": metadata.get("namespace"),
+                "name": metadata.get("name"),
+            },
+            "allowed": applied.denied_by is None,
+            "deniedBy": applied.denied_by,
+            "status": applied.answer.status,
+            "warnings": [*applied.mutate.warnings, *applied.validate.warnings],
+            "patch": list(applied.mutate.patch),
+            "defaulted": _defaulted(defaulted),
+            "notDefaulted": {"reason": defaulted.reason, "message": str(defaulted)}
+            if isinstance(defaulted, Undefaulted)
+            else None,
+            "findings": [finding_json(finding) for finding in applied.validate.findings],
+            "skipped": [skipped_json(skipped) for skipped in applied.validate.skipped],
+            "auditAnnotations": {**applied.mutate.audit_annotations, **applied.validate.audit_annotations},
+        }
+    )
+
+
+def _defaulted(defaulted: Defaults | Undefaulted | None) -> dict[str, object] | None:
+    if not isinstance(defaulted, Defaults):
+        return None
+    return {
+        "constraints": list(defaulted.constraints),
+        "selector": str(defaulted.selector),
+        "source": list(defaulted.source),
+    }
+
+
+def as_yaml(applied: Applied) -> str:
+    """The object as it would be stored, as one YAML document."""
+    return f"---\n{yaml.dump(applied.stored, Dumper=_Dumper, sort_keys=False, allow_unicode=True)}"
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes a value in full wherever it stands."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    """Quoted where another reader of YAML might see a number: 1e3 is a string to PyYAML, and a float to kubectl."""
+    numeric = text[:1] in "+-.0123456789" and text != ""
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if numeric else None)
+
+
+_Dumper.add_representer(str, _text)

@@ -1,0 +1,22 @@
+"""A finding for programs."""
+
+from __future__ import annotations
+
+from webhook.rules import Finding, Skipped
+from webhook.scheduler.fields import path_text
+
+
+def finding_json(finding: Finding) -> dict[str, object]:
+    return {
+        "rule": finding.rule,
+        "severity": str(finding.severity),
+        "field": path_text(finding.path),
+        "message": finding.message,
+        "found": finding.found,
+        "wanted": finding.wanted,
+        "fix": finding.fix,
+    }
+
+
+def skipped_json(skipped: Skipped) -> dict[str, object]:
+    return {"rule": skipped.rule, "reason": skipped.reason}

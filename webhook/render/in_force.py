@@ -1,0 +1,32 @@
+"""What of a policy is in force for one Pod, as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from webhook.policy import InForce, Policy
+from webhook.rules import Setting
+
+
+def text(policy: Policy, in_force: InForce) -> str:
+    return "\n".join(_lines(policy, in_force))
+
+
+def _lines(policy: Policy, in_force: InForce) -> Iterator[str]:
+    yield f"override       {in_force.override if in_force.override is not None else 'none matches'}"
+    if not in_force.certain:
+        yield "               not certain: the labels of the namespace are not known, give --namespace-labels"
+    yield f"enforcement    {policy.enforcement}"
+    yield f"ownedObjects   {policy.owned_objects}"
+    yield f"earlyAnswer    {str(policy.early_answer).lower()}"
+    yield f"onError        {policy.on_error}"
+    yield f"defaulting     {in_force.defaulting.type}"
+    yield from (f"               - {json.dumps(one)}" for one in in_force.defaulting.constraints)
+    yield "rules"
+    yield from (f"  {rule_id:<24} {_setting(setting)}" for rule_id, setting in in_force.settings.items())
+
+
+def _setting(setting: Setting) -> str:
+    parameters = (f"{name}={json.dumps(value)}" for name, value in setting.parameters.items())
+    return " ".join((f"{setting.severity:<8}", *(["enforced"] if setting.enforced else []), *parameters)).rstrip()

@@ -1,0 +1,294 @@
+"""
+The rules: what one is, what it finds, and how all of them are run over a workload.
+
+    Workload ──> Subject ──each rule──> Cause ──severity, at most one per field──> Report(findings, skipped)
+
+One rule is one file beside this one: a function decorated with @rule.  Adding the file is the whole change.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from inspect import cleandoc
+
+from webhook.scheduler.constraint import Constraint, parse
+from webhook.scheduler.features import Features
+from webhook.scheduler.fields import FieldPath, as_mapping, path_text
+from webhook.scheduler.snapshot import Snapshot
+from webhook.workload import Workload
+
+TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
+INVALID_CONSTRAINT = "invalid-constraint"
+
+
+class Severity(StrEnum):
+    """What a finding does: an error denies, a warning warns, info shows in lint and reports."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+    IGNORE = "ignore"
+
+    @property
+    def rank(self) -> int:
+        """0 is the gravest."""
+        return list(Severity).index(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A repair where there is exactly one right answer: `value` goes to `path`."""
+
+    path: FieldPath
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What a rule yields: `message` says what must hold; `at_most` lowers the severity, never raises it."""
+
+    path: FieldPath
+    message: str
+    found: str
+    wanted: str
+    fix: str | None = None
+    edit: Edit | None = None
+    at_most: Severity = Severity.ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A cause, with the rule that found it and the severity that the policy gives it."""
+
+    rule: str
+    severity: Severity
+    path: FieldPath
+    message: str
+    found: str
+    wanted: str
+    fix: str
+    edit: Edit | None = None
+    enforced: bool = False
+
+    def __str__(self) -> str:
+        return f"{path_text(self.path)}: {self.message} ({self.rule})"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A rule that could not be run, and why."""
+
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    findings: tuple[Finding, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a policy says of one rule; `parameters` are complete, defaults filled in."""
+
+    severity: Severity
+    enforced: bool = False
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+
+Settings = Mapping[str, Setting]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a rule may look at, and nothing else; `addable` are the labels that a controller may still add."""
+
+    workload: Workload
+    constraints: tuple[Constraint, ...]
+    addable: frozenset[str]
+    features: Features
+    snapshot: Snapshot | None
+    parameters: Mapping[str, object]
+
+    def at(self, constraint: Constraint, *names: str | int) -> FieldPath:
+        """The path of a constraint's field in the object."""
+        return (*self.workload.path, constraint.index, *names)
+
+    def keys(self, name: str) -> frozenset[str]:
+        """A parameter that is a list of strings."""
+        found = self.parameters.get(name)
+        return frozenset(key for key in found if isinstance(key, str)) if isinstance(found, list) else frozenset()
+
+    def number(self, name: str) -> int:
+        """A parameter that is an integer."""
+        found = self.parameters.get(name)
+        return found if isinstance(found, int) else 0
+
+    @property
+    def carried(self) -> frozenset[str]:
+        """The label keys that the Pods carry, or may come to carry."""
+        return self.addable | self.workload.labels.keys()
+
+    @property
+    def own_selector(self) -> Mapping[str, object] | None:
+        """The workload's own selector as a LabelSelector, where it is a plain one that matches its Pods."""
+        raw = self.workload.selector
+        match_labels = raw.get("matchLabels")
+        plain = isinstance(match_labels, dict) and bool(match_labels) and set(raw) == {"matchLabels"}
+        return raw if plain and as_mapping(match_labels).items() <= self.workload.labels.items() else None
+
+    @property
+    def node_label_keys(self) -> frozenset[str]:
+        """The label keys that the cluster's nodes carry; empty where nodes are not known."""
+        nodes = self.snapshot.nodes if self.snapshot is not None else ()
+        return frozenset(key for node in nodes for key in node.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """
+    One rule.  `needs` names what it cannot do without: "nodes".  Of the `required` parameters one must be given.
+
+    `yields_to` is the rule whose finding is shown where both find the same field.  Only rules that are
+    `operators_too` look at constraints outside a Pod template of which no labels are known: operators fill in the rest.
+    """
+
+    id: str
+    title: str
+    severity: Severity
+    fix: str
+    rationale: str
+    bad: str
+    good: str
+    parameters: Mapping[str, Mapping[str, object]]
+    required: tuple[str, ...]
+    needs: tuple[str, ...]
+    yields_to: str | None
+    operators_too: bool
+    check: Callable[[Subject], Iterable[Cause]]
+
+    def setting(
+        self, severity: Severity | None = None, enforced: bool = False, parameters: Mapping[str, object] | None = None
+    ) -> Setting:
+        """A setting of this rule, with the defaults of what is not given."""
+        defaults = {name: schema["default"] for name, schema in self.parameters.items() if "default" in schema}
+        return Setting(self.severity if severity is None else severity, enforced, {**defaults, **(parameters or {})})
+
+
+RULES: dict[str, Rule] = {}
+
+
+def rule(
+    *,
+    title: str,
+    severity: Severity,
+    fix: str,
+    bad: str,
+    good: str,
+    parameters: Mapping[str, Mapping[str, object]] | None = None,
+    required: tuple[str, ...] = (),
+    needs: tuple[str, ...] = (),
+    yields_to: str | None = None,
+    operators_too: bool = False,
+) -> Callable[[Callable[[Subject], Iterable[Cause]]], Callable[[Subject], Iterable[Cause]]]:
+    """Make a rule of a function: its name is the id, its docstring the rationale, `parameters` their JSON schemas."""
+
+    def register(check: Callable[[Subject], Iterable[Cause]]) -> Callable[[Subject], Iterable[Cause]]:
+        rule_id, rationale = check.__name__.replace("_", "-"), cleandoc(check.__doc__ or "")
+        if rule_id in RULES or not rationale:
+            raise TypeError(f"rule {rule_id}: must have a rationale and an id of its own")
+        RULES[rule_id] = Rule(
+            id=rule_id,
+            title=title,
+            severity=severity,
+            fix=fix,
+            rationale=rationale,
+            bad=f"{cleandoc(bad)}\n",
+            good=f"{cleandoc(good)}\n",
+            parameters=parameters or {},
+            required=required,
+            needs=needs,
+            yields_to=yields_to,
+            operators_too=operators_too,
+            check=check,
+        )
+        return check
+
+    return register
+
+
+def evaluate(workload: Workload, settings: Settings, snapshot: Snapshot | None, features: Features) -> Report:
+    """
+    Every finding on `workload`, at most one rule's per field, in the order of the fields.
+
+    The annotation `evenkeel.dev/ignore` silences what is not enforced.  A rule that cannot be run is reported as
+    skipped, never passed over in silence.
+    """
+    constraints = parse(workload.raw_constraints, workload.labels, features)
+    addable = workload.addable | (TOPOLOGY_LABELS if features.topology_labels else frozenset())
+    findings: list[Finding] = []
+    skipped: list[Skipped] = []
+    for one in RULES.values():
+        setting = settings[one.id]
+        ignored = one.id in workload.ignored_rules and not setting.enforced
+        if setting.severity is Severity.IGNORE or ignored:
+            continue
+        if reason := _missing(one, workload, snapshot):
+            skipped.append(Skipped(one.id, reason))
+            continue
+        subject = Subject(workload, constraints, addable, features, snapshot, setting.parameters)
+        findings += (_finding(one, setting, cause) for cause in one.check(subject))
+    return Report(_one_per_field(findings), tuple(skipped) if workload.has_constraints else ())
+
+
+def _missing(one: Rule, workload: Workload, snapshot: Snapshot | None) -> str | None:
+    if not one.operators_too and not workload.labels_known:
+        return "the labels of its Pods are not known: name their path in the policy's workloads"
+    if "nodes" in one.needs and (snapshot is None or not snapshot.nodes):
+        return "needs the nodes of a cluster"
+    return None
+
+
+def _finding(one: Rule, setting: Setting, cause: Cause) -> Finding:
+    severity = max(setting.severity, cause.at_most, key=lambda severity: severity.rank)
+    fix = cause.fix or one.fix
+    return Finding(
+        one.id, severity, cause.path, cause.message, cause.found, cause.wanted, fix, cause.edit, setting.enforced
+    )
+
+
+def _one_per_field(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """
+    What the API server itself rejects silences the rest on its field, and what lies around that field.
+
+    Else the gravest stays.  What is enforced is never silenced by what is not.
+    """
+    graver = sorted(findings, key=lambda f: (not f.enforced, f.severity.rank, _depth(f.rule), f.rule))
+    invalid = {f.path[:end] for f in graver if f.rule == INVALID_CONSTRAINT for end in range(len(f.path) + 1)}
+    shown: dict[FieldPath, str] = {}
+    kept: list[Finding] = []
+    for finding in graver:
+        silenced = finding.rule != INVALID_CONSTRAINT and not finding.enforced and finding.path in invalid
+        if not silenced and shown.setdefault(finding.path, finding.rule) == finding.rule:
+            kept.append(finding)
+    return tuple(sorted(kept, key=lambda f: _order(f.path)))
+
+
+def _depth(rule_id: str) -> int:
+    above = RULES[rule_id].yields_to
+    return 0 if above is None else 1 + _depth(above)
+
+
+def _order(path: FieldPath) -> tuple[tuple[int, str], ...]:
+    return tuple((part, "") if isinstance(part, int) else (-1, part) for part in path)
+
+
+for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
+    importlib.import_module(f"{__name__}.{_module}")
+RULES = dict(sorted(RULES.items()))
+DEFAULT_SETTINGS: Settings = {rule_id: one.setting() for rule_id, one in RULES.items()}

@@ -1,0 +1,52 @@
+"""absent-match-label-key: a matchLabelKeys entry that the Pod does not carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.rules import Cause, Severity, Subject, rule
+from webhook.scheduler.reading import brief
+
+
+@rule(
+    title="matchLabelKeys names a label that the Pod will not have",
+    severity=Severity.WARNING,
+    fix="name a label that the Pod carries, or remove the key",
+    yields_to="wrong-revision-key",
+    bad="""
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+        matchLabelKeys: [version]
+    """,
+    good="""
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web, version: v2}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+        matchLabelKeys: [version]
+    """,
+)
+def absent_match_label_key(subject: Subject) -> Iterator[Cause]:
+    """
+    The scheduler ignores a key that the Pod does not carry, so the Pods that the key was to tell apart are counted
+    together.
+    """
+    carried = subject.carried
+    for constraint in subject.constraints:
+        for i, key in enumerate(constraint.match_label_keys):
+            if key not in carried:
+                path = subject.at(constraint, "matchLabelKeys", i)
+                message = f"must be a label of the Pod, or it is ignored: {brief(key)}"
+                yield Cause(path, message, brief(key), f"one of {brief(sorted(carried), 100)}")

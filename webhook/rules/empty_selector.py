@@ -1,0 +1,74 @@
+"""empty-selector: a selector that selects nothing in particular."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.rules import Cause, Edit, Severity, Subject, rule
+from webhook.scheduler.constraint import Constraint
+
+
+@rule(
+    title="labelSelector is null or empty, so the constraint spreads nothing",
+    severity=Severity.ERROR,
+    fix="select the labels of the Pods that are to be spread",
+    bad="""
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 3
+      selector: {matchLabels: {app: web}}
+      template:
+        metadata: {labels: {app: web}}
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 1
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: DoNotSchedule
+            labelSelector: {}
+    """,
+    good="""
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 3
+      selector: {matchLabels: {app: web}}
+      template:
+        metadata: {labels: {app: web}}
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 1
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: DoNotSchedule
+            labelSelector: {matchLabels: {app: web}}
+            matchLabelKeys: [pod-template-hash]
+    """,
+)
+def empty_selector(subject: Subject) -> Iterator[Cause]:
+    """
+    A null selector matches no Pod, and the scheduler counts `{}` as 0 although it matches every Pod.  Both are
+    accepted and neither spreads anything; a hard one still keeps Pods off every node that lacks the key.
+
+    From Kubernetes 1.38 on, `{}` counts every Pod of the namespace; there it is only worth a remark.  A `{}` that
+    matchLabelKeys fill is not empty.
+    """
+    for constraint in subject.constraints:
+        null = constraint.label_selector is None
+        if not null and _filled(subject, constraint):
+            continue
+        path, own = subject.at(constraint, "labelSelector"), subject.own_selector
+        counts = not null and subject.features.empty_selector_counts
+        yield Cause(
+            path,
+            "should not count every Pod of the namespace" if counts else "must select Pods, or nothing is spread",
+            found="null" if null else "{}",
+            wanted="labels that the Pods carry",
+            edit=Edit(path, own) if own else None,
+            at_most=Severity.INFO if counts else Severity.ERROR,
+        )
+
+
+def _filled(subject: Subject, constraint: Constraint) -> bool:
+    return not constraint.selector.empty or not subject.carried.isdisjoint(constraint.match_label_keys)

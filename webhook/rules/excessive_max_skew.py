@@ -1,0 +1,56 @@
+"""excessive-max-skew: a maxSkew beyond what a platform team allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.rules import Cause, Severity, Subject, rule
+
+
+@rule(
+    title="maxSkew is larger than the policy allows",
+    severity=Severity.IGNORE,
+    fix="lower maxSkew",
+    parameters={
+        "maxSkew": {"type": "integer", "minimum": 1, "description": "the largest maxSkew that is allowed"},
+        "topologyKeys": {
+            "type": "array",
+            "items": {"type": "string", "minLength": 1},
+            "default": [],
+            "description": "the keys that this is asked of; empty: all",
+        },
+    },
+    required=("maxSkew",),
+    bad="""
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 100
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+    """,
+    good="""
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+    """,
+)
+def excessive_max_skew(subject: Subject) -> Iterator[Cause]:
+    """
+    A platform team's own policy: a maxSkew so large that it is never reached spreads nothing, and passes every
+    check that only asks whether there is a constraint.
+    """
+    most, keys = subject.number("maxSkew"), subject.keys("topologyKeys")
+    for constraint in subject.constraints:
+        if constraint.max_skew > most and (not keys or constraint.topology_key in keys):
+            message = f"must be at most {most}, but is {constraint.max_skew}"
+            yield Cause(subject.at(constraint, "maxSkew"), message, str(constraint.max_skew), f"{most} or less")

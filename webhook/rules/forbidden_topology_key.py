@@ -1,0 +1,65 @@
+"""forbidden-topology-key: a key that a platform team does not allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.rules import Cause, Severity, Subject, rule
+from webhook.scheduler.reading import brief
+
+
+@rule(
+    title="topologyKey is one that the policy forbids",
+    severity=Severity.IGNORE,
+    fix="use a key that the policy allows",
+    yields_to="misspelt-topology-key",
+    parameters={
+        "topologyKeys": {
+            "type": "array",
+            "items": {"type": "string", "minLength": 1},
+            "default": [],
+            "description": "the keys that are forbidden",
+        },
+        "allowedTopologyKeys": {
+            "type": "array",
+            "items": {"type": "string", "minLength": 1},
+            "default": [],
+            "description": "if not empty, every other key is forbidden",
+        },
+    },
+    required=("topologyKeys", "allowedTopologyKeys"),
+    bad="""
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: rack
+        whenUnsatisfiable: ScheduleAnyway
+        labelSelector: {matchLabels: {app: web}}
+    """,
+    good="""
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: ScheduleAnyway
+        labelSelector: {matchLabels: {app: web}}
+    """,
+)
+def forbidden_topology_key(subject: Subject) -> Iterator[Cause]:
+    """
+    A platform team's own policy: a label that nodes do carry, yet that is no topology to build on, because it is
+    about to go away or tells nothing of what fails together.
+    """
+    forbidden, allowed = subject.keys("topologyKeys"), subject.keys("allowedTopologyKeys")
+    for constraint in subject.constraints:
+        key = constraint.topology_key
+        if key in forbidden or (allowed and key not in allowed):
+            wanted = f"one of {', '.join(sorted(allowed))}" if allowed else f"none of {', '.join(sorted(forbidden))}"
+            message = f"the policy does not allow {brief(key)}"
+            yield Cause(subject.at(constraint, "topologyKey"), message, brief(key), wanted)

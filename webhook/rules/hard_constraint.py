@@ -1,0 +1,54 @@
+"""hard-constraint: whenUnsatisfiable is DoNotSchedule where a platform team does not want it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.rules import Cause, Severity, Subject, rule
+
+
+@rule(
+    title="whenUnsatisfiable is DoNotSchedule, which the policy forbids",
+    severity=Severity.IGNORE,
+    fix="set whenUnsatisfiable to ScheduleAnyway",
+    parameters={
+        "topologyKeys": {
+            "type": "array",
+            "items": {"type": "string", "minLength": 1},
+            "default": [],
+            "description": "the keys that this is asked of; empty: all",
+        },
+    },
+    bad="""
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+    """,
+    good="""
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: ScheduleAnyway
+        labelSelector: {matchLabels: {app: web}}
+    """,
+)
+def hard_constraint(subject: Subject) -> Iterator[Cause]:
+    """
+    A platform team's own policy: a hard constraint leaves Pods Pending when a zone is full or gone, which some
+    would rather not have decided by each team.
+    """
+    keys = subject.keys("topologyKeys")
+    for constraint in subject.constraints:
+        if constraint.hard and (not keys or constraint.topology_key in keys):
+            path = subject.at(constraint, "whenUnsatisfiable")
+            yield Cause(path, "must be ScheduleAnyway by this cluster's policy", "DoNotSchedule", "ScheduleAnyway")

@@ -1,0 +1,120 @@
+"""invalid-constraint: everything that kube-apiserver itself rejects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from webhook.rules import Cause, Severity, Subject, rule
+from webhook.scheduler.constraint import ACTIONS, IN_BOTH, POLICIES, on_stored_pod, shown_path, validate
+from webhook.scheduler.fields import FORBIDDEN, FieldError
+from webhook.scheduler.reading import brief
+from webhook.scheduler.selectors import OPERATORS
+
+MOST_CAUSES = 100
+
+
+@rule(
+    title="the API server rejects the constraint, or the Pods made from it",
+    severity=Severity.ERROR,
+    fix="correct the field",
+    operators_too=True,
+    bad="""
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 3
+      selector: {matchLabels: {app: web}}
+      template:
+        metadata: {labels: {app: web}}
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 0
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: DoNotSchedule
+            labelSelector: {matchLabels: {app: web}}
+            matchLabelKeys: [pod-template-hash]
+    """,
+    good="""
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 3
+      selector: {matchLabels: {app: web}}
+      template:
+        metadata: {labels: {app: web}}
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 1
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: DoNotSchedule
+            labelSelector: {matchLabels: {app: web}}
+            matchLabelKeys: [pod-template-hash]
+    """,
+)
+def invalid_constraint(subject: Subject) -> Iterator[Cause]:
+    """
+    The API server rejects such a Pod when it is created, and such a built-in workload when it is applied.
+
+    It does not look into custom resources that carry a Pod template, and it accepts a template that has one key in
+    both matchLabelKeys and labelSelector, then refuses every Pod that is made from it: those fail only once their
+    Pods are due, where nobody is watching.
+    """
+    yield from map(_cause, islice(_errors(subject), MOST_CAUSES))
+
+
+def _errors(subject: Subject) -> Iterator[FieldError]:
+    workload = subject.workload
+    features = on_stored_pod(subject.features) if workload.stored else subject.features
+    created = workload.is_pod and not workload.stored
+    own = validate(workload.raw_constraints, workload.labels, workload.path, merged=not created, features=features)
+    for error in own:
+        # An operator may still fill in the selector that matchLabelKeys need.
+        if workload.labels_known or error.type != FORBIDDEN or error.path[-1] != "matchLabelKeys":
+            yield error
+    if not workload.is_pod and workload.labels_known:
+        yield from _errors_of_its_pods(subject, own)
+
+
+def _errors_of_its_pods(subject: Subject, own: Iterable[FieldError]) -> Iterator[FieldError]:
+    """What the API server will say of the Pods, but does not say of the template: a key in both, after the merge."""
+    workload, known = subject.workload, {shown_path(error) for error in own if error.detail == IN_BOTH}
+    labels = workload.pods_labels()
+    of_pods = validate(workload.raw_constraints, labels, workload.path, merged=False, features=subject.features)
+    yield from (error for error in of_pods if error.detail == IN_BOTH and shown_path(error) not in known)
+
+
+def _cause(error: FieldError) -> Cause:
+    path, found = shown_path(error), brief(error.value)
+    if error.detail == IN_BOTH:
+        message = "must not name a key that labelSelector names too"
+        wanted = "each key in one of the two: the API server merges them, then rejects the Pod"
+        return Cause(path, message, found, wanted, fix="remove the key from matchLabelKeys or from labelSelector")
+    field, message = error.path[-1], error.detail or "must not repeat (topologyKey, whenUnsatisfiable)"
+    if not error.detail:
+        found = str(error.value)
+    return Cause(path, message, found, *_REMEDIES.get(field, (_wanted(error), None)))
+
+
+_REMEDIES: dict[str | int, tuple[str, str | None]] = {
+    "maxSkew": ("1 or more", "set maxSkew to 1, or to the difference you can accept"),
+    "topologyKey": ("a node label key", "set it to topology.kubernetes.io/zone or kubernetes.io/hostname"),
+    "whenUnsatisfiable": (" or ".join(ACTIONS), f"set it to one of {' and '.join(ACTIONS)}"),
+    "minDomains": (
+        "1 or more, and only with DoNotSchedule",
+        "remove minDomains, or set whenUnsatisfiable to DoNotSchedule",
+    ),
+    "nodeAffinityPolicy": (" or ".join(POLICIES), "remove the field, or set it to one of the two"),
+    "nodeTaintsPolicy": (" or ".join(POLICIES), "remove the field, or set it to one of the two"),
+    "matchLabelKeys": ("none, or a labelSelector beside them", "add a labelSelector, or remove matchLabelKeys"),
+    "operator": (" or ".join(OPERATORS), "set one of the four operators"),
+    "{topologyKey, whenUnsatisfiable}": ("each pair once", "merge the two constraints into one"),
+}
+
+
+def _wanted(error: FieldError) -> str:
+    if error.detail.startswith("must be a") or error.path[-1] == "values":
+        return error.detail.removeprefix("must be ")
+    return "a valid label key" if error.path[-1] == "key" else "a valid label"

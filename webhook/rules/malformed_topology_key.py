@@ -1,0 +1,49 @@
+"""malformed-topology-key: a key that no node can carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.rules import Cause, Severity, Subject, rule
+from webhook.scheduler.fields import label_key_errors
+from webhook.scheduler.reading import brief
+
+
+@rule(
+    title="topologyKey is no valid label name",
+    severity=Severity.ERROR,
+    fix="use a label key that nodes can carry, such as topology.kubernetes.io/zone",
+    operators_too=True,
+    bad="""
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology/kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+    """,
+    good="""
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+    """,
+)
+def malformed_topology_key(subject: Subject) -> Iterator[Cause]:
+    """
+    The API server only asks that the key is not empty.  A key that is no label name stands on no node: a hard
+    constraint leaves every Pod Pending, a soft one does nothing.
+    """
+    for constraint in subject.constraints:
+        if constraint.topology_key and (errors := label_key_errors(constraint.topology_key)):
+            wanted = f"a label key: {errors[0].partition(' (e.g.')[0]}"
+            key = brief(constraint.topology_key)
+            yield Cause(subject.at(constraint, "topologyKey"), "must be a valid label key", key, wanted)

@@ -1,0 +1,72 @@
+"""missing-constraints: a workload that a platform team wants spread, and is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.rules import Cause, Severity, Subject, rule
+
+
+@rule(
+    title="the workload has no constraint for a topology that the policy asks for",
+    severity=Severity.IGNORE,
+    fix="add a constraint for the topology",
+    parameters={
+        "minReplicas": {
+            "type": "integer",
+            "minimum": 1,
+            "default": 2,
+            "description": "workloads with fewer replicas are left alone",
+        },
+        "topologyKeys": {
+            "type": "array",
+            "items": {"type": "string", "minLength": 1},
+            "default": [],
+            "description": "the keys that must each have a constraint; empty: any one constraint will do",
+        },
+    },
+    bad="""
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 3
+      selector: {matchLabels: {app: web}}
+      template:
+        metadata: {labels: {app: web}}
+        spec: {}
+    """,
+    good="""
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 3
+      selector: {matchLabels: {app: web}}
+      template:
+        metadata: {labels: {app: web}}
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 1
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: ScheduleAnyway
+            labelSelector: {matchLabels: {app: web}}
+            matchLabelKeys: [pod-template-hash]
+    """,
+)
+def missing_constraints(subject: Subject) -> Iterator[Cause]:
+    """
+    A platform team's own policy: what runs more than once shall be spread.  Replicas are those of the object when
+    it is applied; a later scale is never judged.  DaemonSets and Pods with nodeName are left alone.
+    """
+    workload = subject.workload
+    pinned = workload.kind.kind == "DaemonSet" or bool(workload.node_name)
+    if pinned or workload.replicas < subject.number("minReplicas"):
+        return
+    have, asked = {constraint.topology_key for constraint in subject.constraints}, subject.keys("topologyKeys")
+    missing = sorted(asked - have)
+    if missing or (not asked and not have):
+        wanted = ", ".join(missing) or "a constraint"
+        message = f"must have a constraint for {wanted}" if missing else "must have a constraint"
+        found = f"{', '.join(sorted(have)) or 'none'}, {workload.replicas} replicas"
+        yield Cause(workload.path, message, found, wanted)

@@ -1,0 +1,96 @@
+"""misspelt-topology-key: a key that is nearly one that nodes carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from webhook.rules import Cause, Edit, Severity, Subject, rule
+from webhook.scheduler.reading import brief
+
+HOSTNAME, ZONE, REGION = "kubernetes.io/hostname", "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+WELL_KNOWN = (HOSTNAME, ZONE, REGION, "node.kubernetes.io/instance-type", "kubernetes.io/arch", "kubernetes.io/os")
+MISTAKES = {
+    "topology.kubernetes.io/hostname": HOSTNAME,
+    "topology.kubernetes.io/node": HOSTNAME,
+    "failure-domain.beta.kubernetes.io/hostname": HOSTNAME,
+    "beta.kubernetes.io/hostname": HOSTNAME,
+    "node.kubernetes.io/hostname": HOSTNAME,
+    "kubernetes.io/host": HOSTNAME,
+    "kubernetes.io/zone": ZONE,
+    "failure-domain.beta.kubernetes.io/zone": ZONE,
+    "failure-domain.kubernetes.io/zone": ZONE,
+    "node.kubernetes.io/zone": ZONE,
+    "kubernetes.io/region": REGION,
+    "failure-domain.beta.kubernetes.io/region": REGION,
+    "failure-domain.kubernetes.io/region": REGION,
+    "node.kubernetes.io/region": REGION,
+}
+
+
+@rule(
+    title="topologyKey is nearly a well-known one",
+    severity=Severity.WARNING,
+    fix="use the well-known key, or label your nodes with this one",
+    yields_to="malformed-topology-key",
+    operators_too=True,
+    bad="""
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/hostname
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+    """,
+    good="""
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: kubernetes.io/hostname
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+    """,
+)
+def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
+    """
+    A misspelt key stands on no node: a hard constraint leaves every Pod Pending, a soft one does nothing, and
+    nothing says so.  Keys of your own, such as `rack` or `example.com/zone`, are no mistake, and neither is a key
+    that a node of the cluster carries.
+    """
+    carried = subject.node_label_keys
+    for constraint in subject.constraints:
+        key = constraint.topology_key
+        if key not in carried and (meant := likely_meant(key)) is not None:
+            path = subject.at(constraint, "topologyKey")
+            message = f"did you mean {meant}?"
+            yield Cause(path, message, brief(key), meant, fix=f"use {meant}", edit=Edit(path, meant))
+
+
+def likely_meant(key: str) -> str | None:
+    """The well-known key that `key` was probably meant to be; None if it is one itself, or a key of its own."""
+    if key in WELL_KNOWN or "/" not in key or len(key) > 60:
+        return None
+    return MISTAKES.get(key.lower().strip()) or _near(key)
+
+
+@lru_cache(maxsize=1024)
+def _near(key: str) -> str | None:
+    return next((known for known in WELL_KNOWN if distance(key.lower(), known) <= (2 if len(known) > 16 else 1)), None)
+
+
+def distance(one: str, other: str) -> int:
+    """How many letters must be put in, left out or changed to get from one to the other (Levenshtein)."""
+    if abs(len(one) - len(other)) > 2:
+        return 3
+    row = list(range(len(other) + 1))
+    for i, left in enumerate(one, 1):
+        above, row[0] = row[0], i
+        for j, right in enumerate(other, 1):
+            above, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, above + (left != right))
+    return row[-1]

@@ -1,0 +1,57 @@
+"""pinned-pod: constraints on Pods that are bound to a node before any scheduling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.rules import Cause, Severity, Subject, rule
+from webhook.scheduler.reading import brief
+
+
+@rule(
+    title="the Pods are pinned to their nodes, so the constraints cannot spread them",
+    severity=Severity.WARNING,
+    fix="remove the constraints",
+    bad="""
+    apiVersion: apps/v1
+    kind: DaemonSet
+    metadata: {name: agent}
+    spec:
+      selector: {matchLabels: {app: agent}}
+      template:
+        metadata: {labels: {app: agent}}
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 1
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: DoNotSchedule
+            labelSelector: {matchLabels: {app: agent}}
+    """,
+    good="""
+    apiVersion: apps/v1
+    kind: DaemonSet
+    metadata: {name: agent}
+    spec:
+      selector: {matchLabels: {app: agent}}
+      template:
+        metadata: {labels: {app: agent}}
+        spec: {}
+    """,
+)
+def pinned_pod(subject: Subject) -> Iterator[Cause]:
+    """
+    A Pod with nodeName never meets the scheduler.  Each Pod of a DaemonSet is pinned to its node by node affinity,
+    so it never spreads: a hard constraint can only keep it off nodes without the key, or leave it Pending.
+    """
+    workload = subject.workload
+    if not subject.constraints:
+        return
+    if workload.kind.kind == "DaemonSet":
+        hard = any(constraint.hard for constraint in subject.constraints)
+        effect = "can only keep them off nodes" if hard else "have no effect"
+        message = f"a DaemonSet pins its Pods to nodes: constraints {effect}"
+        yield Cause(workload.path, message, f"{len(subject.constraints)} on a DaemonSet", "none")
+    elif workload.node_name and not workload.scheduled:
+        message = "have no effect: nodeName binds the Pod without scheduling"
+        fix = "remove the constraints, or nodeName"
+        yield Cause(workload.path, message, f"nodeName {brief(workload.node_name)}", "constraints or nodeName", fix=fix)

@@ -1,0 +1,71 @@
+"""rollout-skew: old and new Pods of a rolling update are counted together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.rules import Cause, Edit, Severity, Subject, rule
+from webhook.scheduler.selectors import Match
+
+REVISION_KEYS = ("pod-template-hash", "controller-revision-hash", "rollouts-pod-template-hash")
+
+
+@rule(
+    title="a rolling update counts old and new Pods together",
+    severity=Severity.INFO,
+    fix="add matchLabelKeys: [pod-template-hash]",
+    yields_to="absent-match-label-key",
+    bad="""
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 6
+      selector: {matchLabels: {app: web}}
+      template:
+        metadata: {labels: {app: web}}
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 1
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: DoNotSchedule
+            labelSelector: {matchLabels: {app: web}}
+    """,
+    good="""
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 6
+      selector: {matchLabels: {app: web}}
+      template:
+        metadata: {labels: {app: web}}
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 1
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: DoNotSchedule
+            labelSelector: {matchLabels: {app: web}}
+            matchLabelKeys: [pod-template-hash]
+    """,
+)
+def rollout_skew(subject: Subject) -> Iterator[Cause]:
+    """
+    During a rolling update the new Pods are placed around old ones that are about to leave, and the end state may
+    be skewed: six Pods over three zones ended 3/2/1 in four of five restarts.  With the revision among
+    matchLabelKeys each revision is spread by itself.
+    """
+    workload = subject.workload
+    rolling = workload.kind.kind == "Deployment" and workload.strategy != "Recreate" and workload.replicas > 1
+    if not rolling or not subject.features.match_label_keys:
+        return
+    for constraint in subject.constraints:
+        selector = constraint.selector
+        named = selector.keys | set(constraint.match_label_keys)
+        counts = not selector.empty and selector.match(workload.labels, subject.addable) is not Match.NO
+        if counts and named.isdisjoint(REVISION_KEYS):
+            path = subject.at(constraint, "matchLabelKeys")
+            found = ", ".join(constraint.match_label_keys) or "none"
+            keys = [*constraint.match_label_keys, "pod-template-hash"]
+            message = "without pod-template-hash a rollout counts old and new Pods together"
+            yield Cause(path, message, found, "pod-template-hash", edit=Edit(path, keys))

@@ -1,0 +1,71 @@
+"""selector-misses-own-pod: a selector that does not match the Pod it stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.rules import Cause, Edit, Severity, Subject, rule
+from webhook.scheduler.reading import brief
+from webhook.scheduler.selectors import Match
+
+
+@rule(
+    title="labelSelector does not match the Pod's own labels",
+    severity=Severity.WARNING,
+    fix="select labels that the Pod itself carries",
+    bad="""
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 3
+      selector: {matchLabels: {app: web}}
+      template:
+        metadata: {labels: {app: web}}
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 1
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: DoNotSchedule
+            labelSelector: {matchLabels: {app: wbe}}
+            matchLabelKeys: [pod-template-hash]
+    """,
+    good="""
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 3
+      selector: {matchLabels: {app: web}}
+      template:
+        metadata: {labels: {app: web}}
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 1
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: DoNotSchedule
+            labelSelector: {matchLabels: {app: web}}
+            matchLabelKeys: [pod-template-hash]
+    """,
+)
+def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
+    """
+    The scheduler counts only the Pods that the selector matches.  A Pod that its own selector misses is never
+    counted, so the next replica finds the skew as it was, and all of them may land in one domain.
+    """
+    for constraint in subject.constraints:
+        selector = constraint.selector
+        if selector.matches_nothing or selector.match(subject.workload.labels, subject.addable) is not Match.NO:
+            continue
+        path, own = subject.at(constraint, "labelSelector"), subject.own_selector
+        yield Cause(
+            path,
+            f"must match the Pod's own labels, but is {brief(str(selector), 50)}",
+            found=f"labels {brief(_shown(subject), 100)}",
+            wanted=f"labels that match {brief(str(selector), 100)}",
+            edit=Edit(path, own) if own else None,
+        )
+
+
+def _shown(subject: Subject) -> str:
+    return ",".join(f"{key}={value}" for key, value in sorted(subject.workload.labels.items())[:10]) or "none"

@@ -1,0 +1,54 @@
+"""soft-constraint: whenUnsatisfiable is ScheduleAnyway where a platform team does not want it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.rules import Cause, Severity, Subject, rule
+
+
+@rule(
+    title="whenUnsatisfiable is ScheduleAnyway, which the policy forbids",
+    severity=Severity.IGNORE,
+    fix="set whenUnsatisfiable to DoNotSchedule",
+    parameters={
+        "topologyKeys": {
+            "type": "array",
+            "items": {"type": "string", "minLength": 1},
+            "default": [],
+            "description": "the keys that this is asked of; empty: all",
+        },
+    },
+    bad="""
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: ScheduleAnyway
+        labelSelector: {matchLabels: {app: web}}
+    """,
+    good="""
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+    """,
+)
+def soft_constraint(subject: Subject) -> Iterator[Cause]:
+    """
+    A platform team's own policy: a soft constraint is one voice among many in scoring, and where the spread is
+    what availability was promised on, that is too little.
+    """
+    keys = subject.keys("topologyKeys")
+    for constraint in subject.constraints:
+        if constraint.soft and (not keys or constraint.topology_key in keys):
+            path = subject.at(constraint, "whenUnsatisfiable")
+            yield Cause(path, "must be DoNotSchedule by this cluster's policy", "ScheduleAnyway", "DoNotSchedule")

@@ -1,0 +1,69 @@
+"""wrong-revision-key: pod-template-hash where Pods never carry it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.rules import Cause, Edit, Severity, Subject, rule
+
+HASH = "pod-template-hash"
+
+
+@rule(
+    title="matchLabelKeys names pod-template-hash where no Pod carries it",
+    severity=Severity.WARNING,
+    fix="remove the key",
+    bad="""
+    apiVersion: apps/v1
+    kind: StatefulSet
+    metadata: {name: db}
+    spec:
+      replicas: 3
+      selector: {matchLabels: {app: db}}
+      template:
+        metadata: {labels: {app: db}}
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 1
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: DoNotSchedule
+            labelSelector: {matchLabels: {app: db}}
+            matchLabelKeys: [pod-template-hash]
+    """,
+    good="""
+    apiVersion: apps/v1
+    kind: StatefulSet
+    metadata: {name: db}
+    spec:
+      replicas: 3
+      selector: {matchLabels: {app: db}}
+      template:
+        metadata: {labels: {app: db}}
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 1
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: DoNotSchedule
+            labelSelector: {matchLabels: {app: db}}
+            matchLabelKeys: [controller-revision-hash]
+    """,
+)
+def wrong_revision_key(subject: Subject) -> Iterator[Cause]:
+    """
+    Only a Deployment's Pods carry pod-template-hash.  Elsewhere the scheduler ignores the key, and the Pods of all
+    revisions are counted together.  StatefulSets and DaemonSets have controller-revision-hash instead, an Argo
+    Rollout has rollouts-pod-template-hash; other kinds have no revision that a label tells.
+    """
+    kind = subject.workload.kind
+    if kind.kind in ("Pod", "PodTemplate") or HASH in subject.carried:
+        return
+    for constraint in subject.constraints:
+        for i, key in enumerate(constraint.match_label_keys):
+            if key != HASH:
+                continue
+            path, right = subject.at(constraint, "matchLabelKeys", i), kind.revision_key
+            message = f"a {kind.kind}'s Pods never carry {HASH}"
+            if right is None or right in constraint.match_label_keys:
+                yield Cause(path, message, HASH, "no revision key")
+            else:
+                yield Cause(path, message, HASH, right, fix=f"use {right}", edit=Edit(path, right))

@@ -1,0 +1,47 @@
+"""What a Kubernetes minor version does with a topology spread constraint (pkg/features/kube_features.go)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+OLDEST, NEWEST = 25, 37
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """Feature gates at their defaults, and changes that came without one."""
+
+    minor: int
+    min_domains: bool  # MinDomainsInPodTopologySpread
+    node_inclusion_policies: bool  # NodeInclusionPolicyInPodTopologySpread
+    match_label_keys: bool  # MatchLabelKeysInPodTopologySpread
+    selector_merge: bool  # MatchLabelKeysInPodTopologySpreadSelectorMerge
+    topology_labels: bool  # PodTopologyLabelsAdmission: zone and region are copied onto Pods at binding
+    empty_selector_counts: bool  # `{}` counts every Pod of the namespace instead of none (kubernetes#141340)
+
+
+def features(minor: int) -> Features:
+    """The features of Kubernetes 1.`minor`; a minor newer than any known behaves like the newest known."""
+    return Features(
+        minor=minor,
+        min_domains=minor >= 27,
+        node_inclusion_policies=minor >= 26,
+        match_label_keys=minor >= 27,
+        selector_merge=minor >= 34,
+        topology_labels=minor >= 35,
+        empty_selector_counts=minor >= 38,
+    )
+
+
+def parse_version(text: str) -> Features:
+    """The features of a version such as `1.34`, `v1.34.2` or `1.34+`; ValueError names what is wrong."""
+    match = re.fullmatch(r"v?1\.(\d{1,3})([.+-].*)?", text.strip())
+    if match is None:
+        raise ValueError(f'Kubernetes version: found "{text}", wanted a version such as 1.{NEWEST}')
+    if int(match[1]) < OLDEST:
+        raise ValueError(f'Kubernetes version: found "{text}", wanted 1.{OLDEST} or newer')
+    return features(int(match[1]))
+
+
+LATEST = features(NEWEST)

@@ -1,0 +1,150 @@
+"""
+Label selectors as apimachinery evaluates and prints them, and in three values where labels may still be added.
+
+    LabelSelector (as written) -> Selector: requirements, all of which must hold
+    null matches nothing; {} matches everything
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+EQUALS, IN, NOT_IN, EXISTS, DOES_NOT_EXIST = "=", "In", "NotIn", "Exists", "DoesNotExist"
+Labels = Mapping[str, str]
+
+
+class Match(Enum):
+    """Whether a selector matches labels of which some are not known yet."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One term of a selector; `values` keep the order in which they were written."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Labels) -> bool:
+        """labels.Requirement.Matches: NotIn and DoesNotExist match a Pod without the key."""
+        value = labels.get(self.key)
+        if self.operator in (EQUALS, IN):
+            return value is not None and value in self.values
+        if self.operator == NOT_IN:
+            return value is None or value not in self.values
+        return (value is not None) == (self.operator == EXISTS)
+
+    def match(self, labels: Labels, addable: Collection[str]) -> Match:
+        """Like `matches`; UNKNOWN if the answer hangs on the value of a label that may still be added."""
+        if self.key in labels or self.key not in addable:
+            return Match.YES if self.matches(labels) else Match.NO
+        return Match.UNKNOWN
+
+    def __str__(self) -> str:
+        values = ",".join(sorted(self.values))
+        return _FORMS[self.operator](self.key, values)
+
+
+_FORMS: dict[str, Callable[[str, str], str]] = {
+    EQUALS: lambda key, values: f"{key}={values}",
+    IN: lambda key, values: f"{key} in ({values})",
+    NOT_IN: lambda key, values: f"{key} notin ({values})",
+    EXISTS: lambda key, values: key,
+    DOES_NOT_EXIST: lambda key, values: f"!{key}",
+}
+OPERATORS = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST)
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """labels.Selector: requirements in the order of their keys; one that `matches_nothing` has none."""
+
+    requirements: tuple[Requirement, ...] = ()
+    matches_nothing: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether every label set matches (labels.Selector.Empty)."""
+        return not self.requirements and not self.matches_nothing
+
+    @property
+    def keys(self) -> frozenset[str]:
+        return frozenset(requirement.key for requirement in self.requirements)
+
+    def add(self, requirements: Iterable[Requirement]) -> Selector:
+        """This selector narrowed by `requirements`; nothing stays nothing."""
+        merged = sorted((*self.requirements, *requirements), key=lambda requirement: requirement.key)
+        return self if self.matches_nothing else Selector(tuple(merged))
+
+    def matches(self, labels: Labels) -> bool:
+        return not self.matches_nothing and all(requirement.matches(labels) for requirement in self.requirements)
+
+    def match(self, labels: Labels, addable: Collection[str] = ()) -> Match:
+        """Match in three values: NO as soon as one known label decides, whatever is added later."""
+        if self.matches_nothing:
+            return Match.NO
+        found = {requirement.match(labels, addable) for requirement in self.requirements}
+        if Match.NO in found:
+            return Match.NO
+        return Match.UNKNOWN if Match.UNKNOWN in found else Match.YES
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.requirements))
+
+
+NOTHING = Selector(matches_nothing=True)
+EVERYTHING = Selector()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSelector:
+    """A LabelSelector of the API, as it was written."""
+
+    match_labels: Labels
+    match_expressions: tuple[Requirement, ...] = ()
+
+    @property
+    def keys(self) -> frozenset[str]:
+        return frozenset(self.match_labels) | {expression.key for expression in self.match_expressions}
+
+
+def equals(labels: Labels) -> tuple[Requirement, ...]:
+    """One requirement for each label."""
+    return tuple(Requirement(key, EQUALS, (value,)) for key, value in labels.items())
+
+
+def as_selector(selector: LabelSelector | None) -> Selector:
+    """metav1.LabelSelectorAsSelector, for a selector that the API accepts."""
+    if selector is None:
+        return NOTHING
+    return EVERYTHING.add((*equals(selector.match_labels), *selector.match_expressions))
+
+
+def as_label_selector(selector: Selector) -> dict[str, object]:
+    """
+    The LabelSelector, as JSON, that matches exactly what `selector` matches.
+
+    matchLabels holds a key once: what the selector asks of it beyond that, and every other operator, goes to
+    matchExpressions.  Exact duplicates are dropped.
+    """
+    match_labels: dict[str, str] = {}
+    expressions: list[dict[str, object]] = []
+    for requirement in dict.fromkeys(selector.requirements):
+        if requirement.operator == EQUALS and requirement.key not in match_labels:
+            match_labels[requirement.key] = requirement.values[0]
+        else:
+            expressions.append(_expression(requirement))
+    raw: dict[str, object] = {"matchLabels": match_labels} if match_labels else {}
+    return raw | ({"matchExpressions": expressions} if expressions else {})
+
+
+def _expression(requirement: Requirement) -> dict[str, object]:
+    operator = IN if requirement.operator == EQUALS else requirement.operator
+    values = {"values": list(requirement.values)} if requirement.values else {}
+    return {"key": requirement.key, "operator": operator, **values}

@@ -1,0 +1,310 @@
+"""
+Any object with a Pod template: where it is, how many replicas, which labels its Pods have and which may be added.
+
+    Deployment ── spec.template ──> Workload(labels + pod-template-hash, raw constraints, owner, replicas)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import cast
+
+from webhook.scheduler.fields import FieldPath, as_list, as_mapping, labels_of, value_at
+from webhook.scheduler.selectors import Labels
+from webhook.scheduler.snapshot import Owner
+
+TEMPLATE: FieldPath = ("spec", "template")
+EACH = "*"
+IGNORE_ANNOTATION = "evenkeel.dev/ignore"
+SKIP_LABEL = "evenkeel.dev/skip"
+MOST_CONSTRAINTS, MOST_VALUES, MOST_TEMPLATES = 100, 2_000, 50
+
+_JOB_LABELS = ("batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid", "job-name", "controller-uid")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """
+    Where a kind keeps what matters; `"*"` in a path stands for each item of a list.
+
+    `added_labels` are those its controller puts on every Pod, `possible_labels` those it may put there.  A kind
+    whose constraints stand outside a Pod template has `constraints` and perhaps `labels` instead of `template`.
+    """
+
+    api_version: str
+    kind: str
+    resource: str
+    template: FieldPath | None = TEMPLATE
+    replicas: FieldPath | None = None
+    added_labels: tuple[str, ...] = ()
+    possible_labels: tuple[str, ...] = ()
+    revision_key: str | None = None
+    constraints: FieldPath | None = None
+    labels: FieldPath | None = None
+    built_in: bool = True
+
+    @property
+    def anchor(self) -> FieldPath:
+        """The path whose wildcards decide how many workloads an object holds."""
+        return self.template if self.template is not None else cast(FieldPath, self.constraints)
+
+
+_REPLICAS: FieldPath = ("spec", "replicas")
+_KRUISE = ("controller-revision-hash", "pod-template-hash", "apps.kruise.io/cloneset-instance-id")
+_STATEFUL = ("controller-revision-hash", "statefulset.kubernetes.io/pod-name")
+KINDS: tuple[Kind, ...] = (
+    Kind("v1", "Pod", "pods", template=()),
+    Kind("v1", "PodTemplate", "podtemplates", template=("template",)),
+    Kind("v1", "ReplicationController", "replicationcontrollers", replicas=_REPLICAS),
+    Kind(
+        "apps/v1",
+        "Deployment",
+        "deployments",
+        replicas=_REPLICAS,
+        added_labels=("pod-template-hash",),
+        revision_key="pod-template-hash",
+    ),
+    Kind("apps/v1", "ReplicaSet", "replicasets", replicas=_REPLICAS),
+    Kind(
+        "apps/v1",
+        "StatefulSet",
+        "statefulsets",
+        replicas=_REPLICAS,
+        added_labels=_STATEFUL,
+        possible_labels=("apps.kubernetes.io/pod-index",),
+        revision_key="controller-revision-hash",
+    ),
+    Kind(
+        "apps/v1",
+        "DaemonSet",
+        "daemonsets",
+        added_labels=("controller-revision-hash", "pod-template-generation"),
+        revision_key="controller-revision-hash",
+    ),
+    Kind(
+        "batch/v1",
+        "Job",
+        "jobs",
+        replicas=("spec", "parallelism"),
+        added_labels=_JOB_LABELS,
+        possible_labels=("batch.kubernetes.io/job-completion-index",),
+    ),
+    Kind(
+        "batch/v1",
+        "CronJob",
+        "cronjobs",
+        template=("spec", "jobTemplate", "spec", "template"),
+        replicas=("spec", "jobTemplate", "spec", "parallelism"),
+        added_labels=_JOB_LABELS,
+        possible_labels=("batch.kubernetes.io/job-completion-index",),
+    ),
+    Kind(
+        "argoproj.io/v1alpha1",
+        "Rollout",
+        "rollouts",
+        replicas=_REPLICAS,
+        added_labels=("rollouts-pod-template-hash",),
+        revision_key="rollouts-pod-template-hash",
+        built_in=False,
+    ),
+    Kind(
+        "apps.kruise.io/v1alpha1",
+        "CloneSet",
+        "clonesets",
+        replicas=_REPLICAS,
+        added_labels=_KRUISE,
+        revision_key="controller-revision-hash",
+        built_in=False,
+    ),
+    *(
+        Kind(
+            f"apps.kruise.io/{version}",
+            "StatefulSet",
+            "statefulsets",
+            replicas=_REPLICAS,
+            added_labels=_STATEFUL,
+            possible_labels=("apps.kubernetes.io/pod-index",),
+            revision_key="controller-revision-hash",
+            built_in=False,
+        )
+        for version in ("v1alpha1", "v1beta1")
+    ),
+)
+
+
+class TooLarge(ValueError):
+    """More constraints than any person writes: judging them all would keep every other request waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One Pod template, or a Pod, of an object; `path` is where its constraints stand in the object."""
+
+    kind: Kind
+    namespace: str
+    name: str
+    path: FieldPath
+    raw_constraints: object
+    labels: Labels
+    labels_known: bool
+    addable: frozenset[str]
+    replicas: int
+    scheduler_name: str
+    node_name: str
+    strategy: str
+    selector: Mapping[str, object]
+    annotations: Labels
+    owner: Owner | None
+    uid: str
+    scheduled: bool
+
+    @property
+    def is_pod(self) -> bool:
+        return self.kind.template == ()
+
+    @property
+    def in_template(self) -> bool:
+        """Whether the constraints stand in a Pod template, or are a Pod's own."""
+        return self.kind.template is not None
+
+    @property
+    def stored(self) -> bool:
+        """Whether this is a Pod that an API server has accepted, so that its matchLabelKeys are already merged."""
+        return self.is_pod and bool(self.uid)
+
+    @property
+    def has_constraints(self) -> bool:
+        return self.raw_constraints not in (None, [])
+
+    @property
+    def ignored_rules(self) -> frozenset[str]:
+        """The rules that the annotation on the object or on its template silences."""
+        written = self.annotations.get(IGNORE_ANNOTATION, "")
+        return frozenset(name.strip() for name in written.split(",")) - {""}
+
+    def pods_labels(self) -> Labels:
+        """The labels its Pods have at least, with a stand-in for each value that only the controller knows."""
+        return {**dict.fromkeys(self.kind.added_labels, "added"), **self.labels}
+
+    def title(self) -> str:
+        return (
+            f'{self.kind.kind} "{self.namespace}/{self.name}"' if self.namespace else f'{self.kind.kind} "{self.name}"'
+        )
+
+
+def find_kind(obj: Mapping[str, object], kinds: Iterable[Kind]) -> Kind | None:
+    """The kind of `obj`; the last of several that fit, so that a policy's own come after the built-in."""
+    of = (obj.get("apiVersion"), obj.get("kind"))
+    return next((kind for kind in reversed(tuple(kinds)) if (kind.api_version, kind.kind) == of), None)
+
+
+def parse(obj: Mapping[str, object], kinds: Iterable[Kind] = KINDS) -> tuple[Workload, ...]:
+    """
+    The workloads in an object, none if its kind is not known; TooLarge if they cannot be judged in reasonable time.
+
+    Anything that has the wrong type reads as if it were absent, except the constraints, which are kept as they are.
+    """
+    kind = find_kind(obj, kinds)
+    if kind is None:
+        return ()
+    anchors = _expand(obj, kind.anchor)
+    if len(anchors) > MOST_TEMPLATES:
+        raise TooLarge(f"{kind.kind}: found {len(anchors)} Pod templates, at most {MOST_TEMPLATES} can be judged")
+    return tuple(_workload(obj, kind, indices) for indices in anchors)
+
+
+def _expand(obj: Mapping[str, object], path: FieldPath) -> list[tuple[int, ...]]:
+    """For each place that `path` leads to, the indices that stand for its wildcards."""
+    places: list[tuple[tuple[int, ...], object]] = [((), obj)]
+    for part in path:
+        if part == EACH:
+            places = [((*at, i), item) for at, value in places for i, item in enumerate(as_list(value))]
+        else:
+            places = [(at, as_mapping(value).get(cast(str, part))) for at, value in places]
+    return [at for at, _ in places]
+
+
+def _fill(path: FieldPath, indices: Sequence[int]) -> FieldPath:
+    left = iter(indices)
+    return tuple(next(left, 0) if part == EACH else part for part in path)
+
+
+def _workload(obj: Mapping[str, object], kind: Kind, indices: Sequence[int]) -> Workload:
+    metadata = as_mapping(obj.get("metadata"))
+    if kind.template is not None:
+        template_path = _fill(kind.template, indices)
+        template = as_mapping(value_at(obj, template_path))
+        path: FieldPath = (*template_path, "spec", "topologySpreadConstraints")
+        labels = as_mapping(template.get("metadata")).get("labels")
+    else:
+        template, path = {}, _fill(kind.anchor, indices)
+        labels = value_at(obj, _fill(kind.labels, indices)) if kind.labels is not None else None
+    pod_spec, spec = as_mapping(template.get("spec")), as_mapping(obj.get("spec"))
+    raw_constraints = value_at(obj, path)
+    _weigh(raw_constraints, path)
+    return Workload(
+        kind=kind,
+        namespace=_text(metadata.get("namespace")),
+        name=_text(metadata.get("name")) or _text(metadata.get("generateName")),
+        path=path,
+        raw_constraints=raw_constraints,
+        labels=labels_of(labels),
+        labels_known=kind.template is not None or kind.labels is not None,
+        addable=frozenset((*kind.added_labels, *kind.possible_labels)),
+        replicas=_replicas(obj, kind, indices),
+        scheduler_name=_text(pod_spec.get("schedulerName")) or "default-scheduler",
+        node_name=_text(pod_spec.get("nodeName")),
+        strategy=_text(as_mapping(spec.get("strategy")).get("type")),
+        selector=as_mapping(spec.get("selector")) if kind.template == TEMPLATE else {},
+        annotations=_annotations(metadata, as_mapping(template.get("metadata"))),
+        owner=controller_of(metadata),
+        uid=_text(metadata.get("uid")),
+        scheduled="PodScheduled" in _condition_types(obj),
+    )
+
+
+def controller_of(metadata: Mapping[str, object]) -> Owner | None:
+    """metav1.GetControllerOf: the first owner reference with `controller: true`."""
+    for reference in map(as_mapping, as_list(metadata.get("ownerReferences"))):
+        if reference.get("controller") is True:
+            return Owner(*(_text(reference.get(name)) for name in ("apiVersion", "kind", "name", "uid")))
+    return None
+
+
+def _annotations(metadata: Mapping[str, object], template: Mapping[str, object]) -> Labels:
+    """Those of the object and its template; where both ignore rules, all of them are ignored."""
+    own, inherited = labels_of(metadata.get("annotations")), labels_of(template.get("annotations"))
+    ignored = ",".join(found[IGNORE_ANNOTATION] for found in (own, inherited) if IGNORE_ANNOTATION in found)
+    return {**inherited, **own, IGNORE_ANNOTATION: ignored}
+
+
+def _condition_types(obj: Mapping[str, object]) -> list[object]:
+    return [as_mapping(one).get("type") for one in as_list(as_mapping(obj.get("status")).get("conditions"))]
+
+
+def _replicas(obj: Mapping[str, object], kind: Kind, indices: Sequence[int]) -> int:
+    """Absent means 1, as the API server reads it."""
+    found = value_at(obj, _fill(kind.replicas, indices)) if kind.replicas is not None else None
+    return found if isinstance(found, int) and not isinstance(found, bool) else 1
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _weigh(raw: object, path: FieldPath) -> None:
+    """Bounds the work of judging `raw` without following it into depth."""
+    if isinstance(raw, list) and len(raw) > MOST_CONSTRAINTS:
+        raise TooLarge(f"{path[-1]}: found {len(raw)} constraints, at most {MOST_CONSTRAINTS} can be judged")
+    level, values = [raw], 0
+    while level and values <= MOST_VALUES:
+        level = list(islice((child for one in level for child in _children(one)), MOST_VALUES + 1))
+        values += len(level)
+    if values > MOST_VALUES:
+        raise TooLarge(f"{path[-1]}: found more than {MOST_VALUES} values, at most {MOST_VALUES} can be judged")
+
+
+def _children(value: object) -> Iterable[object]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
