@@ -34,8 +34,8 @@ def _kubectl(applied: Applied, file: str) -> Iterator[str]:
 def _more(applied: Applied) -> Iterator[str]:
     defaulted = applied.mutate.defaulted
     if isinstance(defaulted, Defaults):
-        sources = ", ".join(defaulted.source)
-        yield one_line(f"defaulted: selector {defaulted.selector} from {sources}", LINE_LIMIT)
+        selector = ",".join(dict.fromkeys(map(str, defaulted.selector.requirements)))
+        yield one_line(f"defaulted: selector {selector} from {', '.join(defaulted.source)}", LINE_LIMIT)
         yield from (f"  - {json.dumps(one, ensure_ascii=False)}" for one in defaulted.constraints)
     elif isinstance(defaulted, Undefaulted):
         yield one_line(f"not defaulted: {defaulted}", LINE_LIMIT)

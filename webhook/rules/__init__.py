@@ -143,6 +143,13 @@ class Subject:
         return raw if plain and as_mapping(match_labels).items() <= self.workload.labels.items() else None
 
     @property
+    def own_selector_fix(self) -> str | None:
+        """The way out that copies the workload's own selector."""
+        pairs = as_mapping((self.own_selector or {}).get("matchLabels")).items()
+        labels = ", ".join(f"{key}: {value}" for key, value in pairs)
+        return f"write labelSelector: {{matchLabels: {{{labels}}}}}" if pairs else None
+
+    @property
     def node_label_keys(self) -> frozenset[str]:
         """The label keys that the cluster's nodes carry; empty where nodes are not known."""
         nodes = self.snapshot.nodes if self.snapshot is not None else ()
@@ -152,7 +159,8 @@ class Subject:
 @dataclass(frozen=True, slots=True)
 class Rule:
     """
-    One rule.  `needs` names what it cannot do without: "nodes".  Of the `required` parameters one must be given.
+    One rule.  `needs` names what it cannot do without: "nodes".  Of the `required` parameters one must be given;
+    `example` has those under which the bad example is bad.
 
     `yields_to` is the rule whose finding is shown where both find the same field.  Only rules that are
     `operators_too` look at constraints outside a Pod template of which no labels are known: operators fill in the rest.
@@ -167,6 +175,7 @@ class Rule:
     good: str
     parameters: Mapping[str, Mapping[str, object]]
     required: tuple[str, ...]
+    example: Mapping[str, object]
     needs: tuple[str, ...]
     yields_to: str | None
     operators_too: bool
@@ -192,6 +201,7 @@ def rule(
     good: str,
     parameters: Mapping[str, Mapping[str, object]] | None = None,
     required: tuple[str, ...] = (),
+    example: Mapping[str, object] | None = None,
     needs: tuple[str, ...] = (),
     yields_to: str | None = None,
     operators_too: bool = False,
@@ -212,6 +222,7 @@ def rule(
             good=f"{cleandoc(good)}\n",
             parameters=parameters or {},
             required=required,
+            example=example or {},
             needs=needs,
             yields_to=yields_to,
             operators_too=operators_too,

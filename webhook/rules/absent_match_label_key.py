@@ -48,5 +48,5 @@ def absent_match_label_key(subject: Subject) -> Iterator[Cause]:
         for i, key in enumerate(constraint.match_label_keys):
             if key not in carried:
                 path = subject.at(constraint, "matchLabelKeys", i)
-                message = f"must be a label of the Pod, or it is ignored: {brief(key)}"
+                message = f"ignored: the Pod has no label {brief(key)}"
                 yield Cause(path, message, brief(key), f"one of {brief(sorted(carried), 100)}")

@@ -65,6 +65,7 @@ def empty_selector(subject: Subject) -> Iterator[Cause]:
             "should not count every Pod of the namespace" if counts else "must select Pods, or nothing is spread",
             found="null" if null else "{}",
             wanted="labels that the Pods carry",
+            fix=subject.own_selector_fix,
             edit=Edit(path, own) if own else None,
             at_most=Severity.INFO if counts else Severity.ERROR,
         )

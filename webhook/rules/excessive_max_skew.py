@@ -21,6 +21,7 @@ from webhook.rules import Cause, Severity, Subject, rule
         },
     },
     required=("maxSkew",),
+    example={"maxSkew": 5},
     bad="""
     apiVersion: v1
     kind: Pod

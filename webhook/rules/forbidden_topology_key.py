@@ -28,6 +28,7 @@ from webhook.scheduler.reading import brief
         },
     },
     required=("topologyKeys", "allowedTopologyKeys"),
+    example={"topologyKeys": ["rack"]},
     bad="""
     apiVersion: v1
     kind: Pod

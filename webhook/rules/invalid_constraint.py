@@ -89,8 +89,8 @@ def _errors_of_its_pods(subject: Subject, own: Iterable[FieldError]) -> Iterator
 def _cause(error: FieldError) -> Cause:
     path, found = shown_path(error), brief(error.value)
     if error.detail == IN_BOTH:
-        message = "must not name a key that labelSelector names too"
-        wanted = "each key in one of the two: the API server merges them, then rejects the Pod"
+        message = "must name a key only once, here or in labelSelector"
+        wanted = "each key once: the API server merges the two, then rejects the Pod"
         return Cause(path, message, found, wanted, fix="remove the key from matchLabelKeys or from labelSelector")
     field, message = error.path[-1], error.detail or "must not repeat (topologyKey, whenUnsatisfiable)"
     if not error.detail:

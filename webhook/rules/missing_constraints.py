@@ -25,6 +25,7 @@ from webhook.rules import Cause, Severity, Subject, rule
             "description": "the keys that must each have a constraint; empty: any one constraint will do",
         },
     },
+    example={"minReplicas": 3, "topologyKeys": ["topology.kubernetes.io/zone"]},
     bad="""
     apiVersion: apps/v1
     kind: Deployment

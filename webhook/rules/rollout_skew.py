@@ -67,5 +67,5 @@ def rollout_skew(subject: Subject) -> Iterator[Cause]:
             path = subject.at(constraint, "matchLabelKeys")
             found = ", ".join(constraint.match_label_keys) or "none"
             keys = [*constraint.match_label_keys, "pod-template-hash"]
-            message = "without pod-template-hash a rollout counts old and new Pods together"
+            message = "must name pod-template-hash, or rollouts count old Pods too"
             yield Cause(path, message, found, "pod-template-hash", edit=Edit(path, keys))

@@ -63,6 +63,7 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
             f"must match the Pod's own labels, but is {brief(str(selector), 50)}",
             found=f"labels {brief(_shown(subject), 100)}",
             wanted=f"labels that match {brief(str(selector), 100)}",
+            fix=subject.own_selector_fix,
             edit=Edit(path, own) if own else None,
         )
 

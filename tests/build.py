@@ -1,0 +1,99 @@
+"""Builders: the least that an object needs, so that a case shows only what differs."""
+
+from __future__ import annotations
+
+from webhook.scheduler.features import LATEST
+from webhook.scheduler.snapshot import Snapshot, from_objects
+
+ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+SELECTOR = {"matchLabels": {"app": "web"}}
+
+
+def constraint(**fields):
+    """A valid hard constraint on zones; a field that is given as None is left out."""
+    base = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": SELECTOR}
+    return {name: value for name, value in (base | fields).items() if value is not None}
+
+
+def pod(*constraints, labels=None, owner=None, spec=None, **metadata):
+    """A Pod with the label app=web; `owner` is `Kind/name`."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "web-1",
+            "namespace": "shop",
+            "labels": {"app": "web"} if labels is None else labels,
+            **(owned_by(owner) if owner else {}),
+            **metadata,
+        },
+        "spec": {**({"topologySpreadConstraints": list(constraints)} if constraints else {}), **(spec or {})},
+    }
+
+
+API_VERSIONS = {"Job": "batch/v1", "CronJob": "batch/v1", "ReplicationController": "v1", "PodTemplate": "v1"}
+
+
+def workload(kind, *constraints, labels=None, annotations=None, template=None, owner=None, spec=None, **metadata):
+    """A workload whose template has the label app=web."""
+    pod_template = {
+        "metadata": {"labels": {"app": "web"} if labels is None else labels, **(template or {})},
+        "spec": {"topologySpreadConstraints": list(constraints)} if constraints else {},
+    }
+    inner = {"replicas": 3, "selector": SELECTOR, "template": pod_template, **(spec or {})}
+    return {
+        "apiVersion": API_VERSIONS.get(kind, "apps/v1"),
+        "kind": kind,
+        "metadata": {
+            "name": "web",
+            "namespace": "shop",
+            **({"annotations": annotations} if annotations else {}),
+            **(owned_by(owner) if owner else {}),
+            **metadata,
+        },
+        **({"template": pod_template} if kind == "PodTemplate" else {}),
+        "spec": {"jobTemplate": {"spec": inner}} if kind == "CronJob" else inner,
+    }
+
+
+def owned_by(owner, uid="u1"):
+    kind, _, name = owner.partition("/")
+    api_version = API_VERSIONS.get(kind, "apps/v1")
+    return {
+        "ownerReferences": [{"apiVersion": api_version, "kind": kind, "name": name, "uid": uid, "controller": True}]
+    }
+
+
+def service(name="web", selector=None, namespace="shop"):
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"selector": {"app": "web"} if selector is None else selector},
+    }
+
+
+def namespace(name="shop", **labels):
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+
+
+def snapshot(*objects) -> Snapshot:
+    return from_objects(objects)
+
+
+def request(obj, old=None, operation=None, **fields):
+    """The request of an AdmissionReview for `obj`; with `old`, an UPDATE."""
+    return {
+        "uid": "r1",
+        "kind": {"group": "apps", "version": "v1", "kind": obj["kind"]},
+        "name": obj["metadata"].get("name"),
+        "namespace": obj["metadata"].get("namespace"),
+        "operation": operation or ("CREATE" if old is None else "UPDATE"),
+        "object": obj,
+        "oldObject": old,
+        "userInfo": {"username": "jane"},
+        **fields,
+    }
+
+
+FEATURES = LATEST

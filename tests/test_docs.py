@@ -1,0 +1,52 @@
+"""Documents that are generated hold what the generator prints; what is listed twice is listed alike."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.docs import ROOT, fill, generated
+from webhook import __version__
+from webhook.cli import COMMANDS
+from webhook.policy.schema import schema
+from webhook.rules import RULES
+
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("path", generated(), ids=lambda path: path.name)
+def test_a_generated_document_is_up_to_date(path):
+    """`make docs` rewrites it."""
+    assert generated()[path] == path.read_text("utf-8")
+
+
+def test_a_block_is_filled_with_what_the_command_prints():
+    text = "<!-- output of: evenkeel --nonsense -->\n```console\nold\n```\n"
+
+    with pytest.raises(SystemExit):
+        fill(text)
+
+
+def test_catalogue_rules_and_policy_schema_name_the_same_rules():
+    page = (ROOT / "docs" / "rules.md").read_text("utf-8")
+    in_schema = schema()["properties"]["rules"]["properties"]
+
+    assert re.findall(r"^## (.+)$", page, re.MULTILINE) == list(RULES) == list(in_schema)
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+def test_the_catalogue_tells_every_parameter(rule):
+    page = (ROOT / "docs" / "rules.md").read_text("utf-8")
+    section = page.split(f"## {rule.id}\n")[1].split("\n## ")[0]
+
+    assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == set(rule.parameters)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_readme_names_every_command(command):
+    assert f"evenkeel {command}" in README
+
+
+def test_the_changelog_has_the_version():
+    assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")

@@ -1,0 +1,53 @@
+"""The catalogue of rules as a Markdown page, written from the rules themselves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from webhook.rules import RULES, Rule, Severity
+
+INTRODUCTION = """\
+# Rules
+
+An `error` denies, a `warning` warns, an `info` shows in reports only; a policy may set any rule to `error`, `warning`,
+`info` or `ignore`, and mark it `enforced`, so that no annotation silences it. Rules that are set to `ignore` are a
+platform team's own policy: switch them on where you want them.
+
+At most one rule speaks of a field: the gravest, and of equals the one that others yield to. A rule that cannot be run,
+because it needs labels or nodes that are not known, is reported as skipped.
+"""
+
+
+def page() -> str:
+    """The whole catalogue."""
+    table = ["| rule | default | finds |", "| --- | --- | --- |"]
+    table += [f"| [`{rule.id}`](#{rule.id}) | {rule.severity} | {rule.title} |" for rule in RULES.values()]
+    return "\n".join((INTRODUCTION, *table, "", *("\n".join(section(rule)) for rule in RULES.values())))
+
+
+def section(rule: Rule) -> Iterator[str]:
+    """One rule, always under the same headings."""
+    yield from (f"## {rule.id}", "", f"{rule.title[0].upper()}{rule.title[1:]}.", "")
+    yield from (f"Default severity: `{rule.severity}`.", "")
+    yield from ("### Why", "", rule.rationale, "")
+    yield from ("### Bad", "", "```yaml", rule.bad.rstrip(), "```", "")
+    yield from ("### Good", "", "```yaml", rule.good.rstrip(), "```", "")
+    yield from ("### Way out", "", f"{rule.fix[0].upper()}{rule.fix[1:]}.", "")
+    if rule.parameters:
+        yield from ("### Parameters", "", "| name | type | default | what it is |", "| --- | --- | --- | --- |")
+        yield from (_parameter(name, schema, rule) for name, schema in rule.parameters.items())
+        yield ""
+    if rule.severity is Severity.IGNORE:
+        setting = json.dumps({"severity": "error", **rule.example}).replace('"', "")
+        yield from ("### Switch it on", "", "```yaml", "rules:", f"  {rule.id}: {setting}", "```", "")
+    if rule.yields_to:
+        yield from ("### Yields to", "", f"[`{rule.yields_to}`](#{rule.yields_to})", "")
+
+
+def _parameter(name: str, schema: Mapping[str, object], rule: Rule) -> str:
+    needed = "needed" if rule.required == (name,) else f"one of {' and '.join(rule.required)}"
+    default = needed if name in rule.required else f"`{json.dumps(schema['default'])}`"
+    return f"| `{name}` | {schema['type']} | {default} | {schema['description']} |"
+
+
