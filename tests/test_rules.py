@@ -266,6 +266,11 @@ CASES = [
         [],
     ),
     Case(
+        "pinned and invalid, too",
+        pod(constraint(maxSkew=0), spec={"nodeName": "n1"}),
+        ["pinned-pod", "invalid-constraint [0].maxSkew"],
+    ),
+    Case(
         "constraints that are no list",
         pod(spec={"topologySpreadConstraints": "x"}),
         ["invalid-constraint"],

@@ -141,7 +141,7 @@ def _default(
     obj: Mapping[str, object], pod: Workload, policy: Policy, snapshot: Snapshot | None, features: Features
 ) -> Decision:
     in_force = policy.in_force(pod, _namespace_labels(pod, snapshot))
-    found = defaulting.default_constraints(pod, in_force, snapshot or Snapshot(), features)
+    found = defaulting.default_constraints(pod, in_force, snapshot, features)
     if isinstance(found, Defaults) and not _patchable(obj):
         found = Undefaulted("malformed")
     if isinstance(found, Undefaulted):

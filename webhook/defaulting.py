@@ -26,6 +26,7 @@ REASONS = {
     "system-defaulting": "defaultingType System leaves it to the scheduler",
     "no-default-constraints": "the policy has no default constraints for it",
     "namespace-unknown": "an override might apply: the labels of its namespace are not known yet",
+    "no-cluster": "no cluster is known in which to look for what selects or owns it",
     "nothing-selects-it": "no Service, ReplicationController, ReplicaSet or StatefulSet selects or owns it",
     "malformed": "the Pod is not of the form in which the API server sends it",
     "would-be-invalid": "the API server would refuse the Pod with them",
@@ -53,7 +54,7 @@ class Undefaulted:
 
 
 def default_constraints(
-    pod: Workload, policy: InForce, snapshot: Snapshot, features: Features
+    pod: Workload, policy: InForce, snapshot: Snapshot | None, features: Features
 ) -> Defaults | Undefaulted:
     """
     The constraints that kube-scheduler, were it configured with the policy's, would apply to this new Pod.
@@ -63,6 +64,8 @@ def default_constraints(
     """
     if reason := _exempt(pod, policy):
         return Undefaulted(reason)
+    if snapshot is None:
+        return Undefaulted("no-cluster")
     derived = default_selector(pod.namespace, pod.labels, pod.owner, snapshot)
     if derived.selector.empty:
         return Undefaulted("nothing-selects-it")

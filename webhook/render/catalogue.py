@@ -49,5 +49,3 @@ def _parameter(name: str, schema: Mapping[str, object], rule: Rule) -> str:
     needed = "needed" if rule.required == (name,) else f"one of {' and '.join(rule.required)}"
     default = needed if name in rule.required else f"`{json.dumps(schema['default'])}`"
     return f"| `{name}` | {schema['type']} | {default} | {schema['description']} |"
-
-

@@ -177,6 +177,7 @@ class Rule:
     required: tuple[str, ...]
     example: Mapping[str, object]
     needs: tuple[str, ...]
+    needs_constraints: bool
     yields_to: str | None
     operators_too: bool
     check: Callable[[Subject], Iterable[Cause]]
@@ -203,6 +204,7 @@ def rule(
     required: tuple[str, ...] = (),
     example: Mapping[str, object] | None = None,
     needs: tuple[str, ...] = (),
+    needs_constraints: bool = True,
     yields_to: str | None = None,
     operators_too: bool = False,
 ) -> Callable[[Callable[[Subject], Iterable[Cause]]], Callable[[Subject], Iterable[Cause]]]:
@@ -224,6 +226,7 @@ def rule(
             required=required,
             example=example or {},
             needs=needs,
+            needs_constraints=needs_constraints,
             yields_to=yields_to,
             operators_too=operators_too,
             check=check,
@@ -247,14 +250,15 @@ def evaluate(workload: Workload, settings: Settings, snapshot: Snapshot | None, 
     for one in RULES.values():
         setting = settings[one.id]
         ignored = one.id in workload.ignored_rules and not setting.enforced
-        if setting.severity is Severity.IGNORE or ignored:
+        idle = one.needs_constraints and not workload.has_constraints
+        if setting.severity is Severity.IGNORE or ignored or idle:
             continue
         if reason := _missing(one, workload, snapshot):
             skipped.append(Skipped(one.id, reason))
             continue
         subject = Subject(workload, constraints, addable, features, snapshot, setting.parameters)
         findings += (_finding(one, setting, cause) for cause in one.check(subject))
-    return Report(_one_per_field(findings), tuple(skipped) if workload.has_constraints else ())
+    return Report(_one_per_field(findings, len(workload.path) + 2), tuple(skipped))
 
 
 def _missing(one: Rule, workload: Workload, snapshot: Snapshot | None) -> str | None:
@@ -273,14 +277,15 @@ def _finding(one: Rule, setting: Setting, cause: Cause) -> Finding:
     )
 
 
-def _one_per_field(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def _one_per_field(findings: Iterable[Finding], field_length: int) -> tuple[Finding, ...]:
     """
-    What the API server itself rejects silences the rest on its field, and what lies around that field.
+    What the API server itself rejects silences the rest on that field of a constraint, however deep in it it lies.
 
     Else the gravest stays.  What is enforced is never silenced by what is not.
     """
     graver = sorted(findings, key=lambda f: (not f.enforced, f.severity.rank, _depth(f.rule), f.rule))
-    invalid = {f.path[:end] for f in graver if f.rule == INVALID_CONSTRAINT for end in range(len(f.path) + 1)}
+    rejected = [f.path for f in graver if f.rule == INVALID_CONSTRAINT]
+    invalid = {path[:end] for path in rejected for end in (*range(field_length, len(path)), len(path))}
     shown: dict[FieldPath, str] = {}
     kept: list[Finding] = []
     for finding in graver:

@@ -10,6 +10,7 @@ from webhook.rules import Cause, Severity, Subject, rule
 @rule(
     title="the workload has no constraint for a topology that the policy asks for",
     severity=Severity.IGNORE,
+    needs_constraints=False,
     fix="add a constraint for the topology",
     parameters={
         "minReplicas": {
