@@ -25,8 +25,13 @@ class Defaulting:
 def parse_defaulting(raw: object) -> Defaulting:
     """Args whose types are right; an absent type means System (SetDefaults_PodTopologySpreadArgs)."""
     args = as_mapping(raw)
-    constraints = tuple(as_mapping(one) for one in as_list(args.get("defaultConstraints")))
+    constraints = tuple(_integers(as_mapping(one)) for one in as_list(args.get("defaultConstraints")))
     return Defaulting(str(args.get("defaultingType", SYSTEM)), constraints)
+
+
+def _integers(constraint: Mapping[str, object]) -> Mapping[str, object]:
+    """1.0 is an integer to JSON Schema, and none to the API server that is to read the patch."""
+    return {k: int(v) if isinstance(v, float) and v.is_integer() else v for k, v in constraint.items()}
 
 
 def defaulting_errors(raw: object, path: FieldPath) -> Iterator[str]:

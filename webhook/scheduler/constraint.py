@@ -8,7 +8,7 @@ A topology spread constraint: merged, validated and parsed as kube-apiserver and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from webhook.scheduler.features import Features
@@ -18,7 +18,6 @@ from webhook.scheduler.fields import (
     INVALID,
     NOT_SUPPORTED,
     REQUIRED,
-    TYPE_INVALID,
     FieldError,
     FieldPath,
     as_list,
@@ -92,16 +91,15 @@ def validate(
     Every reason why kube-apiserver rejects `raw`, the list of constraints that stands at `path`.
 
     With `merged` the constraints are judged as they stand, as in a template or a Pod that is stored; without, they
-    are first merged with the Pod's `labels`, as when a Pod is created.  Where the types are wrong, the API server
-    refuses the whole object; here every such field is named.  (validation.validateTopologySpreadConstraints)
+    are first merged with the Pod's `labels`, as when a Pod is created.  Where a type is wrong, the API server cannot
+    read the object at all; here each such field is named, and nothing is said that rests on it.
+    (validation.validateTopologySpreadConstraints)
     """
-    written, errors = _read(raw if merged else merge(raw, labels, features), path, features)
-    errors += [error for i, one in enumerate(written) for error in _constraint_errors(one, (*path, i), features)]
-    errors += _repeated(written, path)
-    mistyped = {error.path for error in errors if error.type == TYPE_INVALID}
-    if mistyped:
-        errors = [error for error in errors if error.type == TYPE_INVALID or not _within(error.path, mistyped)]
-    return tuple(errors)
+    written, mistyped = _read(raw if merged else merge(raw, labels, features), path, features)
+    errors = [error for i, one in enumerate(written) for error in _constraint_errors(one, (*path, i), features)]
+    unread = {error.path for error in mistyped}
+    judged = (error for error in (*errors, *_repeated(written, path)) if not (unread and _rests_on(error, unread)))
+    return (*mistyped, *judged)
 
 
 def parse(raw: object, labels: Labels, features: Features) -> tuple[Constraint, ...]:
@@ -124,7 +122,7 @@ def same(one: object, other: object, features: Features) -> bool:
 def _merge_one(raw: object, labels: Labels) -> object:
     constraint, selector = as_mapping(raw), as_mapping(raw).get("labelSelector")
     keys = [key for key in as_list(constraint.get("matchLabelKeys")) if isinstance(key, str) and key in labels]
-    if not keys or not isinstance(selector, dict):
+    if not keys or not isinstance(selector, dict) or not isinstance(selector.get("matchExpressions"), list | None):
         return raw
     added = [{"key": key, "operator": IN, "values": [labels[key]]} for key in keys]
     expressions = [*as_list(selector.get("matchExpressions")), *added]
@@ -139,19 +137,21 @@ def _read(raw: object, path: FieldPath, features: Features) -> tuple[list[_Writt
 def _read_one(reader: Reader, raw: object, path: FieldPath, features: Features) -> _Written:
     """Fields of a feature that is off are dropped, as pod.DropDisabledPodFields does."""
     field = as_mapping(raw).get
-    policies, keys = features.node_inclusion_policies, features.match_label_keys
-    return _Written(
+    written = _Written(
         max_skew=reader.integer(field("maxSkew"), (*path, "maxSkew")) or 0,
         topology_key=reader.string(field("topologyKey"), (*path, "topologyKey")) or "",
         when_unsatisfiable=reader.string(field("whenUnsatisfiable"), (*path, "whenUnsatisfiable")) or "",
         label_selector=read_selector(reader, field("labelSelector"), (*path, "labelSelector")),
-        min_domains=reader.integer(field("minDomains"), (*path, "minDomains")) if features.min_domains else None,
-        node_affinity_policy=reader.string(field("nodeAffinityPolicy"), (*path, "nodeAffinityPolicy"))
-        if policies
-        else None,
-        node_taints_policy=reader.string(field("nodeTaintsPolicy"), (*path, "nodeTaintsPolicy")) if policies else None,
-        match_label_keys=reader.strings(field("matchLabelKeys"), (*path, "matchLabelKeys")) if keys else (),
+        min_domains=reader.integer(field("minDomains"), (*path, "minDomains")),
+        node_affinity_policy=reader.string(field("nodeAffinityPolicy"), (*path, "nodeAffinityPolicy")),
+        node_taints_policy=reader.string(field("nodeTaintsPolicy"), (*path, "nodeTaintsPolicy")),
+        match_label_keys=reader.strings(field("matchLabelKeys"), (*path, "matchLabelKeys")),
     )
+    if not features.node_inclusion_policies:
+        written = replace(written, node_affinity_policy=None, node_taints_policy=None)
+    if not features.min_domains:
+        written = replace(written, min_domains=None)
+    return written if features.match_label_keys else replace(written, match_label_keys=())
 
 
 def read_selector(reader: Reader, raw: object, path: FieldPath) -> LabelSelector | None:
@@ -181,7 +181,7 @@ def _constraint(index: int, written: _Written, labels: Labels) -> Constraint:
         topology_key=written.topology_key,
         when_unsatisfiable=written.when_unsatisfiable,
         label_selector=written.label_selector,
-        selector=as_selector(written.label_selector).add(equals(applied)),
+        selector=as_selector(written.label_selector, first=equals(applied)),
         min_domains=1 if written.min_domains is None else written.min_domains,
         node_affinity_policy=written.node_affinity_policy or HONOR,
         node_taints_policy=written.node_taints_policy or IGNORE,
@@ -204,7 +204,7 @@ def _constraint_errors(written: _Written, path: FieldPath, features: Features) -
         if policy is not None and policy not in POLICIES:
             yield _not_supported((*path, name), policy, POLICIES)
     yield from _match_label_keys_errors(written, path, features)
-    if written.label_selector is not None:
+    if written.label_selector is not None and features.selector_validation:
         yield from selector_errors(written.label_selector, (*path, "labelSelector"))
 
 
@@ -272,6 +272,14 @@ def _expression_errors(expression: Requirement, path: FieldPath) -> Iterator[Fie
         yield from (FieldError(INVALID, (*path, "values", i), value, detail) for detail in label_value_errors(value))
 
 
+def _rests_on(error: FieldError, unread: Set[FieldPath]) -> bool:
+    """Whether `error` is about a field that could not be read, or follows from one."""
+    constraint, field = error.path[:-1], error.path[-1]
+    sources = {"minDomains": ("whenUnsatisfiable",), REPEATED: ("topologyKey", "whenUnsatisfiable")}.get(str(field), ())
+    follows = any((*constraint, source) in unread for source in sources)
+    return follows or any(error.path[:length] in unread for length in range(len(error.path) + 1))
+
+
 def _repeated(written: Sequence[_Written], path: FieldPath) -> list[FieldError]:
     """ValidateSpreadConstraintNotRepeat: all but the last of each (topologyKey, whenUnsatisfiable)."""
     last = {(one.topology_key, one.when_unsatisfiable): i for i, one in enumerate(written)}
@@ -280,10 +288,6 @@ def _repeated(written: Sequence[_Written], path: FieldPath) -> list[FieldError]:
         for i, one in enumerate(written)
         if last[one.topology_key, one.when_unsatisfiable] != i
     ]
-
-
-def _within(path: FieldPath, others: set[FieldPath]) -> bool:
-    return any(path[:length] in others for length in range(1, len(path) + 1))
 
 
 def shown_path(error: FieldError) -> FieldPath:

@@ -15,6 +15,7 @@ class Features:
     minor: int
     min_domains: bool  # MinDomainsInPodTopologySpread
     node_inclusion_policies: bool  # NodeInclusionPolicyInPodTopologySpread
+    selector_validation: bool  # an invalid labelSelector is rejected (kubernetes#111802)
     match_label_keys: bool  # MatchLabelKeysInPodTopologySpread
     selector_merge: bool  # MatchLabelKeysInPodTopologySpreadSelectorMerge
     topology_labels: bool  # PodTopologyLabelsAdmission: zone and region are copied onto Pods at binding
@@ -27,6 +28,7 @@ def features(minor: int) -> Features:
         minor=minor,
         min_domains=minor >= 27,
         node_inclusion_policies=minor >= 26,
+        selector_validation=minor >= 27,
         match_label_keys=minor >= 27,
         selector_merge=minor >= 34,
         topology_labels=minor >= 35,

@@ -119,16 +119,16 @@ def equals(labels: Labels) -> tuple[Requirement, ...]:
     return tuple(Requirement(key, EQUALS, (value,)) for key, value in labels.items())
 
 
-def as_selector(selector: LabelSelector | None) -> Selector:
-    """metav1.LabelSelectorAsSelector, for a selector that the API accepts."""
+def as_selector(selector: LabelSelector | None, first: Iterable[Requirement] = ()) -> Selector:
+    """metav1.LabelSelectorAsSelector; of requirements on one key those of `first` come first."""
     if selector is None:
         return NOTHING
-    return EVERYTHING.add((*equals(selector.match_labels), *selector.match_expressions))
+    return EVERYTHING.add((*first, *equals(selector.match_labels), *selector.match_expressions))
 
 
 def as_label_selector(selector: Selector) -> dict[str, object]:
     """
-    The LabelSelector, as JSON, that matches exactly what `selector` matches.
+    The LabelSelector, as JSON, that matches exactly what `selector`, any but NOTHING, matches.
 
     matchLabels holds a key once: what the selector asks of it beyond that, and every other operator, goes to
     matchExpressions.  Exact duplicates are dropped.

@@ -24,6 +24,9 @@ CONTROLLER_KINDS = frozenset(
 )
 
 
+KINDS = CONTROLLER_KINDS | {(CORE, kind) for kind in ("Node", "Namespace", "Service")}
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     name: str
@@ -91,6 +94,8 @@ def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
     services: dict[str, list[Service]] = {}
     controllers: dict[tuple[str, str, str, str], Controller] = {}
     for raw in objects:
+        if (raw.get("apiVersion"), raw.get("kind")) not in KINDS:
+            continue
         one = _Object(raw)
         if one.gvk == (CORE, "Node"):
             nodes.append(Node(one.name, one.labels))
@@ -99,7 +104,7 @@ def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
         elif one.gvk == (CORE, "Service"):
             if selector := one.label_map_selector():
                 services.setdefault(one.namespace, []).append(Service(one.name, selector))
-        elif one.gvk in CONTROLLER_KINDS:
+        else:
             controllers[one.namespace, *one.gvk, one.name] = one.controller()
         one.check()
     return Snapshot(tuple(nodes), namespaces, {name: tuple(found) for name, found in services.items()}, controllers)
@@ -145,5 +150,6 @@ class _Object:
             raise SnapshotError(self._complaint(self.reader.errors[0]))
 
     def _complaint(self, error: FieldError) -> str:
-        where = f'{self.gvk[1] or "an object"} "{self.namespace}/{self.name}"'
+        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        where = f'{self.gvk[1]} "{name}"'
         return f"{where}: {path_text(error.path)}: found {brief(error.value)}, {error.detail}"

@@ -1,0 +1,62 @@
+"""The selector that kube-scheduler derives for a Pod, and the constraints that it then places the Pod by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tests.conformance.cases import CONSTRAINTS, FEATURES, Difference, IllFormed, compared, objects
+from webhook.scheduler.constraint import Constraint
+from webhook.scheduler.fields import as_mapping, labels_of, value_at
+from webhook.scheduler.selectors import EVERYTHING
+from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
+from webhook.scheduler.spread import (
+    DEFAULTING_TYPES,
+    SYSTEM,
+    SYSTEM_DEFAULTS,
+    constraints_in_force,
+    default_selector,
+)
+from webhook.workload import controller_of
+
+RECORDED = "placement.jsonl.gz"
+SELECTING = ("services", "replicationControllers", "replicaSets", "statefulSets")
+
+
+def differences(case: Mapping[str, object]) -> Iterator[Difference]:
+    """Selectors are compared as text, duplicates and all."""
+    metadata = as_mapping(value_at(case["pod"], ("metadata",)))
+    labels, defaults = labels_of(metadata.get("labels")), _defaults(case)
+    selector = EVERYTHING
+    if defaults:  # else the plugin has no use for a selector, and derives none
+        namespace = str(metadata.get("namespace", ""))
+        selector = default_selector(namespace, labels, controller_of(metadata), _snapshot(case)).selector
+    raw = value_at(case["pod"], CONSTRAINTS)
+    in_force = constraints_in_force(raw, labels, defaults, selector, FEATURES)
+
+    yield from compared(case, "defaultSelector", str(selector))
+    yield from compared(case, "hardConstraints", [_text(one) for one in in_force if one.hard])
+    yield from compared(case, "softConstraints", [_text(one) for one in in_force if one.soft])
+
+
+def _defaults(case: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
+    config = as_mapping(case.get("config"))
+    defaulting_type = config.get("defaultingType")
+    if defaulting_type not in DEFAULTING_TYPES:
+        raise IllFormed(f"config.defaultingType: must be {' or '.join(DEFAULTING_TYPES)}")
+    if defaulting_type == SYSTEM:
+        return SYSTEM_DEFAULTS
+    return objects(config.get("defaultConstraints"), "config.defaultConstraints")
+
+
+def _snapshot(case: Mapping[str, object]) -> Snapshot:
+    try:
+        return from_objects(one for name in SELECTING for one in objects(case.get(name), name))
+    except SnapshotError as error:
+        raise IllFormed(str(error)) from error
+
+
+def _text(one: Constraint) -> str:
+    return (
+        f"{one.topology_key}/{one.max_skew}/{one.selector}/minDomains={one.min_domains}"
+        f"/affinity={one.node_affinity_policy}/taints={one.node_taints_policy}"
+    )

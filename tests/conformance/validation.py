@@ -1,0 +1,28 @@
+"""kube-apiserver's errors for a Pod and for a template like it, and the constraints it stores for the Pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tests.conformance.cases import CONSTRAINTS, FEATURES, Difference, compared, objects
+from webhook.scheduler.constraint import merge, same, validate
+from webhook.scheduler.fields import labels_of, path_text, value_at
+
+RECORDED = "validation.jsonl.gz"
+CREATED_AS = (("podCreate", CONSTRAINTS, False), ("podTemplate", ("template", *CONSTRAINTS), True))
+
+
+def differences(case: Mapping[str, object]) -> Iterator[Difference]:
+    """Errors are compared as a multiset of type and field, the stored constraints as API objects."""
+    raw = value_at(case["pod"], CONSTRAINTS)
+    labels = labels_of(value_at(case["pod"], ("metadata", "labels")))
+    for what, path, merged in CREATED_AS:
+        errors = validate(raw, labels, path, merged=merged, features=FEATURES)
+        ours = sorted(f"{error.type} {path_text(error.path)}" for error in errors)
+        yield from compared(case, what, ours, _errors)
+    stored = merge(raw, labels, FEATURES)
+    yield from compared(case, "afterPrepareForCreate", stored, objects, lambda *lists: same(*lists, FEATURES))
+
+
+def _errors(recorded: object, what: str) -> list[str]:
+    return sorted(f"{error.get('type')} {error.get('field')}" for error in objects(recorded, what))

@@ -1,0 +1,73 @@
+"""Which version of Kubernetes does what."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+
+from webhook.scheduler.features import LATEST, NEWEST, Features, features, parse_version
+
+ARRIVED = {
+    25: set(),
+    26: {"node_inclusion_policies"},
+    27: {"min_domains", "match_label_keys", "selector_validation"},
+    34: {"selector_merge"},
+    35: {"topology_labels"},
+    38: {"empty_selector_counts"},
+}
+NAMES = {field.name for field in fields(Features)} - {"minor"}
+
+
+@pytest.mark.parametrize("minor", range(25, 39))
+def test_features_of_a_version(minor):
+    expected = set().union(*(names for since, names in ARRIVED.items() if since <= minor))
+
+    assert expected == {name for name in NAMES if getattr(features(minor), name)}
+    assert minor == features(minor).minor
+
+
+def test_every_feature_arrives_once():
+    assert sorted(NAMES) == sorted(name for names in ARRIVED.values() for name in names)
+
+
+def test_a_version_to_come_behaves_like_the_newest_known():
+    assert replace(features(38), minor=99) == features(99)
+    assert features(NEWEST) == LATEST
+
+
+VERSIONS = {
+    "1.34": 34,
+    "v1.34": 34,
+    "1.25.0": 25,
+    "v1.36.2": 36,
+    "1.30+": 30,
+    "v1.31.4-gke.1256000": 31,
+    "1.32.1+k3s1": 32,
+    " 1.33\n": 33,
+    "1.100": 100,
+}
+
+
+@pytest.mark.parametrize(("text", "minor"), VERSIONS.items(), ids=VERSIONS)
+def test_a_version_is_read(text, minor):
+    assert features(minor) == parse_version(text)
+
+
+NO_VERSIONS = ["", "1", "1.", "1.x", "latest", "2.0", "1.-30", "1.36beta", "1.36 1.37", "11.36", "v 1.36", "1.12345"]
+
+
+@pytest.mark.parametrize("text", NO_VERSIONS, ids=lambda text: text or "nothing")
+def test_what_is_no_version_is_refused(text):
+    with pytest.raises(ValueError, match=r"wanted a version such as 1\.37") as error:
+        parse_version(text)
+
+    assert f'found "{text}"' in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["1.24", "v1.24.17", "1.0", "1.9-eks"])
+def test_a_version_too_old_is_refused(text):
+    with pytest.raises(ValueError, match=r"wanted 1\.25 or newer") as error:
+        parse_version(text)
+
+    assert f'found "{text}"' in str(error.value)
