@@ -6,10 +6,13 @@ found = $(shell $(PYTHON3) -c 'import sys; print("%d.%d" % sys.version_info[:2])
 too_old = $(shell $(PYTHON3) -c 'import sys; assert sys.version_info >= (3, 11)' 2>/dev/null || echo yes)
 no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes)
 
-.PHONY: help test lint docs clean
+.PHONY: help run test lint docs clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-6s %s\n", $$1, $$2 }' Makefile
+
+run: .venv/test ## start the webhook without a cluster and show it answering; PORT=8443, ONCE=1 to stop then
+	@.venv/bin/evenkeel example --port $(or $(PORT),8443) $(if $(ONCE),--once)
 
 test: .venv/test ## run the tests, and say which were not run and why
 	@$(PYTHON) -m pytest -q

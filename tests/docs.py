@@ -7,22 +7,31 @@ import io
 import os
 import re
 import shlex
-import subprocess
+import socket
 from pathlib import Path
 
 from webhook import cli
 from webhook.render import catalogue
+from webhook.settings import SETTINGS
 
+MAKE_RUN = ["make", "run", "ONCE=1"]
 ROOT = Path(__file__).parent.parent
+_SETTINGS = re.compile(r"(<!-- settings -->\n).*?(<!-- /settings -->)", re.DOTALL)
 _BLOCK = re.compile(r"(<!-- output of: (?P<command>.+?) -->\n```[a-z]*\n)(?P<output>.*?)(```\n)", re.DOTALL)
 
 
-def generated() -> dict[Path, str]:
-    """Every document that is generated, whole or in part, and what it should hold."""
-    return {
-        ROOT / "docs" / "rules.md": catalogue.page(),
-        **{path: fill((path).read_text("utf-8")) for path in (ROOT / "README.md", ROOT / "docs" / "policy.md")},
-    }
+def filled(name: str) -> str:
+    """A document with its generated parts as they should be today."""
+    text = (ROOT / name).read_text("utf-8")
+    return _SETTINGS.sub(lambda block: f"{block[1]}{settings()}{block[2]}", fill(text))
+
+
+GENERATED = {
+    "README.md": lambda: filled("README.md"),
+    "docs/policy.md": lambda: filled("docs/policy.md"),
+    "docs/serve.md": lambda: filled("docs/serve.md"),
+    "docs/rules.md": catalogue.page,
+}
 
 
 def fill(text: str) -> str:
@@ -30,11 +39,20 @@ def fill(text: str) -> str:
     return _BLOCK.sub(lambda block: f"{block[1]}$ {block['command']}\n{output(block['command'])}{block[4]}", text)
 
 
+def settings() -> str:
+    """The table of the server's settings."""
+    rows = (f"| `{one.flag}` | `{one.variable}` | {one.default or '–'} | {one.help} |" for one in SETTINGS)
+    return "\n".join(("| flag | variable | default | what it is |", "| --- | --- | --- | --- |", *rows, ""))
+
+
 def output(command: str) -> str:
-    """What a command prints: the CLI's own, or a target of the Makefile."""
+    """What a command prints; `make run` is `evenkeel example`, here on a port that is free."""
     words = shlex.split(command)
-    if words[0] == "make":
-        return subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    if words == MAKE_RUN:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = str(free.getsockname()[1])
+        text = output(f"evenkeel example --once --port {port}")
+        return re.sub(r"/\S+/evenkeel-\w+/", "/tmp/evenkeel-…/", text.replace(port, "8443"))
     printed = io.StringIO()
     with contextlib.chdir(ROOT), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         os.environ["COLUMNS"] = "100"
@@ -43,5 +61,5 @@ def output(command: str) -> str:
 
 
 if __name__ == "__main__":
-    for path, text in generated().items():
-        path.write_text(text, "utf-8")
+    for name, content in GENERATED.items():
+        (ROOT / name).write_text(content(), "utf-8")

@@ -253,7 +253,7 @@ def _had(
     before: Iterable[Workload], in_force: InForce, snapshot: Snapshot | None, features: Features
 ) -> Counter[Identity]:
     """What the old object would be found guilty of today, whatever its annotations silenced then."""
-    outspoken = (replace(one, annotations={}) for one in before)
+    outspoken = (replace(one, ignored_rules=frozenset()) for one in before)
     return Counter(
         _identity(one, finding)
         for one in outspoken

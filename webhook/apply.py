@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from webhook.admission import CREATE, MUTATE, UPDATE, VALIDATE, Decision, review
 from webhook.policy import Policy
-from webhook.rules import INVALID_CONSTRAINT
-from webhook.scheduler.constraint import merge
+from webhook.scheduler import constraint
 from webhook.scheduler.features import Features
 from webhook.scheduler.fields import FieldPath, as_mapping, labels_of, value_at
 from webhook.scheduler.snapshot import Snapshot
-from webhook.workload import find_kind
+from webhook.workload import KINDS, parse
 
 CONSTRAINTS: FieldPath = ("spec", "topologySpreadConstraints")
 
@@ -56,10 +55,19 @@ def apply(
     mutate = review(_request(obj, old), MUTATE, policy, snapshot, features)
     patched = patch(obj, mutate.patch)
     validate = review(_request(patched, old), VALIDATE, policy, snapshot, features)
-    kind = find_kind(obj, policy.kinds)
-    invalid = any(finding.rule == INVALID_CONSTRAINT for finding in validate.findings)
-    refused = invalid and kind is not None and kind.built_in
+    refused = not validate.allowed and validate.error is None and _refused_by_api_server(patched, features)
     return Applied(obj, old is not None, mutate, validate, _stored(patched, features), refused)
+
+
+def _refused_by_api_server(obj: Mapping[str, object], features: Features) -> bool:
+    """Whether kube-apiserver's own validation stops a built-in kind before /validate is asked."""
+    kinds = (kind for kind in KINDS if kind.built_in)
+    return any(
+        constraint.validate(
+            one.raw_constraints, one.labels, one.path, merged=one.stored or not one.is_pod, features=features
+        )
+        for one in parse(obj, kinds)
+    )
 
 
 def _request(obj: Mapping[str, object], old: Mapping[str, object] | None) -> dict[str, object]:
@@ -97,4 +105,4 @@ def _stored(obj: Mapping[str, object], features: Features) -> Mapping[str, objec
     metadata, constraints = as_mapping(obj.get("metadata")), value_at(obj, CONSTRAINTS)
     if (obj.get("apiVersion"), obj.get("kind")) != ("v1", "Pod") or metadata.get("uid") or constraints is None:
         return obj
-    return put(obj, CONSTRAINTS, merge(constraints, labels_of(metadata.get("labels")), features))
+    return put(obj, CONSTRAINTS, constraint.merge(constraints, labels_of(metadata.get("labels")), features))

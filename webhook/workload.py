@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import cast
 
-from webhook.scheduler.fields import FieldPath, as_list, as_mapping, labels_of, value_at
+from webhook.scheduler.fields import FieldPath, as_list, as_mapping, labels_of, path_text, value_at
 from webhook.scheduler.selectors import Labels
 from webhook.scheduler.snapshot import Owner
 
@@ -19,7 +19,8 @@ TEMPLATE: FieldPath = ("spec", "template")
 EACH = "*"
 IGNORE_ANNOTATION = "evenkeel.dev/ignore"
 SKIP_LABEL = "evenkeel.dev/skip"
-MOST_CONSTRAINTS, MOST_VALUES, MOST_TEMPLATES = 100, 2_000, 50
+MOST_CONSTRAINTS, MOST_VALUES, MOST_TEMPLATES = 100, 1_000, 50  # of one object
+LONGEST_IGNORE = 4_096
 
 _JOB_LABELS = ("batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid", "job-name", "controller-uid")
 
@@ -156,6 +157,7 @@ class Workload:
     strategy: str
     selector: Mapping[str, object]
     annotations: Labels
+    ignored_rules: frozenset[str]
     owner: Owner | None
     uid: str
     scheduled: bool
@@ -177,12 +179,6 @@ class Workload:
     @property
     def has_constraints(self) -> bool:
         return self.raw_constraints not in (None, [])
-
-    @property
-    def ignored_rules(self) -> frozenset[str]:
-        """The rules that the annotation on the object or on its template silences."""
-        written = self.annotations.get(IGNORE_ANNOTATION, "")
-        return frozenset(name.strip() for name in written.split(",")) - {""}
 
     def pods_labels(self) -> Labels:
         """The labels its Pods have at least, with a stand-in for each value that only the controller knows."""
@@ -209,10 +205,21 @@ def parse(obj: Mapping[str, object], kinds: Iterable[Kind] = KINDS) -> tuple[Wor
     kind = find_kind(obj, kinds)
     if kind is None:
         return ()
-    anchors = _expand(obj, kind.anchor)
-    if len(anchors) > MOST_TEMPLATES:
-        raise TooLarge(f"{kind.kind}: found {len(anchors)} Pod templates, at most {MOST_TEMPLATES} can be judged")
-    return tuple(_workload(obj, kind, indices) for indices in anchors)
+    metadata = as_mapping(obj.get("metadata"))
+    whole = _Whole(obj, metadata, labels_of(metadata.get("annotations")), controller_of(metadata))
+    workloads = tuple(_workload(whole, kind, indices) for indices in _expand(obj, kind.anchor))
+    _weigh([one.raw_constraints for one in workloads], kind)
+    return workloads
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """What all workloads of an object share."""
+
+    obj: Mapping[str, object]
+    metadata: Mapping[str, object]
+    annotations: Labels
+    owner: Owner | None
 
 
 def _expand(obj: Mapping[str, object], path: FieldPath) -> list[tuple[int, ...]]:
@@ -220,7 +227,10 @@ def _expand(obj: Mapping[str, object], path: FieldPath) -> list[tuple[int, ...]]
     places: list[tuple[tuple[int, ...], object]] = [((), obj)]
     for part in path:
         if part == EACH:
-            places = [((*at, i), item) for at, value in places for i, item in enumerate(as_list(value))]
+            items = (((*at, i), item) for at, value in places for i, item in enumerate(as_list(value)))
+            places = list(islice(items, MOST_TEMPLATES + 1))
+            if len(places) > MOST_TEMPLATES:
+                raise TooLarge(f"{path_text(path)}: found more than {MOST_TEMPLATES}, which is the most that is judged")
         else:
             places = [(at, as_mapping(value).get(cast(str, part))) for at, value in places]
     return [at for at, _ in places]
@@ -231,8 +241,8 @@ def _fill(path: FieldPath, indices: Sequence[int]) -> FieldPath:
     return tuple(next(left, 0) if part == EACH else part for part in path)
 
 
-def _workload(obj: Mapping[str, object], kind: Kind, indices: Sequence[int]) -> Workload:
-    metadata = as_mapping(obj.get("metadata"))
+def _workload(whole: _Whole, kind: Kind, indices: Sequence[int]) -> Workload:
+    obj, metadata = whole.obj, whole.metadata
     if kind.template is not None:
         template_path = _fill(kind.template, indices)
         template = as_mapping(value_at(obj, template_path))
@@ -242,14 +252,14 @@ def _workload(obj: Mapping[str, object], kind: Kind, indices: Sequence[int]) -> 
         template, path = {}, _fill(kind.anchor, indices)
         labels = value_at(obj, _fill(kind.labels, indices)) if kind.labels is not None else None
     pod_spec, spec = as_mapping(template.get("spec")), as_mapping(obj.get("spec"))
-    raw_constraints = value_at(obj, path)
-    _weigh(raw_constraints, path)
+    is_pod = kind.template == ()
+    inherited = {} if is_pod else labels_of(as_mapping(template.get("metadata")).get("annotations"))
     return Workload(
         kind=kind,
         namespace=_text(metadata.get("namespace")),
         name=_text(metadata.get("name")) or _text(metadata.get("generateName")),
         path=path,
-        raw_constraints=raw_constraints,
+        raw_constraints=value_at(obj, path),
         labels=labels_of(labels),
         labels_known=kind.template is not None or kind.labels is not None,
         addable=frozenset((*kind.added_labels, *kind.possible_labels)),
@@ -258,11 +268,18 @@ def _workload(obj: Mapping[str, object], kind: Kind, indices: Sequence[int]) -> 
         node_name=_text(pod_spec.get("nodeName")),
         strategy=_text(as_mapping(spec.get("strategy")).get("type")),
         selector=as_mapping(spec.get("selector")) if kind.template == TEMPLATE else {},
-        annotations=_annotations(metadata, as_mapping(template.get("metadata"))),
-        owner=controller_of(metadata),
+        annotations=whole.annotations,
+        ignored_rules=_ignored(whole.annotations) | _ignored(inherited),
+        owner=whole.owner,
         uid=_text(metadata.get("uid")),
-        scheduled="PodScheduled" in _condition_types(obj),
+        scheduled=is_pod and _was_scheduled(obj),
     )
+
+
+def _ignored(annotations: Labels) -> frozenset[str]:
+    """The rules that the annotation silences; of a very long one, those in its beginning."""
+    names = annotations.get(IGNORE_ANNOTATION, "")[:LONGEST_IGNORE].split(",")
+    return frozenset(name.strip() for name in names) - {""}
 
 
 def controller_of(metadata: Mapping[str, object]) -> Owner | None:
@@ -273,15 +290,9 @@ def controller_of(metadata: Mapping[str, object]) -> Owner | None:
     return None
 
 
-def _annotations(metadata: Mapping[str, object], template: Mapping[str, object]) -> Labels:
-    """Those of the object and its template; where both ignore rules, all of them are ignored."""
-    own, inherited = labels_of(metadata.get("annotations")), labels_of(template.get("annotations"))
-    ignored = ",".join(found[IGNORE_ANNOTATION] for found in (own, inherited) if IGNORE_ANNOTATION in found)
-    return {**inherited, **own, IGNORE_ANNOTATION: ignored}
-
-
-def _condition_types(obj: Mapping[str, object]) -> list[object]:
-    return [as_mapping(one).get("type") for one in as_list(as_mapping(obj.get("status")).get("conditions"))]
+def _was_scheduled(obj: Mapping[str, object]) -> bool:
+    conditions = as_list(as_mapping(obj.get("status")).get("conditions"))
+    return any(isinstance(one, dict) and one.get("type") == "PodScheduled" for one in conditions)
 
 
 def _replicas(obj: Mapping[str, object], kind: Kind, indices: Sequence[int]) -> int:
@@ -294,16 +305,17 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _weigh(raw: object, path: FieldPath) -> None:
-    """Bounds the work of judging `raw` without following it into depth."""
-    if isinstance(raw, list) and len(raw) > MOST_CONSTRAINTS:
-        raise TooLarge(f"{path[-1]}: found {len(raw)} constraints, at most {MOST_CONSTRAINTS} can be judged")
-    level, values = [raw], 0
+def _weigh(raw: Sequence[object], kind: Kind) -> None:
+    """Bounds the work of judging the lists of constraints in `raw`, without following them into depth."""
+    constraints = sum(len(one) for one in raw if isinstance(one, list))
+    if constraints > MOST_CONSTRAINTS:
+        raise TooLarge(f"{kind.kind}: found {constraints} constraints, at most {MOST_CONSTRAINTS} can be judged")
+    level, values = list(raw), 0
     while level and values <= MOST_VALUES:
         level = list(islice((child for one in level for child in _children(one)), MOST_VALUES + 1))
         values += len(level)
     if values > MOST_VALUES:
-        raise TooLarge(f"{path[-1]}: found more than {MOST_VALUES} values, at most {MOST_VALUES} can be judged")
+        raise TooLarge(f"{kind.kind}: found more than {MOST_VALUES} values in constraints, no more can be judged")
 
 
 def _children(value: object) -> Iterable[object]:

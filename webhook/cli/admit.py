@@ -35,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.filename == args.old == "-":
+        raise UsageError("-f and --old: standard input can only be read once")
     objects = inputs.objects(args.filename)
     old = {_identity(one): one for one in inputs.objects(args.old)} if args.old else None
     policy, snapshot = inputs.policy(args.policy), inputs.cluster(args.cluster)
@@ -60,7 +62,12 @@ def _before(
 
 def _identity(obj: Mapping[str, object]) -> Identity:
     metadata = as_mapping(obj.get("metadata"))
-    return str(obj.get("apiVersion")), str(obj.get("kind")), str(metadata.get("namespace")), str(metadata.get("name"))
+    return (
+        str(obj.get("apiVersion")),
+        str(obj.get("kind")),
+        str(metadata.get("namespace") or "default"),
+        str(metadata.get("name")),
+    )
 
 
 def _print(applied: Applied, args: argparse.Namespace) -> None:
@@ -68,7 +75,7 @@ def _print(applied: Applied, args: argparse.Namespace) -> None:
         print(render.as_json(applied))
     elif args.output == "text":
         print(render.text(applied, args.filename))
-    elif applied.denied_by is None:
-        print(render.as_yaml(applied), end="")
     else:
-        print(render.text(applied, args.filename), file=sys.stderr)
+        said = render.text(applied, args.filename) if applied.denied_by else "\n".join(render.warnings(applied))
+        print(said, end="\n" if said else "", file=sys.stderr)
+        print("" if applied.denied_by else render.as_yaml(applied), end="")

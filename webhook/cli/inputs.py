@@ -81,6 +81,8 @@ def text(path: Path) -> str:
 
 
 def _stdin() -> str:
+    if sys.stdin is None:
+        raise UsageError("-: standard input is closed")
     try:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:

@@ -17,7 +17,11 @@ class DumpError(ValueError):
 
 def load(path: Path) -> Snapshot:
     """The cluster in a file, or in all YAML and JSON files below a folder."""
-    files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES) if path.is_dir() else [path]
+    files = (
+        sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
+        if path.is_dir()
+        else [path]
+    )
     if not files:
         raise DumpError(f"{path}: found no file that ends in {', '.join(sorted(SUFFIXES))}")
     return from_files(files)

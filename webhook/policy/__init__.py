@@ -12,7 +12,7 @@ from functools import cache
 
 from webhook.documents import DocumentError, read
 from webhook.policy import scheduler_configuration
-from webhook.policy.defaults import Defaulting, defaulting_errors, notes_on, parse_defaulting
+from webhook.policy.defaults import Defaulting, defaulting_errors, integers, notes_on, parse_defaulting
 from webhook.policy.schema import complaints, schema
 from webhook.rules import DEFAULT_SETTINGS, RULES, Setting, Settings, Severity
 from webhook.scheduler.constraint import read_selector, selector_errors
@@ -172,7 +172,7 @@ def _settings(raw: object, base: Settings, path: FieldPath, causes: list[str]) -
         old, rule = settings[rule_id], RULES[rule_id]
         severity = Severity(str(given.pop("severity", old.severity)))
         enforced = given.pop("enforced", old.enforced) is True
-        settings[rule_id] = rule.setting(severity, enforced, {**old.parameters, **given})
+        settings[rule_id] = rule.setting(severity, enforced, {**old.parameters, **integers(given)})
         if rule.required and severity is not Severity.IGNORE and not _any(settings[rule_id], rule.required):
             example = f"{{severity: {severity}, {rule.required[0]}: …}}"
             causes.append(f"{path_text((*path, rule_id))}: must have {' or '.join(rule.required)}; write {example}")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from webhook.scheduler.constraint import HARD, validate
+from webhook.scheduler.constraint import HARD, shown_path, validate
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.fields import DUPLICATE, FieldPath, as_list, as_mapping, path_text
+from webhook.scheduler.fields import DUPLICATE, FieldPath, as_list, as_mapping, label_key_errors, path_text
 from webhook.scheduler.reading import brief
 from webhook.scheduler.spread import LIST, SYSTEM, validate_args
 
 HOSTNAME = "kubernetes.io/hostname"
+ANY = "evenkeel.dev/any"  # stands for the labels that a derived selector names
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +26,13 @@ class Defaulting:
 def parse_defaulting(raw: object) -> Defaulting:
     """Args whose types are right; an absent type means System (SetDefaults_PodTopologySpreadArgs)."""
     args = as_mapping(raw)
-    constraints = tuple(_integers(as_mapping(one)) for one in as_list(args.get("defaultConstraints")))
+    constraints = tuple(integers(as_mapping(one)) for one in as_list(args.get("defaultConstraints")))
     return Defaulting(str(args.get("defaultingType", SYSTEM)), constraints)
 
 
-def _integers(constraint: Mapping[str, object]) -> Mapping[str, object]:
+def integers(raw: Mapping[str, object]) -> Mapping[str, object]:
     """1.0 is an integer to JSON Schema, and none to the API server that is to read the patch."""
-    return {k: int(v) if isinstance(v, float) and v.is_integer() else v for k, v in constraint.items()}
+    return {k: int(v) if isinstance(v, float) and v.is_integer() else v for k, v in raw.items()}
 
 
 def defaulting_errors(raw: object, path: FieldPath) -> Iterator[str]:
@@ -46,10 +47,12 @@ def defaulting_errors(raw: object, path: FieldPath) -> Iterator[str]:
     defaulting = parse_defaulting(raw)
     errors = list(validate_args(defaulting.type, defaulting.constraints, path))
     known = {error.path for error in errors}
-    selected = [{**one, "labelSelector": {"matchLabels": {"app": "any"}}} for one in defaulting.constraints]
-    of_pods = validate(selected, {}, (*path, "defaultConstraints"), merged=True, features=LATEST)
+    selected = [{**one, "labelSelector": {"matchLabels": {ANY: "any"}}} for one in defaulting.constraints]
+    keys = (key for one in selected for key in as_list(one.get("matchLabelKeys")) if isinstance(key, str))
+    labels = {key: "any" for key in keys if not label_key_errors(key)}
+    of_pods = validate(selected, labels, (*path, "defaultConstraints"), merged=False, features=LATEST)
     errors += [error for error in of_pods if error.path not in known and error.type != DUPLICATE]
-    yield from (f"{path_text(error.path)}: found {brief(error.value)}, {error.detail}" for error in errors)
+    yield from (f"{path_text(shown_path(error))}: found {brief(error.value)}, {error.detail}" for error in errors)
 
 
 def notes_on(defaulting: Defaulting, path: FieldPath) -> Iterator[str]:

@@ -28,6 +28,12 @@ def translate(raw: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, 
         causes.append(f"profiles: found {brief(profiles)}, wanted an array")
     notes = [f"apiVersion: {version} is no longer served; {CURRENT} has replaced it"] if version in OLD else []
     overrides = [_profile(one, i, causes, notes) for i, one in enumerate(as_list(profiles) or [{}])]
+    names = [str(one["name"]) for one in overrides]
+    causes += (
+        f"profiles[{i}].schedulerName: found {brief(name)} twice, wanted a name of its own"
+        for i, name in enumerate(names)
+        if name in names[:i]
+    )
     policy: dict[str, object] = {
         "apiVersion": API_VERSION,
         "kind": POLICY_KIND,
@@ -42,13 +48,19 @@ def _profile(raw: object, index: int, causes: list[str], notes: list[str]) -> di
     if not isinstance(raw, dict):
         causes.append(f"profiles[{index}]: found {brief(raw)}, wanted an object")
     profile = as_mapping(raw)
-    name = profile.get("schedulerName", "default-scheduler")
+    name = profile.get("schedulerName")
+    if name is not None and (not isinstance(name, str) or not name):
+        causes.append(f"profiles[{index}].schedulerName: found {brief(name)}, wanted a string that is not empty")
+    name = name or "default-scheduler"
     args: Mapping[str, object] = {}
     for i, one in enumerate(map(as_mapping, as_list(profile.get("pluginConfig")))):
         if one.get("name") == PLUGIN:
-            args = {k: v for k, v in as_mapping(one.get("args")).items() if k not in ("apiVersion", "kind")}
+            given = one.get("args")
+            args = {k: v for k, v in as_mapping(given).items() if k not in ("apiVersion", "kind")}
             at = (*path, "pluginConfig", i, "args")
-            wrong = tuple(complaints(args, DEFAULTING, at)) or tuple(defaulting_errors(args, at))
+            wrong = tuple(complaints(args if isinstance(given, dict | None) else given, DEFAULTING, at)) or tuple(
+                defaulting_errors(args, at)
+            )
             causes += wrong
             notes += () if wrong else notes_on(parse_defaulting(args), at)
     defaulting: Mapping[str, object] = {"defaultingType": SYSTEM, **args}

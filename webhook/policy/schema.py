@@ -67,7 +67,11 @@ _WORKLOAD = _object(
 def schema() -> dict[str, object]:
     """The whole schema, draft 2020-12."""
     rules = _object(**{rule.id: _rule(rule) for rule in RULES.values()})
-    selector: Schema = {"type": "object", "description": "a LabelSelector"}
+    expression = _object(("key", "operator"), key=_STRING, operator=_STRING, values={"type": "array"})
+    selector = _object(
+        matchLabels={"type": "object", "additionalProperties": {"type": "string"}},
+        matchExpressions={"type": "array", "items": expression},
+    )
     override = _object(
         ("name",),
         name=_STRING,
@@ -99,8 +103,12 @@ def schema() -> dict[str, object]:
 def complaints(raw: object, against: Schema, path: FieldPath = ()) -> Iterator[str]:
     """One line for each thing in `raw` that the schema does not allow."""
     errors = jsonschema.Draft202012Validator(against).iter_errors(raw)
-    for error in sorted(errors, key=lambda error: [str(part) for part in error.absolute_path]):
-        yield from _explain(error, (*path, *error.absolute_path))
+    lines = (
+        line
+        for error in sorted(errors, key=lambda error: [str(part) for part in error.absolute_path])
+        for line in _explain(error, (*path, *error.absolute_path))
+    )
+    yield from dict.fromkeys(lines)
 
 
 def _explain(error: jsonschema.ValidationError, path: FieldPath) -> Iterator[str]:
@@ -118,7 +126,7 @@ def _explain(error: jsonschema.ValidationError, path: FieldPath) -> Iterator[str
         yield f"{where}must have {', '.join(missing)}"
     elif error.validator in ("enum", "const"):
         allowed = wanted if isinstance(wanted, list) else [wanted]
-        hint = "; YAML reads a bare off as false: write ignore" if found is False else ""
+        hint = "; YAML reads a bare off as false: write ignore" if found is False and "ignore" in allowed else ""
         yield f"{where}found {brief(found)}, wanted {' or '.join(allowed)}{hint}"
     elif error.validator == "type":
         yield f"{where}found {brief(found)}, wanted {_article(wanted)}"

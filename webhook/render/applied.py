@@ -9,6 +9,7 @@ import yaml
 
 from webhook.apply import Applied
 from webhook.defaulting import Defaults, Undefaulted
+from webhook.documents.scalars import resolve
 from webhook.render.findings import finding_json, skipped_json
 from webhook.scheduler.fields import as_mapping
 from webhook.wording import LINE_LIMIT, one_line
@@ -21,7 +22,7 @@ def text(applied: Applied, file: str) -> str:
 
 def _kubectl(applied: Applied, file: str) -> Iterator[str]:
     answer, phase = applied.answer, applied.denied_by
-    yield from (f"Warning: {warning}" for warning in (*applied.mutate.warnings, *applied.validate.warnings))
+    yield from warnings(applied)
     if phase is None:
         yield f"{title(applied.obj)} {'configured' if applied.updated else 'created'}"
         return
@@ -29,6 +30,11 @@ def _kubectl(applied: Applied, file: str) -> Iterator[str]:
     doing = f'error when {"patching" if applied.updated else "creating"} "{file}"'
     webhook = f'admission webhook "{phase}.evenkeel.dev" denied the request'
     yield f"Error from server ({status.get('reason')}): {doing}: {webhook}: {status.get('message')}"
+
+
+def warnings(applied: Applied) -> Iterator[str]:
+    """The warnings of both answers, as kubectl prints them."""
+    yield from (f"Warning: {warning}" for warning in (*applied.mutate.warnings, *applied.validate.warnings))
 
 
 def _more(applied: Applied) -> Iterator[str]:
@@ -105,9 +111,9 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-    """Quoted where another reader of YAML might see a number: 1e3 is a string to PyYAML, and a float to kubectl."""
-    numeric = text[:1] in "+-.0123456789" and text != ""
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if numeric else None)
+    """Quoted where kubectl would see something else: 1e3 is text to PyYAML, and a number to kubectl."""
+    plain = isinstance(resolve(text), str)
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if plain else '"')
 
 
 _Dumper.add_representer(str, _text)

@@ -17,11 +17,12 @@ from inspect import cleandoc
 
 from webhook.scheduler.constraint import Constraint, parse
 from webhook.scheduler.features import Features
-from webhook.scheduler.fields import FieldPath, as_mapping, path_text
+from webhook.scheduler.fields import FieldPath, path_text
 from webhook.scheduler.snapshot import Snapshot
 from webhook.workload import Workload
 
 TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
+MOST_LABELS_COPIED = 20
 INVALID_CONSTRAINT = "invalid-constraint"
 
 
@@ -129,25 +130,25 @@ class Subject:
         found = self.parameters.get(name)
         return found if isinstance(found, int) else 0
 
-    @property
-    def carried(self) -> frozenset[str]:
-        """The label keys that the Pods carry, or may come to carry."""
-        return self.addable | self.workload.labels.keys()
+    def carries(self, key: str) -> bool:
+        """Whether the Pods carry a label of this key, or may come to carry it."""
+        return key in self.workload.labels or key in self.addable
 
     @property
-    def own_selector(self) -> Mapping[str, object] | None:
-        """The workload's own selector as a LabelSelector, where it is a plain one that matches its Pods."""
-        raw = self.workload.selector
+    def own_selector(self) -> dict[str, str]:
+        """The labels of the workload's own selector, where it is a plain one that matches its Pods; else empty."""
+        raw, labels = self.workload.selector, self.workload.labels
         match_labels = raw.get("matchLabels")
-        plain = isinstance(match_labels, dict) and bool(match_labels) and set(raw) == {"matchLabels"}
-        return raw if plain and as_mapping(match_labels).items() <= self.workload.labels.items() else None
+        if not isinstance(match_labels, dict) or len(raw) > 1 or len(match_labels) > MOST_LABELS_COPIED:
+            return {}
+        return match_labels if match_labels.items() <= labels.items() else {}
 
-    @property
-    def own_selector_fix(self) -> str | None:
-        """The way out that copies the workload's own selector."""
-        pairs = as_mapping((self.own_selector or {}).get("matchLabels")).items()
-        labels = ", ".join(f"{key}: {value}" for key, value in pairs)
-        return f"write labelSelector: {{matchLabels: {{{labels}}}}}" if pairs else None
+    def copy_own_selector(self, path: FieldPath) -> tuple[str | None, Edit | None]:
+        """The way out, in words and as an edit, that writes the workload's own selector to `path`."""
+        own = self.own_selector
+        labels = ", ".join(f"{key}: {value}" for key, value in own.items())
+        edit = Edit(path, {"matchLabels": own}) if own else None
+        return (f"write labelSelector: {{matchLabels: {{{labels}}}}}" if own else None), edit
 
     @property
     def node_label_keys(self) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from webhook.rules import Cause, Severity, Subject, rule
 from webhook.scheduler.reading import brief
@@ -43,10 +44,10 @@ def absent_match_label_key(subject: Subject) -> Iterator[Cause]:
     The scheduler ignores a key that the Pod does not carry, so the Pods that the key was to tell apart are counted
     together.
     """
-    carried = subject.carried
+    carried = brief(sorted((*islice(subject.workload.labels, 10), *subject.addable)), 100)
     for constraint in subject.constraints:
         for i, key in enumerate(constraint.match_label_keys):
-            if key not in carried:
+            if not subject.carries(key):
                 path = subject.at(constraint, "matchLabelKeys", i)
                 message = f"ignored: the Pod has no label {brief(key)}"
-                yield Cause(path, message, brief(key), f"one of {brief(sorted(carried), 100)}")
+                yield Cause(path, message, brief(key), f"one of {carried}")

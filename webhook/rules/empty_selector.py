@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.rules import Cause, Edit, Severity, Subject, rule
+from webhook.rules import Cause, Severity, Subject, rule
 from webhook.scheduler.constraint import Constraint
 
 
@@ -58,18 +58,19 @@ def empty_selector(subject: Subject) -> Iterator[Cause]:
         null = constraint.label_selector is None
         if not null and _filled(subject, constraint):
             continue
-        path, own = subject.at(constraint, "labelSelector"), subject.own_selector
+        path = subject.at(constraint, "labelSelector")
+        fix, edit = subject.copy_own_selector(path)
         counts = not null and subject.features.empty_selector_counts
         yield Cause(
             path,
             "should not count every Pod of the namespace" if counts else "must select Pods, or nothing is spread",
             found="null" if null else "{}",
             wanted="labels that the Pods carry",
-            fix=subject.own_selector_fix,
-            edit=Edit(path, own) if own else None,
+            fix=fix,
+            edit=edit,
             at_most=Severity.INFO if counts else Severity.ERROR,
         )
 
 
 def _filled(subject: Subject, constraint: Constraint) -> bool:
-    return not constraint.selector.empty or not subject.carried.isdisjoint(constraint.match_label_keys)
+    return not constraint.selector.empty or any(map(subject.carries, constraint.match_label_keys))

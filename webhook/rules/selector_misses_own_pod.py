@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
-from webhook.rules import Cause, Edit, Severity, Subject, rule
+from webhook.rules import Cause, Severity, Subject, rule
 from webhook.scheduler.reading import brief
 from webhook.scheduler.selectors import Match
 
@@ -57,16 +58,18 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
         selector = constraint.selector
         if selector.matches_nothing or selector.match(subject.workload.labels, subject.addable) is not Match.NO:
             continue
-        path, own = subject.at(constraint, "labelSelector"), subject.own_selector
+        path = subject.at(constraint, "labelSelector")
+        fix, edit = subject.copy_own_selector(path)
         yield Cause(
             path,
             f"must match the Pod's own labels, but is {brief(str(selector), 50)}",
             found=f"labels {brief(_shown(subject), 100)}",
             wanted=f"labels that match {brief(str(selector), 100)}",
-            fix=subject.own_selector_fix,
-            edit=Edit(path, own) if own else None,
+            fix=fix,
+            edit=edit,
         )
 
 
 def _shown(subject: Subject) -> str:
-    return ",".join(f"{key}={value}" for key, value in sorted(subject.workload.labels.items())[:10]) or "none"
+    first = islice(subject.workload.labels.items(), 10)
+    return ",".join(f"{key}={value}" for key, value in sorted(first)) or "none"

@@ -83,7 +83,8 @@ _SUBDOMAIN_ERROR = (
     f"start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
 )
 _name = re.compile(_NAME)
-_subdomain = re.compile(_SUBDOMAIN)
+_subdomain = re.compile("[a-z0-9]([-.a-z0-9]*[a-z0-9])?")  # with what follows the same as _SUBDOMAIN, and linear
+_NOT_IN_SUBDOMAIN = ("..", ".-", "-.")
 
 
 def _bytes(text: str) -> int:
@@ -96,7 +97,7 @@ def _prefix_errors(prefix: str) -> Iterator[str]:
         return
     if _bytes(prefix) > 253:
         yield "prefix part must be no more than 253 bytes"
-    if not _subdomain.fullmatch(prefix):
+    if not _subdomain.fullmatch(prefix) or any(one in prefix for one in _NOT_IN_SUBDOMAIN):
         yield f"prefix part {_SUBDOMAIN_ERROR}"
 
 

@@ -47,8 +47,9 @@ class Requirement:
         return Match.UNKNOWN
 
     def __str__(self) -> str:
+        form = _FORMS.get(self.operator)
         values = ",".join(sorted(self.values))
-        return _FORMS[self.operator](self.key, values)
+        return form(self.key, values) if form is not None else f"{self.key} {self.operator} ({values})"
 
 
 _FORMS: dict[str, Callable[[str, str], str]] = {

@@ -94,7 +94,7 @@ def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
     services: dict[str, list[Service]] = {}
     controllers: dict[tuple[str, str, str, str], Controller] = {}
     for raw in objects:
-        if (raw.get("apiVersion"), raw.get("kind")) not in KINDS:
+        if not any((raw.get("apiVersion"), raw.get("kind")) == kind for kind in KINDS):
             continue
         one = _Object(raw)
         if one.gvk == (CORE, "Node"):

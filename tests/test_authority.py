@@ -1,0 +1,565 @@
+"""Certificates say what they should, verifiers take the right ones and no other, and keys stay unseen."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import socket
+import ssl
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa, x25519
+from cryptography.x509 import verification
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from certs.authority import (
+    CA_LIFETIME,
+    CLOCK_SKEW,
+    SERVING_LIFETIME,
+    Authority,
+    CertificateError,
+    KeyMismatchError,
+    Pair,
+    Pem,
+    describe,
+    inspect,
+    invalid_reason,
+    read,
+    stamp,
+    write,
+)
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
+CA = Authority.create(NOW)
+LEAF = CA.issue(["web.shop.svc", "10.0.0.1", "2001:db8::1"], NOW)
+USAGES = ("digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
+
+
+def extension(pair, kind):
+    """What an extension says, and whether it is critical."""
+    found = pair.certificate.extensions.get_extension_for_class(kind)
+    return found.value, found.critical
+
+
+def usages(pair):
+    usage, critical = extension(pair, x509.KeyUsage)
+    return {name for name in (*USAGES, "key_cert_sign", "crl_sign") if getattr(usage, name)}, critical
+
+
+def common_name(pair):
+    return pair.certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value
+
+
+def chain(pair, source="tls.crt"):
+    return Pem(source, pair.chain_pem())
+
+
+def key(pair, source="tls.key"):
+    return Pem(source, pair.key_pem())
+
+
+class TestCa:
+    def test_is_a_ca_above_leaves_only(self):
+        assert (x509.BasicConstraints(ca=True, path_length=0), True) == extension(CA.pair, x509.BasicConstraints)
+        assert ({"key_cert_sign", "crl_sign"}, True) == usages(CA.pair)
+
+    def test_vouches_for_itself(self):
+        CA.pair.certificate.verify_directly_issued_by(CA.pair.certificate)
+
+        own, _ = extension(CA.pair, x509.SubjectKeyIdentifier)
+        assert own.digest == extension(CA.pair, x509.AuthorityKeyIdentifier)[0].key_identifier
+
+    def test_lives_from_an_hour_ago_to_its_lifetime(self):
+        ca = describe(CA.pair.certificate)
+
+        assert (NOW - CLOCK_SKEW, NOW + CA_LIFETIME) == (ca.not_before, ca.not_after)
+
+    def test_two_of_them_differ_in_key_and_serial_number(self):
+        other = Authority.create(NOW).pair.certificate
+
+        assert CA.pair.certificate.serial_number != other.serial_number
+        assert CA.pair.certificate.public_key() != other.public_key()
+
+
+class TestLeaf:
+    def test_is_a_leaf_for_servers(self):
+        assert (x509.BasicConstraints(ca=False, path_length=None), True) == extension(LEAF, x509.BasicConstraints)
+        assert ({"digital_signature"}, True) == usages(LEAF)
+        assert [ExtendedKeyUsageOID.SERVER_AUTH] == list(extension(LEAF, x509.ExtendedKeyUsage)[0])
+
+    def test_is_signed_by_its_ca_and_names_its_key(self):
+        LEAF.certificate.verify_directly_issued_by(CA.pair.certificate)
+
+        signer, _ = extension(LEAF, x509.AuthorityKeyIdentifier)
+        assert extension(CA.pair, x509.SubjectKeyIdentifier)[0].digest == signer.key_identifier
+
+    def test_lives_from_an_hour_ago_to_its_lifetime(self):
+        leaf = describe(LEAF.certificate)
+
+        assert (NOW - CLOCK_SKEW, NOW + SERVING_LIFETIME) == (leaf.not_before, leaf.not_after)
+
+    def test_lies_within_the_life_of_its_ca(self):
+        ca = Authority.create(NOW, lifetime=10 * DAY)
+        leaf = describe(ca.issue(["web"], NOW - CLOCK_SKEW / 2, lifetime=11 * DAY).certificate)
+
+        assert (NOW - CLOCK_SKEW, NOW + 10 * DAY) == (leaf.not_before, leaf.not_after)
+
+    def test_is_p256_and_sha256(self):
+        for pair in (CA.pair, LEAF):
+            assert "secp256r1" == pair.key.curve.name
+            assert isinstance(pair.certificate.signature_hash_algorithm, hashes.SHA256)
+
+    def test_has_a_random_serial_number(self):
+        serials = {CA.issue(["web"], NOW).certificate.serial_number for _ in range(5)}
+
+        assert 5 == len(serials)
+        assert all(0 < serial < 1 << 159 for serial in serials)
+
+    @pytest.mark.parametrize("now", [NOW - CLOCK_SKEW - SECOND, NOW + CA_LIFETIME + SECOND], ids=["before", "after"])
+    def test_is_not_issued_outside_the_life_of_its_ca(self, now):
+        with pytest.raises(CertificateError, match=r'the CA "CN=evenkeel CA" (is not valid before|expired at) '):
+            CA.issue(["web"], now)
+
+
+class TestNames:
+    @pytest.mark.parametrize(
+        "given, sans",
+        [
+            (["web.shop.svc", "localhost"], "web.shop.svc localhost"),
+            (["*.shop.svc"], "*.shop.svc"),
+            (["Web.Shop.SVC", "web.shop.svc"], "web.shop.svc"),
+            (["10.0.0.1", "2001:DB8::0001"], "10.0.0.1 2001:db8::1"),
+            (["xn--bcher-kva.example", "1.a", "a-b"], "xn--bcher-kva.example 1.a a-b"),
+            (["a" * 63 + ".svc"], "a" * 63 + ".svc"),
+        ],
+    )
+    def test_are_dns_names_and_ip_addresses(self, given, sans):
+        leaf = CA.issue(given, NOW).certificate
+
+        assert tuple(sans.split()) == describe(leaf).names
+
+    def test_of_each_kind_stand_where_verifiers_look(self):
+        sans, _ = extension(LEAF, x509.SubjectAlternativeName)
+
+        assert ["web.shop.svc"] == sans.get_values_for_type(x509.DNSName)
+        assert ["10.0.0.1", "2001:db8::1"] == list(map(str, sans.get_values_for_type(x509.IPAddress)))
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            *("", "*", "a..b", ".a", "a.", "a b", "a\n", "-a", "a-", "a_b", "a.*.b", "https://a", "a:443"),
+            *("10.0.0.256", "10.0.0.0/8", "[::1]", "fe80::1%eth0", "bücher.example", "\N{KELVIN SIGN}ube.svc"),
+            *("a" * 64, "a." * 127 + "a"),
+        ],
+    )
+    def test_are_nothing_else(self, name):
+        with pytest.raises(CertificateError, match="must be a DNS name or an IP address"):
+            CA.issue([name], NOW)
+
+    def test_that_are_wrong_are_all_told(self):
+        with pytest.raises(CertificateError, match=r'^"a b": must .*\n"\*": must .*$'):
+            CA.issue(["a b", "fine", "*"], NOW)
+
+    def test_are_at_least_one(self):
+        with pytest.raises(CertificateError, match="must have a name"):
+            CA.issue([], NOW)
+
+    def test_too_long_for_a_common_name_are_cut_there_only(self):
+        name = f"{'a' * 60}.{'b' * 60}.svc"
+        leaf = CA.issue([name], NOW)
+
+        assert (name[:64], (name,)) == (common_name(leaf), describe(leaf.certificate).names)
+        assert "c" * 64 == common_name(Authority.create(NOW, name="c" * 65).pair)
+
+
+def verify(ca, leaf, name, now):
+    """Judge a certificate as of any time: cryptography's own verifier, a second opinion beside OpenSSL's."""
+    store = verification.Store([ca.pair.certificate])
+    builder = verification.PolicyBuilder().store(store).time(now)
+    builder.build_server_verifier(x509.DNSName(name)).verify(leaf.certificate, list(leaf.chain[1:]))
+
+
+class TestTime:
+    @pytest.mark.parametrize("now", [NOW - CLOCK_SKEW, NOW, NOW + SERVING_LIFETIME], ids=stamp)
+    def test_within_a_life_there_is_no_reason_to_refuse(self, now):
+        verify(CA, LEAF, "web.shop.svc", now)
+
+        assert invalid_reason(describe(LEAF.certificate), now) is None
+
+    @pytest.mark.parametrize(
+        "now, reason",
+        [
+            (NOW - CLOCK_SKEW - SECOND, "is not valid before 2026-03-01T11:00:00Z, now is 2026-03-01T10:59:59Z"),
+            (NOW + SERVING_LIFETIME + SECOND, "expired at 2026-05-30T12:00:00Z, now is 2026-05-30T12:00:01Z"),
+        ],
+    )
+    def test_outside_it_there_is(self, now, reason):
+        with pytest.raises(verification.VerificationError):
+            verify(CA, LEAF, "web.shop.svc", now)
+
+        assert reason == invalid_reason(describe(LEAF.certificate), now)
+
+
+class Handshake:
+    """Real ones: OpenSSL on both ends of a socket, by today's clock, strict about RFC 5280."""
+
+    def __init__(self, folder):
+        self.folder, self.now = folder, datetime.now(UTC)
+        self.ca = Authority.create(self.now - 30 * DAY)
+
+    def __call__(self, name, leaf, *trusted, version=ssl.TLSVersion.TLSv1_3):
+        """The version of TLS that was spoken; raises what the client has against the server."""
+        server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        leaf.write(self.folder / "tls.crt", self.folder / "tls.key")
+        server.load_cert_chain(self.folder / "tls.crt", self.folder / "tls.key")
+        bundle = b"".join(ca.pair.chain_pem() for ca in trusted or (self.ca,))
+        client = ssl.create_default_context(cadata=bundle.decode())
+        client.verify_flags |= ssl.VERIFY_X509_STRICT
+        client.minimum_version = client.maximum_version = version
+        here, there = socket.socketpair()
+        with here, there, ThreadPoolExecutor(1) as pool:
+            here.settimeout(10)
+            there.settimeout(10)
+            pool.submit(self.serve, there, server)
+            with client.wrap_socket(here, server_hostname=name) as spoken:
+                return spoken.version()
+
+    @staticmethod
+    def serve(there, server):
+        with suppress(OSError), server.wrap_socket(there, server_side=True) as spoken:
+            spoken.recv(1)
+
+
+@pytest.fixture
+def handshake(tmp_path):
+    return Handshake(tmp_path)
+
+
+class TestHandshake:
+    @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+    @pytest.mark.parametrize("name", ["web.shop.svc", "any.wild.svc", "10.0.0.1", "2001:db8::1"])
+    def test_succeeds_by_every_name(self, handshake, name, version):
+        leaf = handshake.ca.issue(["web.shop.svc", "*.wild.svc", "10.0.0.1", "2001:db8::1"], handshake.now)
+
+        assert version.name == handshake(name, leaf, version=version).replace(".", "_")
+
+    @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+    @pytest.mark.parametrize("name", ["web.other.svc", "a.b.wild.svc", "10.0.0.2", "2001:db8::2"])
+    def test_fails_by_another_name(self, handshake, name, version):
+        leaf = handshake.ca.issue(["web.shop.svc", "*.wild.svc", "10.0.0.1", "2001:db8::1"], handshake.now)
+
+        with pytest.raises(ssl.SSLCertVerificationError, match="mismatch"):
+            handshake(name, leaf, version=version)
+
+    @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+    def test_fails_with_another_ca_of_the_same_name(self, handshake, version):
+        leaf = handshake.ca.issue(["web"], handshake.now)
+
+        with pytest.raises(ssl.SSLCertVerificationError, match="unable to get local issuer certificate"):
+            handshake("web", leaf, Authority.create(handshake.now), version=version)
+
+    def test_succeeds_with_a_bundle_of_cas_in_any_order(self, handshake):
+        """As caBundle is while a CA is renewed, each of the same name."""
+        old, new = handshake.ca, Authority.create(handshake.now)
+
+        for ca in (old, new):
+            for bundle in ((old, new), (new, old)):
+                assert "TLSv1.3" == handshake("web", ca.issue(["web"], handshake.now), *bundle)
+
+    @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+    def test_fails_with_an_expired_leaf(self, handshake, version):
+        leaf = handshake.ca.issue(["web"], handshake.now - 2 * DAY, lifetime=DAY)
+
+        with pytest.raises(ssl.SSLCertVerificationError, match="certificate has expired"):
+            handshake("web", leaf, version=version)
+
+    def test_fails_with_an_expired_ca(self, handshake):
+        ca = Authority.create(handshake.now - 2 * DAY, lifetime=DAY)
+
+        with pytest.raises(ssl.SSLCertVerificationError, match="certificate has expired"):
+            handshake("web", ca.issue(["web"], handshake.now - 2 * DAY), ca)
+
+    def test_fails_before_its_time_and_succeeds_within_the_skew(self, handshake):
+        ahead = handshake.now + CLOCK_SKEW
+
+        assert "TLSv1.3" == handshake("web", handshake.ca.issue(["web"], ahead - timedelta(minutes=1)))
+        with pytest.raises(ssl.SSLCertVerificationError, match="certificate is not yet valid"):
+            handshake("web", handshake.ca.issue(["web"], ahead + timedelta(minutes=1)))
+
+    def test_fails_with_a_ca_below_the_ca(self, handshake):
+        """The path length is 0: who steals a leaf's place cannot issue."""
+        below = foreign(ec.generate_private_key(ec.SECP256R1()), handshake.now, above=handshake.ca)
+
+        with pytest.raises(ssl.SSLCertVerificationError, match="path length constraint exceeded"):
+            handshake("web", below.issue(["web"], handshake.now))
+
+
+def foreign(key, now, above=None, path_length=None, identifier=b"not a hash"):
+    """A CA that another tool made: `above` signs it, or it itself; its key identifier is as it likes, or missing."""
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"Foreign {type(key).__name__}")])
+    signer = above.pair if above else None
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(signer.certificate.subject if signer else subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - DAY)
+        .not_valid_after(now + DAY)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=path_length), critical=True)
+        .add_extension(extension(CA.pair, x509.KeyUsage)[0], critical=True)
+    )
+    if identifier is not None:
+        builder = builder.add_extension(x509.SubjectKeyIdentifier(identifier), critical=False)
+    if signer:
+        named = extension(signer, x509.SubjectKeyIdentifier)[0]
+        above_key = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(named)
+        builder = builder.add_extension(above_key, critical=False)
+    signing = signer.key if signer else key
+    hashed = None if isinstance(signing, ed25519.Ed25519PrivateKey) else hashes.SHA256()
+    chained = signer.chain if signer else ()
+    return Authority(Pair((builder.sign(signing, hashed), *chained), key))
+
+
+class TestForeignCa:
+    @pytest.mark.parametrize("identifier", [b"not a hash", None], ids=["identifier", "no-identifier"])
+    @pytest.mark.parametrize(
+        "make",
+        [
+            lambda: rsa.generate_private_key(65537, 2048),
+            lambda: ec.generate_private_key(ec.SECP384R1()),
+            ed25519.Ed25519PrivateKey.generate,
+        ],
+        ids=["rsa", "p384", "ed25519"],
+    )
+    def test_issues_as_ours_does(self, make, identifier):
+        now = datetime.now(UTC)
+        ca = foreign(make(), now, identifier=identifier)
+        ca = Authority.parse(chain(ca.pair), key(ca.pair))
+
+        leaf = ca.issue(["web"], now)
+
+        leaf.certificate.verify_directly_issued_by(ca.pair.certificate)
+        signer, _ = extension(leaf, x509.AuthorityKeyIdentifier)
+        hashed = x509.SubjectKeyIdentifier.from_public_key(ca.pair.key.public_key()).digest
+        assert (identifier or hashed) == signer.key_identifier
+
+    def test_between_a_leaf_and_the_root_is_sent_along(self, handshake):
+        root = foreign(rsa.generate_private_key(65537, 2048), handshake.now)
+        between = foreign(ec.generate_private_key(ec.SECP256R1()), handshake.now, above=root, path_length=0)
+
+        leaf = between.issue(["web"], handshake.now)
+
+        assert (between.pair.certificate,) == leaf.chain[1:]
+        assert "TLSv1.3" == handshake("web", leaf, root)
+
+    def test_must_be_a_ca(self):
+        with pytest.raises(CertificateError, match=r"^tls\.crt: is not the certificate of a CA$"):
+            Authority.parse(chain(LEAF), key(LEAF))
+
+
+class Wrong(NamedTuple):
+    name: str
+    message: str
+    chain: bytes = LEAF.chain_pem()
+    key: bytes = LEAF.key_pem()
+
+
+def encoded(made, encryption=None, form=serialization.PrivateFormat.PKCS8):
+    return made.private_bytes(serialization.Encoding.PEM, form, encryption or serialization.NoEncryption())
+
+
+PASSWORD = serialization.BestAvailableEncryption(b"secret")
+OPENSSL = serialization.PrivateFormat.TraditionalOpenSSL
+MISNAMED = LEAF.certificate.public_bytes(serialization.Encoding.DER).replace(b"\x82\x0cweb.", b"\x82\x7fweb.")
+CRACKED = LEAF.chain_pem().replace(b"\nM", b"\nN", 1)
+WRONG = [
+    Wrong("nothing at all", "tls.crt: is not PEM", chain=b""),
+    Wrong("not PEM", "tls.crt: is not PEM", chain=LEAF.certificate.public_bytes(serialization.Encoding.DER)),
+    Wrong("a key for a certificate", "tls.crt: has no certificate, found PRIVATE KEY", chain=LEAF.key_pem()),
+    Wrong("a cracked certificate", "tls.crt: has a certificate that cannot be read: .*", chain=CRACKED),
+    Wrong(
+        "broken names",
+        "tls.crt: has a certificate that cannot be read: .*",
+        chain=ssl.DER_cert_to_PEM_cert(MISNAMED).encode(),
+    ),
+    Wrong("a second one is", "tls.crt: has a certificate that cannot be read: .*", chain=LEAF.chain_pem() + CRACKED),
+    Wrong("cut short", "tls.crt: has a certificate that cannot be read: .*", chain=LEAF.chain_pem()[:-9]),
+    Wrong("no key at all", "tls.key: is not a private key in PEM", key=b""),
+    Wrong("a certificate for a key", "tls.key: is not a private key in PEM", key=LEAF.chain_pem()),
+    Wrong("a cracked key", "tls.key: is not a private key in PEM", key=LEAF.key_pem().replace(b"\nM", b"\nN", 1)),
+    Wrong("a key cut short", "tls.key: is not a private key in PEM", key=LEAF.key_pem()[:-9]),
+    Wrong("a password", "tls.key: is encrypted, must be .*", key=encoded(LEAF.key, PASSWORD)),
+    Wrong("a password in the old form", "tls.key: is encrypted, must be .*", key=encoded(LEAF.key, PASSWORD, OPENSSL)),
+    Wrong("another key", "tls.key: is not the key of tls.crt", key=CA.pair.key_pem()),
+    Wrong(
+        "a key of another kind", "tls.key: is not the key of tls.crt", key=encoded(ed25519.Ed25519PrivateKey.generate())
+    ),
+    Wrong("a key TLS does not want", "tls.key: must be an .* key", key=encoded(x25519.X25519PrivateKey.generate())),
+]
+
+
+class TestPem:
+    @pytest.mark.parametrize("case", WRONG, ids=lambda case: case.name)
+    def test_that_cannot_be_used_is_named(self, case):
+        with pytest.raises(CertificateError, match=f"^{case.message}$"):
+            Pair.parse(Pem("tls.crt", case.chain), Pem("tls.key", case.key))
+
+    def test_of_another_key_can_be_told_from_the_rest(self):
+        with pytest.raises(KeyMismatchError):
+            Pair.parse(chain(LEAF), key(CA.pair))
+
+    @pytest.mark.parametrize("form", [serialization.PrivateFormat.PKCS8, OPENSSL])
+    def test_comes_back_as_it_went(self, form):
+        pair = Pair.parse(
+            Pem("tls.crt", LEAF.chain_pem() + CA.pair.chain_pem()), Pem("tls.key", encoded(LEAF.key, form=form))
+        )
+
+        assert (LEAF.certificate, CA.pair.certificate) == pair.chain
+        assert LEAF.key_pem() == pair.key_pem()
+
+    def test_is_inspected_whole(self):
+        leaf, ca = inspect(Pem("tls.crt", b"a note\n" + LEAF.chain_pem() + CA.pair.chain_pem()))
+
+        assert ("CN=web.shop.svc", "CN=evenkeel CA", False) == (leaf.subject, leaf.issuer, leaf.is_ca)
+        assert ("CN=evenkeel CA", "CN=evenkeel CA", True) == (ca.subject, ca.issuer, ca.is_ca)
+        assert (("web.shop.svc", "10.0.0.1", "2001:db8::1"), ()) == (leaf.names, ca.names)
+        assert LEAF.certificate.serial_number == int(leaf.serial, 16)
+        assert LEAF.certificate.fingerprint(hashes.SHA256()) == bytes.fromhex(leaf.fingerprint.replace(":", ""))
+
+    def test_tells_the_kind_of_key(self):
+        made = (rsa.generate_private_key(65537, 2048), ec.generate_private_key(ec.SECP384R1()))
+        cas = [CA, *(foreign(one, NOW) for one in (*made, ed25519.Ed25519PrivateKey.generate()))]
+
+        kinds = [describe(ca.pair.certificate).public_key for ca in cas]
+        assert ["ECDSA P-256", "RSA 2048", "ECDSA P-384", "Ed25519"] == kinds
+
+
+@pytest.fixture(params=[0o000, 0o022, 0o077], ids=oct)
+def umask(request):
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+class TestFiles:
+    def test_come_back_as_they_went(self, tmp_path):
+        LEAF.write(tmp_path / "tls.crt", tmp_path / "tls.key")
+
+        pair = Pair.parse(read(tmp_path / "tls.crt"), read(tmp_path / "tls.key"))
+        assert (LEAF.chain_pem(), LEAF.key_pem()) == (pair.chain_pem(), pair.key_pem())
+
+    def test_of_keys_are_their_owners_alone(self, tmp_path, umask):
+        LEAF.write(tmp_path / "tls.crt", tmp_path / "tls.key")
+
+        assert (0o600, 0o644 & ~umask) == (mode(tmp_path / "tls.key"), mode(tmp_path / "tls.crt"))
+
+    def test_of_keys_never_were_anybody_elses(self, tmp_path, umask, monkeypatch):
+        """A file that others may read is replaced, not filled; what fills up is named otherwise, and closed to them."""
+        target, seen = tmp_path / "tls.key", []
+        target.write_bytes(b"old")
+        target.chmod(0o666)
+        sync = os.fsync
+
+        def spy(descriptor):
+            seen.extend((path.name, oct(mode(path)), path.read_bytes()) for path in tmp_path.iterdir())
+            sync(descriptor)
+
+        monkeypatch.setattr(os, "fsync", spy)
+        write(target, b"new", 0o600)
+
+        (filling,) = [one for one in seen if one[0] != "tls.key"]
+        assert ("0o600", b"new") == filling[1:]
+        assert ("tls.key", "0o666", b"old") in seen
+        assert (0o600, b"new", ["tls.key"]) == (mode(target), target.read_bytes(), os.listdir(tmp_path))
+
+    @pytest.mark.parametrize("step", ["open", "fsync", "replace"])
+    def test_stay_as_they_were_when_writing_fails(self, tmp_path, monkeypatch, step):
+        def full(*args, **kwargs):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        (tmp_path / "tls.key").write_bytes(b"old")
+        with (
+            monkeypatch.context() as patched,
+            pytest.raises(CertificateError, match=r"tls\.key: No space left on device$"),
+        ):
+            patched.setattr(os, step, full)
+            write(tmp_path / "tls.key", b"new", 0o600)
+
+        assert (["tls.key"], b"old") == (os.listdir(tmp_path), (tmp_path / "tls.key").read_bytes())
+
+    def test_leave_nothing_behind_when_interrupted(self, tmp_path, monkeypatch):
+        def interrupt(descriptor):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(os, "fsync", interrupt)
+            write(tmp_path / "tls.key", b"new", 0o600)
+
+        assert [] == os.listdir(tmp_path)
+
+    def test_that_cannot_be_written_or_read_are_named(self, tmp_path):
+        (tmp_path / "taken").mkdir()
+
+        with pytest.raises(CertificateError, match=r"taken: Is a directory$"):
+            write(tmp_path / "taken", b"new", 0o600)
+        with pytest.raises(CertificateError, match=r"nowhere/tls\.key: No such file or directory$"):
+            write(tmp_path / "nowhere" / "tls.key", b"new", 0o600)
+        with pytest.raises(CertificateError, match=r"taken: Is a directory$"):
+            read(tmp_path / "taken")
+        with pytest.raises(CertificateError, match=r"tls\.key: No such file or directory$"):
+            read(tmp_path / "tls.key")
+        assert ["taken"] == os.listdir(tmp_path)
+
+
+def shown(error):
+    """All that a traceback would show of an error and of those that led to it."""
+    while error is not None:
+        yield f"{error} {error!r} {error.args}"
+        error = error.__cause__ or error.__context__
+
+
+class TestSecrecy:
+    def traces(self, pair):
+        """What would give a key away, whatever form it is shown in."""
+        number = pair.key.private_numbers().private_value
+        lines = pair.key_pem().decode().splitlines()[1:-1]
+        return [*lines, *(line[8:24] for line in lines), str(number), f"{number:x}", repr(number.to_bytes(32))[2:-1]]
+
+    def test_no_repr_shows_a_key(self):
+        held = [CA, CA.pair, LEAF, key(LEAF), [LEAF], {"pair": CA.pair}, describe(LEAF.certificate)]
+        text = " ".join(f"{one} {one!r}" for one in held)
+
+        assert "tls.key" in text and "PrivateKey" not in text
+        assert [] == [trace for pair in (CA.pair, LEAF) for trace in self.traces(pair) if trace in text]
+
+    @pytest.mark.parametrize("at", range(28, 200, 7))
+    def test_no_error_and_no_log_shows_a_key(self, at, caplog):
+        """Wherever the file is damaged; in most places it is no key any more."""
+        caplog.set_level(logging.DEBUG)
+        damaged = LEAF.key_pem()[:at] + b"!" + LEAF.key_pem()[at + 1 :]
+        told = []
+        for chain_pem, key_pem in (
+            (LEAF.chain_pem(), damaged),
+            (damaged, LEAF.key_pem()),
+            (CA.pair.chain_pem(), damaged),
+        ):
+            with pytest.raises(CertificateError) as caught:
+                Pair.parse(Pem("tls.crt", chain_pem), Pem("tls.key", key_pem))
+            told += shown(caught.value)
+
+        text = " ".join((*told, caplog.text))
+        assert [] == [trace for trace in self.traces(LEAF) if trace in text]

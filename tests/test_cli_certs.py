@@ -1,0 +1,324 @@
+"""`evenkeel certs`: what it writes, what it prints, and when it refuses."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import logging
+import os
+import stat
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cryptography import x509
+
+from certs.authority import Authority, Pair, read
+from webhook import cli
+from webhook.cli import UsageError, certs
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+ALL = ["ca.crt", "ca.key", "tls.crt", "tls.key"]
+
+
+def run(*words, now=NOW):
+    parser = argparse.ArgumentParser()
+    certs.add_arguments(parser)
+    return certs.run(parser.parse_args([str(word) for word in words]), now)
+
+
+def refusal(*words, now=NOW):
+    with pytest.raises(UsageError) as caught:
+        run(*words, now=now)
+    return str(caught.value)
+
+
+def pair(folder, stem):
+    return Pair.parse(read(folder / f"{stem}.crt"), read(folder / f"{stem}.key"))
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def issued(tmp_path, capsys):
+    """A folder with a CA and a certificate for web.shop.svc, issued at NOW."""
+    folder = tmp_path / "issued"
+    run("issue", "--name", "web.shop.svc", "--dir", folder)
+    capsys.readouterr()
+    return folder
+
+
+class TestIssue:
+    def test_writes_a_ca_and_what_it_signed(self, tmp_path, capsys):
+        folder = tmp_path / "deep" / "down"
+
+        assert 0 == run("issue", "--name", "web.shop.svc", "web", "--name", "10.0.0.1", "--dir", folder)
+
+        assert ALL == sorted(os.listdir(folder))
+        pair(folder, "tls").certificate.verify_directly_issued_by(pair(folder, "ca").certificate)
+        assert [
+            f"wrote {folder}/ca.crt: a new CA, until 2036-02-27T12:00:00Z",
+            f"wrote {folder}/ca.key: its key",
+            f"wrote {folder}/tls.crt: for web.shop.svc, web, 10.0.0.1, until 2026-05-30T12:00:00Z",
+            f"wrote {folder}/tls.key: its key",
+        ] == capsys.readouterr().out.splitlines()
+
+    @pytest.mark.parametrize("umask", [0o000, 0o077], ids=oct)
+    def test_lets_nobody_else_read_the_keys(self, tmp_path, umask):
+        before = os.umask(umask)
+        try:
+            run("issue", "--name", "web", "--dir", tmp_path)
+        finally:
+            os.umask(before)
+
+        modes = {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in tmp_path.iterdir()}
+        public = oct(0o644 & ~umask)
+        assert {"ca.crt": public, "ca.key": "0o600", "tls.crt": public, "tls.key": "0o600"} == modes
+
+    def test_refuses_to_replace_what_is_there_and_says_what(self, issued):
+        before = contents(issued)
+        (issued / "ca.crt").unlink()
+
+        assert [
+            f"{issued}/ca.key: exists, --ca-dir {issued} signs with it, --force replaces it",
+            f"{issued}/tls.crt: exists, --force replaces it",
+            f"{issued}/tls.key: exists, --force replaces it",
+        ] == refusal("issue", "--name", "web", "--dir", issued).splitlines()
+        assert {**contents(issued), "ca.crt": before["ca.crt"]} == before
+
+    def test_refuses_to_replace_a_link_that_leads_nowhere(self, tmp_path):
+        (tmp_path / "tls.key").symlink_to(tmp_path / "nowhere")
+
+        assert "tls.key: exists" in refusal("issue", "--name", "web", "--dir", tmp_path)
+
+    def test_replaces_everything_when_forced(self, issued):
+        before = contents(issued)
+
+        assert 0 == run("issue", "--name", "web", "--dir", issued, "--force")
+
+        assert ALL == sorted(name for name, content in contents(issued).items() if content != before[name])
+        assert pair(issued, "ca") and pair(issued, "tls")
+
+    def test_signs_with_a_ca_that_is_there_and_leaves_it_alone(self, issued, tmp_path, capsys):
+        before = contents(issued)
+
+        assert 0 == run("issue", "--name", "other", "--dir", tmp_path / "other", "--ca-dir", issued)
+
+        assert before == contents(issued)
+        assert ["tls.crt", "tls.key"] == sorted(os.listdir(tmp_path / "other"))
+        pair(tmp_path / "other", "tls").certificate.verify_directly_issued_by(pair(issued, "ca").certificate)
+        assert "for other, until 2026-05-30T12:00:00Z\n" in capsys.readouterr().out
+
+    def test_renews_a_certificate_beside_its_ca(self, issued, capsys):
+        before, later = contents(issued), NOW + 3600 * DAY
+
+        assert 0 == run("issue", "--name", "web", "--dir", issued, "--ca-dir", issued, "--force", now=later)
+
+        changed = sorted(name for name, content in contents(issued).items() if content != before[name])
+        assert ["tls.crt", "tls.key"] == changed
+        assert "until 2036-02-27T12:00:00Z, when its CA ends\n" in capsys.readouterr().out
+
+    def test_counts_days_from_now(self, tmp_path):
+        run("issue", "--name", "web", "--dir", tmp_path, "--days", 7)
+
+        assert NOW + 7 * DAY == pair(tmp_path, "tls").certificate.not_valid_after_utc
+
+    @pytest.mark.parametrize("days", ["0", "-1", "3651", "9" * 5000, "ninety", "1.5", ""])
+    def test_refuses_days_that_no_certificate_lasts(self, tmp_path, days, capsys):
+        with pytest.raises(SystemExit, match="2"):
+            run("issue", "--name", "web", "--dir", tmp_path, f"--days={days}")
+
+        assert "argument --days: must be 1 to 3650" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("missing", [["--dir", "x"], ["--name", "web"]])
+    def test_needs_a_name_and_a_place(self, missing, capsys):
+        with pytest.raises(SystemExit, match="2"):
+            run("issue", *missing)
+
+    def test_refuses_names_and_writes_nothing(self, tmp_path):
+        told = refusal("issue", "--name", "web", "a b", "10.0.0.256", "--dir", tmp_path / "new")
+
+        assert ['"a b"', '"10.0.0.256"'] == [line.partition(":")[0] for line in told.splitlines()]
+        assert not (tmp_path / "new").exists()
+
+    def test_refuses_a_folder_that_cannot_be_made(self, tmp_path):
+        (tmp_path / "file").write_text("")
+
+        assert f"{tmp_path}/file: File exists" == refusal("issue", "--name", "web", "--dir", tmp_path / "file")
+        assert "file/sub: Not a directory" in refusal("issue", "--name", "web", "--dir", tmp_path / "file" / "sub")
+
+
+class TestIssueWithACa:
+    def refusal(self, folder, now=NOW):
+        return refusal("issue", "--name", "web", "--dir", folder / "new", "--ca-dir", folder, now=now)
+
+    def test_that_is_missing(self, tmp_path):
+        assert f"{tmp_path}/ca.crt: No such file or directory" == self.refusal(tmp_path)
+
+    def test_whose_key_is_anothers(self, issued):
+        (issued / "ca.key").write_bytes((issued / "tls.key").read_bytes())
+
+        assert f"{issued}/ca.key: is not the key of {issued}/ca.crt" == self.refusal(issued)
+
+    def test_that_is_none(self, issued):
+        for suffix in ("crt", "key"):
+            (issued / f"ca.{suffix}").write_bytes((issued / f"tls.{suffix}").read_bytes())
+
+        assert f"{issued}/ca.crt: is not the certificate of a CA" == self.refusal(issued)
+
+    def test_that_is_expired(self, issued):
+        told = self.refusal(issued, now=NOW + 3651 * DAY)
+
+        assert f"{issued}/ca.crt: expired at 2036-02-27T12:00:00Z, now is 2036-02-28T12:00:00Z" == told
+        assert not (issued / "new").exists()
+
+
+class TestInspect:
+    def test_prints_what_a_certificate_says(self, issued, capsys):
+        assert 0 == run("inspect", issued / "tls.crt")
+
+        printed = capsys.readouterr().out.splitlines()
+        rows = dict(line.strip().split("  ", 1) for line in printed[1:] if "SHA" not in line and "serial" not in line)
+        assert f"{issued}/tls.crt" == printed[0]
+        assert {
+            "subject": "CN=web.shop.svc",
+            "issuer": "CN=evenkeel CA",
+            "names": "web.shop.svc",
+            "not before": "2026-03-01T11:00:00Z",
+            "not after": "2026-05-30T12:00:00Z",
+            "now": "valid",
+            "CA": "no",
+            "public key": "ECDSA P-256",
+            "key": f"{issued}/tls.key: matches",
+        } == {name: of.strip() for name, of in rows.items()}
+
+    def test_prints_a_block_for_each_certificate(self, issued, capsys):
+        bundle = issued / "tls.crt"
+        bundle.write_bytes(bundle.read_bytes() + (issued / "ca.crt").read_bytes())
+
+        assert 0 == run("inspect", bundle, issued / "ca.crt")
+
+        blocks = capsys.readouterr().out.split("\n\n")
+        titles = [f"{bundle}: certificate 1 of 2", f"{bundle}: certificate 2 of 2", f"{issued}/ca.crt"]
+        assert titles == [block.splitlines()[0] for block in blocks]
+        assert [True, False, True] == ["  key  " in block for block in blocks]
+
+    def test_prints_json_in_lines(self, issued, capsys):
+        run("inspect", issued / "tls.crt", issued / "ca.crt", "-o", "json")
+
+        leaf, ca = map(json.loads, capsys.readouterr().out.splitlines())
+        certificate = pair(issued, "tls").certificate
+        assert {
+            "file": f"{issued}/tls.crt",
+            "number": 1,
+            "subject": "CN=web.shop.svc",
+            "issuer": "CN=evenkeel CA",
+            "names": ["web.shop.svc"],
+            "notBefore": "2026-03-01T11:00:00Z",
+            "notAfter": "2026-05-30T12:00:00Z",
+            "problem": None,
+            "serial": f"{certificate.serial_number:X}",
+            "isCa": False,
+            "fingerprint": leaf["fingerprint"],
+            "publicKey": "ECDSA P-256",
+            "key": {"file": f"{issued}/tls.key", "matches": True, "problem": None},
+        } == leaf
+        assert (True, []) == (ca["isCa"], ca["names"])
+
+    @pytest.mark.parametrize(
+        "now, said",
+        [(NOW - DAY, "is not valid before 2026-03-01T11:00:00Z"), (NOW + 91 * DAY, "expired at 2026-05-30T12:00:00Z")],
+    )
+    def test_exits_with_1_outside_the_life_of_one(self, issued, capsys, now, said):
+        assert 1 == run("inspect", issued / "ca.crt", issued / "tls.crt", now=now)
+
+        assert f"  now         {said}, now is " in capsys.readouterr().out
+
+    def test_exits_with_1_when_the_key_beside_it_is_anothers(self, issued, capsys):
+        (issued / "tls.key").write_bytes((issued / "ca.key").read_bytes())
+
+        assert 1 == run("inspect", issued / "tls.crt")
+        assert f"  key         {issued}/tls.key: is not the key of {issued}/tls.crt\n" in capsys.readouterr().out
+        assert 1 == run("inspect", issued / "tls.crt", "-o", "json")
+        assert json.loads(capsys.readouterr().out)["key"]["matches"] is False
+
+    def test_says_when_it_cannot_tell_whose_the_key_is(self, issued, capsys):
+        """The certificate may well be fine, and the key not for everybody to read."""
+        (issued / "tls.key").unlink()
+        (issued / "tls.key").mkdir()
+
+        assert 0 == run("inspect", issued / "tls.crt", "-o", "json")
+        told = json.loads(capsys.readouterr().out)["key"]
+        assert (None, f"{issued}/tls.key: Is a directory") == (told["matches"], told["problem"])
+
+    def test_says_nothing_of_a_key_that_is_not_there(self, issued, capsys):
+        (issued / "tls.key").unlink()
+
+        assert 0 == run("inspect", issued / "tls.crt")
+        assert "  key  " not in capsys.readouterr().out
+
+    def test_reads_standard_input(self, issued, capsys, monkeypatch):
+        piped = io.TextIOWrapper(io.BytesIO((issued / "tls.crt").read_bytes()))
+        monkeypatch.setattr(sys, "stdin", piped)
+
+        assert 0 == run("inspect", "-")
+        assert capsys.readouterr().out.startswith("-\n  subject     CN=web.shop.svc\n")
+
+    def test_prints_the_good_before_it_refuses_the_bad(self, issued, capsys):
+        told = refusal("inspect", issued / "tls.key", issued / "tls.crt", issued / "nothing", issued)
+
+        assert [
+            f"{issued}/tls.key: has no certificate, found PRIVATE KEY",
+            f"{issued}/nothing: No such file or directory",
+            f"{issued}: Is a directory",
+        ] == told.splitlines()
+        assert capsys.readouterr().out.startswith(f"{issued}/tls.crt\n")
+
+    def test_sends_no_control_character_to_a_terminal(self, tmp_path, capsys):
+        ca = Authority.create(NOW, name="red \x1b[31m\nnot before  1970")
+        ca.pair.write(tmp_path / "ca.crt", tmp_path / "ca.key")
+
+        run("inspect", tmp_path / "ca.crt")
+
+        printed = capsys.readouterr().out
+        assert "red \\u001b[31m" in printed and "\x1b" not in printed
+        assert 1 == sum(line.lstrip().startswith("not before") for line in printed.splitlines())
+
+
+class TestCommand:
+    @pytest.fixture(autouse=True)
+    def registered(self, monkeypatch):
+        monkeypatch.setitem(cli.COMMANDS, "certs", "issue and inspect certificates")
+
+    def test_issues_and_inspects_by_the_clock(self, tmp_path, capsys):
+        assert 0 == cli.main(["certs", "issue", "--name", "localhost", "--dir", str(tmp_path)])
+        assert 0 == cli.main(["certs", "inspect", f"{tmp_path}/tls.crt", f"{tmp_path}/ca.crt"])
+
+        begun = (
+            datetime.now(UTC) - x509.load_pem_x509_certificate((tmp_path / "ca.crt").read_bytes()).not_valid_before_utc
+        )
+        assert timedelta(hours=1) <= begun < timedelta(hours=2)
+
+    def test_exits_with_2_and_every_complaint_on_a_line(self, tmp_path, capsys):
+        assert 2 == cli.main(["certs", "inspect", str(tmp_path), f"{tmp_path}/nothing"])
+
+        told = [f"evenkeel: {tmp_path}: Is a directory", f"evenkeel: {tmp_path}/nothing: No such file or directory"]
+        assert told == capsys.readouterr().err.splitlines()
+
+    def test_shows_no_key(self, tmp_path, capsys, caplog):
+        """Whatever it does: issue, refuse, inspect, and mistake a key for a certificate."""
+        caplog.set_level(logging.DEBUG)
+        for _ in range(2):
+            cli.main(["certs", "issue", "--name", "web", "--dir", str(tmp_path)])
+        for output in ("text", "json"):
+            cli.main(["certs", "inspect", *(str(tmp_path / name) for name in ALL), "-o", output])
+
+        captured = capsys.readouterr()
+        shown = captured.out + captured.err + caplog.text
+        secret = [line for name in ("ca.key", "tls.key") for line in (tmp_path / name).read_text().splitlines()[1:-1]]
+        assert "tls.key" in shown and len(secret) == 6
+        assert [] == [line for line in secret if line in shown or line[8:24] in shown]

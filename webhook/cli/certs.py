@@ -1,0 +1,216 @@
+"""
+Issue the webhook's serving certificate, with a CA of its own, or print what certificates say.
+
+Exit code 0: fine, 1: a certificate is expired, not yet valid, or the key beside it is another's, 2: bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import chain, repeat
+from pathlib import Path
+
+from certs.authority import (
+    CA_LIFETIME,
+    SERVING_LIFETIME,
+    Authority,
+    CertificateError,
+    Inspection,
+    KeyMismatchError,
+    Pair,
+    Pem,
+    describe,
+    inspect,
+    invalid_reason,
+    read,
+    stamp,
+)
+from webhook.cli import UsageError
+from webhook.wording import LINE_LIMIT, one_line
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    issue = actions.add_parser("issue", help="write ca.crt, ca.key, tls.crt and tls.key")
+    issue.add_argument(
+        "--name",
+        metavar="NAME",
+        nargs="+",
+        action="extend",
+        required=True,
+        help="what the API server calls the webhook: DNS names, as in SERVICE.NAMESPACE.svc, or IP addresses",
+    )
+    issue.add_argument("--dir", metavar="DIR", type=Path, required=True, help="where to write; made if it is missing")
+    issue.add_argument("--ca-dir", metavar="DIR", type=Path, help="sign with ca.crt and ca.key there, write no CA")
+    issue.add_argument("--days", metavar="N", type=_days, default=SERVING_LIFETIME.days, help="(default: %(default)s)")
+    issue.add_argument("--force", action="store_true", help="replace files that exist, the CA's too")
+    issue.set_defaults(act=_issue)
+    show = actions.add_parser("inspect", help="print what certificates say, and whether the key beside them is theirs")
+    show.add_argument(
+        "files", metavar="FILE", type=Path, nargs="+", help="certificates in PEM, or - for standard input"
+    )
+    show.add_argument(
+        *("-o", "--output"), choices=("text", "json"), default="text", help="json: a line for each certificate"
+    )
+    show.set_defaults(act=_inspect)
+
+
+def run(args: argparse.Namespace, now: datetime | None = None) -> int:
+    try:
+        code: int = args.act(args, now or datetime.now(UTC))
+    except CertificateError as error:
+        raise UsageError(str(error)) from error
+    return code
+
+
+def _days(text: str) -> int:
+    if not (text.isdecimal() and 1 <= int(text[:9]) <= CA_LIFETIME.days):
+        raise argparse.ArgumentTypeError(f'must be 1 to {CA_LIFETIME.days}, found "{text}"')
+    return int(text)
+
+
+def _issue(args: argparse.Namespace, now: datetime) -> int:
+    ca = Authority.create(now) if args.ca_dir is None else _existing(args.ca_dir, now)
+    pairs = {"tls": ca.issue(args.name, now, timedelta(days=args.days))}
+    if args.ca_dir is None:
+        pairs = {"ca": ca.pair, **pairs}
+    _make_room(args.dir, [f"{stem}.{suffix}" for stem in pairs for suffix in ("crt", "key")], args.force)
+    for stem, pair in pairs.items():
+        pair.write(args.dir / f"{stem}.crt", args.dir / f"{stem}.key")
+        print(f"wrote {args.dir / f'{stem}.crt'}: {_summary(describe(pair.certificate), ca)}")
+        print(f"wrote {args.dir / f'{stem}.key'}: its key")
+    return 0
+
+
+def _existing(folder: Path, now: datetime) -> Authority:
+    ca = Authority.parse(read(folder / "ca.crt"), read(folder / "ca.key"))
+    if reason := invalid_reason(describe(ca.pair.certificate), now):
+        raise UsageError(f"{folder / 'ca.crt'}: {reason}")
+    return ca
+
+
+def _make_room(folder: Path, files: list[str], force: bool) -> None:
+    """The folder is there, and what is in the way may be replaced."""
+    in_the_way = [folder / file for file in files if os.path.lexists(folder / file)]
+    if in_the_way and not force:
+        keep = f"--ca-dir {folder} signs with it, "
+        raise UsageError(
+            "\n".join(f"{file}: exists, {keep if file.stem == 'ca' else ''}--force replaces it" for file in in_the_way)
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror}") from error
+
+
+def _summary(one: Inspection, ca: Authority) -> str:
+    if one.is_ca:
+        return f"a new CA, until {stamp(one.not_after)}"
+    clipped = ", when its CA ends" if one.not_after == ca.pair.certificate.not_valid_after_utc else ""
+    return f"for {', '.join(one.names)}, until {stamp(one.not_after)}{clipped}"
+
+
+@dataclass(frozen=True)
+class _Key:
+    """The key file beside a certificate; whether it is the certificate's is None where that cannot be told."""
+
+    file: str
+    matches: bool | None
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """One certificate of a file, and what is to be said of it."""
+
+    file: str
+    number: int
+    count: int
+    inspection: Inspection
+    problem: str | None
+    key: _Key | None
+
+    @property
+    def is_fine(self) -> bool:
+        return self.problem is None and (self.key is None or self.key.matches is not False)
+
+
+def _inspect(args: argparse.Namespace, now: datetime) -> int:
+    seen: list[_Seen] = []
+    unusable: list[str] = []
+    for file in args.files:
+        try:
+            seen += _look(file, now)
+        except CertificateError as error:
+            unusable.append(str(error))
+    if seen:
+        print(("\n" if args.output == "json" else "\n\n").join(map(_json if args.output == "json" else _text, seen)))
+    if unusable:
+        raise UsageError("\n".join(unusable))
+    return 0 if all(one.is_fine for one in seen) else 1
+
+
+def _look(file: Path, now: datetime) -> Iterator[_Seen]:
+    pem = Pem("-", sys.stdin.buffer.read()) if str(file) == "-" else read(file)
+    found = inspect(pem)
+    for number, one in enumerate(found, 1):
+        key = _key_beside(file, pem) if number == 1 else None  # the key is that of the first, as TLS wants it
+        yield _Seen(str(file), number, len(found), one, invalid_reason(one, now), key)
+
+
+def _key_beside(file: Path, pem: Pem) -> _Key | None:
+    path = file.with_suffix(".key")
+    if not os.path.exists(path):
+        return None
+    try:
+        Pair.parse(pem, read(path))
+    except CertificateError as error:
+        return _Key(str(path), False if isinstance(error, KeyMismatchError) else None, str(error))
+    return _Key(str(path), True)
+
+
+def _text(seen: _Seen) -> str:
+    one = seen.inspection
+    rows = [
+        ("subject", one.subject),
+        ("issuer", one.issuer),
+        *zip(chain(["names"], repeat("")), one.names or ["none"], strict=False),
+        ("not before", stamp(one.not_before)),
+        ("not after", stamp(one.not_after)),
+        ("now", seen.problem or "valid"),
+        ("serial", one.serial),
+        ("CA", "yes" if one.is_ca else "no"),
+        ("SHA-256", one.fingerprint),
+        ("public key", one.public_key),
+    ]
+    if seen.key is not None:
+        rows.append(("key", seen.key.problem or f"{seen.key.file}: matches"))
+    title = seen.file if seen.count == 1 else f"{seen.file}: certificate {seen.number} of {seen.count}"
+    return "\n".join(one_line(line, LINE_LIMIT) for line in (title, *(f"  {name:<11} {of}" for name, of in rows)))
+
+
+def _json(seen: _Seen) -> str:
+    one = seen.inspection
+    return json.dumps(
+        {
+            "file": seen.file,
+            "number": seen.number,
+            "subject": one.subject,
+            "issuer": one.issuer,
+            "names": list(one.names),
+            "notBefore": stamp(one.not_before),
+            "notAfter": stamp(one.not_after),
+            "problem": seen.problem,
+            "serial": one.serial,
+            "isCa": one.is_ca,
+            "fingerprint": one.fingerprint,
+            "publicKey": one.public_key,
+            "key": asdict(seen.key) if seen.key is not None else None,
+        }
+    )

@@ -1,0 +1,109 @@
+"""
+Start the webhook on an embedded default, with its own certificate and no cluster, and show it answering.
+
+Sends three reviews, as kube-apiserver sends them, over TLS, and prints the answers.  Then it serves until Ctrl-C;
+without a terminal, or with --once, it stops.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import http.client
+import json
+import os
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from webhook import example
+from webhook.cli import UsageError
+from webhook.scheduler.fields import as_list, as_mapping
+
+FOLDER = Path(example.__file__).parent
+START_SECONDS = 20
+SERVE = "import sys; from webhook.cli import main; sys.exit(main())"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=int, default=8443, help="(default: %(default)s)")
+    parser.add_argument("--once", action="store_true", help="stop after the three answers")
+
+
+def run(args: argparse.Namespace) -> int:
+    with _server(args.port) as (server, ca):
+        context = ssl.create_default_context(cafile=ca)
+        _wait(server, args.port, context)
+        print(f"evenkeel serves on https://127.0.0.1:{args.port}, CA certificate {ca}\n")
+        for line in (FOLDER / "reviews.jsonl").read_text("utf-8").splitlines():
+            review = json.loads(line)
+            _show(review, _post(args.port, context, review["path"], json.dumps(review["review"])))
+        if args.once or not sys.stdout.isatty():
+            return 0
+        print("Send it your own, or stop it with Ctrl-C.")
+        return server.wait()
+
+
+@contextmanager
+def _server(port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The running server and the file with its CA certificate; it ends with this command."""
+    options = ["--bind", f"127.0.0.1:{port}", "--self-signed", "--cluster", str(FOLDER / "cluster.yaml")]
+    command = [sys.executable, "-c", SERVE, "serve", *options, "--log-level", "warning"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("EVENKEEL_")}
+    server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        first = server.stdout.readline() if server.stdout is not None else ""
+        if not first.startswith("CA certificate: "):
+            server.wait()
+            raise UsageError("the server did not start")
+        yield server, first.removeprefix("CA certificate: ").strip()
+    finally:
+        server.terminate()
+        server.communicate()
+
+
+def _wait(server: subprocess.Popen[str], port: int, context: ssl.SSLContext) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while server.poll() is None and time.monotonic() < deadline:
+        try:
+            if _call(port, context, "GET", "/readyz")[0] == 200:
+                return
+        except OSError:
+            time.sleep(0.05)
+    raise UsageError("the server did not become ready")
+
+
+def _call(port: int, context: ssl.SSLContext, method: str, path: str, body: str | None = None) -> tuple[int, bytes]:
+    connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=10)
+    try:
+        connection.request(method, path, body, {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()
+
+
+def _post(port: int, context: ssl.SSLContext, path: str, body: str) -> Mapping[str, object]:
+    return as_mapping(as_mapping(json.loads(_call(port, context, "POST", path, body)[1])).get("response"))
+
+
+def _show(review: Mapping[str, object], response: Mapping[str, object]) -> None:
+    request = as_mapping(as_mapping(review["review"]).get("request"))
+    metadata = as_mapping(as_mapping(request.get("object")).get("metadata"))
+    kind, name = as_mapping(request.get("kind")).get("kind"), metadata.get("name") or metadata.get("generateName")
+    verdict = "allowed" if response.get("allowed") is True else "denied"
+    print(f"POST {review['path']}: {request.get('operation')} {kind} {name}: {verdict}")
+    for line in str(as_mapping(response.get("status")).get("message", "")).splitlines():
+        print(f"  {line}")
+    for warning in as_list(response.get("warnings")):
+        print(f"  Warning: {warning}")
+    for operation in json.loads(base64.b64decode(str(response.get("patch", "")))) if "patch" in response else ():
+        print(f"  {operation['op']} {operation['path']}")
+        values = operation["value"] if isinstance(operation["value"], list) else [operation["value"]]
+        for value in values:
+            print(f"    {json.dumps(value)}")
+    print()

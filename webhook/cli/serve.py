@@ -1,0 +1,116 @@
+"""
+Serve the webhook over TLS: /mutate, /validate, /healthz, /readyz and /metrics.
+
+Each flag can be given as an environment variable, too: --log-level as EVENKEEL_LOG_LEVEL.
+Exit code 0 after SIGTERM, 2: a certificate, policy, cluster or address that cannot be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import socket
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+from certs.authority import Authority, CertificateError
+from certs.serving import ServingCertificate
+from webhook.cli import UsageError, inputs
+from webhook.settings import SETTINGS, Setting
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    for setting in SETTINGS:
+        default = f" (default: {setting.default})" if setting.default else ""
+        text = f"{setting.help}{default} [{setting.variable}]".replace("%", "%%")
+        if setting.metavar is None:
+            parser.add_argument(setting.flag, action="store_const", const="true", help=text)
+        else:
+            parser.add_argument(setting.flag, metavar=setting.metavar, help=text)
+
+
+def run(args: argparse.Namespace) -> int:
+    values = {setting.name: value_of(setting, args) for setting in SETTINGS}
+    folder, process = tempfile.mkdtemp(prefix="evenkeel-"), os.getpid()
+    try:
+        _serve(values, Path(folder))
+    finally:
+        if os.getpid() == process:  # a worker that ends must not take the certificate with it
+            shutil.rmtree(folder, ignore_errors=True)
+    return 0
+
+
+def value_of(setting: Setting, args: argparse.Namespace) -> str:
+    """The flag, or else the environment variable, or else the default."""
+    given = getattr(args, setting.name.replace("-", "_"))
+    value = str(given) if given is not None else os.environ.get(setting.variable, setting.default)
+    if setting.choices and value not in setting.choices:
+        raise UsageError(f'{setting.flag}: found "{value}", wanted one of {", ".join(setting.choices)}')
+    return value
+
+
+def _serve(values: dict[str, str], folder: Path) -> None:
+    from webhook.server import Config, Server
+
+    policy_file = Path(values["policy"]) if values["policy"] else None
+    host, port = _address(values["bind"])
+    config = Config(
+        certificate=_certificate(values, host, folder),
+        policy=inputs.policy(policy_file),
+        policy_file=policy_file,
+        snapshot=inputs.cluster(Path(values["cluster"]) if values["cluster"] else None),
+        features=inputs.features(values["kubernetes-version"]),
+        threads=_threads(values["threads"]),
+        log_level=values["log-level"],
+        listener=_listen(host, port, values["bind"]),
+    )
+    Server(config).run()
+
+
+def _address(bind: str) -> tuple[str, int]:
+    """`HOST:PORT`, `[IPv6]:PORT` or `:PORT`, which is every address."""
+    host, _, port = bind.rpartition(":")
+    if not port.isdecimal() or int(port) > 65535 or (":" in host and not host.startswith("[")):
+        raise UsageError(f'--bind: found "{bind}", wanted HOST:PORT')
+    return host.strip("[]") or "0.0.0.0", int(port)
+
+
+def _threads(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 64:
+        raise UsageError(f'--threads: found "{text}", wanted a number from 1 to 64')
+    return int(text)
+
+
+def _certificate(values: dict[str, str], host: str, folder: Path) -> ServingCertificate:
+    files = [values["tls-cert"], values["tls-key"]]
+    if values["self-signed"]:
+        if any(files):
+            raise UsageError("--self-signed: goes without --tls-cert and --tls-key")
+        files = _self_signed(host, folder)
+    if not all(files):
+        raise UsageError("--tls-cert and --tls-key: both are needed, or --self-signed")
+    try:
+        return ServingCertificate(Path(files[0]), Path(files[1]))
+    except CertificateError as error:
+        raise UsageError(str(error)) from error
+
+
+def _self_signed(host: str, folder: Path) -> list[str]:
+    """A CA and a certificate of its own, in a folder that nobody else may read; the CA's key is not kept."""
+    now, names = datetime.now(UTC), ["localhost", "127.0.0.1", "::1"]
+    ca = Authority.create(now)
+    paths = [folder / name for name in ("tls.crt", "tls.key", "ca.crt")]
+    ca.issue([*names, *([host] if host not in (*names, "0.0.0.0", "::") else [])], now).write(*paths[:2])
+    paths[2].write_bytes(ca.pair.chain_pem())
+    print(f"CA certificate: {paths[2]}", flush=True)
+    return [str(path) for path in paths[:2]]
+
+
+def _listen(host: str, port: int, bind: str) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=1024)
+    except OSError as error:
+        raise UsageError(f"--bind: {bind}: {error.strerror}") from error

@@ -1,0 +1,159 @@
+"""
+JSON values from the parser's events, one by one.
+
+Composing a tree first would follow nesting and aliases on the C stack, and hostile text would end the process.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+import yaml
+
+from webhook.documents.scalars import TAG, at, scalar_value
+
+_Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+DEEPEST = 500
+TOO_DEEP = f"nested more than {DEEPEST} levels deep"
+MOST_ALIASED = 1_000_000  # values, and every 64 characters of text, that aliases stand for
+_OBJECT_TAGS = frozenset({"map", "set", "omap"})
+_ARRAY_TAGS = frozenset({"seq", "omap", "pairs"})
+
+
+def build(text: str) -> Iterator[object]:
+    """Each document in YAML text; what is wrong raises DocumentError or yaml.YAMLError."""
+    builder = _Builder()
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.ScalarEvent):
+            builder.scalar(event)
+        elif isinstance(event, yaml.CollectionStartEvent):
+            builder.begin(event)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            builder.end(event)
+        elif isinstance(event, yaml.AliasEvent):
+            builder.alias(event)
+        elif isinstance(event, yaml.DocumentEndEvent):
+            yield builder.finished
+            builder = _Builder()
+
+
+@dataclass(slots=True)
+class _Open:
+    """An object or array whose end has not come yet; `key` is None where a key is due."""
+
+    value: dict[str, object] | list[object]
+    anchor: str | None
+    key: str | None = None
+    merged: list[Mapping[str, object]] = field(default_factory=list)
+    merging: bool = False
+    weight: int = 1
+    height: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchored:
+    """What an anchor names, how much of it there is, and how deep it goes."""
+
+    value: object
+    weight: int
+    height: int
+
+
+class _Builder:
+    """Builds one document from events; `finished` holds it when it ends."""
+
+    def __init__(self) -> None:
+        self.stack: list[_Open] = []
+        self.anchors: dict[str, _Anchored | None] = {}
+        self.aliased = 0
+        self.finished: object = None
+
+    def scalar(self, event: yaml.ScalarEvent) -> None:
+        top = self.stack[-1] if self.stack else None
+        if top is not None and isinstance(top.value, dict) and top.key is None:
+            self._key(top, event)
+            return
+        value = scalar_value(event)
+        self._anchor(event.anchor, value, 1 + len(event.value) // 64, 0)
+        self._place(value, 1 + len(event.value) // 64, 0, event)
+
+    def _key(self, top: _Open, event: yaml.ScalarEvent) -> None:
+        top.merging = event.value == "<<" and event.implicit[0]
+        value = scalar_value(event)
+        top.key = value if isinstance(value, str) else json.dumps(value)
+        if not top.merging and top.key in cast(dict[str, object], top.value):
+            raise at(event.start_mark, f'key "{top.key}" stands twice')
+        if event.anchor is not None:
+            self._anchor(event.anchor, top.key, 1, 0)
+
+    def begin(self, event: yaml.CollectionStartEvent) -> None:
+        if len(self.stack) >= DEEPEST:
+            raise at(event.start_mark, TOO_DEEP)
+        self._refuse_as_key(event)
+        own = _OBJECT_TAGS if isinstance(event, yaml.MappingStartEvent) else _ARRAY_TAGS
+        if event.tag is not None and event.tag.startswith(TAG) and event.tag.removeprefix(TAG) not in own:
+            raise at(event.start_mark, f"cannot be {event.tag.replace(TAG, '!!')}")
+        if event.anchor is not None:
+            self.anchors[event.anchor] = None
+        self.stack.append(_Open({} if isinstance(event, yaml.MappingStartEvent) else [], event.anchor))
+
+    def end(self, event: yaml.CollectionEndEvent) -> None:
+        done = self.stack.pop()
+        if isinstance(done.value, dict):
+            done.value = {**_first(done.merged), **done.value}
+        self._anchor(done.anchor, done.value, done.weight, done.height)
+        self._place(done.value, done.weight, done.height, event)
+
+    def alias(self, event: yaml.AliasEvent) -> None:
+        if event.anchor not in self.anchors:
+            raise at(event.start_mark, f"found undefined alias {event.anchor}")
+        named = self.anchors[event.anchor]
+        if named is None:
+            raise at(event.start_mark, f"alias {event.anchor} stands inside what it names")
+        self._refuse_as_key(event)
+        self.aliased += named.weight
+        if self.aliased > MOST_ALIASED or named.height + len(self.stack) > DEEPEST:
+            raise at(event.start_mark, "more than aliases may stand for")
+        self._place(named.value, named.weight, named.height, event)
+
+    def _refuse_as_key(self, event: yaml.Event) -> None:
+        if self.stack and isinstance(self.stack[-1].value, dict) and self.stack[-1].key is None:
+            raise at(event.start_mark, "a key must be a string")
+
+    def _anchor(self, name: str | None, value: object, weight: int, height: int) -> None:
+        if name is not None:
+            self.anchors[name] = _Anchored(value, weight, height)
+
+    def _place(self, value: object, weight: int, height: int, event: yaml.Event) -> None:
+        if not self.stack:
+            self.finished = value
+            return
+        top = self.stack[-1]
+        top.weight, top.height = top.weight + weight, max(top.height, height + 1)
+        if isinstance(top.value, list):
+            top.value.append(value)
+            return
+        if top.merging:
+            top.merged += self._mergeable(value, event)
+        else:
+            top.value[cast(str, top.key)] = value
+        top.key, top.merging = None, False
+
+    def _mergeable(self, value: object, event: yaml.Event) -> list[Mapping[str, object]]:
+        found: list[Mapping[str, object]] = value if isinstance(value, list) else [cast(dict[str, object], value)]
+        if not all(isinstance(one, dict) for one in found):
+            raise at(event.start_mark, "<< must name an object, or an array of objects")
+        self.aliased += sum(map(len, found))
+        return found
+
+
+def _first(merged: list[Mapping[str, object]]) -> dict[str, object]:
+    """All of several objects; of a key in more than one, the first."""
+    found: dict[str, object] = {}
+    for one in merged:
+        for key, value in one.items():
+            found.setdefault(key, value)
+    return found

@@ -1,0 +1,80 @@
+"""Single values in YAML, as kubectl reads them: what is a number, what is a word, what is text."""
+
+from __future__ import annotations
+
+import re
+from math import isfinite
+from typing import Protocol
+
+import yaml
+
+
+class Mark(Protocol):
+    """Where the parser is; counts from 0."""
+
+    line: int
+    column: int
+
+
+TAG = "tag:yaml.org,2002:"
+_TEXT_TAGS = frozenset({"str", "binary", "timestamp", "merge", "value"})
+_TYPES = {"int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),)}
+_INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9][0-9]*)")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_WORDS: dict[str, object] = {
+    **{spelt: value for word, value in (("y", True), ("n", False)) for spelt in (word, word.upper())},
+    **{
+        spelt: value
+        for value, words in ((True, ("yes", "true", "on")), (False, ("no", "false", "off")))
+        for word in words
+        for spelt in (word, word.capitalize(), word.upper())
+    },
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+}
+
+
+class DocumentError(ValueError):
+    """Text that is neither YAML nor JSON, or that no API server would take; the message says where."""
+
+
+def resolve(text: str) -> object:
+    """A plain scalar as kubectl reads it: a number that no 64 bits hold is text, and so is a date."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if not text or text[0] not in "-+.0123456789":
+        return text
+    digits = text.replace("_", "")
+    if _INTEGER.fullmatch(digits) and len(digits) < 70:
+        value = _integer(digits)
+        if -(2**63) <= value < 2**64:
+            return value
+    if _FLOAT.fullmatch(digits) and isfinite(float(digits)):
+        return float(digits)
+    return text
+
+
+def _integer(digits: str) -> int:
+    unsigned = digits.lstrip("-+")
+    octal = len(unsigned) > 1 and unsigned[0] == "0" and unsigned[1].isdigit()
+    value = int(unsigned, 8 if octal else 0)
+    return -value if digits[0] == "-" else value
+
+
+def scalar_value(event: yaml.ScalarEvent) -> object:
+    """The value of a scalar: plain, quoted, or tagged."""
+    if event.implicit[0]:
+        if event.value.lower().lstrip("+-") in (".nan", ".inf"):
+            raise at(event.start_mark, f"{event.value} is no number that JSON has")
+        return resolve(event.value)
+    if event.tag is None or not event.tag.startswith(TAG) or event.tag.removeprefix(TAG) in _TEXT_TAGS:
+        return event.value
+    value = resolve(event.value)
+    if type(value) not in _TYPES.get(event.tag.removeprefix(TAG), ()):
+        raise at(event.start_mark, f'"{event.value[:40]}" cannot be {event.tag.replace(TAG, "!!")}')
+    return value
+
+
+def at(mark: Mark | None, message: str) -> DocumentError:
+    """An error with its place."""
+    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
+    return DocumentError(f"{where}{message}")

@@ -1,0 +1,43 @@
+"""JSON lines: a constant message, and fields; whatever is in a field, a line stays a line."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+
+logger = logging.getLogger("evenkeel")
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line; ASCII only, so that nothing in it can end the line or colour a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = getattr(record, "fields", {})
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+            **fields,
+        }
+        if record.exc_info and record.exc_info[0] is not None:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
+
+
+def configure(level: str) -> None:
+    """Send everything, gunicorn's own messages included, to stderr as JSON lines."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    for name in ("evenkeel", "gunicorn.error"):
+        found = logging.getLogger(name)
+        found.handlers, found.propagate = [handler], False
+        found.setLevel(level.upper())
+
+
+def log(level: int, message: str, /, **fields: object) -> None:
+    """A line with `fields`; those that are None are left out."""
+    if logger.isEnabledFor(level):
+        given = {name: value for name, value in fields.items() if value is not None}
+        logger.log(level, message, extra={"fields": given})

@@ -1,0 +1,94 @@
+"""Every metric, its labels and its help; labels come from closed sets, and every series is there from the start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
+
+from webhook.admission import CREATE, MUTATE, UPDATE, VALIDATE, Decision
+from webhook.defaulting import REASONS, Defaults, Undefaulted
+from webhook.rules import RULES, Severity
+
+PHASES = (MUTATE, VALIDATE)
+OPERATIONS = (CREATE, UPDATE, "other")
+RESULTS = ("allowed", "denied", "error")
+OWNERS = ("none", "ReplicationController", "ReplicaSet", "StatefulSet", "Job", "other")
+SEVERITIES = tuple(str(one) for one in Severity if one is not Severity.IGNORE)
+BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+
+
+disable_created_metrics()
+
+
+class Metrics:
+    """The registry of one process."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = self._counter(
+            "requests", "Reviews that were answered.", phase=PHASES, operation=OPERATIONS, result=RESULTS
+        )
+        self.latency = Histogram(
+            "evenkeel_request_latency_seconds",
+            "Time to answer a review, from the whole body to the answer.",
+            ["phase"],
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        for phase in PHASES:
+            self.latency.labels(phase)
+        self.in_flight = self._gauge("requests_in_flight", "Reviews that are being answered.")
+        self.findings = self._counter(
+            "findings", "Findings, whatever became of them.", rule=tuple(RULES), severity=SEVERITIES
+        )
+        self.defaulted = self._counter("defaulted_pods", "Pods that were given default constraints.", owner_kind=OWNERS)
+        self.undefaulted = self._counter(
+            "defaults_not_applied", "Pods without constraints that were given none.", reason=tuple(REASONS)
+        )
+        self.panics = self._counter("panics", "Unexpected errors, each answered as the policy's onError says.")
+        self.refused = self._counter(
+            "requests_refused", "HTTP requests that were no review.", code=("400", "404", "405", "413", "415")
+        )
+        self.policy_generation = self._gauge("policy_generation", "How often the policy was loaded.")
+        self.policy_failures = self._counter("policy_reload_failures", "Policy files that could not be used.")
+        self.certificate_expiry = self._gauge(
+            "certificate_expiry_timestamp_seconds", "When the serving certificate expires."
+        )
+
+    def _counter(self, name: str, text: str, **labels: tuple[str, ...]) -> Counter:
+        counter = Counter(f"evenkeel_{name}", text, list(labels), registry=self.registry)
+        for values in product(*labels.values()) if labels else ():
+            counter.labels(*values)
+        return counter
+
+    def _gauge(self, name: str, text: str) -> Gauge:
+        return Gauge(f"evenkeel_{name}", text, registry=self.registry)
+
+    def text(self) -> bytes:
+        """The exposition format."""
+        return generate_latest(self.registry)
+
+    def count(self, phase: str, operation: object, owner_kind: str, decision: Decision) -> None:
+        """Count one answer."""
+        known = operation if operation in OPERATIONS else "other"
+        result = "error" if decision.error else "allowed" if decision.allowed else "denied"
+        self.requests.labels(phase, known, result).inc()
+        for finding in decision.findings:
+            self.findings.labels(finding.rule, str(finding.severity)).inc()
+        if isinstance(decision.defaulted, Defaults):
+            self.defaulted.labels(_among(owner_kind, OWNERS)).inc()
+        elif isinstance(decision.defaulted, Undefaulted):
+            self.undefaulted.labels(decision.defaulted.reason).inc()
+
+
+def _among(value: str, known: Iterable[str]) -> str:
+    return value if value in known else "other"

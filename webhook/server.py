@@ -1,0 +1,167 @@
+"""
+Puts the service together: policy and certificate that are read again when their files change, cluster, app, gunicorn.
+
+    one process: the main thread polls sockets ── worker threads answer ── one thread watches files
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from gunicorn.app.base import BaseApplication
+from gunicorn.glogging import Logger
+
+from certs.serving import ServingCertificate
+from webhook import logs
+from webhook.app import Check, create_app
+from webhook.logs import log
+from webhook.policy import Policy, PolicyError, parse
+from webhook.scheduler.features import Features
+from webhook.scheduler.snapshot import Snapshot
+from webhook.service import Service
+
+POLL_SECONDS = 1.0
+KEEP_ALIVE_SECONDS = 120  # kube-apiserver closes idle connections after 90 s; it must be the one to close
+GRACE_SECONDS = 20  # below the 30 s that a Pod is given by default
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All that a server needs, read and checked."""
+
+    listener: socket.socket
+    certificate: ServingCertificate
+    policy: Policy
+    policy_file: Path | None
+    snapshot: Snapshot | None
+    features: Features
+    threads: int
+    log_level: str
+
+
+class PolicyFile:
+    """A policy file, read again when its content changes: a ConfigMap swaps a symbolic link."""
+
+    def __init__(self, path: Path | None, service: Service) -> None:
+        self.path, self.service = path, service
+        self.problem = ""
+        self.digest = self._digest()
+        service.metrics.policy_generation.set(1)
+
+    def _digest(self) -> bytes:
+        return hashlib.sha256(self.path.read_bytes()).digest() if self.path is not None else b""
+
+    def reload(self) -> None:
+        """Take the file's policy if it has changed; one that cannot be used changes nothing."""
+        if self.path is None:
+            return
+        try:
+            digest = self._digest()
+            if digest == self.digest:
+                return
+            self.digest = digest
+            policy = parse(self.path.read_text("utf-8"))
+        except (OSError, UnicodeDecodeError, PolicyError) as error:
+            self._refuse(str(error).splitlines()[0])
+            return
+        self.service.policy, self.problem = policy, ""
+        self.service.metrics.policy_generation.inc()
+        log(logging.INFO, "policy reloaded", file=str(self.path))
+
+    def _refuse(self, problem: str) -> None:
+        if problem != self.problem:
+            self.problem = problem
+            self.service.metrics.policy_failures.inc()
+            log(logging.ERROR, "policy refused, the last good one stays", file=str(self.path), problem=problem)
+
+    def check(self) -> Check:
+        """Always ready: there is a policy; `?verbose` shows a file that was refused."""
+        source = str(self.path) if self.path is not None else "built in"
+        return Check("policy", True, f"{source}; refused: {self.problem}" if self.problem else source)
+
+
+class Server(BaseApplication):
+    """gunicorn with one worker, configured here and nowhere else."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.service = Service(config.policy, lambda: config.snapshot, config.features)
+        self.policy_file = PolicyFile(config.policy_file, self.service)
+        super().__init__()
+
+    def load_config(self) -> None:
+        """gunicorn's settings."""
+        options: dict[str, Any] = {
+            "bind": f"fd://{self.config.listener.fileno()}",
+            "workers": 1,
+            "worker_class": "gthread",
+            "threads": self.config.threads,
+            "keepalive": KEEP_ALIVE_SECONDS,
+            "graceful_timeout": GRACE_SECONDS,
+            "certfile": str(self.config.certificate.cert_file),
+            "keyfile": str(self.config.certificate.key_file),
+            "ssl_context": lambda conf, default_factory: self.config.certificate.context,
+            "logger_class": _logger_class(self.config.log_level),
+            "post_worker_init": lambda worker: self._watch(),
+            "control_socket_disable": True,
+        }
+        for name, value in options.items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Any:
+        """The WSGI application."""
+        return create_app(self.service, self.checks)
+
+    def checks(self) -> Sequence[Check]:
+        """What /readyz asks."""
+        snapshot = self.config.snapshot
+        nodes = "none" if snapshot is None else f"a dump with {len(snapshot.nodes)} nodes"
+        return self._certificate_check(), self.policy_file.check(), Check("cluster", True, nodes)
+
+    def _certificate_check(self) -> Check:
+        certificate = self.config.certificate
+        problem = certificate.problem(datetime.now(UTC))
+        return Check("certificate", not problem, problem or f"valid until {certificate.not_after.isoformat()}")
+
+    def _watch(self) -> None:
+        certificate, metrics = self.config.certificate, self.service.metrics
+        metrics.certificate_expiry.set(certificate.not_after.timestamp())
+
+        def reload_certificate() -> None:
+            if certificate.reload():
+                metrics.certificate_expiry.set(certificate.not_after.timestamp())
+                log(logging.INFO, "certificate reloaded", notAfter=certificate.not_after.isoformat())
+
+        _every(POLL_SECONDS, (self.policy_file.reload, reload_certificate))
+
+
+def _every(seconds: float, actions: Sequence[Callable[[], None]]) -> None:
+    """Run each action again and again, in one thread that ends with the process."""
+
+    def loop() -> None:
+        pause = threading.Event()
+        while not pause.wait(seconds):
+            for action in actions:
+                try:
+                    action()
+                except Exception as error:
+                    log(logging.ERROR, "watching a file failed", problem=repr(error))
+
+    threading.Thread(target=loop, name="watch", daemon=True).start()
+
+
+def _logger_class(level: str) -> type[Logger]:
+    class JsonLogger(Logger):
+        def setup(self, cfg: Any) -> None:
+            self.loglevel = getattr(logging, level.upper())
+            logs.configure(level)
+
+    return JsonLogger

@@ -1,0 +1,97 @@
+"""Answers reviews under the policy in force: judges, counts, and logs what was denied or given."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from webhook import wire
+from webhook.admission import Decision, review, unexpected
+from webhook.defaulting import Defaults
+from webhook.logs import log
+from webhook.metrics import Metrics
+from webhook.policy import Policy
+from webhook.scheduler.features import Features
+from webhook.scheduler.fields import as_mapping
+from webhook.scheduler.snapshot import Snapshot
+from webhook.wording import LINE_LIMIT, one_line
+from webhook.workload import controller_of
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An HTTP status and a body."""
+
+    code: int
+    body: bytes
+
+
+class Service:
+    """What changes while the server runs is one reference: `policy`.  A review takes it once and keeps it."""
+
+    def __init__(self, policy: Policy, cluster: Callable[[], Snapshot | None], features: Features) -> None:
+        self.policy = policy
+        self.cluster = cluster
+        self.features = features
+        self.metrics = Metrics()
+
+    def answer(self, phase: str, body: bytes) -> Answer:
+        """The answer to the bytes of one review."""
+        start = time.perf_counter()
+        with self.metrics.in_flight.track_inprogress():
+            read = wire.read(body)
+            if isinstance(read, wire.Unanswerable):
+                return self.refuse(400, read.message, read.uid)
+            request = read.body or {}
+            decision = self._decide(phase, read)
+            answer = Answer(200, wire.answer(read.uid, decision))
+        owner = controller_of(as_mapping(as_mapping(request.get("object")).get("metadata")))
+        owner_kind = owner.kind if owner is not None else "none"
+        self.metrics.latency.labels(phase).observe(time.perf_counter() - start)
+        self.metrics.count(phase, request.get("operation"), owner_kind, decision)
+        _log(phase, read.uid, request, owner_kind, decision)
+        return answer
+
+    def refuse(self, code: int, message: str, uid: str = "") -> Answer:
+        """The answer to what is no review."""
+        self.metrics.refused.labels(str(code)).inc()
+        log(logging.WARNING, "request refused", code=code, reason=one_line(message, LINE_LIMIT), uid=uid or None)
+        return Answer(code, wire.refusal(uid, code, message))
+
+    def _decide(self, phase: str, read: wire.Request) -> Decision:
+        policy = self.policy
+        if read.body is None:
+            return unexpected(policy, read.problem)
+        try:
+            return review(read.body, phase, policy, self.cluster(), self.features)
+        except Exception as error:
+            self.metrics.panics.inc()
+            log(logging.ERROR, "unexpected error", uid=read.uid, phase=phase, error=repr(error)[:LINE_LIMIT])
+            logging.getLogger("evenkeel").debug("where it was raised", exc_info=True)
+            return unexpected(policy, "an unexpected error, see evenkeel's log")
+
+
+def _log(phase: str, uid: str, request: Mapping[str, object], owner: str, decision: Decision) -> None:
+    """One line for each request that was denied or given defaults, none for the rest below debug."""
+    message = "denied" if not decision.allowed else "defaulted" if decision.patch else "allowed"
+    level = logging.DEBUG if message == "allowed" and not decision.error else logging.INFO
+    if not logging.getLogger("evenkeel").isEnabledFor(level):
+        return
+    metadata = as_mapping(as_mapping(request.get("object")).get("metadata"))
+    log(
+        level,
+        message,
+        uid=uid,
+        phase=phase,
+        namespace=request.get("namespace"),
+        name=metadata.get("name") or request.get("name"),
+        generateName=metadata.get("generateName"),
+        owner=owner,
+        kind=as_mapping(request.get("kind")).get("kind"),
+        operation=request.get("operation"),
+        rules=sorted({finding.rule for finding in decision.findings}) or None,
+        defaulted=list(decision.defaulted.source) if isinstance(decision.defaulted, Defaults) else None,
+        error=decision.error,
+    )

@@ -1,0 +1,41 @@
+"""Every setting of the server, once: flags, environment variables, help and docs follow from this table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from webhook.scheduler.features import NEWEST
+
+LEVELS = ("debug", "info", "warning", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting; `metavar` is None for a switch."""
+
+    name: str
+    default: str
+    metavar: str | None
+    help: str
+    choices: tuple[str, ...] | None = None
+
+    @property
+    def flag(self) -> str:
+        return f"--{self.name}"
+
+    @property
+    def variable(self) -> str:
+        return f"EVENKEEL_{self.name.replace('-', '_').upper()}"
+
+
+SETTINGS = (
+    Setting("bind", "0.0.0.0:8443", "HOST:PORT", "where to listen"),
+    Setting("tls-cert", "", "FILE", "the serving certificate, PEM, with its chain; read again when it changes"),
+    Setting("tls-key", "", "FILE", "its private key, PEM"),
+    Setting("self-signed", "", None, "make a certificate for localhost and the host of --bind, instead of those two"),
+    Setting("policy", "", "FILE", "a policy file, read again when it changes (default: the built-in policy)"),
+    Setting("cluster", "", "FILE|DIR", "a cluster dump (default: none, so that no Pod is given defaults)"),
+    Setting("kubernetes-version", f"1.{NEWEST}", "VERSION", "the cluster's"),
+    Setting("threads", "4", "N", "how many reviews are answered side by side"),
+    Setting("log-level", "info", "LEVEL", "which lines are logged", LEVELS),
+)
