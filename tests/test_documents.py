@@ -40,7 +40,14 @@ READ = [
     # What follows was measured on sigs.k8s.io/yaml v1.6.0, which kubectl reads with.
     Case("a time of day is no number of seconds", "a: 12:30:45", [{"a": "12:30:45"}]),
     Case("an equals sign", "a: =", [{"a": "="}]),
-    Case("y and n", "a: y\nb: N", [{"a": True, "b": False}]),
+    Case("words for true", "[y, Yes, on, TRUE]", [[True, True, True, True]]),
+    Case("words for false", "[N, no, Off, false]", [[False, False, False, False]]),
+    Case("words that are text", "[nO, yep, 'no', Nil]", [["nO", "yep", "no", "Nil"]]),
+    Case("words for nothing", "[~, null, Null, ]", [[None, None, None]]),
+    Case("numbers to another base", "[017, 0o17, 0x1F, 0b11, 1_000, -0x1]", [[15, 15, 31, 3, 1000, -1]]),
+    Case("a number beyond 64 bits", "a: 18446744073709551616", [{"a": 18446744073709551616.0}]),
+    Case("a merge in quotes is a key", "a: {'<<': 1}", [{"a": {"<<": 1}}]),
+    Case("tags that make text", "[!!str 1, !!timestamp 2024-01-01]", [["1", "2024-01-01"]]),
     Case("an exponent without a point", "a: 1e3", [{"a": 1000.0}]),
     Case("digits that make no number", f"a: {'9' * 400}", [{"a": "9" * 400}]),
     Case("a set", "a: !!set {b, c}", [{"a": {"b": None, "c": None}}]),
@@ -64,6 +71,7 @@ REFUSED = [
     Case("a bracket that stays open", "a: [1", "line 2, column 1: did not find expected ',' or ']'"),
     Case("a second document that is broken", "a: 1\n---\nb: [", "line 4, column 1: "),
     Case("a tab", "a:\n\tb: 1", "line 2, column 1: "),
+    Case("an alias of what another document names", "a: &x 1\n---\nb: *x", "line 3, column 4: found undefined alias"),
     Case("an alias of nothing", "a: *x", "line 1, column 4: found undefined alias"),
     Case("a tag of Python's", "a: !!python/object/apply:os.system [x]", "line 1, column 4: "),
     Case("a merge of what is no object", "a: {<<: 1}", "line 1, column 9: "),
@@ -118,6 +126,7 @@ HOSTILE = [
         laughs(3, 1000, "[{}]").replace("[k: 1]", WORDS),
         "more than aliases may stand for",
     ),
+    Case("a long text that is named often", f"- &a {'x' * 100_000}\n" + "- *a\n" * 100_000, "may stand for"),
     Case("a billion laughs by merging", laughs(10, 9, "{{<<: [{}]}}").replace("<<: [k: 1]", "k: 1"), "may stand for"),
 ]
 
@@ -157,6 +166,7 @@ LISTED = [
     Case("an item of a typed list that says its kind", json.dumps({"kind": "PodList", "items": [POD]}), [POD]),
     Case("a List in a List", json.dumps({"kind": "List", "items": [{"kind": "List", "items": [POD]}]}), [POD]),
     Case("a kind that ends like a List, without items", "{kind: AllowList}", [{"kind": "AllowList"}]),
+    Case("another, whose items are its own", "{kind: AllowList, items: {}}", [{"kind": "AllowList", "items": {}}]),
     Case("an object that has items", "{kind: Manifest, items: [a]}", [{"kind": "Manifest", "items": ["a"]}]),
 ]
 

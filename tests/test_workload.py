@@ -260,7 +260,9 @@ def test_a_pod_tells_whether_it_is_stored_and_scheduled():
 
 
 def test_a_workload_tells_its_strategy_its_selector_and_its_scheduler():
-    (recreated,), (own,) = map(parse, (workload("Deployment", spec={"strategy": {"type": "Recreate"}}), pod()))
+    (recreated,), (own,) = map(
+        parse, (workload("Deployment", spec={"strategy": {"type": "Recreate"}}), pod(spec={"selector": SELECTOR}))
+    )
 
     assert ("Recreate", SELECTOR, "default-scheduler") == (
         recreated.strategy,

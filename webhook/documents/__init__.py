@@ -32,8 +32,8 @@ def read_objects(text: str) -> Iterator[Mapping[str, object]]:
 def _objects(document: object, where: str) -> Iterator[Mapping[str, object]]:
     if not isinstance(document, dict):
         raise DocumentError(f"{where}: must be an object")
-    kind, items = document.get("kind"), document.get("items")
-    if not isinstance(kind, str) or not kind.endswith("List") or "items" not in document or not isinstance(items, list | None):
+    kind, items = document.get("kind"), document.get("items", "absent")
+    if not isinstance(kind, str) or not kind.endswith("List") or not isinstance(items, list | None):
         yield document
         return
     for i, item in enumerate(items or ()):
