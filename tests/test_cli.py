@@ -28,6 +28,7 @@ DENIED = workload("Deployment", EMPTY)
 WARNED = workload("StatefulSet", MISSES, name="db")
 MERGED = SELECTOR | {"matchExpressions": [{"key": "v", "operator": "In", "values": ["1"]}]}
 STORED = pod(constraint(labelSelector=MERGED, matchLabelKeys=["v"]), labels={"app": "web", "v": "1"}, uid="u1")
+KEPT = STORED["spec"]["topologySpreadConstraints"]
 
 
 class Run(NamedTuple):
@@ -99,6 +100,14 @@ def test_a_manifest_without_namespace_is_compared_with_the_object_in_the_default
     old, new = (workload("Deployment", namespace=namespace) for namespace in ("default", None))
 
     assert Run(0, "deployment.apps/web configured\n", "") == run("admit -f new --old old", new=new, old=old)
+
+
+def test_a_namespace_can_be_given_to_what_names_none(run):
+    """Then the Services of that namespace select it."""
+    given = pod(namespace=None)
+    code, out, _ = run("admit -f new -n shop --cluster dump", new=given, dump=service())
+
+    assert (0, "  defaulted: selector app=web from Service/web") == (code, out.splitlines()[1])
 
 
 def test_an_update_of_a_pod_is_not_judged(run):
@@ -230,6 +239,8 @@ REFUSES = "  note: kube-apiserver itself refuses this, before /validate is asked
         (workload("Deployment", TWICE), "1.33", True),
         (workload("Deployment", TWICE), "1.34", False),  # it takes the template, then refuses each of its Pods
         (workload("Rollout", constraint(maxSkew=0)) | {"apiVersion": "argoproj.io/v1alpha1"}, "1.34", False),
+        (pod(TWICE), "1.34", True),
+        (STORED | {"spec": {"topologySpreadConstraints": [*KEPT, EMPTY | {"topologyKey": "rack"}]}}, "1.34", False),
         (DENIED, "1.34", False),
     ],
 )
@@ -237,6 +248,14 @@ def test_it_notes_what_the_api_server_refuses_by_itself(run, given, version, not
     code, out, _ = run(f"admit -f new --kubernetes-version {version}", new=given)
 
     assert (1, noted) == (code, REFUSES in out.splitlines())
+
+
+def test_it_notes_that_too_where_evenkeel_itself_only_warns_or_is_silenced(run):
+    warns, silenced = constraint(maxSkew=0), {"annotations": {"evenkeel.dev/ignore": "invalid-constraint"}}
+
+    for given, policy in ((pod(warns), POLICY | {"enforcement": "Warn"}), (pod(warns, **silenced), POLICY)):
+        code, out, _ = run("admit -f new --policy policy", new=given, policy=policy)
+        assert (0, True) == (code, REFUSES in out.splitlines())
 
 
 def test_a_policy_changes_the_answer(run):
@@ -273,7 +292,7 @@ BAD = [
     Bad("100,000 brackets", "admit -f new", "new: line 1, column 501: nested more …", {"new": "[" * 100_000}),
     Bad("a missing old file", "admit -f new --old none", "none: No such file or directory"),
     Bad("an old file from elsewhere", "admit -f new --old old", "old: has no pod/…", {"old": pod(namespace="bank")}),
-    Bad("an old file without it", "admit -f new --old old", "old: has no pod/web-1 to compare with", {"old": DENIED}),
+    Bad("an old file without it", "admit -f new --old old", "old: has no pod/web-1 in …", {"old": DENIED}),
     Bad("no version", "admit -f new --kubernetes-version one", 'Kubernetes version: found "one", wanted a version …'),
     Bad("an old version", "admit -f new --kubernetes-version 1.24", 'Kubernetes version: found "1.24", wanted 1.25 …'),
     Bad("a missing policy", "admit -f new --policy none", "none: No such file or directory"),

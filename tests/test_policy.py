@@ -77,7 +77,7 @@ REFUSED = [
         "rules: {excessive-max-skew: {maxSkew: '1', topologyKeys: zone}, missing-constraints: {minReplicas: 0}}",
         'rules.excessive-max-skew.maxSkew: found "1", wanted an integer',
         'rules.excessive-max-skew.topologyKeys: found "zone", wanted an array',
-        "rules.missing-constraints.minReplicas: found 0, minimum is 1",
+        "rules.missing-constraints.minReplicas: found 0, wanted 1 or more",
     ),
     refused(
         "a rule without its parameter",
@@ -124,6 +124,16 @@ REFUSED = [
         "labels where a selector belongs, which would select all Pods",
         selecting("podSelector: {app: web}"),
         "overrides[0].podSelector.app: unknown field; known are …",
+    ),
+    refused(
+        "a built-in kind, described anew",
+        "workloads: [{apiVersion: v1, kind: Pod, resource: pods, podTemplate: spec.template}]",
+        "workloads[0]: v1 Pod is built in, and cannot be described anew",
+    ),
+    refused(
+        "added labels that no Pod can carry",
+        "workloads: [{apiVersion: a/v1, kind: A, resource: as, podTemplate: a, addedLabels: [a b]}]",
+        'workloads[0].addedLabels: found "a b", wanted label keys',
     ),
     refused("no resource", "workloads: [{podTemplate: a}]", "workloads[0]: must have apiVersion, kind, resource"),
     refused("no path", kind("replicas: a"), "workloads[0]: must have either podTemplate or constraints"),

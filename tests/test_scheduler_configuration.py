@@ -226,6 +226,12 @@ CONFIGURATIONS = [
     Args("a profile that is no object", configuration(1), "profiles[0]: found 1, wanted an object"),
     Args("a name that is a number", configuration(profile(name=1)), "profiles[0].schedulerName: found 1, wanted …"),
     Args("an empty name", configuration(profile(name="")), 'profiles[0].schedulerName: found "", …'),
+    Args(
+        "a misspelt field",
+        configuration(profils=[]),
+        "profils: unknown field; did you mean profiles?",
+    ),
+    Args("plugins that are no object", configuration(profile() | {"plugins": []}), "profiles[0].plugins: found [], …"),
     Args("a name twice", configuration(profile(), profile()), "profiles[1].schedulerName: found …"),
 ]
 

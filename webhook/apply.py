@@ -50,12 +50,13 @@ def apply(
     policy: Policy,
     snapshot: Snapshot | None,
     features: Features,
+    namespace: str = "default",
 ) -> Applied:
-    """Apply `obj`, over `old` if that is given."""
-    mutate = review(_request(obj, old), MUTATE, policy, snapshot, features)
+    """Apply `obj`, over `old` if that is given; `namespace` is where it goes if it does not say."""
+    mutate = review(_request(obj, old, namespace), MUTATE, policy, snapshot, features)
     patched = patch(obj, mutate.patch)
-    validate = review(_request(patched, old), VALIDATE, policy, snapshot, features)
-    refused = not validate.allowed and validate.error is None and _refused_by_api_server(patched, features)
+    validate = review(_request(patched, old, namespace), VALIDATE, policy, snapshot, features)
+    refused = validate.error is None and _refused_by_api_server(patched, features)
     return Applied(obj, old is not None, mutate, validate, _stored(patched, features), refused)
 
 
@@ -70,13 +71,13 @@ def _refused_by_api_server(obj: Mapping[str, object], features: Features) -> boo
     )
 
 
-def _request(obj: Mapping[str, object], old: Mapping[str, object] | None) -> dict[str, object]:
+def _request(obj: Mapping[str, object], old: Mapping[str, object] | None, namespace: str) -> dict[str, object]:
     metadata = as_mapping(obj.get("metadata"))
     group, _, version = str(obj.get("apiVersion")).rpartition("/")
     return {
         "kind": {"group": group, "version": version, "kind": obj.get("kind")},
         "name": metadata.get("name"),
-        "namespace": metadata.get("namespace") or "default",
+        "namespace": metadata.get("namespace") or namespace,
         "operation": CREATE if old is None else UPDATE,
         "object": obj,
         "oldObject": old,

@@ -74,9 +74,10 @@ class Service:
 
 
 def _log(phase: str, uid: str, request: Mapping[str, object], owner: str, decision: Decision) -> None:
-    """One line for each request that was denied or given defaults, none for the rest below debug."""
-    message = "denied" if not decision.allowed else "defaulted" if decision.patch else "allowed"
-    level = logging.DEBUG if message == "allowed" and not decision.error else logging.INFO
+    """One line for each request that was denied, given defaults or not judged, none for the rest below debug."""
+    message = "not judged" if decision.error else "defaulted" if decision.patch else "allowed"
+    message = message if decision.allowed else "denied"
+    level = logging.DEBUG if message == "allowed" else logging.INFO
     if not logging.getLogger("evenkeel").isEnabledFor(level):
         return
     metadata = as_mapping(as_mapping(request.get("object")).get("metadata"))

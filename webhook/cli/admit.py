@@ -21,6 +21,9 @@ Identity = tuple[object, object, object, object]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-f", "--filename", metavar="FILE", required=True, help="the object, or - for standard input")
+    parser.add_argument(
+        "-n", "--namespace", metavar="NAME", default="default", help="of objects that name none (default: %(default)s)"
+    )
     parser.add_argument("--old", metavar="FILE", help="the object as it was: makes this an update")
     parser.add_argument(
         "-o",
@@ -38,34 +41,35 @@ def run(args: argparse.Namespace) -> int:
     if args.filename == args.old == "-":
         raise UsageError("-f and --old: standard input can only be read once")
     objects = inputs.objects(args.filename)
-    old = {_identity(one): one for one in inputs.objects(args.old)} if args.old else None
+    old = {_identity(one, args.namespace): one for one in inputs.objects(args.old)} if args.old else None
     policy, snapshot = inputs.policy(args.policy), inputs.cluster(args.cluster)
     features = inputs.features(args.kubernetes_version)
     code = 0
     for one in objects:
-        applied = apply(one, _before(one, old, args.old), policy, snapshot, features)
+        applied = apply(one, _before(one, old, args), policy, snapshot, features, args.namespace)
         _print(applied, args)
         code = code if applied.denied_by is None else 1
     return code
 
 
 def _before(
-    obj: Mapping[str, object], old: Mapping[Identity, Mapping[str, object]] | None, file: str
+    obj: Mapping[str, object], old: Mapping[Identity, Mapping[str, object]] | None, args: argparse.Namespace
 ) -> Mapping[str, object] | None:
     """The object as it was, None for one that is created."""
     if old is None:
         return None
-    if _identity(obj) not in old:
-        raise UsageError(f"{file}: has no {render.title(obj)} to compare with")
-    return old[_identity(obj)]
+    identity = _identity(obj, args.namespace)
+    if identity not in old:
+        raise UsageError(f"{args.old}: has no {render.title(obj)} in namespace {identity[2]} to compare with")
+    return old[identity]
 
 
-def _identity(obj: Mapping[str, object]) -> Identity:
+def _identity(obj: Mapping[str, object], namespace: str) -> Identity:
     metadata = as_mapping(obj.get("metadata"))
     return (
         str(obj.get("apiVersion")),
         str(obj.get("kind")),
-        str(metadata.get("namespace") or "default"),
+        str(metadata.get("namespace") or namespace),
         str(metadata.get("name")),
     )
 

@@ -6,7 +6,7 @@ The policy: parsed and checked from text, and what of it is in force for one Pod
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -16,7 +16,7 @@ from webhook.policy.defaults import Defaulting, defaulting_errors, integers, not
 from webhook.policy.schema import complaints, schema
 from webhook.rules import DEFAULT_SETTINGS, RULES, Setting, Settings, Severity
 from webhook.scheduler.constraint import read_selector, selector_errors
-from webhook.scheduler.fields import FieldPath, as_list, as_mapping, path_text
+from webhook.scheduler.fields import FieldPath, as_list, as_mapping, label_key_errors, path_text
 from webhook.scheduler.reading import Reader, brief
 from webhook.scheduler.selectors import Labels, Match, Selector, as_selector
 from webhook.workload import EACH, KINDS, Kind, Workload
@@ -122,7 +122,8 @@ def parse(text: str) -> Policy:
     except DocumentError as error:
         raise PolicyError([str(error)]) from error
     if len(documents) != 1 or not isinstance(documents[0], dict):
-        raise PolicyError([f"found {len(documents)} documents, wanted one object"])
+        found = brief(documents[0]) if len(documents) == 1 else f"{len(documents)} documents"
+        raise PolicyError([f"found {found}, wanted one object"])
     raw = documents[0]
     if raw.get("kind") == scheduler_configuration.KIND:
         raw, notes, causes = scheduler_configuration.translate(raw)
@@ -229,6 +230,12 @@ def _kinds(raw: Mapping[str, object], causes: list[str]) -> tuple[Kind, ...]:
         for name, other in (("labels", labels), ("replicas", replicas)):
             if other is not None and other.count(EACH) and _lists(other) != _lists(anchor)[: other.count(EACH)]:
                 causes.append(f"{where}.{name}: must lead through the same lists as {path_text(anchor)}")
+        causes += _repeated(where, one, raw)
+        causes += (
+            f"{where}.addedLabels: found {brief(key)}, wanted label keys"
+            for key in as_list(one.get("addedLabels"))
+            if label_key_errors(str(key))
+        )
         added = tuple(str(key) for key in as_list(one.get("addedLabels")))
         found.append(
             Kind(
@@ -245,6 +252,15 @@ def _kinds(raw: Mapping[str, object], causes: list[str]) -> tuple[Kind, ...]:
             )
         )
     return tuple(found)
+
+
+def _repeated(where: str, one: Mapping[str, object], raw: Mapping[str, object]) -> Iterator[str]:
+    """A kind is described once; those built in are known better here than a policy can say."""
+    of = (one["apiVersion"], one["kind"])
+    if any(of == (kind.api_version, kind.kind) for kind in KINDS if kind.built_in):
+        yield f"{where}: {of[0]} {of[1]} is built in, and cannot be described anew"
+    if [(other["apiVersion"], other["kind"]) for other in map(as_mapping, as_list(raw["workloads"]))].count(of) > 1:
+        yield f"{where}: {of[0]} {of[1]} stands more than once"
 
 
 def _path(raw: Mapping[str, object], name: str) -> FieldPath | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from webhook.policy.defaults import defaulting_errors, notes_on, parse_defaulting
-from webhook.policy.schema import API_VERSION, DEFAULTING, complaints
+from webhook.policy.schema import API_VERSION, DEFAULTING, Schema, complaints
 from webhook.policy.schema import KIND as POLICY_KIND
 from webhook.scheduler.constraint import HARD
 from webhook.scheduler.fields import FieldPath, as_list, as_mapping
@@ -18,14 +18,48 @@ CURRENT, OLD = f"{GROUP}/v1", tuple(f"{GROUP}/v1beta{number}" for number in (1, 
 NONE: Mapping[str, object] = {"defaultingType": LIST, "defaultConstraints": []}
 
 
+_NAMED: Schema = {"type": "array", "items": {"type": "object", "required": ["name"]}}
+_SET: Schema = {"type": "object", "properties": {"enabled": _NAMED, "disabled": _NAMED}, "additionalProperties": False}
+_PROFILE: Schema = {
+    "type": "object",
+    "properties": {
+        "schedulerName": {},
+        "percentageOfNodesToScore": {},
+        "plugins": {"type": "object", "additionalProperties": _SET},
+        "pluginConfig": _NAMED,
+    },
+    "additionalProperties": False,
+}
+_NOT_READ = (
+    *(
+        "apiVersion",
+        "kind",
+        "clientConnection",
+        "delayCacheUntilActive",
+        "enableContentionProfiling",
+        "enableProfiling",
+    ),
+    *("extenders", "healthzBindAddress", "leaderElection", "metricsBindAddress", "parallelism"),
+    *("percentageOfNodesToScore", "podInitialBackoffSeconds", "podMaxBackoffSeconds"),
+)
+# The parts that are read; of the rest only the names, so that a misspelt one is not passed over.
+CONFIGURATION: Schema = {
+    "type": "object",
+    "properties": {
+        **{name: {} for name in _NOT_READ},
+        "profiles": {"type": "array", "items": _PROFILE},
+    },
+    "additionalProperties": False,
+}
+
+
 def translate(raw: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...], tuple[str, ...]]:
     """The policy as raw JSON, notes, and the causes why it cannot be read."""
     version, causes = raw.get("apiVersion"), list[str]()
     if version not in (CURRENT, *OLD):
         causes.append(f"apiVersion: found {brief(version)}, wanted {CURRENT} or {', '.join(OLD)}")
+    causes += complaints({name: value for name, value in raw.items() if value is not None}, CONFIGURATION)
     profiles = raw.get("profiles")
-    if profiles is not None and not isinstance(profiles, list):
-        causes.append(f"profiles: found {brief(profiles)}, wanted an array")
     notes = [f"apiVersion: {version} is no longer served; {CURRENT} has replaced it"] if version in OLD else []
     overrides = [_profile(one, i, causes, notes) for i, one in enumerate(as_list(profiles) or [{}])]
     names = [str(one["name"]) for one in overrides]
@@ -45,14 +79,15 @@ def translate(raw: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, 
 
 def _profile(raw: object, index: int, causes: list[str], notes: list[str]) -> dict[str, object]:
     path: FieldPath = ("profiles", index)
-    if not isinstance(raw, dict):
-        causes.append(f"profiles[{index}]: found {brief(raw)}, wanted an object")
     profile = as_mapping(raw)
     name = profile.get("schedulerName")
     if name is not None and (not isinstance(name, str) or not name):
         causes.append(f"profiles[{index}].schedulerName: found {brief(name)}, wanted a string that is not empty")
     name = name or "default-scheduler"
     args: Mapping[str, object] = {}
+    named = [as_mapping(one).get("name") for one in as_list(profile.get("pluginConfig"))]
+    if named.count(PLUGIN) > 1:
+        causes.append(f"profiles[{index}].pluginConfig: found {PLUGIN} twice, wanted it once")
     for i, one in enumerate(map(as_mapping, as_list(profile.get("pluginConfig")))):
         if one.get("name") == PLUGIN:
             given = one.get("args")

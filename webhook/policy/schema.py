@@ -132,8 +132,12 @@ def _explain(error: jsonschema.ValidationError, path: FieldPath) -> Iterator[str
         yield f"{where}found {brief(found)}, wanted {_article(wanted)}"
     elif error.validator == "pattern":
         yield f"{where}found {brief(found)}, wanted a path such as spec.template or spec.sets[*].template"
+    elif error.validator == "minimum":
+        yield f"{where}found {brief(found)}, wanted {wanted} or more"
+    elif error.validator == "minLength":
+        yield f"{where}found {brief(found)}, wanted a string that is not empty"
     else:
-        yield f"{where}found {brief(found)}, {error.validator} is {wanted}"
+        yield f"{where}found {brief(found)}, {error.validator} must be {wanted}"
 
 
 def _article(name: str) -> str:

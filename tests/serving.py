@@ -1,0 +1,105 @@
+"""A running `evenkeel serve` for tests: its own process, its own port, its own certificate."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from certs.authority import Authority
+
+PATIENCE = 30
+MAIN = "from webhook.cli import main; import sys; sys.exit(main())"
+
+
+class Running:
+    """A server, and a client that trusts its CA."""
+
+    def __init__(self, process, port, ca, log):
+        self.process, self.port, self.log_file = process, port, log
+        self.context = ssl.create_default_context(cadata=ca)
+
+    def connection(self, timeout=PATIENCE):
+        return http.client.HTTPSConnection("127.0.0.1", self.port, context=self.context, timeout=timeout)
+
+    def call(self, method, path, body=None, headers=None):
+        """Status and body of one request on a connection of its own."""
+        connection = self.connection()
+        try:
+            connection.request(method, path, body, {"Content-Type": "application/json"} | (headers or {}))
+            response = connection.getresponse()
+            return response.status, response.read()
+        finally:
+            connection.close()
+
+    def review(self, path, body, **headers):
+        """Status, and the response in the AdmissionReview that comes back."""
+        given = body if isinstance(body, bytes) else json.dumps(body).encode()
+        status, answer = self.call("POST", path, given, headers)
+        return status, json.loads(answer)["response"]
+
+    def metric(self, series):
+        lines = self.call("GET", "/metrics")[1].decode().splitlines()
+        return next(float(line.rpartition(" ")[2]) for line in lines if line.rpartition(" ")[0] == series)
+
+    def lines(self, message):
+        """The log lines with this message; a line that is no JSON is an error."""
+        found = map(json.loads, self.log_file.read_text("utf-8").splitlines())
+        return [line for line in found if line["message"] == message]
+
+
+def until(true: Callable[[], object], what: str) -> None:
+    """Wait for `true` with a deadline, and say what was waited for."""
+    deadline = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        time.sleep(0.02)
+
+
+def certificate(folder, names=("localhost", "127.0.0.1")):
+    """A CA in PEM; the pair it issued is in `folder`."""
+    now = datetime.now(UTC)
+    ca = Authority.create(now)
+    ca.issue(names, now).write(folder / "tls.crt", folder / "tls.key")
+    return ca.pair.chain_pem().decode()
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+@contextmanager
+def serving(folder, *options, program=MAIN, **environment):
+    """`evenkeel serve` with a certificate in `folder`; it must end by itself when it is told to."""
+    ca, port, log = certificate(folder), free_port(), folder / "log"
+    tls = ["--tls-cert", str(folder / "tls.crt"), "--tls-key", str(folder / "tls.key")]
+    command = [sys.executable, "-c", program, "serve", "--bind", f"127.0.0.1:{port}", *tls, *map(str, options)]
+    with log.open("w") as stream:
+        process = subprocess.Popen(command, stdout=stream, stderr=stream, env={**os.environ, **environment})
+    running = Running(process, port, ca, log)
+    try:
+        until(lambda: ready(running), "a server that is ready")
+        yield running
+    finally:
+        process.terminate()
+        try:
+            process.wait(PATIENCE)
+        finally:
+            process.kill()
+
+
+def ready(running):
+    assert running.process.poll() is None, running.log_file.read_text()
+    try:
+        return running.call("GET", "/readyz")[0] == 200
+    except OSError:
+        return False

@@ -1,0 +1,323 @@
+"""The server over real HTTPS: what it answers to good and bad input, how it reloads, and how it stops."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+from contextlib import closing, suppress
+from typing import NamedTuple
+
+import pytest
+
+from tests.build import constraint, pod, request, service, workload
+from tests.docs import ROOT
+from tests.serving import MAIN, PATIENCE, certificate, free_port, serving, until
+from webhook.policy import BUILT_IN
+
+MEGABYTE = 1 << 20
+BAD = workload("Deployment", constraint(labelSelector={}))
+
+
+def review(obj=BAD, **fields):
+    body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request(obj)}
+    return body | fields
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("server")
+    dump = folder / "dump.json"
+    dump.write_text(json.dumps(service()))
+    with serving(folder, "--cluster", dump) as running:
+        yield running
+
+
+def test_a_bad_deployment_is_denied(server):
+    status, response = server.review("/validate", review())
+
+    assert (200, "r1", False) == (status, response["uid"], response["allowed"])
+    assert "(empty-selector)" in response["status"]["message"]
+
+
+def test_a_pod_is_given_defaults(server):
+    status, response = server.review("/mutate?timeout=3s", review(pod()))
+
+    assert (200, "r1", True, "JSONPatch") == (status, response["uid"], response["allowed"], response["patchType"])
+
+
+class Bad(NamedTuple):
+    name: str
+    body: bytes
+    status: int
+    uid: str = ""
+    allowed: bool = False
+    headers: dict = {}  # noqa: RUF012
+    method: str = "POST"
+    path: str = "/validate"
+
+
+def raw(obj=BAD, **fields):
+    return json.dumps(review(obj, **fields)).encode()
+
+
+def padded(text):
+    """A review that grows by `text`, put where nobody looks."""
+    return raw(x="@").replace(b'"@"', text)
+
+
+UNASKED = json.dumps({"uid": "r1"}).encode()
+BAD_INPUT = [
+    Bad("an empty body", b"", 400),
+    Bad("not JSON", b"hello", 400),
+    Bad("not UTF-8", b'{"a": "\xff"}', 400),
+    Bad("an empty object", b"{}", 400),
+    Bad("no request", raw(request=None), 400),
+    Bad("no uid", raw(request={"operation": "CREATE"}), 400),
+    Bad("no object", raw(request={"uid": "r1", "operation": "CREATE"}), 200, "r1"),
+    Bad("another version", raw(apiVersion="admission.k8s.io/v1beta1"), 400, "r1"),
+    Bad("the wrong content type", raw(), 415, headers={"Content-Type": "text/plain"}),
+    Bad("a compressed body", gzip.compress(raw()), 415, headers={"Content-Encoding": "gzip"}),
+    Bad("17 MB of escapes", padded(b'"' + b"\\u003c" * (17 * MEGABYTE // 6) + b'"'), 200, "r1"),
+    Bad("10,000 levels", padded(b'{"x":' * 10_000 + b"1" + b"}" * 10_000), 200, "r1", True),
+    Bad("10,000 digits", padded(b"9" * 10_000), 200, "r1"),
+    Bad("a key twice", raw().replace(b'"uid": "r1"', b'"uid": "r0", "uid": "r1"'), 200, "r1"),
+    Bad("GET where POST belongs", b"", 405, method="GET"),
+    Bad("an unknown path", raw(), 404, path="/nonsense"),
+]
+
+
+@pytest.mark.parametrize("case", BAD_INPUT, ids=lambda case: case.name)
+def test_bad_input_is_answered(server, case):
+    """In JSON, never with 500, and the worker goes on."""
+    headers = {"Content-Type": "application/json"} | case.headers
+    status, body = server.call(case.method, case.path, case.body, headers)
+    response = json.loads(body)["response"]
+
+    assert (case.status, case.uid, case.allowed) == (status, response["uid"], response["allowed"])
+    assert 200 == server.call("GET", "/healthz")[0]
+
+
+def test_too_large_is_refused_before_it_is_sent(server):
+    with closing(server.connection()) as connection:
+        connection.putrequest("POST", "/validate")
+        connection.putheader("Content-Type", "application/json")
+        connection.putheader("Content-Length", str(40 * MEGABYTE + 1))
+        connection.endheaders()
+
+        assert 413 == connection.getresponse().status
+
+
+def test_too_large_by_chunks_is_refused_on_the_way(server):
+    with closing(server.connection()) as connection:
+        connection.putrequest("POST", "/validate")
+        connection.putheader("Content-Type", "application/json")
+        connection.putheader("Transfer-Encoding", "chunked")
+        connection.endheaders()
+        sent = 0
+        with suppress(OSError):  # refused while we are sending
+            for sent in range(1, 100):  # noqa: B007
+                connection.send(b"%x\r\n%b\r\n" % (MEGABYTE, b" " * MEGABYTE))
+
+    assert sent < 99
+    assert 200 == server.call("GET", "/healthz")[0]
+
+
+def test_chunks_are_read(server):
+    with closing(server.connection()) as connection:
+        chunks = iter([raw()[:100], raw()[100:]])
+        connection.request("POST", "/validate", chunks, {"Content-Type": "application/json"}, encode_chunked=True)
+
+        assert "r1" == json.loads(connection.getresponse().read())["response"]["uid"]
+
+
+def test_one_connection_serves_many_requests(server):
+    with closing(server.connection()) as connection:
+        connection.connect()
+        kept = connection.sock
+        for _ in range(3):
+            connection.request("POST", "/validate", raw(), {"Content-Type": "application/json"})
+            response = connection.getresponse()
+
+            assert (200, "r1") == (response.status, json.loads(response.read())["response"]["uid"])
+        assert kept is connection.sock
+
+
+def test_readyz_lists_each_check(server):
+    assert (200, b"ready\n") == server.call("GET", "/readyz")
+    text = server.call("GET", "/readyz?verbose")[1].decode()
+
+    assert ["[+] certificate", "[+] policy", "[+] cluster", "ready"] == [
+        line.partition(":")[0] for line in text.splitlines()
+    ]
+
+
+def test_every_series_is_there_from_the_start(server):
+    text = server.call("GET", "/metrics")[1].decode()
+
+    assert 'evenkeel_findings_total{rule="soft-constraint",severity="info"} 0.0' in text
+    assert 'evenkeel_defaulted_pods_total{owner_kind="StatefulSet"} 0.0' in text
+
+
+def test_denied_and_defaulted_are_logged_and_nothing_else(server):
+    evil = pod(constraint(labelSelector={}), generateName='x\n{"level": "error"}\x1b[31m')
+    del evil["metadata"]["name"]
+    server.review("/validate", review(evil))
+    server.review("/validate", review(workload("Deployment", constraint())))
+
+    assert not server.lines("allowed")
+    (line,) = [line for line in server.lines("denied") if "generateName" in line]
+    assert ("r1", "shop", ["empty-selector"]) == (line["uid"], line["namespace"], line["rules"])
+    assert 'x\n{"level": "error"}\x1b[31m' == line["generateName"]
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=lambda v: v.name)
+def test_tls_of_today_is_spoken(server, version):
+    context = ssl.create_default_context(cadata=(server.log_file.parent / "tls.crt").read_text())
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.minimum_version = context.maximum_version = version
+    connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=context, timeout=PATIENCE)
+    connection.request("GET", "/healthz")
+
+    assert 200 == connection.getresponse().status
+    connection.close()
+
+
+BROKEN_RULE = f"""
+from dataclasses import replace
+from webhook import rules
+def check(subject):
+    raise RuntimeError("broken on purpose")
+rules.RULES["empty-selector"] = replace(rules.RULES["empty-selector"], check=check)
+{MAIN}
+"""
+
+
+@pytest.mark.parametrize(("on_error", "allowed"), [("Allow", True), ("Deny", False)])
+def test_an_error_of_our_own_is_answered_as_the_policy_says(tmp_path, on_error, allowed):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(BUILT_IN.replace("onError: Allow", f"onError: {on_error}"))
+    with serving(tmp_path, "--policy", policy, program=BROKEN_RULE) as running:
+        status, response = running.review("/validate", review())
+
+        assert (200, "r1", allowed) == (status, response["uid"], response["allowed"])
+        assert "Traceback" not in json.dumps(response) and "broken on purpose" not in json.dumps(response)
+        assert 1 == running.metric("evenkeel_panics_total")
+        assert ["r1"] == [line["uid"] for line in running.lines("unexpected error")]
+
+
+def test_a_policy_is_read_again_through_a_swapped_link(tmp_path):
+    """As a ConfigMap does it: ..data is a link to a folder, and is replaced by another."""
+    for name, text in (("one", BUILT_IN), ("two", BUILT_IN.replace("Deny", "Warn", 1)), ("three", "kind: Nonsense")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "policy.yaml").write_text(text)
+
+    def swap(name):
+        (tmp_path / "new").symlink_to(tmp_path / name)
+        os.replace(tmp_path / "new", tmp_path / "data")
+
+    swap("one")
+    with serving(tmp_path, "--policy", tmp_path / "data" / "policy.yaml") as running:
+        assert not running.review("/validate", review())[1]["allowed"]
+        swap("two")
+        until(lambda: running.review("/validate", review())[1]["allowed"], "the new policy")
+        assert 2 == running.metric("evenkeel_policy_generation")
+        swap("three")
+        until(lambda: running.metric("evenkeel_policy_reload_failures_total"), "the refusal of a bad one")
+        assert running.review("/validate", review())[1]["allowed"]
+        assert "refused: " in running.call("GET", "/readyz?verbose")[1].decode()
+        assert 1 == len(running.lines("policy refused, the last good one stays"))
+
+
+def test_a_certificate_is_read_again_without_dropping_a_connection(tmp_path):
+    with serving(tmp_path) as running:
+        kept = running.connection()
+        kept.request("GET", "/healthz")
+        kept.getresponse().read()
+        ca = certificate(tmp_path)
+        until(lambda: running.lines("certificate reloaded"), "the new certificate")
+        running.context = ssl.create_default_context(cadata=ca)
+        kept.request("GET", "/healthz")
+
+        assert 200 == kept.getresponse().status
+        assert 200 == running.call("GET", "/healthz")[0]
+        kept.close()
+
+
+def test_sigterm_finishes_and_closes_idle_connections(tmp_path):
+    with serving(tmp_path) as running:
+        idle = running.connection()
+        idle.request("GET", "/healthz")
+        idle.getresponse().read()
+        running.process.send_signal(signal.SIGTERM)
+
+        assert 0 == running.process.wait(10)
+        idle.close()
+
+
+class Unusable(NamedTuple):
+    name: str
+    options: tuple
+    said: str
+
+
+UNUSABLE = [
+    Unusable("no certificate", (), "--tls-cert and --tls-key: both are needed, or --self-signed"),
+    Unusable(
+        "a certificate that is not there", ("--tls-cert", "no.crt", "--tls-key", "tls.key"), "no.crt: No such file"
+    ),
+    Unusable("a certificate that is none", ("--tls-cert", "bad", "--tls-key", "tls.key"), "bad: is not PEM"),
+    Unusable("another's key", ("--tls-cert", "tls.crt", "--tls-key", "other/tls.key"), "is not the key of tls.crt"),
+    Unusable("a bad policy", ("--self-signed", "--policy", "bad"), "bad: "),
+    Unusable("a policy that is not there", ("--self-signed", "--policy", "none"), "none: No such file"),
+    Unusable("a bad cluster", ("--self-signed", "--cluster", "bad"), "bad: "),
+    Unusable("a bad version", ("--self-signed", "--kubernetes-version", "2"), 'found "2", wanted a version such as 1.'),
+    Unusable("a bad address", ("--self-signed", "--bind", "nowhere"), '--bind: found "nowhere", wanted HOST:PORT'),
+    Unusable("a bad log level", ("--self-signed", "--log-level", "loud"), '--log-level: found "loud", wanted one of'),
+    Unusable("a bad number of threads", ("--self-signed", "--threads", "0"), '--threads: found "0", wanted a number'),
+    Unusable("an address in use", ("--self-signed",), "Address already in use"),
+]
+
+
+@pytest.mark.parametrize("case", UNUSABLE, ids=lambda case: case.name)
+def test_what_cannot_be_used_is_said_in_one_line(tmp_path, case):
+    certificate(tmp_path)
+    (tmp_path / "other").mkdir()
+    certificate(tmp_path / "other")
+    (tmp_path / "bad").write_text("nonsense: [")
+    port = free_port()
+    command = [sys.executable, "-c", MAIN, "serve", "--bind", f"127.0.0.1:{port}", *case.options]
+    with socket.create_server(("127.0.0.1", port)):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+    assert 2 == done.returncode
+    assert case.said in done.stderr
+    assert 1 == len(done.stderr.splitlines())
+    assert done.stderr.startswith("evenkeel: ")
+
+
+def test_settings_come_from_the_environment_too(tmp_path):
+    with serving(tmp_path, EVENKEEL_LOG_LEVEL="debug") as running:
+        running.review("/validate", review(workload("Deployment", constraint())))
+
+        assert running.lines("allowed")
+
+
+def test_the_recorded_reviews_over_http(server):
+    """What the core says of them is in test_replay.py; here each comes back under its own uid."""
+    with gzip.open(ROOT / "tests" / "data" / "admission-reviews.jsonl.gz", "rt") as file:
+        recorded = [json.loads(line) for line in file]
+    connection = server.connection()
+    for one in recorded:
+        connection.request("POST", one["path"], json.dumps(one["review"]), {"Content-Type": "application/json"})
+        response = json.loads(connection.getresponse().read())["response"]
+
+        assert (one["review"]["request"]["uid"], True) == (response["uid"], response["allowed"])
+    connection.close()
+    assert 92 == len(recorded)

@@ -1,0 +1,91 @@
+"""Bytes to a request and a decision to bytes; the uid goes back wherever one can be read."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import NamedTuple
+
+import pytest
+
+from webhook import wire
+from webhook.admission import Decision
+
+UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
+
+
+def review(**fields):
+    request = {"uid": UID, "operation": "CREATE"}
+    return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request} | fields)
+
+
+class Case(NamedTuple):
+    name: str
+    body: str
+    message: str
+    uid: str = ""
+
+
+UNANSWERABLE = [
+    Case("nothing", "", "not JSON: Expecting value"),
+    Case("no JSON", "hello", "not JSON: Expecting value"),
+    Case("an empty object", "{}", "found null null, wanted apiVersion admission.k8s.io/v1"),
+    Case("a list", "[]", "found null null, wanted"),
+    Case("another version", review(apiVersion="admission.k8s.io/v1beta1"), 'found "admission.k8s.io/v1beta1"', UID),
+    Case("another kind", review(kind="Pod"), 'found "admission.k8s.io/v1" "Pod"', UID),
+    Case("no request", review(request=None), "request: found null, wanted an object"),
+    Case("a request that is a list", review(request=[1]), "request: found an array, wanted an object"),
+    Case("no uid", review(request={"operation": "CREATE"}), "request.uid: found null, wanted a string"),
+    Case("a uid that is a number", review(request={"uid": 7}), "request.uid: found 7, wanted a string"),
+    Case("a uid in what is cut off", review()[:-3], "not JSON: Unterminated", UID),
+]
+
+
+@pytest.mark.parametrize("case", UNANSWERABLE, ids=lambda case: case.name)
+def test_what_is_no_review_is_unanswerable(case):
+    found = wire.read(case.body.encode())
+
+    assert isinstance(found, wire.Unanswerable)
+    assert case.uid == found.uid
+    assert case.message in found.message
+
+
+def test_what_is_not_utf_8_is_unanswerable():
+    assert isinstance(wire.read(b'{"a": "\xff\xfe"}'), wire.Unanswerable)
+
+
+def test_a_review_nested_too_deep_is_answered_under_its_uid():
+    deep = review(x="@").replace('"@"', '{"x":' * 10_000 + "1" + "}" * 10_000)
+    found = wire.read(deep.encode())
+
+    assert wire.Request(UID, None, "nested too deep to be read") == found
+
+
+def test_numbers_of_any_length_are_read():
+    found = wire.read(review(x="@").replace('"@"', "9" * 10_000).encode())
+
+    assert UID == found.uid and found.body is not None
+
+
+def test_of_a_key_that_stands_twice_the_last_counts():
+    """As Go reads it."""
+    twice = review().replace('"operation": "CREATE"', '"operation": "DELETE", "operation": "CREATE"')
+
+    assert "CREATE" == wire.read(twice.encode()).body["operation"]
+
+
+def test_an_answer_repeats_the_uid_and_carries_what_was_decided():
+    patch = ({"op": "add", "path": "/a", "value": "\ud800é"},)
+    decision = Decision(False, {"code": 403}, patch, ("careful",), {"findings": "x"})
+    answer = json.loads(wire.answer(UID, decision))
+    response = answer["response"]
+
+    assert ("admission.k8s.io/v1", "AdmissionReview") == (answer["apiVersion"], answer["kind"])
+    assert (UID, False, {"code": 403}) == (response["uid"], response["allowed"], response["status"])
+    assert list(patch) == json.loads(base64.b64decode(response["patch"]))
+    assert "JSONPatch" == response["patchType"]
+    assert (["careful"], {"findings": "x"}) == (response["warnings"], response["auditAnnotations"])
+
+
+def test_an_answer_that_has_nothing_to_say_says_nothing():
+    assert {"uid": UID, "allowed": True} == json.loads(wire.answer(UID, Decision()))["response"]
