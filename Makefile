@@ -6,7 +6,7 @@ found = $(shell $(PYTHON3) -c 'import sys; print("%d.%d" % sys.version_info[:2])
 too_old = $(shell $(PYTHON3) -c 'import sys; assert sys.version_info >= (3, 11)' 2>/dev/null || echo yes)
 no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes)
 
-.PHONY: help run test lint docs clean
+.PHONY: help run test bench lint docs clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-6s %s\n", $$1, $$2 }' Makefile
@@ -16,6 +16,9 @@ run: .venv/test ## start the webhook without a cluster and show it answering; PO
 
 test: .venv/test ## run the tests, and say which were not run and why
 	@$(PYTHON) -m pytest -q
+
+bench: .venv/test ## measure reviews a second, beside an app that only says yes
+	@$(PYTHON) -m tests.bench
 
 lint: .venv/lint ## check style and types
 	@$(PYTHON) -m ruff check --quiet

@@ -80,7 +80,9 @@ def review(
             return _default(obj, pod, policy, snapshot, features)
         if phase == MUTATE and not policy.early_answer:
             return Decision()
-        before = tuple(_placed(one, request) for one in parse(as_mapping(old), policy.kinds))
+        before: tuple[Workload, ...] = ()
+        if operation == UPDATE:
+            before = tuple(_placed(one, request) for one in parse(as_mapping(old), policy.kinds))
         if operation == UPDATE and not _template_changed(obj, workloads, as_mapping(old), before):
             return Decision()
         return _judge(request, phase, workloads, before, policy, snapshot, features)
@@ -108,7 +110,9 @@ def unexpected(policy: Policy, message: str) -> Decision:
 def _placed(workload: Workload, request: Mapping[str, object]) -> Workload:
     """In the mutating phase an object may not carry its namespace yet."""
     namespace = request.get("namespace")
-    return replace(workload, namespace=namespace) if isinstance(namespace, str) and namespace else workload
+    if not isinstance(namespace, str) or namespace in ("", workload.namespace):
+        return workload
+    return replace(workload, namespace=namespace)
 
 
 def _namespace_labels(workload: Workload, snapshot: Snapshot | None) -> Mapping[str, str] | None:

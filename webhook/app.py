@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from flask import Flask, Response, request
+from flask import Flask, Request, Response, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from webhook.admission import MUTATE, VALIDATE
@@ -34,11 +34,13 @@ def create_app(service: Service, checks: Callable[[], Sequence[Check]]) -> Flask
     @app.post("/mutate", endpoint=MUTATE)
     @app.post("/validate", endpoint=VALIDATE)
     def review() -> Response:
-        if request.mimetype != JSON:
-            return _json(service.refuse(415, f"Content-Type: found {request.mimetype or 'none'}, wanted {JSON}"))
-        if request.content_encoding not in (None, "", "identity"):
-            return _json(service.refuse(415, f"Content-Encoding: found {request.content_encoding}, wanted none"))
-        return _json(service.answer(str(request.endpoint), request.get_data(cache=False)))
+        given: Request = request._get_current_object()  # type: ignore[attr-defined]
+        kind, encoding = given.environ.get("CONTENT_TYPE", ""), given.environ.get("HTTP_CONTENT_ENCODING", "identity")
+        if kind != JSON and given.mimetype != JSON:
+            return _json(service.refuse(415, f"Content-Type: found {kind or 'none'}, wanted {JSON}"))
+        if encoding not in ("", "identity"):
+            return _json(service.refuse(415, f"Content-Encoding: found {encoding}, wanted none"))
+        return _json(service.answer(str(given.endpoint), given.get_data(cache=False)))
 
     @app.get("/healthz")
     def healthz() -> Response:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from webhook import wire
 from webhook.admission import Decision, review, unexpected
 from webhook.defaulting import Defaults
-from webhook.logs import log
+from webhook.logs import log, logger
 from webhook.metrics import Metrics
 from webhook.policy import Policy
 from webhook.scheduler.features import Features
@@ -69,7 +69,7 @@ class Service:
         except Exception as error:
             self.metrics.panics.inc()
             log(logging.ERROR, "unexpected error", uid=read.uid, phase=phase, error=repr(error)[:LINE_LIMIT])
-            logging.getLogger("evenkeel").debug("where it was raised", exc_info=True)
+            logger.debug("where it was raised", exc_info=True)
             return unexpected(policy, "an unexpected error, see evenkeel's log")
 
 
@@ -78,7 +78,7 @@ def _log(phase: str, uid: str, request: Mapping[str, object], owner: str, decisi
     message = "not judged" if decision.error else "defaulted" if decision.patch else "allowed"
     message = message if decision.allowed else "denied"
     level = logging.DEBUG if message == "allowed" else logging.INFO
-    if not logging.getLogger("evenkeel").isEnabledFor(level):
+    if not logger.isEnabledFor(level):
         return
     metadata = as_mapping(as_mapping(request.get("object")).get("metadata"))
     log(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import cast
 
@@ -25,7 +26,7 @@ LONGEST_IGNORE = 4_096
 _JOB_LABELS = ("batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid", "job-name", "controller-uid")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Kind:
     """
     Where a kind keeps what matters; `"*"` in a path stands for each item of a list.
@@ -45,6 +46,11 @@ class Kind:
     constraints: FieldPath | None = None
     labels: FieldPath | None = None
     built_in: bool = True
+
+    @cached_property
+    def addable(self) -> frozenset[str]:
+        """The labels that its controller adds, or may add."""
+        return frozenset((*self.added_labels, *self.possible_labels))
 
     @property
     def anchor(self) -> FieldPath:
@@ -192,8 +198,11 @@ class Workload:
 
 def find_kind(obj: Mapping[str, object], kinds: Iterable[Kind]) -> Kind | None:
     """The kind of `obj`; the last of several that fit, so that a policy's own come after the built-in."""
-    of = (obj.get("apiVersion"), obj.get("kind"))
-    return next((kind for kind in reversed(tuple(kinds)) if (kind.api_version, kind.kind) == of), None)
+    api_version, name, found = obj.get("apiVersion"), obj.get("kind"), None
+    for kind in kinds:
+        if kind.kind == name and kind.api_version == api_version:
+            found = kind
+    return found
 
 
 def parse(obj: Mapping[str, object], kinds: Iterable[Kind] = KINDS) -> tuple[Workload, ...]:
@@ -262,7 +271,7 @@ def _workload(whole: _Whole, kind: Kind, indices: Sequence[int]) -> Workload:
         raw_constraints=value_at(obj, path),
         labels=labels_of(labels),
         labels_known=kind.template is not None or kind.labels is not None,
-        addable=frozenset((*kind.added_labels, *kind.possible_labels)),
+        addable=kind.addable,
         replicas=_replicas(obj, kind, indices),
         scheduler_name=_text(pod_spec.get("schedulerName")) or "default-scheduler",
         node_name=_text(pod_spec.get("nodeName")),
@@ -278,7 +287,10 @@ def _workload(whole: _Whole, kind: Kind, indices: Sequence[int]) -> Workload:
 
 def _ignored(annotations: Labels) -> frozenset[str]:
     """The rules that the annotation silences; of a very long one, those in its beginning."""
-    names = annotations.get(IGNORE_ANNOTATION, "")[:LONGEST_IGNORE].split(",")
+    written = annotations.get(IGNORE_ANNOTATION)
+    if not written:
+        return frozenset()
+    names = written[:LONGEST_IGNORE].split(",")
     return frozenset(name.strip() for name in names) - {""}
 
 
@@ -307,6 +319,8 @@ def _text(value: object) -> str:
 
 def _weigh(raw: Sequence[object], kind: Kind) -> None:
     """Bounds the work of judging the lists of constraints in `raw`, without following them into depth."""
+    if raw == [None]:
+        return
     constraints = sum(len(one) for one in raw if isinstance(one, list))
     if constraints > MOST_CONSTRAINTS:
         raise TooLarge(f"{kind.kind}: found {constraints} constraints, at most {MOST_CONSTRAINTS} can be judged")

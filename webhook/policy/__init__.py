@@ -95,6 +95,8 @@ class Policy:
     def in_force(self, workload: Workload, namespace_labels: Labels | None) -> InForce:
         """The policy for the Pods of `workload`: the first override that matches, and only that one."""
         base = InForce(None, self.settings, self.defaulting)
+        if not self.overrides:
+            return base
         certain = True
         for override in self.overrides:
             match = override.matches(_namespace(workload, namespace_labels, override), workload)

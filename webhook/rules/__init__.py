@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from inspect import cleandoc
 
@@ -248,17 +248,18 @@ def evaluate(workload: Workload, settings: Settings, snapshot: Snapshot | None, 
     addable = workload.addable | (TOPOLOGY_LABELS if features.topology_labels else frozenset())
     findings: list[Finding] = []
     skipped: list[Skipped] = []
-    for one in RULES.values():
+    bare = Subject(workload, constraints, addable, features, snapshot, {})
+    for one in RULES.values() if workload.has_constraints else WITHOUT_CONSTRAINTS:
         setting = settings[one.id]
-        ignored = one.id in workload.ignored_rules and not setting.enforced
-        idle = one.needs_constraints and not workload.has_constraints
-        if setting.severity is Severity.IGNORE or ignored or idle:
+        if setting.severity is Severity.IGNORE or (one.id in workload.ignored_rules and not setting.enforced):
             continue
         if reason := _missing(one, workload, snapshot):
             skipped.append(Skipped(one.id, reason))
             continue
-        subject = Subject(workload, constraints, addable, features, snapshot, setting.parameters)
+        subject = replace(bare, parameters=setting.parameters) if setting.parameters else bare
         findings += (_finding(one, setting, cause) for cause in one.check(subject))
+    if not findings:
+        return Report((), tuple(skipped))
     return Report(_one_per_field(findings, len(workload.path) + 2), tuple(skipped))
 
 
@@ -308,4 +309,5 @@ def _order(path: FieldPath) -> tuple[tuple[int, str], ...]:
 for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
     importlib.import_module(f"{__name__}.{_module}")
 RULES = dict(sorted(RULES.items()))
+WITHOUT_CONSTRAINTS = tuple(one for one in RULES.values() if not one.needs_constraints)
 DEFAULT_SETTINGS: Settings = {rule_id: one.setting() for rule_id, one in RULES.items()}

@@ -138,14 +138,14 @@ def _read_one(reader: Reader, raw: object, path: FieldPath, features: Features) 
     """Fields of a feature that is off are dropped, as pod.DropDisabledPodFields does."""
     field = as_mapping(raw).get
     written = _Written(
-        max_skew=reader.integer(field("maxSkew"), (*path, "maxSkew")) or 0,
-        topology_key=reader.string(field("topologyKey"), (*path, "topologyKey")) or "",
-        when_unsatisfiable=reader.string(field("whenUnsatisfiable"), (*path, "whenUnsatisfiable")) or "",
+        max_skew=reader.integer(field("maxSkew"), path, "maxSkew") or 0,
+        topology_key=reader.string(field("topologyKey"), path, "topologyKey") or "",
+        when_unsatisfiable=reader.string(field("whenUnsatisfiable"), path, "whenUnsatisfiable") or "",
         label_selector=read_selector(reader, field("labelSelector"), (*path, "labelSelector")),
-        min_domains=reader.integer(field("minDomains"), (*path, "minDomains")),
-        node_affinity_policy=reader.string(field("nodeAffinityPolicy"), (*path, "nodeAffinityPolicy")),
-        node_taints_policy=reader.string(field("nodeTaintsPolicy"), (*path, "nodeTaintsPolicy")),
-        match_label_keys=reader.strings(field("matchLabelKeys"), (*path, "matchLabelKeys")),
+        min_domains=reader.integer(field("minDomains"), path, "minDomains"),
+        node_affinity_policy=reader.string(field("nodeAffinityPolicy"), path, "nodeAffinityPolicy"),
+        node_taints_policy=reader.string(field("nodeTaintsPolicy"), path, "nodeTaintsPolicy"),
+        match_label_keys=reader.strings(field("matchLabelKeys"), path, "matchLabelKeys"),
     )
     if not features.node_inclusion_policies:
         written = replace(written, node_affinity_policy=None, node_taints_policy=None)
@@ -163,9 +163,9 @@ def read_selector(reader: Reader, raw: object, path: FieldPath) -> LabelSelector
         reader.string_map(selector.get("matchLabels"), (*path, "matchLabels")),
         tuple(
             Requirement(
-                reader.string(item.get("key"), (*at, "key")) or "",
-                reader.string(item.get("operator"), (*at, "operator")) or "",
-                reader.strings(item.get("values"), (*at, "values")),
+                reader.string(item.get("key"), at, "key") or "",
+                reader.string(item.get("operator"), at, "operator") or "",
+                reader.strings(item.get("values"), at, "values"),
             )
             for item, at in reader.mappings(selector.get("matchExpressions"), (*path, "matchExpressions"))
         ),

@@ -9,12 +9,16 @@ from webhook.scheduler.fields import TYPE_INVALID, FieldError, FieldPath
 
 
 class Reader:
-    """Reads values and collects an error for each that has the wrong type; null is None throughout."""
+    """
+    Reads values and collects an error for each that has the wrong type; null is None throughout.
+
+    A value's path is `path`, then `field`: it is put together only for an error.
+    """
 
     def __init__(self) -> None:
         self.errors: list[FieldError] = []
 
-    def integer(self, value: object, path: FieldPath) -> int | None:
+    def integer(self, value: object, path: FieldPath, *field: str | int) -> int | None:
         """An int32; 1.0 counts, for YAML tools turn it into 1 on the way to the API server."""
         if value is None:
             return None
@@ -22,23 +26,25 @@ class Reader:
             value = int(value)
         if isinstance(value, int) and not isinstance(value, bool) and -(2**31) <= value < 2**31:
             return value
-        self._wrong(value, path, "a 32-bit integer")
+        self._wrong(value, (*path, *field), "a 32-bit integer")
         return None
 
-    def string(self, value: object, path: FieldPath) -> str | None:
+    def string(self, value: object, path: FieldPath, *field: str | int) -> str | None:
         if value is None or isinstance(value, str):
             return value
-        self._wrong(value, path, "a string")
+        self._wrong(value, (*path, *field), "a string")
         return None
 
-    def strings(self, value: object, path: FieldPath) -> tuple[str, ...]:
+    def strings(self, value: object, path: FieldPath, *field: str | int) -> tuple[str, ...]:
         """An array of strings; a null element is ""."""
-        return tuple(self.string(item, (*path, i)) or "" for i, item in enumerate(self.array(value, path)))
+        if value is None:
+            return ()
+        found = self.array(value, (*path, *field))
+        return tuple([self.string(item, path, *field, i) or "" for i, item in enumerate(found)])
 
     def string_map(self, value: object, path: FieldPath) -> Mapping[str, str]:
         """An object whose values are strings; a null value is ""."""
-        found = self.mapping(value, path).items()
-        return {key: self.string(item, (*path, key)) or "" for key, item in found}
+        return {key: self.string(item, path, key) or "" for key, item in self.mapping(value, path).items()}
 
     def mappings(self, value: object, path: FieldPath) -> Iterator[tuple[Mapping[str, object], FieldPath]]:
         """Each object of an array, with its path; a null element is an empty object."""

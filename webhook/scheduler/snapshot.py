@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from webhook.scheduler.constraint import read_selector, selector_errors
@@ -67,16 +68,22 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """`nodes` is empty where nodes are not known; Services and controllers are kept by namespace."""
+    """
+    `nodes` is empty where nodes are not known; Services and controllers are kept by namespace.
+
+    A Service is found by one label of its selector, (namespace, key, value), with its place among all.
+    """
 
     nodes: tuple[Node, ...] = ()
     namespaces: Mapping[str, Labels] = field(default_factory=dict)
-    services: Mapping[str, tuple[Service, ...]] = field(default_factory=dict)
+    services: Mapping[tuple[str, str, str], tuple[tuple[int, Service], ...]] = field(default_factory=dict)
     controllers: Mapping[tuple[str, str, str, str], Controller] = field(default_factory=dict)
 
     def services_of(self, namespace: str, labels: Labels) -> tuple[Service, ...]:
         """The Services whose selector matches a Pod with `labels` (helper.GetPodServices)."""
-        return tuple(service for service in self.services.get(namespace, ()) if service.selects(labels))
+        asking = (one for item in labels.items() for one in self.services.get((namespace, *item), ()))
+        found = [(place, service) for place, service in asking if service.selects(labels)]
+        return tuple(service for _, service in sorted(found, key=lambda one: one[0]))
 
     def controller(self, namespace: str, owner: Owner) -> Controller | None:
         """The owner, found by name as the scheduler finds it; the uid is not compared."""
@@ -91,7 +98,7 @@ def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
     """The snapshot that `objects`, raw JSON as the API server prints it, make up; other kinds are passed over."""
     nodes: list[Node] = []
     namespaces: dict[str, Labels] = {}
-    services: dict[str, list[Service]] = {}
+    services: list[tuple[str, Service]] = []
     controllers: dict[tuple[str, str, str, str], Controller] = {}
     for raw in objects:
         if not any((raw.get("apiVersion"), raw.get("kind")) == kind for kind in KINDS):
@@ -103,11 +110,23 @@ def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
             namespaces[one.name] = one.labels
         elif one.gvk == (CORE, "Service"):
             if selector := one.label_map_selector():
-                services.setdefault(one.namespace, []).append(Service(one.name, selector))
+                services.append((one.namespace, Service(one.name, selector)))
         else:
             controllers[one.namespace, *one.gvk, one.name] = one.controller()
         one.check()
-    return Snapshot(tuple(nodes), namespaces, {name: tuple(found) for name, found in services.items()}, controllers)
+    return Snapshot(tuple(nodes), namespaces, _by_rarest_label(services), controllers)
+
+
+def _by_rarest_label(
+    services: Sequence[tuple[str, Service]],
+) -> dict[tuple[str, str, str], tuple[tuple[int, Service], ...]]:
+    """Each Service under that label of its selector which the fewest Services of its namespace ask for."""
+    asked = Counter((namespace, *item) for namespace, service in services for item in service.selector.items())
+    found: dict[tuple[str, str, str], list[tuple[int, Service]]] = {}
+    for place, (namespace, service) in enumerate(services):
+        rarest = min(((namespace, *item) for item in service.selector.items()), key=lambda label: asked[label])
+        found.setdefault(rarest, []).append((place, service))
+    return {label: tuple(those) for label, those in found.items()}
 
 
 class _Object:
