@@ -12,7 +12,7 @@ help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-6s %s\n", $$1, $$2 }' Makefile
 
 run: .venv/test ## start the webhook without a cluster and show it answering; PORT=8443, ONCE=1 to stop then
-	@.venv/bin/evenkeel example --port $(or $(PORT),8443) $(if $(ONCE),--once)
+	@.venv/bin/evenkeel example --port $(or $(PORT),8443) $(if $(filter-out 0,$(ONCE)),--once)
 
 test: .venv/test ## run the tests, and say which were not run and why
 	@$(PYTHON) -m pytest -q

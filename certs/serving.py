@@ -35,17 +35,17 @@ class ServingCertificate:
         return describe(pair.certificate)
 
     def reload(self) -> bool:
-        """Whether the files have changed and are served now; files that cannot be used yet change nothing."""
+        """Whether the files have changed and are served now; `refused` says why they are not."""
         try:
             chain, key = self._read()
-            if (chain.content, key.content) == self.loaded:
-                return False
-            self.served = self._load(chain, key)
+            changed = (chain.content, key.content) != self.loaded
+            if changed:
+                self.served = self._load(chain, key)
         except CertificateError as error:
             self.refused = str(error)
             return False
         self.refused = ""
-        return True
+        return changed
 
     @property
     def not_after(self) -> datetime:

@@ -177,7 +177,7 @@ def rows(folder):
             ratio = median(mine / other for mine, other in rates)
             yield f"| {name} | `{path}` | {ours:.0f} | {null:.0f} | {ratio:.2f} | {microseconds[name, path]:.0f} |"
         yield ""
-        yield f"Cold start of `evenkeel serve`, with that cluster, to the first handshake: {servers[0].cold_start:.1f} s."
+        yield f"Cold start of `evenkeel serve` with that cluster, to the first handshake: {servers[0].cold_start:.1f} s."
     finally:
         for server in servers:
             server.process.terminate()
@@ -188,7 +188,8 @@ def machine():
     """What it ran on."""
     model = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text("utf-8"))
     libraries = ", ".join(f"{name} {version(name)}" for name in ("flask", "gunicorn", "cryptography"))
-    return f"{model[1] if model else 'unknown CPU'}, {os.cpu_count()} CPUs; Python {platform.python_version()}, {libraries}."
+    cpu = model[1] if model else "unknown CPU"
+    return f"{cpu}, {os.cpu_count()} CPUs; Python {platform.python_version()}, {libraries}."
 
 
 if __name__ == "__main__":

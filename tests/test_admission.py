@@ -46,6 +46,9 @@ SCALED = deployment(EMPTY, spec={"replicas": 9, "template": deployment(EMPTY)["s
 RESTARTED = deployment(EMPTY, template={"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}})
 MOVED = deployment(constraint(topologyKey="rack", matchLabelKeys=["pod-template-hash"]), EMPTY)
 ENFORCED = "{rules: {empty-selector: {severity: error, enforced: true}}}"
+PERHAPS = (
+    "{overrides: [{name: a, namespaceSelector: {matchLabels: {a: b}}, rules: {empty-selector: {severity: warning}}}]}"
+)
 IGNORED = {"evenkeel.dev/ignore": "empty-selector"}
 RS = workload("ReplicaSet", EMPTY, uid="u1")
 OF_RS, OF_FAKE = pod(EMPTY, owner="ReplicaSet/web"), pod(EMPTY, owner="ReplicaSet/made-up")
@@ -146,17 +149,17 @@ CASES = [
         "enforcement Audit says nothing",
         validate(pod(EMPTY, MISSES | {"topologyKey": "rack"}), rules="{enforcement: Audit}"),
     ),
+    Case("unless it would not change that rule", validate(pod(INVALID), rules=PERHAPS), denied=("invalid-constraint",)),
     Case(
-        "where an override might apply nobody is denied",
-        validate(pod(EMPTY), rules="{overrides: [{name: a, namespaceSelector: {matchLabels: {a: b}}}]}"),
+        "where an override might change the rule nobody is denied",
+        validate(pod(EMPTY), rules=PERHAPS),
         warned=("empty-selector",),
     ),
     Case(
         "save by an enforced rule",
         validate(
             pod(EMPTY),
-            rules="{rules: {empty-selector: {enforced: true}},"
-            "overrides: [{name: a, namespaceSelector: {matchLabels: {a: b}}}]}",
+            rules="{rules: {empty-selector: {enforced: true}}," + PERHAPS[1:],
         ),
         denied=("empty-selector",),
     ),

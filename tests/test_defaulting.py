@@ -46,6 +46,7 @@ class Left(NamedTuple):
     objects: tuple = (service(),)
 
 
+BATCH = {"name": "batch", "namespaceSelector": {"matchLabels": {"team": "batch"}}}
 LEFT_ALONE = [
     Left("a Pod that nothing selects", pod(), "nothing-selects-it", objects=()),
     Left("a Pod of another namespace than the Service", pod(), "nothing-selects-it", objects=(service(namespace="x"),)),
@@ -67,7 +68,7 @@ LEFT_ALONE = [
         "a namespace whose labels are not known yet, where they matter",
         pod(),
         "namespace-unknown",
-        policy_with(SOFT_ZONE, overrides=[{"name": "a", "namespaceSelector": {"matchLabels": {"team": "batch"}}}]),
+        policy_with(SOFT_ZONE, overrides=[BATCH | {"defaulting": {"defaultingType": "System"}}]),
     ),
     Left("annotations that are no object", pod(annotations="x"), "malformed"),
 ]
@@ -259,11 +260,10 @@ def test_the_patch_only_adds_and_a_second_review_changes_nothing(annotations):
 
 
 def test_an_override_replaces_the_defaults_whole():
-    batch = {"name": "batch", "namespaceSelector": {"matchLabels": {"team": "batch"}}}
     policy = policy_with(
         SOFT_ZONE,
         overrides=[
-            batch | {"defaulting": {"defaultingType": "List", "defaultConstraints": [SOFT_ZONE | {"maxSkew": 4}]}}
+            BATCH | {"defaulting": {"defaultingType": "List", "defaultConstraints": [SOFT_ZONE | {"maxSkew": 4}]}}
         ],
     )
     decision = mutated(pod(), service(), namespace(team="batch"), policy=policy)

@@ -63,7 +63,7 @@ REFUSED = [
     Args(
         "a list beside System", listed(SOFT) | {"defaultingType": "System"}, '.defaultingType: found "System", must …'
     ),
-    Args("a list beside no type", {"defaultConstraints": [SOFT]}, ".defaultingType: found …"),
+    Args("a list beside no type", {"defaultConstraints": [SOFT]}, ": absent defaultingType means System; write …"),
     Args("a misspelt field", {"defaultingTyp": "List"}, ".defaultingTyp: unknown field; did you mean defaultingType?"),
     Args("no args", [1], ": found an array, wanted an object"),
     Args("no list", {"defaultConstraints": {}}, ".defaultConstraints: found {}, wanted an array"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import http.client
 import json
@@ -19,7 +20,10 @@ import pytest
 from tests.build import constraint, pod, request, service, workload
 from tests.docs import ROOT
 from tests.serving import MAIN, PATIENCE, certificate, free_port, serving, until
+from webhook.cli import UsageError
+from webhook.cli.serve import value_of
 from webhook.policy import BUILT_IN
+from webhook.settings import SETTINGS
 
 MEGABYTE = 1 << 20
 BAD = workload("Deployment", constraint(labelSelector={}))
@@ -250,6 +254,27 @@ def test_a_certificate_is_read_again_without_dropping_a_connection(tmp_path):
         kept.close()
 
 
+def test_a_certificate_that_cannot_be_used_changes_nothing_and_is_told(tmp_path):
+    with serving(tmp_path) as running:
+        (tmp_path / "tls.crt").write_text("garbage")
+        until(lambda: running.metric("evenkeel_certificate_reload_failures_total"), "the refusal")
+
+        assert "refused: " in running.call("GET", "/readyz?verbose")[1].decode()
+        assert 1 == len(running.lines("certificate refused, the last good one stays"))
+
+
+def test_the_example_leaves_no_server_behind(tmp_path):
+    """Whatever ends it: `make run` in a terminal that is closed."""
+    port = free_port()
+    command = [sys.executable, "-c", MAIN, "example", "--port", str(port), "--once"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE)
+    with socket.create_server(("127.0.0.1", port)):
+        pass  # nobody listens there any more
+
+
 def test_sigterm_finishes_and_closes_idle_connections(tmp_path):
     with serving(tmp_path) as running:
         idle = running.connection()
@@ -321,3 +346,19 @@ def test_the_recorded_reviews_over_http(server):
         assert (one["review"]["request"]["uid"], True) == (response["uid"], response["allowed"])
     connection.close()
     assert 92 == len(recorded)
+
+
+@pytest.mark.parametrize(("value", "on"), [("true", True), ("1", True), ("false", False), ("", False)])
+def test_a_switch_in_the_environment_is_true_or_false(monkeypatch, value, on):
+    setting = next(one for one in SETTINGS if one.metavar is None)
+    monkeypatch.setenv(setting.variable, value)
+
+    assert on == bool(value_of(setting, argparse.Namespace(self_signed=None)))
+
+
+def test_a_switch_that_is_neither_is_refused(monkeypatch):
+    setting = next(one for one in SETTINGS if one.metavar is None)
+    monkeypatch.setenv(setting.variable, "maybe")
+
+    with pytest.raises(UsageError, match='EVENKEEL_SELF_SIGNED: found "maybe", wanted true or false'):
+        value_of(setting, argparse.Namespace(self_signed=None))

@@ -184,7 +184,8 @@ def _judge(
         audited = _audited(workload, policy, snapshot, request)
         for finding in report.findings:
             identity = _identity(workload, finding)
-            judged.append(_Judged(workload, finding, rules.certain, audited, old=had[identity] > 0))
+            certain = finding.enforced or finding.rule not in rules.doubted
+            judged.append(_Judged(workload, finding, certain, audited, old=had[identity] > 0))
             had[identity] -= 1
         skipped |= dict.fromkeys(report.skipped)
     return _decide(request, phase, judged, policy.enforcement, tuple(skipped))
@@ -202,8 +203,8 @@ class _Judged:
 
     @property
     def denies(self) -> bool:
-        sure = self.certain or self.finding.enforced
-        return self.finding.severity is Severity.ERROR and not self.old and sure and not self.audited(self.finding)
+        grave = self.finding.severity is Severity.ERROR
+        return grave and not self.old and self.certain and not self.audited(self.finding)
 
     @property
     def warns(self) -> bool:

@@ -16,7 +16,7 @@ from webhook.scheduler import constraint
 from webhook.scheduler.features import Features
 from webhook.scheduler.fields import FieldPath, as_mapping, labels_of, value_at
 from webhook.scheduler.snapshot import Snapshot
-from webhook.workload import KINDS, parse
+from webhook.workload import KINDS, children, find_kind, parse
 
 CONSTRAINTS: FieldPath = ("spec", "topologySpreadConstraints")
 
@@ -31,6 +31,7 @@ class Applied:
     validate: Decision
     stored: Mapping[str, object]
     refused_by_api_server: bool
+    passed_over: bool
 
     @property
     def denied_by(self) -> str | None:
@@ -57,7 +58,18 @@ def apply(
     patched = patch(obj, mutate.patch)
     validate = review(_request(patched, old, namespace), VALIDATE, policy, snapshot, features)
     refused = validate.error is None and _refused_by_api_server(patched, features)
-    return Applied(obj, old is not None, mutate, validate, _stored(patched, features), refused)
+    passed_over = find_kind(obj, policy.kinds) is None and _mentions_constraints(obj)
+    return Applied(obj, old is not None, mutate, validate, _stored(patched, features), refused, passed_over)
+
+
+def _mentions_constraints(obj: object) -> bool:
+    """Whether there is a field of that name anywhere in an object."""
+    level = [obj]
+    while level:
+        if any(isinstance(one, dict) and CONSTRAINTS[-1] in one for one in level):
+            return True
+        level = [child for one in level for child in children(one)]
+    return False
 
 
 def _refused_by_api_server(obj: Mapping[str, object], features: Features) -> bool:

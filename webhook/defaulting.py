@@ -62,14 +62,15 @@ def default_constraints(
     (podTopologySpread.buildDefaultConstraints)  matchLabelKeys are kept, which the scheduler ignores there; a key
     that the derived selector names already is left out, for the API server rejects a key that is in both.
     """
-    if reason := _exempt(pod, policy):
-        return Undefaulted(reason)
+    reason, defaulting = _exempt(pod, policy), policy.defaulting
+    if reason is not None or defaulting is None:
+        return Undefaulted(reason or "namespace-unknown")
     if snapshot is None:
         return Undefaulted("no-cluster")
     derived = default_selector(pod.namespace, pod.labels, pod.owner, snapshot)
     if derived.selector.empty:
         return Undefaulted("nothing-selects-it")
-    constraints = tuple(_constraint(one, derived.selector) for one in policy.defaulting.constraints)
+    constraints = tuple(_constraint(one, derived.selector) for one in defaulting.constraints)
     if errors := validate(list(constraints), pod.labels, pod.path, merged=False, features=features):
         return Undefaulted("would-be-invalid", f"{path_text(errors[0].path)}: {errors[0].detail}")
     return Defaults(constraints, derived.selector, derived.sources)
@@ -86,7 +87,7 @@ def _exempt(pod: Workload, policy: InForce) -> str | None:
         return "mirror-pod"
     if pod.owner is not None and pod.owner.kind == "DaemonSet":
         return "daemonset"
-    if not policy.certain:
+    if policy.defaulting is None:
         return "namespace-unknown"
     if policy.defaulting.type == SYSTEM:
         return "system-defaulting"

@@ -60,6 +60,9 @@ class Metrics:
         )
         self.policy_generation = self._gauge("policy_generation", "How often the policy was loaded.")
         self.policy_failures = self._counter("policy_reload_failures", "Policy files that could not be used.")
+        self.certificate_failures = self._counter(
+            "certificate_reload_failures", "Certificate files that could not be used."
+        )
         self.certificate_expiry = self._gauge(
             "certificate_expiry_timestamp_seconds", "When the serving certificate expires."
         )

@@ -69,7 +69,10 @@ class PolicyFile:
                 return
             self.digest = digest
             policy = parse(self.path.read_text("utf-8"))
-        except (OSError, UnicodeDecodeError, PolicyError) as error:
+        except OSError as error:
+            self._refuse(error.strerror or str(error))
+            return
+        except (UnicodeDecodeError, PolicyError) as error:
             self._refuse(str(error).splitlines()[0])
             return
         self.service.policy, self.problem = policy, ""
@@ -129,14 +132,21 @@ class Server(BaseApplication):
     def _certificate_check(self) -> Check:
         certificate = self.config.certificate
         problem = certificate.problem(datetime.now(UTC))
-        return Check("certificate", not problem, problem or f"valid until {certificate.not_after.isoformat()}")
+        valid = f"valid until {certificate.not_after.isoformat()}"
+        refused = f"; refused: {certificate.refused}" if certificate.refused else ""
+        return Check("certificate", not problem, (problem or valid) + refused)
 
     def _watch(self) -> None:
         certificate, metrics = self.config.certificate, self.service.metrics
         metrics.certificate_expiry.set(certificate.not_after.timestamp())
 
         def reload_certificate() -> None:
-            if certificate.reload():
+            before = certificate.refused
+            reloaded = certificate.reload()
+            if certificate.refused and certificate.refused != before:
+                metrics.certificate_failures.inc()
+                log(logging.ERROR, "certificate refused, the last good one stays", problem=certificate.refused)
+            if reloaded:
                 metrics.certificate_expiry.set(certificate.not_after.timestamp())
                 log(logging.INFO, "certificate reloaded", notAfter=certificate.not_after.isoformat())
 

@@ -326,11 +326,12 @@ def _weigh(raw: Sequence[object], kind: Kind) -> None:
         raise TooLarge(f"{kind.kind}: found {constraints} constraints, at most {MOST_CONSTRAINTS} can be judged")
     level, values = list(raw), 0
     while level and values <= MOST_VALUES:
-        level = list(islice((child for one in level for child in _children(one)), MOST_VALUES + 1))
+        level = list(islice((child for one in level for child in children(one)), MOST_VALUES + 1))
         values += len(level)
     if values > MOST_VALUES:
         raise TooLarge(f"{kind.kind}: found more than {MOST_VALUES} values in constraints, no more can be judged")
 
 
-def _children(value: object) -> Iterable[object]:
+def children(value: object) -> Iterable[object]:
+    """The values in a JSON object or array."""
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

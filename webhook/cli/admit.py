@@ -20,7 +20,14 @@ Identity = tuple[object, object, object, object]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-f", "--filename", metavar="FILE", required=True, help="the object, or - for standard input")
+    parser.add_argument(
+        "-f",
+        "--filename",
+        metavar="FILE",
+        required=True,
+        action="append",
+        help="the objects, or - for standard input; may be given more than once",
+    )
     parser.add_argument(
         "-n", "--namespace", metavar="NAME", default="default", help="of objects that name none (default: %(default)s)"
     )
@@ -38,16 +45,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.filename == args.old == "-":
+    if [*args.filename, args.old].count("-") > 1:
         raise UsageError("-f and --old: standard input can only be read once")
-    objects = inputs.objects(args.filename)
+    objects = [(file, one) for file in args.filename for one in inputs.objects(file)]
     old = {_identity(one, args.namespace): one for one in inputs.objects(args.old)} if args.old else None
     policy, snapshot = inputs.policy(args.policy), inputs.cluster(args.cluster)
     features = inputs.features(args.kubernetes_version)
     code = 0
-    for one in objects:
+    for file, one in objects:
         applied = apply(one, _before(one, old, args), policy, snapshot, features, args.namespace)
-        _print(applied, args)
+        _print(applied, file, args.output)
         code = code if applied.denied_by is None else 1
     return code
 
@@ -74,12 +81,12 @@ def _identity(obj: Mapping[str, object], namespace: str) -> Identity:
     )
 
 
-def _print(applied: Applied, args: argparse.Namespace) -> None:
-    if args.output == "json":
+def _print(applied: Applied, file: str, output: str) -> None:
+    if output == "json":
         print(render.as_json(applied))
-    elif args.output == "text":
-        print(render.text(applied, args.filename))
+    elif output == "text":
+        print(render.text(applied, file))
     else:
-        said = render.text(applied, args.filename) if applied.denied_by else "\n".join(render.warnings(applied))
+        said = render.text(applied, file) if applied.denied_by else "\n".join(render.warnings(applied))
         print(said, end="\n" if said else "", file=sys.stderr)
         print("" if applied.denied_by else render.as_yaml(applied), end="")

@@ -12,6 +12,7 @@ import base64
 import http.client
 import json
 import os
+import signal
 import ssl
 import subprocess
 import sys
@@ -35,6 +36,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if not 0 < args.port < 65536:
+        raise UsageError(f"--port: found {args.port}, wanted a number from 1 to 65535")
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))  # on the way out the server is stopped
+    try:
+        return _run(args)
+    except KeyboardInterrupt:  # the way to stop it
+        return 0
+
+
+def _run(args: argparse.Namespace) -> int:
     with _server(args.port) as (server, ca):
         context = ssl.create_default_context(cafile=ca)
         _wait(server, args.port, context)
@@ -44,7 +56,9 @@ def run(args: argparse.Namespace) -> int:
             _show(review, _post(args.port, context, review["path"], json.dumps(review["review"])))
         if args.once or not sys.stdout.isatty():
             return 0
-        print("Send it your own, or stop it with Ctrl-C.")
+        target = f"https://127.0.0.1:{args.port}/validate"
+        print(f"Send it your own: curl --cacert {ca} -H 'Content-Type: application/json' -d @review.json {target}")
+        print("Ctrl-C stops it.")
         return server.wait()
 
 

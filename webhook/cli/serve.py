@@ -20,6 +20,8 @@ from certs.serving import ServingCertificate
 from webhook.cli import UsageError, inputs
 from webhook.settings import SETTINGS, Setting
 
+TRUE, FALSE = ("true", "1", "yes"), ("", "false", "0", "no")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     for setting in SETTINGS:
@@ -46,6 +48,10 @@ def value_of(setting: Setting, args: argparse.Namespace) -> str:
     """The flag, or else the environment variable, or else the default."""
     given = getattr(args, setting.name.replace("-", "_"))
     value = str(given) if given is not None else os.environ.get(setting.variable, setting.default)
+    if setting.metavar is None:
+        if value.lower() not in (*TRUE, *FALSE):
+            raise UsageError(f'{setting.variable}: found "{value}", wanted true or false')
+        return "true" if value.lower() in TRUE else ""
     if setting.choices and value not in setting.choices:
         raise UsageError(f'{setting.flag}: found "{value}", wanted one of {", ".join(setting.choices)}')
     return value
@@ -57,13 +63,13 @@ def _serve(values: dict[str, str], folder: Path) -> None:
     policy_file = Path(values["policy"]) if values["policy"] else None
     host, port = _address(values["bind"])
     config = Config(
-        certificate=_certificate(values, host, folder),
         policy=inputs.policy(policy_file),
         policy_file=policy_file,
         snapshot=inputs.cluster(Path(values["cluster"]) if values["cluster"] else None),
         features=inputs.features(values["kubernetes-version"]),
         threads=_threads(values["threads"]),
         log_level=values["log-level"],
+        certificate=_certificate(values, host, folder),
         listener=_listen(host, port, values["bind"]),
     )
     Server(config).run()
@@ -113,4 +119,5 @@ def _listen(host: str, port: int, bind: str) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=1024)
     except OSError as error:
-        raise UsageError(f"--bind: {bind}: {error.strerror}") from error
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+        raise UsageError(f"--bind: {bind}: {reason}") from error

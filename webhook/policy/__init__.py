@@ -70,11 +70,17 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """What a policy says of one workload; not `certain` where labels that are not known yet could change it."""
+    """
+    What a policy says of one workload.
+
+    `doubted` are the rules that an override would change which applies or not by labels that are not known yet;
+    `defaulting` is None where that is in doubt.
+    """
 
     override: str | None
     settings: Settings
-    defaulting: Defaulting
+    defaulting: Defaulting | None
+    doubted: frozenset[str] = frozenset()
     certain: bool = True
 
 
@@ -97,15 +103,19 @@ class Policy:
         base = InForce(None, self.settings, self.defaulting)
         if not self.overrides:
             return base
-        certain = True
+        perhaps: list[Override] = []
         for override in self.overrides:
             match = override.matches(_namespace(workload, namespace_labels, override), workload)
             if match is Match.UNKNOWN:
-                certain = False
+                perhaps.append(override)
             elif match is Match.YES:
                 base = InForce(override.name, override.settings, override.defaulting or self.defaulting)
                 break
-        return base if certain else InForce(base.override, base.settings, base.defaulting, certain=False)
+        if not perhaps:
+            return base
+        doubted = frozenset(rule for rule in RULES for one in perhaps if one.settings[rule] != base.settings[rule])
+        sure = all((one.defaulting or self.defaulting) == base.defaulting for one in perhaps)
+        return InForce(base.override, base.settings, base.defaulting if sure else None, doubted, certain=False)
 
 
 def _namespace(workload: Workload, labels: Labels | None, override: Override) -> Match | Labels:

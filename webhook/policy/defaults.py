@@ -45,6 +45,9 @@ def defaulting_errors(raw: object, path: FieldPath) -> Iterator[str]:
     if raw is None:
         return
     defaulting = parse_defaulting(raw)
+    if defaulting.constraints and "defaultingType" not in as_mapping(raw):
+        yield f"{path_text(path)}: absent defaultingType means {SYSTEM}; write defaultingType: {LIST}"
+        return
     errors = list(validate_args(defaulting.type, defaulting.constraints, path))
     known = {error.path for error in errors}
     selected = [{**one, "labelSelector": {"matchLabels": {ANY: "any"}}} for one in defaulting.constraints]

@@ -47,6 +47,9 @@ def _more(applied: Applied) -> Iterator[str]:
         yield one_line(f"not defaulted: {defaulted}", LINE_LIMIT)
     if applied.refused_by_api_server:
         yield "note: kube-apiserver itself refuses this, before /validate is asked, in words of its own"
+    if applied.passed_over:
+        kind = f"{applied.obj.get('apiVersion')} {applied.obj.get('kind')}"
+        yield one_line(f"not judged: the policy's workloads do not say where {kind} keeps its constraints", LINE_LIMIT)
     reasons: dict[str, list[str]] = {}
     for skipped in applied.validate.skipped:
         reasons.setdefault(skipped.reason, []).append(skipped.rule)

@@ -21,10 +21,12 @@ def _lines(policy: Policy, in_force: InForce) -> Iterator[str]:
     yield f"ownedObjects   {policy.owned_objects}"
     yield f"earlyAnswer    {str(policy.early_answer).lower()}"
     yield f"onError        {policy.on_error}"
-    yield f"defaulting     {in_force.defaulting.type}"
-    yield from (f"               - {json.dumps(one)}" for one in in_force.defaulting.constraints)
+    yield f"defaulting     {in_force.defaulting.type if in_force.defaulting is not None else 'in doubt: none'}"
+    constraints = in_force.defaulting.constraints if in_force.defaulting is not None else ()
+    yield from (f"               - {json.dumps(one)}" for one in constraints)
     yield "rules"
-    yield from (f"  {rule_id:<24} {_setting(setting)}" for rule_id, setting in in_force.settings.items())
+    for rule_id, setting in in_force.settings.items():
+        yield f"  {rule_id:<24} {_setting(setting)}{', in doubt' if rule_id in in_force.doubted else ''}"
 
 
 def _setting(setting: Setting) -> str:

@@ -7,7 +7,7 @@ from itertools import islice
 
 from webhook.rules import Cause, Severity, Subject, rule
 from webhook.scheduler.reading import brief
-from webhook.scheduler.selectors import Match
+from webhook.scheduler.selectors import Match, as_selector
 
 
 @rule(
@@ -58,13 +58,13 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
         selector = constraint.selector
         if selector.matches_nothing or selector.match(subject.workload.labels, subject.addable) is not Match.NO:
             continue
-        path = subject.at(constraint, "labelSelector")
+        path, written = subject.at(constraint, "labelSelector"), str(as_selector(constraint.label_selector))
         fix, edit = subject.copy_own_selector(path)
         yield Cause(
             path,
-            f"must match the Pod's own labels, but is {brief(str(selector), 50)}",
+            f"must match the Pod's own labels, but is {brief(written, 50)}",
             found=f"labels {brief(_shown(subject), 100)}",
-            wanted=f"labels that match {brief(str(selector), 100)}",
+            wanted=f"labels that match {brief(written, 100)}",
             fix=fix,
             edit=edit,
         )
