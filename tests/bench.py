@@ -177,7 +177,7 @@ def rows(folder):
             ratio = median(mine / other for mine, other in rates)
             yield f"| {name} | `{path}` | {ours:.0f} | {null:.0f} | {ratio:.2f} | {microseconds[name, path]:.0f} |"
         yield ""
-        yield f"Cold start of `evenkeel serve` with that cluster, to the first handshake: {servers[0].cold_start:.1f} s."
+        yield f"Cold start of `evenkeel serve` with that cluster, to a handshake: {servers[0].cold_start:.1f} s."
     finally:
         for server in servers:
             server.process.terminate()

@@ -70,6 +70,12 @@ LEFT_ALONE = [
         "namespace-unknown",
         policy_with(SOFT_ZONE, overrides=[BATCH | {"defaulting": {"defaultingType": "System"}}]),
     ),
+    Left(
+        "a namespace that the cluster does not have, and that may have opted out",
+        pod(),
+        "namespace-unknown",
+        objects=(service(), namespace("another")),
+    ),
     Left("annotations that are no object", pod(annotations="x"), "malformed"),
 ]
 
@@ -289,3 +295,10 @@ def test_where_the_pod_has_no_namespace_yet_the_request_tells_it():
     decision = review(request(obj, namespace="shop"), MUTATE, policies.built_in(), snapshot(service()), FEATURES)
 
     assert isinstance(decision.defaulted, Defaults)
+
+
+def test_no_patch_that_the_policy_itself_would_deny_ever_leaves():
+    decision = mutated(pod(), service(), policy=policy_with(SOFT_ZONE, rules={"soft-constraint": "error"}))
+
+    assert ((), "would-be-denied") == (decision.patch, decision.defaulted.reason)
+    assert "must be DoNotSchedule by this cluster's policy (soft-constraint)" in decision.defaulted.detail

@@ -207,6 +207,12 @@ CASES = [
         minor=35,
     ),
     Case(
+        "yet for matchLabelKeys it comes too late",
+        pod(constraint(labelSelector={}, matchLabelKeys=[ZONE])),
+        ["empty-selector [0].labelSelector", "absent-match-label-key [0].matchLabelKeys[0]"],
+        minor=35,
+    ),
+    Case(
         "before 1.35 it is not",
         pod(constraint(labelSelector={"matchLabels": {ZONE: "a"}})),
         ["selector-misses-own-pod [0].labelSelector"],
@@ -324,7 +330,9 @@ def test_what_is_enforced_is_not_silenced_by_what_is_not():
     enforced = RULES["forbidden-topology-key"].setting(Severity.WARNING, True, {"topologyKeys": ["a b"]})
     obj = pod(constraint(topologyKey="a b"))
 
-    assert ["forbidden-topology-key"] == [f.rule for f in findings(obj, forbidden_topology_key=enforced)]
+    found = [f.rule for f in findings(obj, forbidden_topology_key=enforced)]
+
+    assert ["malformed-topology-key", "forbidden-topology-key"] == found
 
 
 def test_an_annotation_silences_what_is_not_enforced():

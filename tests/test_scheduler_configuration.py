@@ -225,7 +225,6 @@ CONFIGURATIONS = [
     Args("profiles that are no list", configuration(profiles={}), "profiles: found {}, wanted an array"),
     Args("a profile that is no object", configuration(1), "profiles[0]: found 1, wanted an object"),
     Args("a name that is a number", configuration(profile(name=1)), "profiles[0].schedulerName: found 1, wanted …"),
-    Args("an empty name", configuration(profile(name="")), 'profiles[0].schedulerName: found "", …'),
     Args(
         "a misspelt field",
         configuration(profils=[]),

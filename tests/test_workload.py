@@ -11,7 +11,7 @@ from tests.build import SELECTOR, constraint, pod, workload
 from webhook.apply import put
 from webhook.scheduler.fields import path_text, value_at
 from webhook.scheduler.snapshot import Owner
-from webhook.workload import KINDS, MOST_CONSTRAINTS, MOST_TEMPLATES, MOST_VALUES, Kind, TooLarge, parse
+from webhook.workload import KINDS, MOST_CONSTRAINTS, MOST_TEMPLATES, MOST_VALUES, Kind, TooLarge, parse, weigh
 
 HASH, REVISION = "pod-template-hash", "controller-revision-hash"
 STATEFUL = f"{REVISION} statefulset.kubernetes.io/pod-name apps.kubernetes.io/pod-index"
@@ -149,9 +149,28 @@ def test_of_constraints_outside_a_template_the_labels_may_be_unknown():
 
 
 def test_a_kind_of_the_policy_comes_before_the_built_in_of_that_name():
-    own = replace(kind(template="spec.pods"), api_version="apps/v1", kind="Deployment")
+    own = replace(kind(template="spec.pods"), api_version="argoproj.io/v1alpha1", kind="Rollout", from_policy=True)
+    rollout = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "spec": {"pods": {}, "template": {}}}
 
-    assert "spec.pods.spec.topologySpreadConstraints" == path_text(parse(workload("Deployment"), [*KINDS, own])[0].path)
+    assert ["spec.pods.spec.topologySpreadConstraints"] == [
+        path_text(one.path) for one in parse(rollout, [*KINDS, own])
+    ]
+
+
+def test_a_kind_may_have_templates_in_several_places():
+    """As RayCluster has one for its head and a list for its workers."""
+    kinds = [replace(kind(template=path), from_policy=True) for path in ("spec.head.template", "spec.groups.template")]
+    obj = {"apiVersion": kinds[0].api_version, "kind": kinds[0].kind}
+    obj["spec"] = {"head": {"template": {}}, "groups": {"template": {}}}
+
+    assert 2 == len(parse(obj, kinds))
+
+
+def test_a_custom_resource_may_do_without_its_template():
+    """An Argo Rollout may refer to that of a Deployment."""
+    rollout = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "spec": {"replicas": 3, "workloadRef": {}}}
+
+    assert () == parse(rollout)
 
 
 def reference(kind, controller=True):
@@ -310,21 +329,26 @@ LOADS = [
 
 @pytest.mark.parametrize("case", LOADS, ids=lambda case: case.name)
 def test_what_no_person_writes_is_too_large(case):
-    assert parse(pod(spec={"topologySpreadConstraints": case.fits}))
+    fits, too_large = (parse(pod(spec={"topologySpreadConstraints": raw})) for raw in (case.fits, case.too_large))
+
+    weigh(fits)
     with pytest.raises(TooLarge, match=r"found .*\d"):
-        parse(pod(spec={"topologySpreadConstraints": case.too_large}))
+        weigh(too_large)
 
 
 def test_more_templates_than_any_person_writes_are_too_many():
-    assert MOST_TEMPLATES == len(parse(fleet(sets=[{}] * MOST_TEMPLATES), [FLEET]))
+    fits, too_large = (parse(fleet(sets=[{"template": {}}] * n), [FLEET]) for n in (MOST_TEMPLATES, 100_000))
+
+    weigh(fits)
+    assert MOST_TEMPLATES == len(fits)
     with pytest.raises(TooLarge, match=f"found .*{MOST_TEMPLATES}"):
-        parse(fleet(sets=[{}] * (MOST_TEMPLATES + 1)), [FLEET])
+        weigh(too_large)
 
 
 def test_the_constraints_of_all_templates_count_together():
     half = workload("Deployment", *[constraint()] * (MOST_CONSTRAINTS // 2))["spec"]["template"]
     rest = workload("Deployment", *[constraint()] * (MOST_CONSTRAINTS // 2 + 1))["spec"]["template"]
 
-    assert parse(fleet(sets=[{"template": half}, {"template": half}]), [FLEET])
+    weigh(parse(fleet(sets=[{"template": half}, {"template": half}]), [FLEET]))
     with pytest.raises(TooLarge):
-        parse(fleet(sets=[{"template": half}, {"template": rest}]), [FLEET])
+        weigh(parse(fleet(sets=[{"template": half}, {"template": rest}]), [FLEET]))

@@ -8,22 +8,24 @@ One review in, one Decision out: what is denied, what is warned of, what is patc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from webhook import defaulting, wording
 from webhook.defaulting import Defaults, Undefaulted
 from webhook.policy import InForce, Policy
-from webhook.rules import INVALID_CONSTRAINT, Finding, Severity, Skipped, evaluate
+from webhook.rules import INVALID_CONSTRAINT, Finding, Severity, Skipped, evaluate, find_all
 from webhook.scheduler.features import Features
-from webhook.scheduler.fields import as_mapping, value_at
+from webhook.scheduler.fields import FieldPath, as_mapping, value_at
 from webhook.scheduler.reading import brief
 from webhook.scheduler.snapshot import APPS, BATCH, CORE, Snapshot
-from webhook.workload import SKIP_LABEL, TooLarge, Workload, parse
+from webhook.workload import SKIP_LABEL, TooLarge, Workload, parse, weigh
 
 MUTATE, VALIDATE = "mutate", "validate"
 CREATE, UPDATE = "CREATE", "UPDATE"
 Identity = tuple[str, str, str, tuple[str, ...]]
+
+DEPRECATED_KEYS = tuple(f'"failure-domain.beta.kubernetes.io/{name}"' for name in ("zone", "region"))
 
 # Which built-in controllers create which kind.
 CHAIN = {
@@ -61,7 +63,7 @@ def review(
     Decide on the `request` of an admission.k8s.io/v1 AdmissionReview, in phase "mutate" or "validate".
 
     The same request, policy and snapshot always give the same decision.  A request that is not well-formed is
-    answered with status 400; an object that is too large to judge, as the policy's `onError` says.
+    answered with status 400; an object that is too large to judge, as `unjudgeable` says.
     """
     obj, old = request.get("object"), request.get("oldObject")
     operation = request.get("operation")
@@ -69,42 +71,52 @@ def review(
         return Decision()
     if not isinstance(obj, dict):
         return bad_request(f"request.object: found {brief(obj)}, wanted an object")
-    try:
-        workloads = tuple(_placed(one, request) for one in parse(obj, policy.kinds))
-        if not workloads or _namespace_opted_out(workloads[0], snapshot):
-            return Decision()
-        pod = workloads[0] if workloads[0].is_pod else None
-        if pod is not None and operation == UPDATE:
-            return Decision()
-        if phase == MUTATE and pod is not None and not pod.has_constraints:
-            return _default(obj, pod, policy, snapshot, features)
-        if phase == MUTATE and not policy.early_answer:
-            return Decision()
-        before: tuple[Workload, ...] = ()
-        if operation == UPDATE:
-            before = tuple(_placed(one, request) for one in parse(as_mapping(old), policy.kinds))
-        if operation == UPDATE and not _template_changed(obj, workloads, as_mapping(old), before):
-            return Decision()
-        return _judge(request, phase, workloads, before, policy, snapshot, features)
-    except TooLarge as error:
-        return unexpected(policy, str(error))
+    workloads = tuple(_placed(one, request) for one in parse(obj, policy.kinds))
+    if not workloads or _namespace_opted_out(workloads[0], snapshot):
+        return Decision()
+    pod = workloads[0] if workloads[0].is_pod else None
+    if pod is not None and operation == UPDATE:
+        return Decision()
+    if phase == MUTATE and pod is not None and not pod.has_constraints:
+        return _default(obj, pod, policy, snapshot, features)
+    if phase == MUTATE and not policy.early_answer:
+        return Decision()
+    before: tuple[Workload, ...] = ()
+    if operation == UPDATE:
+        before = tuple(_placed(one, request) for one in parse(as_mapping(old), policy.kinds))
+    if operation == UPDATE and not _template_changed(obj, workloads, as_mapping(old), before):
+        return Decision()
+    if phase == MUTATE and workloads[0].owner is not None:
+        return Decision()
+    return _judge(request, phase, workloads, before, policy, snapshot, features)
 
 
 def bad_request(message: str) -> Decision:
     """The answer to a request that no API server sends."""
-    return Decision(
-        False, {"status": "Failure", "code": 400, "reason": "BadRequest", "message": message}, error=message
-    )
+    text = wording.one_line(message, wording.LINE_LIMIT)
+    return Decision(False, {"status": "Failure", "code": 400, "reason": "BadRequest", "message": text}, error=text)
 
 
 def unexpected(policy: Policy, message: str) -> Decision:
     """The answer where there is no verdict: the policy's `onError`."""
     text = wording.one_line(f"evenkeel could not judge this object: {message}", wording.WARNING_LIMIT)
-    if policy.on_error == "Allow":
-        return Decision(warnings=(text,), error=message)
+    if policy.on_error == "Allow" or policy.enforcement != "Deny":
+        return Decision(warnings=() if policy.enforcement == "Audit" else (text,), error=message)
     return Decision(
         False, {"status": "Failure", "code": 500, "reason": "InternalError", "message": text}, error=message
     )
+
+
+def unjudgeable(policy: Policy, message: str, *, enforced: bool) -> Decision:
+    """
+    The answer to an object that is too large or too deep to judge: the policy's `onError`, unless a rule is enforced.
+
+    Size is the developer's to choose, and must not be a way around an enforced rule.
+    """
+    if not enforced or policy.enforcement != "Deny":
+        return unexpected(policy, message)
+    text = wording.one_line(f"{message}; an enforced rule must be able to judge it", wording.LINE_LIMIT)
+    return Decision(False, {"status": "Failure", "code": 403, "reason": "Forbidden", "message": text}, error=message)
 
 
 def _placed(workload: Workload, request: Mapping[str, object]) -> Workload:
@@ -145,6 +157,8 @@ def _default(
     obj: Mapping[str, object], pod: Workload, policy: Policy, snapshot: Snapshot | None, features: Features
 ) -> Decision:
     in_force = policy.in_force(pod, _namespace_labels(pod, snapshot))
+    if snapshot is not None and snapshot.namespaces and pod.namespace not in snapshot.namespaces:
+        return Decision(defaulted=Undefaulted("namespace-unknown"))  # it may have opted out
     found = defaulting.default_constraints(pod, in_force, snapshot, features)
     if isinstance(found, Defaults) and not _patchable(obj):
         found = Undefaulted("malformed")
@@ -177,45 +191,53 @@ def _judge(
 ) -> Decision:
     judged: list[_Judged] = []
     skipped: dict[Skipped, None] = {}
-    in_force = [policy.in_force(one, _namespace_labels(one, snapshot)) for one in workloads]
-    had = _had(before, in_force[0], snapshot, features)
-    for workload, rules in zip(workloads, in_force, strict=True):
+    in_force = {one.path: policy.in_force(one, _namespace_labels(one, snapshot)) for one in workloads}
+    try:
+        weigh(workloads)
+    except TooLarge as error:
+        excused = _audited(workloads[0], policy, snapshot, request)(True) or _same_constraints(workloads, before)
+        return unjudgeable(policy, str(error), enforced=policy.enforces and not excused)
+    had = _had(before, in_force, policy, snapshot, features)
+    for workload in workloads:
+        rules = in_force[workload.path]
         report = evaluate(workload, rules.settings, snapshot, features)
         audited = _audited(workload, policy, snapshot, request)
         for finding in report.findings:
             identity = _identity(workload, finding)
             certain = finding.enforced or finding.rule not in rules.doubted
-            judged.append(_Judged(workload, finding, certain, audited, old=had[identity] > 0))
-            had[identity] -= 1
+            old = had is None or had[identity] > 0
+            judged.append(_Judged(workload, finding, certain, audited(finding.enforced), old))
+            if had is not None:
+                had[identity] -= 1
         skipped |= dict.fromkeys(report.skipped)
     return _decide(request, phase, judged, policy.enforcement, tuple(skipped))
 
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A finding, and what bears on whether it denies; `audited` says whether its object is only watched."""
+    """A finding, and what bears on whether it denies; one that is `audited` is only noted."""
 
     workload: Workload
     finding: Finding
     certain: bool
-    audited: Callable[[Finding], bool]
+    audited: bool
     old: bool
 
     @property
     def denies(self) -> bool:
         grave = self.finding.severity is Severity.ERROR
-        return grave and not self.old and self.certain and not self.audited(self.finding)
+        return grave and not self.old and self.certain and not self.audited
 
     @property
     def warns(self) -> bool:
         grave = self.finding.severity in (Severity.ERROR, Severity.WARNING)
-        return grave and not self.audited(self.finding) and not self._said_by_api_server
+        return grave and not self.audited and not self._said_by_api_server
 
     @property
     def _said_by_api_server(self) -> bool:
         """pod.GetWarningsForPodTemplate warns, for built-in kinds, of a null selector and of deprecated keys."""
         null = self.finding.rule == "empty-selector" and self.finding.found == "null"
-        deprecated = self.finding.rule == "misspelt-topology-key" and "failure-domain.beta." in self.finding.found
+        deprecated = self.finding.rule == "misspelt-topology-key" and self.finding.found in DEPRECATED_KEYS
         return self.workload.kind.built_in and (null or deprecated)
 
 
@@ -254,49 +276,77 @@ def _forbidden(request: Mapping[str, object], denying: Sequence[Finding]) -> dic
     }
 
 
+def _same_constraints(workloads: Sequence[Workload], before: Sequence[Workload]) -> bool:
+    try:
+        return [one.raw_constraints for one in workloads] == [one.raw_constraints for one in before]
+    except RecursionError:
+        return False
+
+
 def _had(
-    before: Iterable[Workload], in_force: InForce, snapshot: Snapshot | None, features: Features
-) -> Counter[Identity]:
-    """What the old object would be found guilty of today, whatever its annotations silenced then."""
-    outspoken = (replace(one, ignored_rules=frozenset()) for one in before)
-    return Counter(
-        _identity(one, finding)
-        for one in outspoken
-        for finding in evaluate(one, in_force.settings, snapshot, features).findings
-    )
+    before: Sequence[Workload],
+    in_force: Mapping[FieldPath, InForce],
+    policy: Policy,
+    snapshot: Snapshot | None,
+    features: Features,
+) -> Counter[Identity] | None:
+    """
+    All that the old object would be found guilty of today, whatever its annotations or other findings silenced then.
+
+    Each template is judged as the one that stands in its place today; None if there is too much to tell.
+    """
+    try:
+        weigh(before)
+    except TooLarge:
+        return None
+    had: Counter[Identity] = Counter()
+    for one in before:
+        rules = in_force.get(one.path) or policy.in_force(one, _namespace_labels(one, snapshot))
+        outspoken = replace(one, ignored_rules=frozenset())
+        found = find_all(outspoken, rules.settings, snapshot, features).findings
+        had.update(_identity(one, finding) for finding in found)
+    return had
 
 
 def _identity(workload: Workload, finding: Finding) -> Identity:
     """By what an old finding is known again: not by its index, for constraints move."""
     names = tuple(part for part in finding.path if isinstance(part, str))
     index = finding.path[len(workload.path) :][:1]
-    constraint = as_mapping(value_at(workload.raw_constraints, index)) if index else {}
-    return finding.rule, brief(constraint.get("topologyKey")), brief(constraint.get("whenUnsatisfiable")), names
+    if not index:
+        return finding.rule, finding.wanted, "", names
+    constraint = as_mapping(value_at(workload.raw_constraints, index))
+    key, action = constraint.get("topologyKey"), constraint.get("whenUnsatisfiable")
+    return finding.rule, key if isinstance(key, str) else brief(key), brief(action), names
 
 
 def _audited(
     workload: Workload, policy: Policy, snapshot: Snapshot | None, request: Mapping[str, object]
-) -> Callable[[Finding], bool]:
-    """Which findings only go to audit: those on what a controller owns, for its denial would reach nobody."""
+) -> Callable[[bool], bool]:
+    """
+    Whether findings of rules that are enforced, or are not, only go to audit.
+
+    Those on what a controller owns do, for its denial would reach nobody; of an enforced rule, if it really owns it.
+    """
     if workload.owner is None or policy.owned_objects == "Deny":
-        return lambda finding: False
+        return lambda enforced: False
     genuine = _owner_is_genuine(workload, snapshot, request)
-    return lambda finding: genuine or not finding.enforced
+    return lambda enforced: genuine or not enforced
 
 
 def _owner_is_genuine(workload: Workload, snapshot: Snapshot | None, request: Mapping[str, object]) -> bool:
     """
     Whether the owner is what it seems: owner references are the user's to write.
 
-    It must be the built-in controller of that chain, and exist.  Where the snapshot does not hold its kind, the
-    request must come from kube-controller-manager.
+    It must be the built-in controller of that chain, exist, and select these labels: it would let go of others.  Where
+    the snapshot does not hold its kind, the request must come from kube-controller-manager.
     """
     owner = workload.owner
     if owner is None or (owner.api_version, owner.kind) not in CHAIN.get(workload.kind.kind, ()):
         return False
     controller = snapshot.controller(workload.namespace, owner) if snapshot is not None else None
     if controller is not None and owner.uid in ("", controller.uid):
-        return True
-    user = str(as_mapping(request.get("userInfo")).get("username"))
+        return controller.selector is None or controller.selector.matches(workload.labels)
+    username = as_mapping(request.get("userInfo")).get("username")
+    user = username if isinstance(username, str) else ""
     account = user.removeprefix("system:serviceaccount:kube-system:")
     return user == "system:kube-controller-manager" or (account != user and account.endswith("-controller"))

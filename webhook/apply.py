@@ -16,7 +16,7 @@ from webhook.scheduler import constraint
 from webhook.scheduler.features import Features
 from webhook.scheduler.fields import FieldPath, as_mapping, labels_of, value_at
 from webhook.scheduler.snapshot import Snapshot
-from webhook.workload import KINDS, children, find_kind, parse
+from webhook.workload import KINDS, children, find_kinds, parse
 
 CONSTRAINTS: FieldPath = ("spec", "topologySpreadConstraints")
 
@@ -40,6 +40,11 @@ class Applied:
         return None if self.validate.allowed else VALIDATE
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of both answers; /validate is not asked after /mutate has denied."""
+        return self.mutate.warnings if self.denied_by == MUTATE else (*self.mutate.warnings, *self.validate.warnings)
+
+    @property
     def answer(self) -> Decision:
         """The answer that counts: the first that denies, or else that of /validate."""
         return self.mutate if self.denied_by == MUTATE else self.validate
@@ -58,7 +63,7 @@ def apply(
     patched = patch(obj, mutate.patch)
     validate = review(_request(patched, old, namespace), VALIDATE, policy, snapshot, features)
     refused = validate.error is None and _refused_by_api_server(patched, features)
-    passed_over = find_kind(obj, policy.kinds) is None and _mentions_constraints(obj)
+    passed_over = not find_kinds(obj, policy.kinds) and _mentions_constraints(obj)
     return Applied(obj, old is not None, mutate, validate, _stored(patched, features), refused, passed_over)
 
 
@@ -85,7 +90,8 @@ def _refused_by_api_server(obj: Mapping[str, object], features: Features) -> boo
 
 def _request(obj: Mapping[str, object], old: Mapping[str, object] | None, namespace: str) -> dict[str, object]:
     metadata = as_mapping(obj.get("metadata"))
-    group, _, version = str(obj.get("apiVersion")).rpartition("/")
+    api_version = obj.get("apiVersion")
+    group, _, version = (api_version if isinstance(api_version, str) else "").rpartition("/")
     return {
         "kind": {"group": group, "version": version, "kind": obj.get("kind")},
         "name": metadata.get("name"),

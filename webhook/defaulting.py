@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from webhook.policy import InForce
+from webhook.rules import INVALID_CONSTRAINT, Finding, Setting, Settings, Severity, evaluate
 from webhook.scheduler.constraint import validate
 from webhook.scheduler.features import Features
 from webhook.scheduler.fields import path_text
@@ -29,6 +30,7 @@ REASONS = {
     "no-cluster": "no cluster is known in which to look for what selects or owns it",
     "nothing-selects-it": "no Service, ReplicationController, ReplicaSet or StatefulSet selects or owns it",
     "malformed": "the Pod is not of the form in which the API server sends it",
+    "would-be-denied": "the policy itself would deny the Pod with them",
     "would-be-invalid": "the API server would refuse the Pod with them",
 }
 
@@ -73,7 +75,24 @@ def default_constraints(
     constraints = tuple(_constraint(one, derived.selector) for one in defaulting.constraints)
     if errors := validate(list(constraints), pod.labels, pod.path, merged=False, features=features):
         return Undefaulted("would-be-invalid", f"{path_text(errors[0].path)}: {errors[0].detail}")
+    given = replace(pod, raw_constraints=list(constraints))
+    denied = [one for one in evaluate(given, _errors(policy.settings), None, features).findings if _denies(one)]
+    if denied:
+        return Undefaulted("would-be-denied", str(denied[0]))
     return Defaults(constraints, derived.selector, derived.sources)
+
+
+def _denies(finding: Finding) -> bool:
+    return finding.severity is Severity.ERROR
+
+
+def _errors(settings: Settings) -> Settings:
+    """The rules that deny; that the constraints are valid is known already."""
+    off = Setting(Severity.IGNORE)
+    return {
+        rule: setting if setting.severity is Severity.ERROR and rule != INVALID_CONSTRAINT else off
+        for rule, setting in settings.items()
+    }
 
 
 def _exempt(pod: Workload, policy: InForce) -> str | None:
@@ -85,7 +104,7 @@ def _exempt(pod: Workload, policy: InForce) -> str | None:
         return "bound"
     if MIRROR_ANNOTATION in pod.annotations:
         return "mirror-pod"
-    if pod.owner is not None and pod.owner.kind == "DaemonSet":
+    if pod.pinned:
         return "daemonset"
     if policy.defaulting is None:
         return "namespace-unknown"

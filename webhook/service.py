@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from webhook import wire
-from webhook.admission import Decision, review, unexpected
-from webhook.defaulting import Defaults
+from webhook.admission import VALIDATE, Decision, review, unexpected, unjudgeable
+from webhook.defaulting import Defaults, Undefaulted
 from webhook.logs import log, logger
 from webhook.metrics import Metrics
 from webhook.policy import Policy
@@ -63,7 +63,7 @@ class Service:
     def _decide(self, phase: str, read: wire.Request) -> Decision:
         policy = self.policy
         if read.body is None:
-            return unexpected(policy, read.problem)
+            return unjudgeable(policy, read.problem, enforced=policy.enforces and phase == VALIDATE)
         try:
             return review(read.body, phase, policy, self.cluster(), self.features)
         except Exception as error:
@@ -77,6 +77,9 @@ def _log(phase: str, uid: str, request: Mapping[str, object], owner: str, decisi
     """One line for each request that was denied, given defaults or not judged, none for the rest below debug."""
     message = "not judged" if decision.error else "defaulted" if decision.patch else "allowed"
     message = message if decision.allowed else "denied"
+    refused = decision.defaulted if isinstance(decision.defaulted, Undefaulted) else None
+    if refused is not None and refused.reason in ("would-be-denied", "would-be-invalid"):
+        message = "defaults left out"
     level = logging.DEBUG if message == "allowed" else logging.INFO
     if not logger.isEnabledFor(level):
         return
@@ -94,5 +97,5 @@ def _log(phase: str, uid: str, request: Mapping[str, object], owner: str, decisi
         operation=request.get("operation"),
         rules=sorted({finding.rule for finding in decision.findings}) or None,
         defaulted=list(decision.defaulted.source) if isinstance(decision.defaulted, Defaults) else None,
-        error=decision.error,
+        error=decision.error or (str(refused) if message == "defaults left out" else None),
     )

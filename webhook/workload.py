@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import islice
 from typing import cast
 
-from webhook.scheduler.fields import FieldPath, as_list, as_mapping, labels_of, path_text, value_at
+from webhook.scheduler.fields import FieldPath, as_list, as_mapping, labels_of, value_at
 from webhook.scheduler.selectors import Labels
 from webhook.scheduler.snapshot import Owner
 
@@ -20,7 +20,7 @@ TEMPLATE: FieldPath = ("spec", "template")
 EACH = "*"
 IGNORE_ANNOTATION = "evenkeel.dev/ignore"
 SKIP_LABEL = "evenkeel.dev/skip"
-MOST_CONSTRAINTS, MOST_VALUES, MOST_TEMPLATES = 100, 1_000, 50  # of one object
+MOST_CONSTRAINTS, MOST_VALUES, MOST_TEMPLATES = 100, 800, 50  # of one object
 LONGEST_IGNORE = 4_096
 
 _JOB_LABELS = ("batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid", "job-name", "controller-uid")
@@ -46,6 +46,7 @@ class Kind:
     constraints: FieldPath | None = None
     labels: FieldPath | None = None
     built_in: bool = True
+    from_policy: bool = False
 
     @cached_property
     def addable(self) -> frozenset[str]:
@@ -178,6 +179,12 @@ class Workload:
         return self.kind.template is not None
 
     @property
+    def pinned(self) -> bool:
+        """Whether its Pods go to their nodes without being spread: by node affinity or by nodeName."""
+        of_daemonset = self.kind.kind == "DaemonSet" or (self.owner is not None and self.owner.kind == "DaemonSet")
+        return of_daemonset or bool(self.node_name)
+
+    @property
     def stored(self) -> bool:
         """Whether this is a Pod that an API server has accepted, so that its matchLabelKeys are already merged."""
         return self.is_pod and bool(self.uid)
@@ -196,29 +203,31 @@ class Workload:
         )
 
 
-def find_kind(obj: Mapping[str, object], kinds: Iterable[Kind]) -> Kind | None:
-    """The kind of `obj`; the last of several that fit, so that a policy's own come after the built-in."""
-    api_version, name, found = obj.get("apiVersion"), obj.get("kind"), None
-    for kind in kinds:
-        if kind.kind == name and kind.api_version == api_version:
-            found = kind
-    return found
+def find_kinds(obj: Mapping[str, object], kinds: Iterable[Kind]) -> list[Kind]:
+    """What is known of the kind of `obj`: more than one where it has templates in several places."""
+    api_version, name = obj.get("apiVersion"), obj.get("kind")
+    found = [kind for kind in kinds if kind.kind == name and kind.api_version == api_version]
+    return [kind for kind in found if kind.from_policy] or found
 
 
 def parse(obj: Mapping[str, object], kinds: Iterable[Kind] = KINDS) -> tuple[Workload, ...]:
     """
-    The workloads in an object, none if its kind is not known; TooLarge if they cannot be judged in reasonable time.
+    The workloads in an object, none if its kind is not known; no more than can be judged, and one.
 
     Anything that has the wrong type reads as if it were absent, except the constraints, which are kept as they are.
     """
-    kind = find_kind(obj, kinds)
-    if kind is None:
+    found = find_kinds(obj, kinds)
+    if not found:
         return ()
     metadata = as_mapping(obj.get("metadata"))
     whole = _Whole(obj, metadata, labels_of(metadata.get("annotations")), controller_of(metadata))
-    workloads = tuple(_workload(whole, kind, indices) for indices in _expand(obj, kind.anchor))
-    _weigh([one.raw_constraints for one in workloads], kind)
-    return workloads
+    places = ((kind, indices) for kind in found for indices in _expand(obj, kind.anchor) if _has(obj, kind, indices))
+    return tuple(_workload(whole, kind, indices) for kind, indices in islice(places, MOST_TEMPLATES + 1))
+
+
+def _has(obj: Mapping[str, object], kind: Kind, indices: Sequence[int]) -> bool:
+    """A custom resource may do without its template: an Argo Rollout refers to that of a Deployment, say."""
+    return kind.built_in or kind.template is None or isinstance(value_at(obj, _fill(kind.template, indices)), dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +247,6 @@ def _expand(obj: Mapping[str, object], path: FieldPath) -> list[tuple[int, ...]]
         if part == EACH:
             items = (((*at, i), item) for at, value in places for i, item in enumerate(as_list(value)))
             places = list(islice(items, MOST_TEMPLATES + 1))
-            if len(places) > MOST_TEMPLATES:
-                raise TooLarge(f"{path_text(path)}: found more than {MOST_TEMPLATES}, which is the most that is judged")
         else:
             places = [(at, as_mapping(value).get(cast(str, part))) for at, value in places]
     return [at for at, _ in places]
@@ -317,19 +324,20 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _weigh(raw: Sequence[object], kind: Kind) -> None:
-    """Bounds the work of judging the lists of constraints in `raw`, without following them into depth."""
-    if raw == [None]:
-        return
+def weigh(workloads: Sequence[Workload]) -> None:
+    """TooLarge if the workloads of an object cannot be judged in reasonable time; follows nothing into depth."""
+    if len(workloads) > MOST_TEMPLATES:
+        raise TooLarge(f"found more than {MOST_TEMPLATES} Pod templates, no more can be judged")
+    raw = [one.raw_constraints for one in workloads]
     constraints = sum(len(one) for one in raw if isinstance(one, list))
     if constraints > MOST_CONSTRAINTS:
-        raise TooLarge(f"{kind.kind}: found {constraints} constraints, at most {MOST_CONSTRAINTS} can be judged")
-    level, values = list(raw), 0
+        raise TooLarge(f"found {constraints} constraints, at most {MOST_CONSTRAINTS} can be judged")
+    level, values = [one for one in raw if one is not None], 0
     while level and values <= MOST_VALUES:
         level = list(islice((child for one in level for child in children(one)), MOST_VALUES + 1))
         values += len(level)
     if values > MOST_VALUES:
-        raise TooLarge(f"{kind.kind}: found more than {MOST_VALUES} values in constraints, no more can be judged")
+        raise TooLarge(f"found more than {MOST_VALUES} values in constraints, no more can be judged")
 
 
 def children(value: object) -> Iterable[object]:

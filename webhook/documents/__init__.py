@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from math import isfinite
+from typing import NoReturn
 
 import yaml
 
@@ -45,7 +48,7 @@ def _objects(document: object, where: str) -> Iterator[Mapping[str, object]]:
 def _documents(text: str) -> list[object]:
     if text.lstrip()[:1] == "{":
         try:
-            document = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+            document = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number, parse_float=_finite)
         except json.JSONDecodeError:
             pass  # YAML may begin with a brace, too
         except RecursionError:
@@ -60,12 +63,17 @@ def _documents(text: str) -> list[object]:
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        raise DocumentError(f'key "{next(key for key in keys if keys.count(key) > 1)}" stands twice in an object')
+        key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise DocumentError(f'key "{key[:100]}" stands twice in an object')
     return found
 
 
-def _no_number(text: str) -> object:
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if isfinite(value) else _no_number(text)
+
+
+def _no_number(text: str) -> NoReturn:
     raise DocumentError(f"{text} is no number that JSON has")
 
 

@@ -62,7 +62,8 @@ class Override:
             return Match.NO
         found = {Match.YES}
         if self.pod_selector is not None:
-            found.add(self.pod_selector.match(workload.labels, workload.addable))
+            known = workload.labels_known
+            found.add(self.pod_selector.match(workload.labels, workload.addable if known else self.pod_selector.keys))
         if self.namespace_selector is not None:
             found.add(namespace if isinstance(namespace, Match) else self.namespace_selector.match(namespace))
         return Match.NO if Match.NO in found else Match.UNKNOWN if Match.UNKNOWN in found else Match.YES
@@ -97,6 +98,12 @@ class Policy:
     kinds: tuple[Kind, ...]
     overrides: tuple[Override, ...]
     notes: tuple[str, ...]
+
+    @property
+    def enforces(self) -> bool:
+        """Whether any rule that denies is enforced for anybody."""
+        every = (self.settings, *(one.settings for one in self.overrides))
+        return any(one.enforced and one.severity is Severity.ERROR for settings in every for one in settings.values())
 
     def in_force(self, workload: Workload, namespace_labels: Labels | None) -> InForce:
         """The policy for the Pods of `workload`: the first override that matches, and only that one."""
@@ -261,18 +268,21 @@ def _kinds(raw: Mapping[str, object], causes: list[str]) -> tuple[Kind, ...]:
                 constraints=constraints,
                 labels=labels,
                 built_in=False,
+                from_policy=True,
             )
         )
     return tuple(found)
 
 
 def _repeated(where: str, one: Mapping[str, object], raw: Mapping[str, object]) -> Iterator[str]:
-    """A kind is described once; those built in are known better here than a policy can say."""
+    """A place in a kind is described once; those built in are known better here than a policy can say."""
     of = (one["apiVersion"], one["kind"])
     if any(of == (kind.api_version, kind.kind) for kind in KINDS if kind.built_in):
         yield f"{where}: {of[0]} {of[1]} is built in, and cannot be described anew"
-    if [(other["apiVersion"], other["kind"]) for other in map(as_mapping, as_list(raw["workloads"]))].count(of) > 1:
-        yield f"{where}: {of[0]} {of[1]} stands more than once"
+    same = [other for other in map(as_mapping, as_list(raw["workloads"])) if (other["apiVersion"], other["kind"]) == of]
+    for name in ("podTemplate", "constraints"):
+        if name in one and [other.get(name) for other in same].count(one[name]) > 1:
+            yield f"{where}.{name}: stands more than once for {of[0]} {of[1]}"
 
 
 def _path(raw: Mapping[str, object], name: str) -> FieldPath | None:

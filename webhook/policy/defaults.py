@@ -27,7 +27,7 @@ def parse_defaulting(raw: object) -> Defaulting:
     """Args whose types are right; an absent type means System (SetDefaults_PodTopologySpreadArgs)."""
     args = as_mapping(raw)
     constraints = tuple(integers(as_mapping(one)) for one in as_list(args.get("defaultConstraints")))
-    return Defaulting(str(args.get("defaultingType", SYSTEM)), constraints)
+    return Defaulting(str(args.get("defaultingType") or SYSTEM), constraints)
 
 
 def integers(raw: Mapping[str, object]) -> Mapping[str, object]:

@@ -58,7 +58,8 @@ def translate(raw: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, 
     version, causes = raw.get("apiVersion"), list[str]()
     if version not in (CURRENT, *OLD):
         causes.append(f"apiVersion: found {brief(version)}, wanted {CURRENT} or {', '.join(OLD)}")
-    causes += complaints({name: value for name, value in raw.items() if value is not None}, CONFIGURATION)
+    raw = as_mapping(_without_nulls(raw))
+    causes += complaints(raw, CONFIGURATION)
     profiles = raw.get("profiles")
     notes = [f"apiVersion: {version} is no longer served; {CURRENT} has replaced it"] if version in OLD else []
     overrides = [_profile(one, i, causes, notes) for i, one in enumerate(as_list(profiles) or [{}])]
@@ -77,12 +78,19 @@ def translate(raw: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, 
     return policy, tuple(notes), tuple(causes)
 
 
+def _without_nulls(value: object) -> object:
+    """As Go decodes it: a null field is an absent one."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(one) for name, one in value.items() if one is not None}
+    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
+
+
 def _profile(raw: object, index: int, causes: list[str], notes: list[str]) -> dict[str, object]:
     path: FieldPath = ("profiles", index)
     profile = as_mapping(raw)
     name = profile.get("schedulerName")
-    if name is not None and (not isinstance(name, str) or not name):
-        causes.append(f"profiles[{index}].schedulerName: found {brief(name)}, wanted a string that is not empty")
+    if name is not None and not isinstance(name, str):
+        causes.append(f"profiles[{index}].schedulerName: found {brief(name)}, wanted a string")
     name = name or "default-scheduler"
     args: Mapping[str, object] = {}
     named = [as_mapping(one).get("name") for one in as_list(profile.get("pluginConfig"))]
@@ -98,7 +106,7 @@ def _profile(raw: object, index: int, causes: list[str], notes: list[str]) -> di
             )
             causes += wrong
             notes += () if wrong else notes_on(parse_defaulting(args), at)
-    defaulting: Mapping[str, object] = {"defaultingType": SYSTEM, **args}
+    defaulting: Mapping[str, object] = {**args, "defaultingType": args.get("defaultingType") or SYSTEM}
     hard, soft = _enabled(profile, "filter"), _enabled(profile, "score")
     if not (hard and soft):
         kept = [one for one in map(as_mapping, as_list(args.get("defaultConstraints"))) if _kept(one, hard, soft)]

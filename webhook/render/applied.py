@@ -34,7 +34,7 @@ def _kubectl(applied: Applied, file: str) -> Iterator[str]:
 
 def warnings(applied: Applied) -> Iterator[str]:
     """The warnings of both answers, as kubectl prints them."""
-    yield from (f"Warning: {warning}" for warning in (*applied.mutate.warnings, *applied.validate.warnings))
+    yield from (f"Warning: {warning}" for warning in applied.warnings)
 
 
 def _more(applied: Applied) -> Iterator[str]:
@@ -78,7 +78,7 @@ def as_json(applied: Applied) -> str:
             "allowed": applied.denied_by is None,
             "deniedBy": applied.denied_by,
             "status": applied.answer.status,
-            "warnings": [*applied.mutate.warnings, *applied.validate.warnings],
+            "warnings": list(applied.warnings),
             "patch": list(applied.mutate.patch),
             "defaulted": _defaulted(defaulted),
             "notDefaulted": {"reason": defaulted.reason, "message": str(defaulted)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from inspect import cleandoc
@@ -131,8 +131,8 @@ class Subject:
         return found if isinstance(found, int) else 0
 
     def carries(self, key: str) -> bool:
-        """Whether the Pods carry a label of this key, or may come to carry it."""
-        return key in self.workload.labels or key in self.addable
+        """Whether a Pod has a label of this key, or may have, before it is scheduled."""
+        return key in self.workload.labels or key in self.workload.addable
 
     @property
     def own_selector(self) -> dict[str, str]:
@@ -149,12 +149,6 @@ class Subject:
         labels = ", ".join(f"{key}: {value}" for key, value in own.items())
         edit = Edit(path, {"matchLabels": own}) if own else None
         return (f"write labelSelector: {{matchLabels: {{{labels}}}}}" if own else None), edit
-
-    @property
-    def node_label_keys(self) -> frozenset[str]:
-        """The label keys that the cluster's nodes carry; empty where nodes are not known."""
-        nodes = self.snapshot.nodes if self.snapshot is not None else ()
-        return frozenset(key for node in nodes for key in node.labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,11 +233,17 @@ def rule(
 
 def evaluate(workload: Workload, settings: Settings, snapshot: Snapshot | None, features: Features) -> Report:
     """
-    Every finding on `workload`, at most one rule's per field, in the order of the fields.
+    The findings on `workload`, at most one rule's per field, in the order of the fields.
 
     The annotation `evenkeel.dev/ignore` silences what is not enforced.  A rule that cannot be run is reported as
     skipped, never passed over in silence.
     """
+    found = find_all(workload, settings, snapshot, features)
+    return replace(found, findings=_one_per_field(found.findings, len(workload.path) + 2)) if found.findings else found
+
+
+def find_all(workload: Workload, settings: Settings, snapshot: Snapshot | None, features: Features) -> Report:
+    """Like `evaluate`, with all findings on a field."""
     constraints = parse(workload.raw_constraints, workload.labels, features)
     addable = workload.addable | (TOPOLOGY_LABELS if features.topology_labels else frozenset())
     findings: list[Finding] = []
@@ -258,9 +258,7 @@ def evaluate(workload: Workload, settings: Settings, snapshot: Snapshot | None, 
             continue
         subject = replace(bare, parameters=setting.parameters) if setting.parameters else bare
         findings += (_finding(one, setting, cause) for cause in one.check(subject))
-    if not findings:
-        return Report((), tuple(skipped))
-    return Report(_one_per_field(findings, len(workload.path) + 2), tuple(skipped))
+    return Report(tuple(findings), tuple(skipped))
 
 
 def _missing(one: Rule, workload: Workload, snapshot: Snapshot | None) -> str | None:
@@ -279,20 +277,20 @@ def _finding(one: Rule, setting: Setting, cause: Cause) -> Finding:
     )
 
 
-def _one_per_field(findings: Iterable[Finding], field_length: int) -> tuple[Finding, ...]:
+def _one_per_field(findings: Sequence[Finding], field_length: int) -> tuple[Finding, ...]:
     """
     What the API server itself rejects silences the rest on that field of a constraint, however deep in it it lies.
 
     Else the gravest stays.  What is enforced is never silenced by what is not.
     """
-    graver = sorted(findings, key=lambda f: (not f.enforced, f.severity.rank, _depth(f.rule), f.rule))
-    rejected = [f.path for f in graver if f.rule == INVALID_CONSTRAINT]
+    rejected = [f.path for f in findings if f.rule == INVALID_CONSTRAINT]
     invalid = {path[:end] for path in rejected for end in (*range(field_length, len(path)), len(path))}
-    shown: dict[FieldPath, str] = {}
+    shown: dict[tuple[FieldPath, bool], str] = {}
     kept: list[Finding] = []
-    for finding in graver:
-        silenced = finding.rule != INVALID_CONSTRAINT and not finding.enforced and finding.path in invalid
-        if not silenced and shown.setdefault(finding.path, finding.rule) == finding.rule:
+    for finding in sorted(findings, key=lambda f: (f.severity.rank, not f.enforced, _depth(f.rule), f.rule)):
+        at, above = (finding.path, finding.enforced), shown.get((finding.path, True), finding.rule)
+        silenced = not finding.enforced and (finding.path in invalid or above != finding.rule)
+        if finding.rule == INVALID_CONSTRAINT or (not silenced and shown.setdefault(at, finding.rule) == finding.rule):
             kept.append(finding)
     return tuple(sorted(kept, key=lambda f: _order(f.path)))
 

@@ -62,13 +62,11 @@ def missing_constraints(subject: Subject) -> Iterator[Cause]:
     it is applied; a later scale is never judged.  DaemonSets and Pods with nodeName are left alone.
     """
     workload = subject.workload
-    pinned = workload.kind.kind == "DaemonSet" or bool(workload.node_name)
-    if pinned or workload.replicas < subject.number("minReplicas"):
+    if workload.pinned or workload.replicas < subject.number("minReplicas"):
         return
     have, asked = {constraint.topology_key for constraint in subject.constraints}, subject.keys("topologyKeys")
-    missing = sorted(asked - have)
-    if missing or (not asked and not have):
-        wanted = ", ".join(missing) or "a constraint"
-        message = f"must have a constraint for {wanted}" if missing else "must have a constraint"
-        found = f"{', '.join(sorted(have)) or 'none'}, {workload.replicas} replicas"
-        yield Cause(workload.path, message, found, wanted)
+    found = f"{', '.join(sorted(have)) or 'none'}, {workload.replicas} replicas"
+    for key in sorted(asked - have):
+        yield Cause(workload.path, f"must have a constraint for {key}", found, key, fix=f"add a constraint for {key}")
+    if not asked and not have:
+        yield Cause(workload.path, "must have a constraint", found, "a constraint")

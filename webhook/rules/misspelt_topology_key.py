@@ -63,7 +63,7 @@ def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
     nothing says so.  Keys of your own, such as `rack` or `example.com/zone`, are no mistake, and neither is a key
     that a node of the cluster carries.
     """
-    carried = subject.node_label_keys
+    carried = subject.snapshot.node_label_keys if subject.snapshot is not None else ()
     for constraint in subject.constraints:
         key = constraint.topology_key
         if key not in carried and (meant := likely_meant(key)) is not None:

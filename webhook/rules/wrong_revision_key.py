@@ -55,7 +55,8 @@ def wrong_revision_key(subject: Subject) -> Iterator[Cause]:
     Rollout has rollouts-pod-template-hash; other kinds have no revision that a label tells.
     """
     kind = subject.workload.kind
-    if kind.kind in ("Pod", "PodTemplate") or subject.carries(HASH):
+    known = kind.built_in or kind.revision_key is not None
+    if not known or kind.kind in ("Pod", "PodTemplate") or subject.carries(HASH):
         return
     for constraint in subject.constraints:
         for i, key in enumerate(constraint.match_label_keys):

@@ -23,7 +23,7 @@ class Features:
 
 
 def features(minor: int) -> Features:
-    """The features of Kubernetes 1.`minor`; a minor newer than any known behaves like the newest known."""
+    """The features of Kubernetes 1.`minor`; one that is not released yet behaves like the last that is known of."""
     return Features(
         minor=minor,
         min_domains=minor >= 27,

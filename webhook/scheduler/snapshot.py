@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from webhook.scheduler.constraint import read_selector, selector_errors
 from webhook.scheduler.fields import FieldError, path_text
@@ -66,7 +67,7 @@ class Owner:
     uid: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Snapshot:
     """
     `nodes` is empty where nodes are not known; Services and controllers are kept by namespace.
@@ -78,6 +79,11 @@ class Snapshot:
     namespaces: Mapping[str, Labels] = field(default_factory=dict)
     services: Mapping[tuple[str, str, str], tuple[tuple[int, Service], ...]] = field(default_factory=dict)
     controllers: Mapping[tuple[str, str, str, str], Controller] = field(default_factory=dict)
+
+    @cached_property
+    def node_label_keys(self) -> frozenset[str]:
+        """The label keys that its nodes carry; empty where nodes are not known."""
+        return frozenset(key for node in self.nodes for key in node.labels)
 
     def services_of(self, namespace: str, labels: Labels) -> tuple[Service, ...]:
         """The Services whose selector matches a Pod with `labels` (helper.GetPodServices)."""
