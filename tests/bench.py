@@ -25,7 +25,7 @@ from tests.build import constraint, pod, request, service, workload
 from tests.docs import ROOT
 from tests.serving import MAIN, certificate, free_port, until
 
-ROUNDS, SECONDS, CONNECTIONS, WORKLOADS = 3, 1.5, 4, 2_000
+ROUNDS, SECONDS, CONNECTIONS, WORKLOADS = 5, 2.0, 4, 2_000
 SERVER_CPU, LOAD_CPU = {0}, {1}
 NULL = """
 import json, sys

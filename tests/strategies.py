@@ -336,11 +336,11 @@ def spliced(draw, texts):
 
 
 def as_yaml(value):
-    """With an alias wherever a thing stands twice; a comment where it is too deep for the library."""
+    """With an alias wherever a thing stands twice; a comment where the library cannot write it."""
     try:
         return yaml.dump(dict(value), Dumper=yaml.CSafeDumper)
-    except RecursionError:
-        return "# too deep"
+    except (RecursionError, UnicodeEncodeError):
+        return "# too deep, or no text"
 
 
 yaml_texts = st.one_of(

@@ -20,10 +20,12 @@ import pytest
 from tests.build import constraint, pod, request, service, workload
 from tests.docs import ROOT
 from tests.serving import MAIN, PATIENCE, certificate, free_port, serving, until
+from webhook.app import BODY_LIMIT
 from webhook.cli import UsageError
 from webhook.cli.serve import value_of
 from webhook.policy import BUILT_IN
 from webhook.settings import SETTINGS
+from webhook.worker import Limits
 
 MEGABYTE = 1 << 20
 BAD = workload("Deployment", constraint(labelSelector={}))
@@ -116,6 +118,10 @@ def test_too_large_is_refused_before_it_is_sent(server):
         connection.endheaders()
 
         assert 413 == connection.getresponse().status
+
+
+def test_app_and_worker_agree_on_what_is_too_large():
+    assert BODY_LIMIT == Limits().body_bytes
 
 
 def test_too_large_by_chunks_is_refused_on_the_way(server):

@@ -27,6 +27,7 @@ from webhook.policy import Policy, PolicyError, parse
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 from webhook.service import Service
+from webhook.worker import Arbiter
 
 POLL_SECONDS = 1.0
 KEEP_ALIVE_SECONDS = 120  # kube-apiserver closes idle connections after 90 s; it must be the one to close
@@ -105,7 +106,7 @@ class Server(BaseApplication):
         options: dict[str, Any] = {
             "bind": f"fd://{self.config.listener.fileno()}",
             "workers": 1,
-            "worker_class": "gthread",
+            "worker_class": "webhook.worker.Worker",
             "threads": self.config.threads,
             "keepalive": KEEP_ALIVE_SECONDS,
             "graceful_timeout": GRACE_SECONDS,
@@ -122,6 +123,10 @@ class Server(BaseApplication):
     def load(self) -> Any:
         """The WSGI application."""
         return create_app(self.service, self.checks)
+
+    def run(self) -> None:
+        """Serve until a signal; a second one ends at once."""
+        Arbiter(self).run()
 
     def checks(self) -> Sequence[Check]:
         """What /readyz asks."""
