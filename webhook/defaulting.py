@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from webhook.policy import InForce
-from webhook.rules import INVALID_CONSTRAINT, Finding, Setting, Settings, Severity, evaluate
+from webhook.rules import INVALID_CONSTRAINT, Finding, Settings, Severity, evaluate
 from webhook.scheduler.constraint import validate
 from webhook.scheduler.features import Features
 from webhook.scheduler.fields import path_text
@@ -17,6 +17,9 @@ from webhook.workload import SKIP_LABEL, Workload
 
 ANNOTATION = "evenkeel.dev/defaulted-by"
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+
+# What defaults keep by themselves: they are validated, and derived with a selector that is not empty.
+KEPT = frozenset({INVALID_CONSTRAINT, "malformed-topology-key", "empty-selector"})
 
 REASONS = {
     "has-constraints": "the Pod has constraints of its own",
@@ -75,24 +78,17 @@ def default_constraints(
     constraints = tuple(_constraint(one, derived.selector) for one in defaulting.constraints)
     if errors := validate(list(constraints), pod.labels, pod.path, merged=False, features=features):
         return Undefaulted("would-be-invalid", f"{path_text(errors[0].path)}: {errors[0].detail}")
-    given = replace(pod, raw_constraints=list(constraints))
-    denied = [one for one in evaluate(given, _errors(policy.settings), None, features).findings if _denies(one)]
-    if denied:
+    if denied := _denied(replace(pod, raw_constraints=list(constraints)), policy.settings, features):
         return Undefaulted("would-be-denied", str(denied[0]))
     return Defaults(constraints, derived.selector, derived.sources)
 
 
-def _denies(finding: Finding) -> bool:
-    return finding.severity is Severity.ERROR
-
-
-def _errors(settings: Settings) -> Settings:
-    """The rules that deny; that the constraints are valid is known already."""
-    off = Setting(Severity.IGNORE)
-    return {
-        rule: setting if setting.severity is Severity.ERROR and rule != INVALID_CONSTRAINT else off
-        for rule, setting in settings.items()
-    }
+def _denied(pod: Workload, settings: Settings, features: Features) -> list[Finding]:
+    """The errors that the policy's other rules would find."""
+    if all(rule in KEPT or setting.severity is not Severity.ERROR for rule, setting in settings.items()):
+        return []
+    findings = evaluate(pod, settings, None, features).findings
+    return [finding for finding in findings if finding.severity is Severity.ERROR]
 
 
 def _exempt(pod: Workload, policy: InForce) -> str | None:

@@ -44,8 +44,8 @@ class Metrics:
             buckets=BUCKETS,
             registry=self.registry,
         )
-        for phase in PHASES:
-            self.latency.labels(phase)
+        self._latency = {phase: self.latency.labels(phase) for phase in PHASES}
+        self._requests = {labels: self.requests.labels(*labels) for labels in product(PHASES, OPERATIONS, RESULTS)}
         self.in_flight = self._gauge("requests_in_flight", "Reviews that are being answered.")
         self.findings = self._counter(
             "findings", "Findings, whatever became of them.", rule=tuple(RULES), severity=SEVERITIES
@@ -80,11 +80,12 @@ class Metrics:
         """The exposition format."""
         return generate_latest(self.registry)
 
-    def count(self, phase: str, operation: object, owner_kind: str, decision: Decision) -> None:
+    def count(self, phase: str, operation: object, owner_kind: str, decision: Decision, seconds: float) -> None:
         """Count one answer."""
-        known = operation if operation in OPERATIONS else "other"
+        known = operation if isinstance(operation, str) and operation in OPERATIONS else "other"
         result = "error" if decision.error else "allowed" if decision.allowed else "denied"
-        self.requests.labels(phase, known, result).inc()
+        self._latency[phase].observe(seconds)
+        self._requests[phase, known, result].inc()
         for finding in decision.findings:
             self.findings.labels(finding.rule, str(finding.severity)).inc()
         if isinstance(decision.defaulted, Defaults):

@@ -40,17 +40,19 @@ class Service:
     def answer(self, phase: str, body: bytes) -> Answer:
         """The answer to the bytes of one review."""
         start = time.perf_counter()
-        with self.metrics.in_flight.track_inprogress():
+        self.metrics.in_flight.inc()
+        try:
             read = wire.read(body)
             if isinstance(read, wire.Unanswerable):
                 return self.refuse(400, read.message, read.uid)
             request = read.body or {}
             decision = self._decide(phase, read)
             answer = Answer(200, wire.answer(read.uid, decision))
+        finally:
+            self.metrics.in_flight.dec()
         owner = controller_of(as_mapping(as_mapping(request.get("object")).get("metadata")))
         owner_kind = owner.kind if owner is not None else "none"
-        self.metrics.latency.labels(phase).observe(time.perf_counter() - start)
-        self.metrics.count(phase, request.get("operation"), owner_kind, decision)
+        self.metrics.count(phase, request.get("operation"), owner_kind, decision, time.perf_counter() - start)
         _log(phase, read.uid, request, owner_kind, decision)
         return answer
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from inspect import cleandoc
 
-from webhook.scheduler.constraint import Constraint, parse
+from webhook.scheduler.constraint import Constraint, Reading, constraints_in, read
 from webhook.scheduler.features import Features
 from webhook.scheduler.fields import FieldPath, path_text
 from webhook.scheduler.snapshot import Snapshot
@@ -110,6 +110,7 @@ class Subject:
     """What a rule may look at, and nothing else; `addable` are the labels that a controller may still add."""
 
     workload: Workload
+    reading: Reading
     constraints: tuple[Constraint, ...]
     addable: frozenset[str]
     features: Features
@@ -244,11 +245,12 @@ def evaluate(workload: Workload, settings: Settings, snapshot: Snapshot | None, 
 
 def find_all(workload: Workload, settings: Settings, snapshot: Snapshot | None, features: Features) -> Report:
     """Like `evaluate`, with all findings on a field."""
-    constraints = parse(workload.raw_constraints, workload.labels, features)
+    reading = read(workload.raw_constraints, workload.path, features)
+    constraints = constraints_in(reading, workload.labels)
     addable = workload.addable | (TOPOLOGY_LABELS if features.topology_labels else frozenset())
     findings: list[Finding] = []
     skipped: list[Skipped] = []
-    bare = Subject(workload, constraints, addable, features, snapshot, {})
+    bare = Subject(workload, reading, constraints, addable, features, snapshot, {})
     for one in RULES.values() if workload.has_constraints else WITHOUT_CONSTRAINTS:
         setting = settings[one.id]
         if setting.severity is Severity.IGNORE or (one.id in workload.ignored_rules and not setting.enforced):

@@ -84,6 +84,19 @@ class _Written:
     match_label_keys: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A list of constraints as Go decodes it, and where the types are wrong."""
+
+    written: tuple[_Written, ...]
+    mistyped: tuple[FieldError, ...]
+
+    @property
+    def merges(self) -> bool:
+        """Whether there is anything to merge into a selector."""
+        return any(one.match_label_keys for one in self.written)
+
+
 def validate(
     raw: object, labels: Labels, path: FieldPath, *, merged: bool, features: Features
 ) -> tuple[FieldError, ...]:
@@ -95,16 +108,26 @@ def validate(
     read the object at all; here each such field is named, and nothing is said that rests on it.
     (validation.validateTopologySpreadConstraints)
     """
-    written, mistyped = _read(raw if merged else merge(raw, labels, features), path, features)
+    return errors_in(read(raw if merged else merge(raw, labels, features), path, features), path, features)
+
+
+def errors_in(reading: Reading, path: FieldPath, features: Features) -> tuple[FieldError, ...]:
+    """`validate`, for constraints that have been read already and stand as they are to be judged."""
+    written, mistyped = reading.written, reading.mistyped
     errors = [error for i, one in enumerate(written) for error in _constraint_errors(one, (*path, i), features)]
+    errors += _repeated(written, path)
     unread = {error.path for error in mistyped}
-    judged = (error for error in (*errors, *_repeated(written, path)) if not (unread and _rests_on(error, unread)))
-    return (*mistyped, *judged)
+    return (*mistyped, *(error for error in errors if not unread or not _rests_on(error, unread)))
 
 
 def parse(raw: object, labels: Labels, features: Features) -> tuple[Constraint, ...]:
     """The constraints of a Pod with `labels`; what `validate` objects to is read as leniently as it can be."""
-    return tuple(_constraint(i, one, labels) for i, one in enumerate(_read(raw, (), features)[0]))
+    return constraints_in(read(raw, (), features), labels)
+
+
+def constraints_in(reading: Reading, labels: Labels) -> tuple[Constraint, ...]:
+    """`parse`, for constraints that have been read already."""
+    return tuple([_constraint(i, one, labels) for i, one in enumerate(reading.written)])
 
 
 def merge(raw: object, labels: Labels, features: Features) -> object:
@@ -116,7 +139,7 @@ def merge(raw: object, labels: Labels, features: Features) -> object:
 
 def same(one: object, other: object, features: Features) -> bool:
     """Whether two lists of constraints decode to the same API objects."""
-    return _read(one, (), features) == _read(other, (), features)
+    return read(one, (), features) == read(other, (), features)
 
 
 def _merge_one(raw: object, labels: Labels) -> object:
@@ -129,9 +152,11 @@ def _merge_one(raw: object, labels: Labels) -> object:
     return {**constraint, "labelSelector": {**selector, "matchExpressions": expressions}}
 
 
-def _read(raw: object, path: FieldPath, features: Features) -> tuple[list[_Written], list[FieldError]]:
+def read(raw: object, path: FieldPath, features: Features) -> Reading:
+    """The list that stands at `path`, as Go decodes it."""
     reader = Reader()
-    return [_read_one(reader, item, at, features) for item, at in reader.mappings(raw, path)], reader.errors
+    written = tuple([_read_one(reader, item, at, features) for item, at in reader.mappings(raw, path)])
+    return Reading(written, tuple(reader.errors))
 
 
 def _read_one(reader: Reader, raw: object, path: FieldPath, features: Features) -> _Written:
