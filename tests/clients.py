@@ -106,6 +106,11 @@ class Server:
         status = dict(line.split(":", 1) for line in (worker / "status").read_text().splitlines())
         return Usage(len(os.listdir(worker / "fd")), int(status["Threads"]), int(status["VmRSS"].split()[0]) >> 10)
 
+    def seconds(self) -> float:
+        """Processor time that the worker has taken."""
+        fields = Path(f"/proc/{self.worker}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def connect(self) -> socket.socket:
         """A connection that has said nothing."""
         return socket.create_connection(self.address, timeout=PATIENCE)

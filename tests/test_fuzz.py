@@ -28,14 +28,15 @@ from jsonpatch import apply_patch
 from jsonpointer import JsonPointer
 
 from tests import strategies as some
-from tests.build import constraint, pod, service, workload
+from tests.build import constraint, owned_by, pod, service, workload
 from webhook import cli, documents
 from webhook.admission import MUTATE, UPDATE, VALIDATE, review
 from webhook.apply import apply, patch, put
 from webhook.policy import PolicyError, parse
 from webhook.render.findings import finding_json, skipped_json
+from webhook.rules import RULES
 from webhook.scheduler.features import features
-from webhook.scheduler.fields import value_at
+from webhook.scheduler.fields import as_mapping, value_at
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 from webhook.workload import MOST_CONSTRAINTS, MOST_VALUES
 
@@ -96,6 +97,7 @@ def assert_well_formed(decision):
 @fuzz
 @given(request=requests, **judging)
 @example(request={"operation": "CREATE", "object": "\x7f\u2028\ud800"}, **BY_STRICT)
+@example(request={"operation": "CREATE", "object": pod(constraint(topologyKey="\u202e\xa0\ue000"))}, **BY_STRICT)
 @example(request=some.Shown(OWNED, userInfo={"username": some.nested(5_000)}), **BY_STRICT)
 def test_whatever_a_review_holds_the_answer_is_well_formed(request, phase, policy, snapshot, minor):
     """No exception; texts that a header and a terminal can hold; the same answer to the same question."""
@@ -182,6 +184,35 @@ def test_a_template_may_gain_an_annotation_whatever_is_wrong_with_it(obj, gained
     request = {"operation": UPDATE, "object": obj, "oldObject": before, "namespace": "default"}
 
     assert review(request, phase, policy, snapshot, minor).allowed
+
+
+@fuzz
+@given(request=requests, policy=policies, snapshot=snapshots, minor=minors)
+def test_an_update_is_denied_only_where_the_object_could_not_be_created_either(request, policy, snapshot, minor):
+    """The old object can only excuse."""
+    created = {**request, "operation": "CREATE", "oldObject": None}
+    allowed = [review(one, VALIDATE, policy, snapshot, minor).allowed for one in (request, created)]
+
+    assert allowed != [False, True]
+
+
+@fuzz
+@given(
+    obj=some.perhaps_damaged(some.objects(KINDS)),
+    owner=st.sampled_from(("ConfigMap/web", "DaemonSet/web", "ReplicaSet/web", "Deployment/web")),
+    minor=minors,
+)
+@example(obj=workload("Deployment"), owner="DaemonSet/web", minor=features(37))
+def test_an_enforced_rule_cannot_be_talked_out_of_it(obj, owner, minor):
+    """Annotations and owner references are the developer's to write."""
+    assume(not as_mapping(obj.get("metadata")).get("ownerReferences"))
+    plain = {"operation": "CREATE", "object": obj, "namespace": "default", "userInfo": {"username": "dev"}}
+    allowed = review(plain, VALIDATE, POLICIES[2], CLUSTER, minor).allowed
+    excuses = {"annotations": {some.IGNORE: ",".join(RULES)}, **owned_by(owner)}
+    for name, value in excuses.items():
+        excused = {**plain, "object": put(obj, ("metadata", name), value)}
+
+        assert review(excused, VALIDATE, POLICIES[2], CLUSTER, minor).allowed == allowed
 
 
 def sent_again(obj):

@@ -343,6 +343,23 @@ def test_an_annotation_silences_what_is_not_enforced():
     assert ["empty-selector"] == [f.rule for f in findings(obj, empty_selector=enforced)]
 
 
+BY_NAME = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}
+PINNED = {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": BY_NAME}}}
+
+
+class TestMissingConstraints:
+    every = RULES["missing-constraints"].setting(Severity.ERROR, True, {"minReplicas": 1})
+
+    def test_a_pod_that_is_pinned_as_the_daemonset_controller_does_is_left_alone(self):
+        assert () == findings(pod(spec=PINNED), missing_constraints=self.every)
+
+    @pytest.mark.parametrize(
+        "obj", [pod(owner="DaemonSet/x"), workload("Deployment", owner="DaemonSet/x")], ids=["Pod", "Deployment"]
+    )
+    def test_a_made_up_daemonset_is_no_excuse(self, obj):
+        assert ["missing-constraints"] == [f.rule for f in findings(obj, missing_constraints=self.every)]
+
+
 class TestOutsideAPodTemplate:
     """Constraints of custom resources whose operator fills the rest in (fact 14)."""
 

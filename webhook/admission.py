@@ -295,11 +295,12 @@ def _had(
 
     Each template is judged as the one that stands in its place today; None if there is too much to tell.
     """
+    had: Counter[Identity] = Counter()
     try:
-        weigh(before)
+        if before:
+            weigh(before)
     except TooLarge:
         return None
-    had: Counter[Identity] = Counter()
     for one in before:
         rules = in_force.get(one.path) or policy.in_force(one, _namespace_labels(one, snapshot))
         outspoken = replace(one, ignored_rules=frozenset())

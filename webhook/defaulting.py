@@ -75,7 +75,8 @@ def default_constraints(
     derived = default_selector(pod.namespace, pod.labels, pod.owner, snapshot)
     if derived.selector.empty:
         return Undefaulted("nothing-selects-it")
-    constraints = tuple(_constraint(one, derived.selector) for one in defaulting.constraints)
+    label_selector = as_label_selector(derived.selector)
+    constraints = tuple(_constraint(one, derived.selector, label_selector) for one in defaulting.constraints)
     if errors := validate(list(constraints), pod.labels, pod.path, merged=False, features=features):
         return Undefaulted("would-be-invalid", f"{path_text(errors[0].path)}: {errors[0].detail}")
     if denied := _denied(replace(pod, raw_constraints=list(constraints)), policy.settings, features):
@@ -100,7 +101,7 @@ def _exempt(pod: Workload, policy: InForce) -> str | None:
         return "bound"
     if MIRROR_ANNOTATION in pod.annotations:
         return "mirror-pod"
-    if pod.pinned:
+    if pod.affine_to_one_node or (pod.owner is not None and pod.owner.kind == "DaemonSet"):
         return "daemonset"
     if policy.defaulting is None:
         return "namespace-unknown"
@@ -109,8 +110,8 @@ def _exempt(pod: Workload, policy: InForce) -> str | None:
     return None if policy.defaulting.constraints else "no-default-constraints"
 
 
-def _constraint(default: Mapping[str, object], selector: Selector) -> dict[str, object]:
-    selected = {**default, "labelSelector": as_label_selector(selector)}
+def _constraint(default: Mapping[str, object], selector: Selector, label_selector: object) -> dict[str, object]:
+    selected = {**default, "labelSelector": label_selector}
     keys = default.get("matchLabelKeys")
     if isinstance(keys, list):
         left = [key for key in keys if key not in selector.keys]

@@ -46,7 +46,8 @@ class Metrics:
         )
         self._latency = {phase: self.latency.labels(phase) for phase in PHASES}
         self._requests = {labels: self.requests.labels(*labels) for labels in product(PHASES, OPERATIONS, RESULTS)}
-        self.in_flight = self._gauge("requests_in_flight", "Reviews that are being answered.")
+        self.answering: set[int] = set()  # of threads: adding one and taking it away again needs no lock
+        self._gauge("requests_in_flight", "Reviews that are being answered.").set_function(lambda: len(self.answering))
         self.findings = self._counter(
             "findings", "Findings, whatever became of them.", rule=tuple(RULES), severity=SEVERITIES
         )

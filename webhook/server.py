@@ -6,6 +6,7 @@ Puts the service together: policy and certificate that are read again when their
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import logging
 import socket
@@ -31,6 +32,7 @@ from webhook.worker import Arbiter
 
 POLL_SECONDS = 1.0
 KEEP_ALIVE_SECONDS = 120  # kube-apiserver closes idle connections after 90 s; it must be the one to close
+GARBAGE_THRESHOLD = 20_000  # a review leaves no cycles: refcounts free it, and looking for cycles is rarely worth it
 GRACE_SECONDS = 20  # below the 30 s that a Pod is given by default
 
 
@@ -114,7 +116,7 @@ class Server(BaseApplication):
             "keyfile": str(self.config.certificate.key_file),
             "ssl_context": lambda conf, default_factory: self.config.certificate.context,
             "logger_class": _logger_class(self.config.log_level),
-            "post_worker_init": lambda worker: self._watch(),
+            "post_worker_init": lambda worker: self._begin(),
             "control_socket_disable": True,
         }
         for name, value in options.items():
@@ -140,6 +142,12 @@ class Server(BaseApplication):
         valid = f"valid until {certificate.not_after.isoformat()}"
         refused = f"; refused: {certificate.refused}" if certificate.refused else ""
         return Check("certificate", not problem, (problem or valid) + refused)
+
+    def _begin(self) -> None:
+        gc.collect()
+        gc.freeze()  # what is there now stays, and need not be looked at again
+        gc.set_threshold(GARBAGE_THRESHOLD)
+        self._watch()
 
     def _watch(self) -> None:
         certificate, metrics = self.config.certificate, self.service.metrics

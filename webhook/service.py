@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from threading import get_ident
 
 from webhook import wire
 from webhook.admission import VALIDATE, Decision, review, unexpected, unjudgeable
@@ -40,7 +41,8 @@ class Service:
     def answer(self, phase: str, body: bytes) -> Answer:
         """The answer to the bytes of one review."""
         start = time.perf_counter()
-        self.metrics.in_flight.inc()
+        thread = get_ident()
+        self.metrics.answering.add(thread)
         try:
             read = wire.read(body)
             if isinstance(read, wire.Unanswerable):
@@ -49,7 +51,7 @@ class Service:
             decision = self._decide(phase, read)
             answer = Answer(200, wire.answer(read.uid, decision))
         finally:
-            self.metrics.in_flight.dec()
+            self.metrics.answering.discard(thread)
         owner = controller_of(as_mapping(as_mapping(request.get("object")).get("metadata")))
         owner_kind = owner.kind if owner is not None else "none"
         self.metrics.count(phase, request.get("operation"), owner_kind, decision, time.perf_counter() - start)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 
 from webhook.rules import Finding
@@ -13,14 +12,14 @@ LINE_LIMIT, MOST_LINES = 1_000, 100
 
 
 def one_line(text: str, limit: int) -> str:
-    """`text` without control characters or lone surrogates, either of which would lose a warning; cut at `limit`."""
+    """`text` without what cannot be printed: a control character would lose the warning; cut at `limit`."""
     if not text.isprintable():
         text = "".join(_shown(char) for char in text[: 2 * limit])
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def _shown(char: str) -> str:
-    return char if unicodedata.category(char) not in ("Cc", "Cs", "Zl", "Zp") else f"\\u{ord(char):04x}"
+    return char if char.isprintable() else f"\\u{ord(char):04x}"
 
 
 def short_path(path: FieldPath) -> str:

@@ -215,12 +215,12 @@ class Connection:
         request.body = io.BytesIO(body.getvalue())  # The two share their bytes, also with a read() of the whole.
         return request
 
-    def read(self) -> Waiting[bytes]:
+    def read(self, size: int = RECORD) -> Waiting[bytes]:
         """What comes next over the wire, nothing after its end."""
         while True:
             yield EVENT_READ
             with suppress(BlockingIOError):
-                return self.wire.recv(RECORD)
+                return self.wire.recv(size)
 
     def more(self) -> Waiting[None]:
         """Wait for the client to say something."""
@@ -307,9 +307,9 @@ class Connection:
             self.tls.end()
             yield from self.push()
         self.wire.shutdown(socket.SHUT_WR)
-        for _ in range(self.limits.linger_bytes // RECORD):
-            if not (yield from self.read()):
-                break
+        left = self.limits.linger_bytes
+        while left > 0 and (data := (yield from self.read(16 * RECORD))):
+            left -= len(data)
 
 
 class Worker(ThreadWorker):

@@ -6,7 +6,7 @@ Any object with a Pod template: where it is, how many replicas, which labels its
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -161,6 +161,7 @@ class Workload:
     replicas: int
     scheduler_name: str
     node_name: str
+    affine_to_one_node: bool
     strategy: str
     selector: Mapping[str, object]
     annotations: Labels
@@ -180,9 +181,8 @@ class Workload:
 
     @property
     def pinned(self) -> bool:
-        """Whether its Pods go to their nodes without being spread: by node affinity or by nodeName."""
-        of_daemonset = self.kind.kind == "DaemonSet" or (self.owner is not None and self.owner.kind == "DaemonSet")
-        return of_daemonset or bool(self.node_name)
+        """Whether each of its Pods can go to one node only; an owner reference says nothing: anybody may write it."""
+        return self.kind.kind == "DaemonSet" or bool(self.node_name) or self.affine_to_one_node
 
     @property
     def stored(self) -> bool:
@@ -282,6 +282,7 @@ def _workload(whole: _Whole, kind: Kind, indices: Sequence[int]) -> Workload:
         replicas=_replicas(obj, kind, indices),
         scheduler_name=_text(pod_spec.get("schedulerName")) or "default-scheduler",
         node_name=_text(pod_spec.get("nodeName")),
+        affine_to_one_node=_affine_to_one_node(pod_spec),
         strategy=_text(as_mapping(spec.get("strategy")).get("type")),
         selector=as_mapping(spec.get("selector")) if kind.template == TEMPLATE else {},
         annotations=whole.annotations,
@@ -309,6 +310,17 @@ def controller_of(metadata: Mapping[str, object]) -> Owner | None:
     return None
 
 
+def _affine_to_one_node(pod_spec: Mapping[str, object]) -> bool:
+    """As the DaemonSet controller pins each Pod: node affinity requires a node by its name."""
+    path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+    terms = as_list(value_at(pod_spec, path)) if "affinity" in pod_spec else []
+    fields = [as_list(as_mapping(term).get("matchFields")) for term in terms[:MOST_TEMPLATES]]
+    return bool(fields) and all(
+        any(as_mapping(one).get("key") == "metadata.name" and as_mapping(one).get("operator") == "In" for one in those)
+        for those in fields
+    )
+
+
 def _was_scheduled(obj: Mapping[str, object]) -> bool:
     conditions = as_list(as_mapping(obj.get("status")).get("conditions"))
     return any(isinstance(one, dict) and one.get("type") == "PodScheduled" for one in conditions)
@@ -332,14 +344,15 @@ def weigh(workloads: Sequence[Workload]) -> None:
     constraints = sum(len(one) for one in raw if isinstance(one, list))
     if constraints > MOST_CONSTRAINTS:
         raise TooLarge(f"found {constraints} constraints, at most {MOST_CONSTRAINTS} can be judged")
-    level, values = [one for one in raw if one is not None], 0
-    while level and values <= MOST_VALUES:
-        level = list(islice((child for one in level for child in children(one)), MOST_VALUES + 1))
-        values += len(level)
-    if values > MOST_VALUES:
-        raise TooLarge(f"found more than {MOST_VALUES} values in constraints, no more can be judged")
+    left, values = list(raw), 0
+    while left:
+        inner = children(left.pop())
+        left += inner
+        values += len(inner)
+        if values > MOST_VALUES:
+            raise TooLarge(f"found more than {MOST_VALUES} values in constraints, no more can be judged")
 
 
-def children(value: object) -> Iterable[object]:
+def children(value: object) -> Collection[object]:
     """The values in a JSON object or array."""
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

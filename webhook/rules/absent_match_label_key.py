@@ -44,10 +44,13 @@ def absent_match_label_key(subject: Subject) -> Iterator[Cause]:
     The scheduler ignores a key that the Pod does not carry, so the Pods that the key was to tell apart are counted
     together.
     """
-    carried = brief(sorted((*islice(subject.workload.labels, 10), *subject.addable)), 100)
     for constraint in subject.constraints:
         for i, key in enumerate(constraint.match_label_keys):
             if not subject.carries(key):
                 path = subject.at(constraint, "matchLabelKeys", i)
                 message = f"ignored: the Pod has no label {brief(key)}"
-                yield Cause(path, message, brief(key), f"one of {carried}")
+                yield Cause(path, message, brief(key), f"one of {_carried(subject)}")
+
+
+def _carried(subject: Subject) -> str:
+    return brief(sorted((*islice(subject.workload.labels, 10), *subject.workload.addable)), 100)
