@@ -311,8 +311,10 @@ CLUSTER_OBJECTS = (
         for app in LABEL_VALUES
     ),
     *({"apiVersion": "v1", "kind": "Node", "metadata": {"name": zone, "labels": {ZONE: zone}}} for zone in "abc"),
-    {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "batch", "labels": {"team": "batch"}}},
-    {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "skipped", "labels": {SKIP: "true"}}},
+    *(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"team": name, SKIP: skip}}}
+        for name, skip in (("default", "false"), ("batch", "false"), ("skipped", "true"))
+    ),
     *(request["object"] for request in RECORDED if request["operation"] == "CREATE"),
 )
 cluster_objects = st.one_of(objects(), st.sampled_from(CLUSTER_OBJECTS))

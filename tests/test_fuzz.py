@@ -65,14 +65,21 @@ policies = st.builds(
     early_answer=st.booleans(),
     on_error=st.sampled_from(("Allow", "Deny")),
 )
+F37 = features(37)
 judging = {"phase": phases, "policy": policies, "snapshot": snapshots, "minor": minors}
 
 
 STRICT, LAYERED = replace(POLICIES[1], on_error="Deny"), POLICIES[3]
-BY_STRICT = {"phase": VALIDATE, "policy": STRICT, "snapshot": None, "minor": features(37)}
+BY_STRICT = {"phase": VALIDATE, "policy": STRICT, "snapshot": None, "minor": F37}
 UNSELECTIVE = constraint(labelSelector={})
 OWNED = {"operation": "CREATE", "object": pod(UNSELECTIVE, owner="ReplicaSet/web")}
 TOO_MANY = {"operation": "CREATE", "object": workload("Deployment", *[UNSELECTIVE] * 101)}
+
+
+def deep():
+    return workload("Deployment", UNSELECTIVE, template={"annotations": some.nested(5_000)})
+
+
 TWO_TEAMS = {
     **{"apiVersion": "a.io/v1", "kind": "Fleet"},
     "spec": {"sets": [{"template": pod(UNSELECTIVE, labels={"app": app})} for app in ("web", "db")]},
@@ -188,6 +195,7 @@ def test_a_template_may_gain_an_annotation_whatever_is_wrong_with_it(obj, gained
 
 @fuzz
 @given(request=requests, policy=policies, snapshot=snapshots, minor=minors)
+@example(request=some.Shown(operation=UPDATE, object=deep(), oldObject=deep()), policy=STRICT, snapshot=None, minor=F37)
 def test_an_update_is_denied_only_where_the_object_could_not_be_created_either(request, policy, snapshot, minor):
     """The old object can only excuse."""
     created = {**request, "operation": "CREATE", "oldObject": None}
@@ -202,7 +210,7 @@ def test_an_update_is_denied_only_where_the_object_could_not_be_created_either(r
     owner=st.sampled_from(("ConfigMap/web", "DaemonSet/web", "ReplicaSet/web", "Deployment/web")),
     minor=minors,
 )
-@example(obj=workload("Deployment"), owner="DaemonSet/web", minor=features(37))
+@example(obj=workload("Deployment"), owner="DaemonSet/web", minor=F37)
 def test_an_enforced_rule_cannot_be_talked_out_of_it(obj, owner, minor):
     """Annotations and owner references are the developer's to write."""
     assume(not as_mapping(obj.get("metadata")).get("ownerReferences"))
@@ -231,7 +239,7 @@ def sent_again(obj):
     snapshot=snapshots,
     minor=minors,
 )
-@example(obj=some.Shown(apiVersion=some.nested(5_000)), old=None, policy=STRICT, snapshot=None, minor=features(37))
+@example(obj=some.Shown(apiVersion=some.nested(5_000)), old=None, policy=STRICT, snapshot=None, minor=F37)
 def test_whatever_is_applied_is_answered(obj, old, policy, snapshot, minor):
     """Both phases answer, and there is an object to store."""
     applied = apply(obj, old, policy, snapshot, minor)

@@ -188,10 +188,10 @@ class Connection:
 
     def receive(self) -> Waiting[Any]:
         """The next request, with its body in memory."""
+        self.begun = monotonic()
         if not self.inbox:
             yield from self.more()
         self.idle = False
-        self.begun = self.heard
         self.allow(self.limits.head, 408)
         head = yield from self.until(HEAD_END, self.limits.head_bytes, 431)
         try:
@@ -233,6 +233,8 @@ class Connection:
                 yield from self.push()
         self.inbox += content
         self.heard = monotonic()
+        if self.idle:
+            self.begun = self.heard
         self.worker.hold(self, len(content))
 
     def until(self, end: re.Pattern[bytes], limit: int, status: int) -> Waiting[bytes]:
