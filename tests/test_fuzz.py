@@ -51,7 +51,7 @@ fuzz = settings(
 
 POLICIES = [parse(json.dumps(raw)) for raw in some.RAW_POLICIES]
 KINDS = POLICIES[1].kinds
-CLUSTER = from_objects(some.CLUSTER_OBJECTS)
+CLUSTER = from_objects([*some.CLUSTER_OBJECTS, service("wide", some.label_set(500), namespace="default")])
 
 requests = some.requests(KINDS)
 phases = st.sampled_from((VALIDATE, VALIDATE, MUTATE))
@@ -71,6 +71,7 @@ judging = {"phase": phases, "policy": policies, "snapshot": snapshots, "minor": 
 
 STRICT, LAYERED = replace(POLICIES[1], on_error="Deny"), POLICIES[3]
 BY_STRICT = {"phase": VALIDATE, "policy": STRICT, "snapshot": None, "minor": F37}
+CAREFUL = parse(json.dumps(some.PLAIN | {"rules": {"malformed-topology-key": {"enforced": True}}}))
 UNSELECTIVE = constraint(labelSelector={})
 OWNED = {"operation": "CREATE", "object": pod(UNSELECTIVE, owner="ReplicaSet/web")}
 TOO_MANY = {"operation": "CREATE", "object": workload("Deployment", *[UNSELECTIVE] * 101)}
@@ -134,8 +135,9 @@ def test_nothing_is_denied_where_the_policy_only_warns_or_audits(request, phase,
     policy=policies,
     minor=minors,
 )
+@example(obj=pod(labels=some.label_set(500)), bare=True, namespace="default", policy=CAREFUL, minor=F37)
 def test_a_patch_only_adds_and_only_once(obj, bare, namespace, policy, minor):
-    """A patched Pod is not patched again, one with constraints never; a library patches as apply does."""
+    """A patched Pod is not patched again, nor denied; one with constraints is never patched."""
     path = ("spec", "topologySpreadConstraints")
     if bare and isinstance(obj.get("spec"), dict):
         obj = put(obj, path, [])
@@ -150,7 +152,9 @@ def test_a_patch_only_adds_and_only_once(obj, bare, namespace, policy, minor):
     with suppress(RecursionError):  # too deep to be copied
         assert json.dumps(patched) == json.dumps(apply_patch(sent_again(obj), list(decision.patch)))
     if decision.patch:
-        assert not review({**request, "object": patched}, MUTATE, policy, CLUSTER, minor).patch
+        again = {**request, "object": patched}
+        assert not review(again, MUTATE, policy, CLUSTER, minor).patch
+        assert review(again, VALIDATE, policy, CLUSTER, minor).allowed
 
 
 @fuzz
@@ -368,10 +372,6 @@ def expressions(count, **fields):
     return {"matchExpressions": [{"key": f"key{i}!", "operator": "Bad", **fields} for i in range(count)]}
 
 
-def label_set(count):
-    return {f"key{i}": "" for i in range(count)}
-
-
 def fleet(templates, *constraints, metadata=None, **fields):
     template = {"metadata": {"labels": {"app": "web"}}, "spec": {"topologySpreadConstraints": list(constraints)}}
     sets = [{"template": template}] * templates
@@ -402,18 +402,23 @@ LARGE = {
         *spreads(1, labelSelector=expressions(1, values=["v!" * 500] * ROOM))
     ),
     "as many maximal constraints as are judged": lambda: workload("Deployment", *spreads(FULL, **MAXIMAL)),
-    "80k labels": lambda: pod(labels=label_set(80_000) | {"app": "web"}),
-    "80k labels, empty selectors": lambda: pod(*spreads(MOST, labelSelector={}), labels=label_set(80_000)),
+    "80k labels": lambda: pod(labels=dict.fromkeys(some.label_set(80_000), "a")),
+    "40k labels that a Service selects": lambda: pod(labels=some.label_set(40_000)),
+    "80k labels, empty selectors": lambda: pod(*spreads(MOST, labelSelector={}), labels=some.label_set(80_000)),
     "80k labels, null selectors": lambda: pod(
-        *spreads(MOST, labelSelector=None, matchLabelKeys=["z"]), labels=label_set(80_000)
+        *spreads(MOST, labelSelector=None, matchLabelKeys=["z"]), labels=some.label_set(80_000)
     ),
-    "80k labels, selectors that miss": lambda: pod(*spreads(MOST, labelSelector=MISSING), labels=label_set(80_000)),
-    "80k labels, as many keys as are judged": lambda: pod(*spreads(1, matchLabelKeys=KEYS), labels=label_set(80_000)),
+    "80k labels, selectors that miss": lambda: pod(
+        *spreads(MOST, labelSelector=MISSING), labels=some.label_set(80_000)
+    ),
+    "80k labels, as many keys as are judged": lambda: pod(
+        *spreads(1, matchLabelKeys=KEYS), labels=some.label_set(80_000)
+    ),
     "40k labels in a workload's own selector": lambda: workload(
         "Deployment",
         *spreads(MOST, labelSelector={}),
-        labels=label_set(40_000),
-        spec={"selector": {"matchLabels": label_set(40_000)}},
+        labels=some.label_set(40_000),
+        spec={"selector": {"matchLabels": some.label_set(40_000)}},
     ),
     "as many keys as are judged": lambda: workload("Deployment", *spreads(1, matchLabelKeys=KEYS)),
     "as many revision keys as are judged": lambda: workload(
@@ -421,7 +426,9 @@ LARGE = {
     ),
     "half as many keys beside as many labels": lambda: pod(
         *spreads(
-            1, labelSelector={"matchLabels": label_set(ROOM // 2)}, matchLabelKeys=[f"key{i}" for i in range(ROOM // 2)]
+            1,
+            labelSelector={"matchLabels": some.label_set(ROOM // 2)},
+            matchLabelKeys=[f"key{i}" for i in range(ROOM // 2)],
         )
     ),
     "as many numbers for keys as are judged": lambda: pod(*spreads(1, matchLabelKeys=[1] * ROOM)),
@@ -442,7 +449,7 @@ LARGE = {
     "50 templates of 99 maximal constraints": lambda: fleet(50, *spreads(99, **MAXIMAL)),
     "50 templates, 250k owners": lambda: fleet(50, constraint(), metadata={"ownerReferences": [{}] * 250_000}),
     "50 templates, 250k conditions": lambda: fleet(50, constraint(), status={"conditions": [{}] * 250_000}),
-    "50 templates, 80k annotations": lambda: fleet(50, constraint(), metadata={"annotations": label_set(80_000)}),
+    "50 templates, 80k annotations": lambda: fleet(50, constraint(), metadata={"annotations": some.label_set(80_000)}),
     "50 templates, 150k names of rules": lambda: fleet(50, constraint(), metadata={"annotations": IGNORING}),
     "300k templates": lambda: fleet(300_000),
     "250k templates in lists of 10": lambda: (
@@ -454,8 +461,9 @@ LARGE = {
 }
 CROWD = from_objects(
     [
-        *({"apiVersion": "v1", "kind": "Node", "metadata": {"labels": label_set(30)}} for _ in range(5_000)),
+        *({"apiVersion": "v1", "kind": "Node", "metadata": {"labels": some.label_set(30)}} for _ in range(5_000)),
         *(service(str(i), {f"key{i}": ""}, namespace="default") for i in range(1_000)),
+        service("wide", some.label_set(40_000), namespace="default"),
     ]
 )
 

@@ -20,10 +20,14 @@ import pytest
 from tests.build import constraint, pod, request, service, workload
 from tests.docs import ROOT
 from tests.serving import MAIN, PATIENCE, certificate, free_port, serving, until
+from webhook import wire
+from webhook.admission import review as decide
 from webhook.app import BODY_LIMIT
 from webhook.cli import UsageError
 from webhook.cli.serve import value_of
-from webhook.policy import BUILT_IN
+from webhook.policy import BUILT_IN, built_in
+from webhook.scheduler.features import features
+from webhook.scheduler.snapshot import from_objects
 from webhook.settings import SETTINGS
 from webhook.worker import Limits
 
@@ -116,8 +120,11 @@ def test_too_large_is_refused_before_it_is_sent(server):
         connection.putheader("Content-Type", "application/json")
         connection.putheader("Content-Length", str(40 * MEGABYTE + 1))
         connection.endheaders()
+        response = connection.getresponse()
+        answer = json.loads(response.read())["response"]
 
-        assert 413 == connection.getresponse().status
+        assert (413, "", False) == (response.status, answer["uid"], answer["allowed"])
+        assert "Content-Length 41943041" == answer["status"]["message"]
 
 
 def test_app_and_worker_agree_on_what_is_too_large():
@@ -340,18 +347,32 @@ def test_settings_come_from_the_environment_too(tmp_path):
         assert running.lines("allowed")
 
 
-def test_the_recorded_reviews_over_http(server):
-    """What the core says of them is in test_replay.py; here each comes back under its own uid."""
+def test_the_recorded_reviews_over_http(tmp_path):
+    """The replay of test_replay.py against the running server: each answer is the core's, under its own uid."""
     with gzip.open(ROOT / "tests" / "data" / "admission-reviews.jsonl.gz", "rt") as file:
         recorded = [json.loads(line) for line in file]
-    connection = server.connection()
-    for one in recorded:
-        connection.request("POST", one["path"], json.dumps(one["review"]), {"Content-Type": "application/json"})
-        response = json.loads(connection.getresponse().read())["response"]
+    created = [
+        one["review"]["request"]["object"] for one in recorded if one["review"]["request"]["operation"] == "CREATE"
+    ]
+    dump = tmp_path / "dump.json"
+    dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": created}))
+    cluster, patched = from_objects(created), 0
+    with serving(tmp_path, "--cluster", dump, "--kubernetes-version", "1.36") as running:
+        with closing(running.connection()) as connection:
+            for one in recorded:
+                asked, path = one["review"]["request"], one["path"]
+                connection.request("POST", path, json.dumps(one["review"]), {"Content-Type": "application/json"})
+                response = connection.getresponse()
+                decision = decide(asked, path.strip("/"), built_in(), cluster, features(36))
+                patched += bool(decision.patch)
 
-        assert (one["review"]["request"]["uid"], True) == (response["uid"], response["allowed"])
-    connection.close()
-    assert 92 == len(recorded)
+                assert (200, wire.answer(asked["uid"], decision)) == (response.status, response.read())
+                assert decision.allowed
+        assert patched == sum(
+            running.metric(f'evenkeel_defaulted_pods_total{{owner_kind="{kind}"}}')
+            for kind in ("ReplicaSet", "StatefulSet", "ReplicationController")
+        )
+    assert (92, True) == (len(recorded), patched > 0)
 
 
 @pytest.mark.parametrize(("value", "on"), [("true", True), ("1", True), ("false", False), ("", False)])

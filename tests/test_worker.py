@@ -24,7 +24,7 @@ from gunicorn.http import get_parser
 from gunicorn.workers.gthread import ThreadWorker
 
 from tests.clients import Client, Server, chunked, head, post, until
-from webhook.worker import Limits, Outbox, empty_response
+from webhook.worker import Limits, Outbox, last_response
 
 MB = 1_000_000
 SHORT = {"greeting": 1.0, "head": 1.0, "body": 1.0, "linger": 2.0, "rate": 20 * MB}
@@ -635,6 +635,6 @@ def test_an_outbox_takes_what_gunicorn_says_to_a_socket():
     assert b"" == outbox
 
 
-def test_an_empty_response_closes_the_connection():
+def test_an_last_response_closes_the_connection():
     """Status line, and headers for a client that reads on."""
-    assert b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n" == empty_response(408)
+    assert b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n" == last_response(408)

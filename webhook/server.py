@@ -21,14 +21,14 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
 from certs.serving import ServingCertificate
-from webhook import logs
+from webhook import logs, wire
 from webhook.app import Check, create_app
 from webhook.logs import log
 from webhook.policy import Policy, PolicyError, parse
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 from webhook.service import Service
-from webhook.worker import Arbiter
+from webhook.worker import Arbiter, Worker
 
 POLL_SECONDS = 1.0
 KEEP_ALIVE_SECONDS = 120  # kube-apiserver closes idle connections after 90 s; it must be the one to close
@@ -116,7 +116,7 @@ class Server(BaseApplication):
             "keyfile": str(self.config.certificate.key_file),
             "ssl_context": lambda conf, default_factory: self.config.certificate.context,
             "logger_class": _logger_class(self.config.log_level),
-            "post_worker_init": lambda worker: self._begin(),
+            "post_worker_init": self._begin,
             "control_socket_disable": True,
         }
         for name, value in options.items():
@@ -143,7 +143,8 @@ class Server(BaseApplication):
         refused = f"; refused: {certificate.refused}" if certificate.refused else ""
         return Check("certificate", not problem, (problem or valid) + refused)
 
-    def _begin(self) -> None:
+    def _begin(self, worker: Worker) -> None:
+        worker.explain = lambda status, reason: wire.refusal("", status, reason)  # type: ignore[method-assign]
         gc.collect()
         gc.freeze()  # what is there now stays, and need not be looked at again
         gc.set_threshold(GARBAGE_THRESHOLD)

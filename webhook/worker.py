@@ -82,12 +82,14 @@ class Refused(Exception):
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(status, reason)
-        self.status = status
+        self.status, self.reason = status, reason
 
 
-def empty_response(status: int) -> bytes:
-    line = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"
-    return f"{line}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".encode()
+def last_response(status: int, body: bytes = b"") -> bytes:
+    """To a request that the application never saw; a body is JSON."""
+    kind = "Content-Type: application/json\r\n" if body else ""
+    head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nConnection: close\r\n{kind}Content-Length: {len(body)}"
+    return f"{head}\r\n\r\n".encode() + body
 
 
 class Outbox(bytearray):
@@ -181,7 +183,7 @@ class Connection:
                 self.allow(self.worker.cfg.keepalive if self.worker.alive else SWEEP_SECONDS)
         except Refused as refusal:
             self.worker.log.debug("Refused %s: %s", self.client, refusal)
-            self.sock[:] = empty_response(refusal.status)
+            self.sock[:] = last_response(refusal.status, self.worker.explain(refusal.status, refusal.reason))
         self.worker.release(self)
         yield from self.send()
         yield from self.part()
@@ -319,6 +321,10 @@ class Worker(ThreadWorker):
 
     limits = Limits()
 
+    def explain(self, status: int, reason: str) -> bytes:
+        """The body of a refusal; the server may know a better one."""
+        return b""
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.connections: set[Connection] = set()
@@ -421,7 +427,7 @@ class Worker(ThreadWorker):
             connection.closing = not self.handle_request(request, connection)
         except BaseException:  # SystemExit, too, must not end the worker.
             self.log.exception("Error handling request")
-            connection.sock[:] = empty_response(500)
+            connection.sock[:] = last_response(500)
             connection.closing = True
         with suppress(OSError):  # The main thread will meet it again.
             connection.seal()
