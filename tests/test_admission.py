@@ -72,6 +72,12 @@ CASES = [
         audited=False,
     ),
     Case(
+        "where it was so before, and errors deny",
+        validate(deployment(LARGE, template={"a": "b"}), deployment(LARGE), rules="{onError: Deny}"),
+        warned=("evenkeel could not judge this object",),
+        audited=False,
+    ),
+    Case(
         "scaling what is too large to judge",
         validate(
             deployment(LARGE, spec={"replicas": 9, "template": deployment(LARGE)["spec"]["template"]}),

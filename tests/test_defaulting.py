@@ -302,3 +302,11 @@ def test_no_patch_that_the_policy_itself_would_deny_ever_leaves():
 
     assert ((), "would-be-denied") == (decision.patch, decision.defaulted.reason)
     assert "must be DoNotSchedule by this cluster's policy (soft-constraint)" in decision.defaulted.detail
+
+
+@pytest.mark.parametrize("count", [500, 900], ids=["more than can be judged with two constraints", "in one"])
+def test_no_patch_that_could_not_be_judged_ever_leaves(count):
+    labels = {f"key{i}": "" for i in range(count)}
+    decision = mutated(pod(labels=labels), service(selector=labels))
+
+    assert ((), "too-large") == (decision.patch, decision.defaulted.reason)

@@ -182,6 +182,7 @@ def test_an_update_that_changes_nothing_is_allowed(request, phase, policy, snaps
     **BY_STRICT,
 )
 @example(obj=TWO_TEAMS, gained={"note": ""}, **BY_STRICT | {"policy": LAYERED})
+@example(obj=TOO_MANY["object"], gained={"note": ""}, **BY_STRICT)
 def test_a_template_may_gain_an_annotation_whatever_is_wrong_with_it(obj, gained, phase, policy, snapshot, minor):
     """`kubectl rollout restart` does no more than that, and must work on what was there before evenkeel."""
     kind = some.kind_of(obj, KINDS)
@@ -423,6 +424,9 @@ LARGE = {
     "as many keys as are judged": lambda: workload("Deployment", *spreads(1, matchLabelKeys=KEYS)),
     "as many revision keys as are judged": lambda: workload(
         "StatefulSet", *spreads(1, matchLabelKeys=[some.HASH] * ROOM)
+    ),
+    "as many revision keys as are judged, 240k owners": lambda: workload(
+        "StatefulSet", *spreads(1, matchLabelKeys=[some.HASH] * ROOM), ownerReferences=[{}] * 240_000
     ),
     "half as many keys beside as many labels": lambda: pod(
         *spreads(

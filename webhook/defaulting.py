@@ -13,7 +13,7 @@ from webhook.scheduler.fields import path_text
 from webhook.scheduler.selectors import Selector, as_label_selector
 from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.spread import SYSTEM, default_selector
-from webhook.workload import SKIP_LABEL, Workload
+from webhook.workload import MOST_VALUES, SKIP_LABEL, TooLarge, Workload, weigh
 
 ANNOTATION = "evenkeel.dev/defaulted-by"
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
@@ -33,9 +33,14 @@ REASONS = {
     "no-cluster": "no cluster is known in which to look for what selects or owns it",
     "nothing-selects-it": "no Service, ReplicationController, ReplicaSet or StatefulSet selects or owns it",
     "malformed": "the Pod is not of the form in which the API server sends it",
+    "too-large": "with them it could not be judged",
     "would-be-denied": "the policy itself would deny the Pod with them",
     "would-be-invalid": "the API server would refuse the Pod with them",
 }
+
+
+# Where there would be defaults, but for what is wrong with them: somebody should look into it.
+LEFT_OUT = frozenset({"too-large", "would-be-denied", "would-be-invalid"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +80,18 @@ def default_constraints(
     derived = default_selector(pod.namespace, pod.labels, pod.owner, snapshot)
     if derived.selector.empty:
         return Undefaulted("nothing-selects-it")
+    if len(derived.selector.requirements) > MOST_VALUES:
+        return Undefaulted("too-large")
     label_selector = as_label_selector(derived.selector)
     constraints = tuple(_constraint(one, derived.selector, label_selector) for one in defaulting.constraints)
+    defaulted = replace(pod, raw_constraints=list(constraints))
+    try:
+        weigh((defaulted,))
+    except TooLarge as error:
+        return Undefaulted("too-large", str(error))
     if errors := validate(list(constraints), pod.labels, pod.path, merged=False, features=features):
         return Undefaulted("would-be-invalid", f"{path_text(errors[0].path)}: {errors[0].detail}")
-    if denied := _denied(replace(pod, raw_constraints=list(constraints)), policy.settings, features):
+    if denied := _denied(defaulted, policy.settings, features):
         return Undefaulted("would-be-denied", str(denied[0]))
     return Defaults(constraints, derived.selector, derived.sources)
 

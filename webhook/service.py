@@ -10,7 +10,7 @@ from threading import get_ident
 
 from webhook import wire
 from webhook.admission import VALIDATE, Decision, review, unexpected, unjudgeable
-from webhook.defaulting import Defaults, Undefaulted
+from webhook.defaulting import LEFT_OUT, Defaults, Undefaulted
 from webhook.logs import log, logger
 from webhook.metrics import Metrics
 from webhook.policy import Policy
@@ -82,7 +82,7 @@ def _log(phase: str, uid: str, request: Mapping[str, object], owner: str, decisi
     message = "not judged" if decision.error else "defaulted" if decision.patch else "allowed"
     message = message if decision.allowed else "denied"
     refused = decision.defaulted if isinstance(decision.defaulted, Undefaulted) else None
-    if refused is not None and refused.reason in ("would-be-denied", "would-be-invalid"):
+    if refused is not None and refused.reason in LEFT_OUT:
         message = "defaults left out"
     level = logging.DEBUG if message == "allowed" else logging.INFO
     if not logger.isEnabledFor(level):

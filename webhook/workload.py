@@ -304,8 +304,8 @@ def _ignored(annotations: Labels) -> frozenset[str]:
 
 def controller_of(metadata: Mapping[str, object]) -> Owner | None:
     """metav1.GetControllerOf: the first owner reference with `controller: true`."""
-    for reference in map(as_mapping, as_list(metadata.get("ownerReferences"))):
-        if reference.get("controller") is True:
+    for reference in as_list(metadata.get("ownerReferences")):
+        if isinstance(reference, dict) and reference.get("controller") is True:
             return Owner(*(_text(reference.get(name)) for name in ("apiVersion", "kind", "name", "uid")))
     return None
 

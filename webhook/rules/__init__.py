@@ -37,7 +37,10 @@ class Severity(StrEnum):
     @property
     def rank(self) -> int:
         """0 is the gravest."""
-        return list(Severity).index(self)
+        return _RANKS[self]
+
+
+_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 @dataclass(frozen=True, slots=True)
