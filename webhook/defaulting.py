@@ -77,11 +77,11 @@ def default_constraints(
         return Undefaulted(reason or "namespace-unknown")
     if snapshot is None:
         return Undefaulted("no-cluster")
+    if len(pod.labels) > MOST_VALUES:
+        return Undefaulted("too-large")
     derived = default_selector(pod.namespace, pod.labels, pod.owner, snapshot)
     if derived.selector.empty:
         return Undefaulted("nothing-selects-it")
-    if len(derived.selector.requirements) > MOST_VALUES:
-        return Undefaulted("too-large")
     label_selector = as_label_selector(derived.selector)
     constraints = tuple(_constraint(one, derived.selector, label_selector) for one in defaulting.constraints)
     defaulted = replace(pod, raw_constraints=list(constraints))
