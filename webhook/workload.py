@@ -20,7 +20,7 @@ TEMPLATE: FieldPath = ("spec", "template")
 EACH = "*"
 IGNORE_ANNOTATION = "evenkeel.dev/ignore"
 SKIP_LABEL = "evenkeel.dev/skip"
-MOST_CONSTRAINTS, MOST_VALUES, MOST_TEMPLATES = 100, 800, 50  # of one object
+MOST_CONSTRAINTS, MOST_VALUES, MOST_TEMPLATES = 100, 700, 50  # of one object
 LONGEST_IGNORE = 4_096
 
 _JOB_LABELS = ("batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid", "job-name", "controller-uid")
