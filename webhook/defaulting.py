@@ -13,7 +13,7 @@ from webhook.scheduler.fields import path_text
 from webhook.scheduler.selectors import Selector, as_label_selector
 from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.spread import SYSTEM, default_selector
-from webhook.workload import MOST_VALUES, SKIP_LABEL, TooLarge, Workload, weigh
+from webhook.workload import MOST_VALUES, SKIP_LABEL, TooLarge, Workload, weigh_constraints
 
 ANNOTATION = "evenkeel.dev/defaulted-by"
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
@@ -84,23 +84,22 @@ def default_constraints(
         return Undefaulted("nothing-selects-it")
     label_selector = as_label_selector(derived.selector)
     constraints = tuple(_constraint(one, derived.selector, label_selector) for one in defaulting.constraints)
-    defaulted = replace(pod, raw_constraints=list(constraints))
     try:
-        weigh((defaulted,))
+        weigh_constraints([list(constraints)])
     except TooLarge as error:
         return Undefaulted("too-large", str(error))
     if errors := validate(list(constraints), pod.labels, pod.path, merged=False, features=features):
         return Undefaulted("would-be-invalid", f"{path_text(errors[0].path)}: {errors[0].detail}")
-    if denied := _denied(defaulted, policy.settings, features):
+    if denied := _denied(pod, list(constraints), policy.settings, features):
         return Undefaulted("would-be-denied", str(denied[0]))
     return Defaults(constraints, derived.selector, derived.sources)
 
 
-def _denied(pod: Workload, settings: Settings, features: Features) -> list[Finding]:
-    """The errors that the policy's other rules would find."""
-    if all(rule in KEPT or setting.severity is not Severity.ERROR for rule, setting in settings.items()):
+def _denied(pod: Workload, constraints: object, settings: Settings, features: Features) -> list[Finding]:
+    """The errors that the policy's other rules would find in a Pod with these constraints."""
+    if not [rule for rule, one in settings.items() if one.severity is Severity.ERROR and rule not in KEPT]:
         return []
-    findings = evaluate(pod, settings, None, features).findings
+    findings = evaluate(replace(pod, raw_constraints=constraints), settings, None, features).findings
     return [finding for finding in findings if finding.severity is Severity.ERROR]
 
 

@@ -19,6 +19,7 @@ from webhook.wording import LINE_LIMIT, one_line
 
 API_VERSION, KIND = "admission.k8s.io/v1", "AdmissionReview"
 LONGEST_NUMBER = 4_000
+_compact = json.JSONEncoder(separators=(",", ":")).encode
 _UID = re.compile(rb'"request"\s*:\s*\{\s*"uid"\s*:\s*"([0-9A-Za-z-]{1,128})"')
 
 
@@ -84,7 +85,7 @@ def answer(uid: str, decision: Decision) -> bytes:
     if decision.status is not None:
         response["status"] = decision.status
     if decision.patch:
-        patch = json.dumps(list(decision.patch), separators=(",", ":")).encode()
+        patch = _compact(decision.patch).encode()
         response |= {"patchType": "JSONPatch", "patch": base64.b64encode(patch).decode()}
     if decision.warnings:
         response["warnings"] = list(decision.warnings)
@@ -100,4 +101,4 @@ def refusal(uid: str, code: int, message: str) -> bytes:
 
 
 def _encode(response: Mapping[str, object]) -> bytes:
-    return json.dumps({"apiVersion": API_VERSION, "kind": KIND, "response": response}, separators=(",", ":")).encode()
+    return _compact({"apiVersion": API_VERSION, "kind": KIND, "response": response}).encode()

@@ -306,7 +306,7 @@ def controller_of(metadata: Mapping[str, object]) -> Owner | None:
     """metav1.GetControllerOf: the first owner reference with `controller: true`."""
     for reference in as_list(metadata.get("ownerReferences")):
         if isinstance(reference, dict) and reference.get("controller") is True:
-            return Owner(*(_text(reference.get(name)) for name in ("apiVersion", "kind", "name", "uid")))
+            return Owner(*[_text(reference.get(name)) for name in ("apiVersion", "kind", "name", "uid")])
     return None
 
 
@@ -337,20 +337,23 @@ def _text(value: object) -> str:
 
 
 def weigh(workloads: Sequence[Workload]) -> None:
-    """TooLarge if the workloads of an object cannot be judged in reasonable time; follows nothing into depth."""
+    """TooLarge if the workloads of an object cannot be judged in reasonable time."""
     if len(workloads) > MOST_TEMPLATES:
         raise TooLarge(f"found more than {MOST_TEMPLATES} Pod templates, no more can be judged")
-    raw = [one.raw_constraints for one in workloads]
-    constraints = sum(len(one) for one in raw if isinstance(one, list))
+    weigh_constraints([one.raw_constraints for one in workloads])
+
+
+def weigh_constraints(lists: Sequence[object]) -> None:
+    """TooLarge if lists of constraints are more than can be judged; follows nothing into depth."""
+    constraints = sum([len(one) for one in lists if isinstance(one, list)])
     if constraints > MOST_CONSTRAINTS:
         raise TooLarge(f"found {constraints} constraints, at most {MOST_CONSTRAINTS} can be judged")
-    left, values = list(raw), 0
-    while left:
-        inner = children(left.pop())
-        left += inner
-        values += len(inner)
-        if values > MOST_VALUES:
-            raise TooLarge(f"found more than {MOST_VALUES} values in constraints, no more can be judged")
+    values = list(lists)
+    for value in values:  # which grows meanwhile
+        if isinstance(value, dict | list):
+            values += children(value)
+            if len(values) - len(lists) > MOST_VALUES:
+                raise TooLarge(f"found more than {MOST_VALUES} values in constraints, no more can be judged")
 
 
 def children(value: object) -> Collection[object]:

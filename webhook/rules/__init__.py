@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from inspect import cleandoc
 
-from webhook.scheduler.constraint import Constraint, Reading, constraints_in, read
+from webhook.scheduler.constraint import Constraint, parse
 from webhook.scheduler.features import Features
 from webhook.scheduler.fields import FieldPath, path_text
 from webhook.scheduler.snapshot import Snapshot
@@ -113,7 +113,6 @@ class Subject:
     """What a rule may look at, and nothing else; `addable` are the labels that a controller may still add."""
 
     workload: Workload
-    reading: Reading
     constraints: tuple[Constraint, ...]
     addable: frozenset[str]
     features: Features
@@ -137,6 +136,11 @@ class Subject:
     def carries(self, key: str) -> bool:
         """Whether a Pod has a label of this key, or may have, before it is scheduled."""
         return key in self.workload.labels or key in self.workload.addable
+
+    @property
+    def merges(self) -> bool:
+        """Whether there is anything that the API server merges into a selector."""
+        return any(constraint.match_label_keys for constraint in self.constraints)
 
     @property
     def own_selector(self) -> dict[str, str]:
@@ -248,12 +252,11 @@ def evaluate(workload: Workload, settings: Settings, snapshot: Snapshot | None, 
 
 def find_all(workload: Workload, settings: Settings, snapshot: Snapshot | None, features: Features) -> Report:
     """Like `evaluate`, with all findings on a field."""
-    reading = read(workload.raw_constraints, workload.path, features)
-    constraints = constraints_in(reading, workload.labels)
+    constraints = parse(workload.raw_constraints, workload.labels, features)
     addable = workload.addable | (TOPOLOGY_LABELS if features.topology_labels else frozenset())
     findings: list[Finding] = []
     skipped: list[Skipped] = []
-    bare = Subject(workload, reading, constraints, addable, features, snapshot, {})
+    bare = Subject(workload, constraints, addable, features, snapshot, {})
     for one in RULES.values() if workload.has_constraints else WITHOUT_CONSTRAINTS:
         setting = settings[one.id]
         if setting.severity is Severity.IGNORE or (one.id in workload.ignored_rules and not setting.enforced):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from webhook.rules import Cause, Severity, Subject, rule
-from webhook.scheduler.constraint import ACTIONS, IN_BOTH, POLICIES, errors_in, on_stored_pod, shown_path, validate
+from webhook.scheduler.constraint import ACTIONS, IN_BOTH, POLICIES, on_stored_pod, shown_path, validate
 from webhook.scheduler.fields import FORBIDDEN, FieldError
 from webhook.scheduler.reading import brief
 from webhook.scheduler.selectors import OPERATORS
@@ -68,15 +68,19 @@ def invalid_constraint(subject: Subject) -> Iterator[Cause]:
 def _errors(subject: Subject) -> Iterator[FieldError]:
     workload = subject.workload
     features = on_stored_pod(subject.features) if workload.stored else subject.features
-    if workload.is_pod and not workload.stored and subject.reading.merges:
-        own = validate(workload.raw_constraints, workload.labels, workload.path, merged=False, features=features)
-    else:
-        own = errors_in(subject.reading, workload.path, features)
+    as_stands = not workload.is_pod or workload.stored
+    own = validate(
+        workload.raw_constraints,
+        workload.labels,
+        workload.path,
+        merged=as_stands or not subject.merges,
+        features=features,
+    )
     for error in own:
         # An operator may still fill in the selector that matchLabelKeys need.
         if workload.labels_known or error.type != FORBIDDEN or error.path[-1] != "matchLabelKeys":
             yield error
-    if not workload.is_pod and workload.labels_known and subject.reading.merges:
+    if not workload.is_pod and workload.labels_known and subject.merges:
         yield from _errors_of_its_pods(subject, own)
 
 

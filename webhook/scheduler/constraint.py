@@ -8,8 +8,11 @@ A topology spread constraint: merged, validated and parsed as kube-apiserver and
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any, cast
 
 from webhook.scheduler.features import Features
 from webhook.scheduler.fields import (
@@ -44,6 +47,7 @@ HONOR, IGNORE = "Honor", "Ignore"
 ACTIONS, POLICIES = (HARD, SOFT), (HONOR, IGNORE)
 REPEATED = "{topologyKey, whenUnsatisfiable}"
 IN_BOTH = "exists in both matchLabelKeys and labelSelector"
+LARGEST_KEPT = 8 << 10  # Bytes of a list whose reading is kept; two constraints take some 400.
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +88,31 @@ class _Written:
     match_label_keys: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reading:
-    """A list of constraints as Go decodes it, and where the types are wrong."""
+    """A list of constraints as Go decodes it, and where the types are wrong; paths begin at the list."""
 
     written: tuple[_Written, ...]
     mistyped: tuple[FieldError, ...]
+    features: Features
 
-    @property
+    @cached_property
     def merges(self) -> bool:
         """Whether there is anything to merge into a selector."""
         return any(one.match_label_keys for one in self.written)
+
+    @cached_property
+    def errors(self) -> tuple[FieldError, ...]:
+        """`validate`, for the constraints as they stand; nothing is said that rests on a field of a wrong type."""
+        errors = [error for i, one in enumerate(self.written) for error in _constraint_errors(one, (i,), self.features)]
+        errors += _repeated(self.written)
+        unread = {error.path for error in self.mistyped}
+        return (*self.mistyped, *(error for error in errors if not unread or not _rests_on(error, unread)))
+
+    @cached_property
+    def unmerged(self) -> tuple[Constraint, ...]:
+        """`parse`, for a Pod that has no label."""
+        return tuple([_constraint(i, one, {}) for i, one in enumerate(self.written)])
 
 
 def validate(
@@ -108,25 +126,15 @@ def validate(
     read the object at all; here each such field is named, and nothing is said that rests on it.
     (validation.validateTopologySpreadConstraints)
     """
-    return errors_in(read(raw if merged else merge(raw, labels, features), path, features), path, features)
-
-
-def errors_in(reading: Reading, path: FieldPath, features: Features) -> tuple[FieldError, ...]:
-    """`validate`, for constraints that have been read already and stand as they are to be judged."""
-    written, mistyped = reading.written, reading.mistyped
-    errors = [error for i, one in enumerate(written) for error in _constraint_errors(one, (*path, i), features)]
-    errors += _repeated(written, path)
-    unread = {error.path for error in mistyped}
-    return (*mistyped, *(error for error in errors if not unread or not _rests_on(error, unread)))
+    errors = read(raw if merged else merge(raw, labels, features), features).errors
+    return tuple([replace(error, path=(*path, *error.path)) for error in errors]) if errors else ()
 
 
 def parse(raw: object, labels: Labels, features: Features) -> tuple[Constraint, ...]:
     """The constraints of a Pod with `labels`; what `validate` objects to is read as leniently as it can be."""
-    return constraints_in(read(raw, (), features), labels)
-
-
-def constraints_in(reading: Reading, labels: Labels) -> tuple[Constraint, ...]:
-    """`parse`, for constraints that have been read already."""
+    reading = read(raw, features)
+    if not reading.merges:
+        return reading.unmerged
     return tuple([_constraint(i, one, labels) for i, one in enumerate(reading.written)])
 
 
@@ -139,7 +147,7 @@ def merge(raw: object, labels: Labels, features: Features) -> object:
 
 def same(one: object, other: object, features: Features) -> bool:
     """Whether two lists of constraints decode to the same API objects."""
-    return read(one, (), features) == read(other, (), features)
+    return read(one, features) == read(other, features)
 
 
 def _merge_one(raw: object, labels: Labels) -> object:
@@ -152,11 +160,24 @@ def _merge_one(raw: object, labels: Labels) -> object:
     return {**constraint, "labelSelector": {**selector, "matchExpressions": expressions}}
 
 
-def read(raw: object, path: FieldPath, features: Features) -> Reading:
-    """The list that stands at `path`, as Go decodes it."""
+def read(raw: object, features: Features) -> Reading:
+    """The list as Go decodes it; the Pods of a workload all carry the same, so that a reading is kept for the next."""
+    try:
+        content = marshal.dumps(cast(Any, raw), 2)  # Unlike equality, it tells 1 from true and from 1.0.
+    except ValueError:  # nested too deep
+        return _read(raw, features)
+    return _read_content(content, features) if len(content) <= LARGEST_KEPT else _read(raw, features)
+
+
+@lru_cache(maxsize=1024)
+def _read_content(content: bytes, features: Features) -> Reading:
+    return _read(marshal.loads(content), features)
+
+
+def _read(raw: object, features: Features) -> Reading:
     reader = Reader()
-    written = tuple([_read_one(reader, item, at, features) for item, at in reader.mappings(raw, path)])
-    return Reading(written, tuple(reader.errors))
+    written = tuple([_read_one(reader, item, at, features) for item, at in reader.mappings(raw, ())])
+    return Reading(written, tuple(reader.errors), features)
 
 
 def _read_one(reader: Reader, raw: object, path: FieldPath, features: Features) -> _Written:
@@ -305,11 +326,11 @@ def _rests_on(error: FieldError, unread: Set[FieldPath]) -> bool:
     return follows or any(error.path[:length] in unread for length in range(len(error.path) + 1))
 
 
-def _repeated(written: Sequence[_Written], path: FieldPath) -> list[FieldError]:
+def _repeated(written: Sequence[_Written]) -> list[FieldError]:
     """ValidateSpreadConstraintNotRepeat: all but the last of each (topologyKey, whenUnsatisfiable)."""
     last = {(one.topology_key, one.when_unsatisfiable): i for i, one in enumerate(written)}
     return [
-        FieldError(DUPLICATE, (*path, i, REPEATED), f"{{{one.topology_key}, {one.when_unsatisfiable}}}", "")
+        FieldError(DUPLICATE, (i, REPEATED), f"{{{one.topology_key}, {one.when_unsatisfiable}}}", "")
         for i, one in enumerate(written)
         if last[one.topology_key, one.when_unsatisfiable] != i
     ]
