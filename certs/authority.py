@@ -154,6 +154,14 @@ def inspect(pem: Pem) -> tuple[Inspection, ...]:
     return tuple(map(describe, _certificates(pem)))
 
 
+def ca_bundle(pem: Pem) -> bytes:
+    """The certificates in a file, and nothing else that may be in it, if they are all of CAs."""
+    found = _certificates(pem)
+    if leaf := next((one for one in map(describe, found) if not one.is_ca), None):
+        raise CertificateError(f'{pem.source}: has "{leaf.subject}", which is not the certificate of a CA')
+    return b"".join(one.public_bytes(serialization.Encoding.PEM) for one in found)
+
+
 def describe(one: x509.Certificate) -> Inspection:
     constraints = _extension(one, x509.BasicConstraints)
     names = _extension(one, x509.SubjectAlternativeName)

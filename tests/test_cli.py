@@ -65,7 +65,8 @@ def script(*args, name="evenkeel", **options):
 
 
 DENIES = (
-    'Error from server (Forbidden): error when %s "new": admission webhook "validate.evenkeel.dev" denied the request: '
+    'Error from server (Forbidden): error when %s "new": '
+    'admission webhook "workloads.evenkeel.dev" denied the request: '
 )
 WARNS = "Warning: selector-misses-own-pod: topologySpreadConstraints[0].labelSelector: must match the Pod's own labels"
 

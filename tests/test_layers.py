@@ -19,7 +19,7 @@ LAYERS = [
 cli
 server
 app · worker
-service
+manifests · service
 cluster · logs · metrics · render · settings
 apply · wire
 admission

@@ -23,7 +23,11 @@ CONSTRAINTS: FieldPath = ("spec", "topologySpreadConstraints")
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Both answers, and the object as it would be stored if it is allowed; `denied_by` is a phase or None."""
+    """
+    Both answers, and the object as it would be stored if it is allowed; `denied_by` is a phase or None.
+
+    `webhook` is the entry of the webhook configuration that sends such an object, "" if none does.
+    """
 
     obj: Mapping[str, object]
     updated: bool
@@ -32,6 +36,7 @@ class Applied:
     stored: Mapping[str, object]
     refused_by_api_server: bool
     passed_over: bool
+    webhook: str
 
     @property
     def denied_by(self) -> str | None:
@@ -63,8 +68,10 @@ def apply(
     patched = patch(obj, mutate.patch)
     validate = review(_request(patched, old, namespace), VALIDATE, policy, snapshot, features)
     refused = validate.error is None and _refused_by_api_server(patched, features)
-    passed_over = not find_kinds(obj, policy.kinds) and _mentions_constraints(obj)
-    return Applied(obj, old is not None, mutate, validate, _stored(patched, features), refused, passed_over)
+    kinds = find_kinds(obj, policy.kinds)
+    passed_over = not kinds and _mentions_constraints(obj)
+    webhook = kinds[0].webhook if kinds else ""
+    return Applied(obj, old is not None, mutate, validate, _stored(patched, features), refused, passed_over, webhook)
 
 
 def _mentions_constraints(obj: object) -> bool:

@@ -15,6 +15,7 @@ COMMANDS = {
     "admit": "print what the webhook will answer when an object is applied",
     "certs": "issue the webhook's serving certificate, or print what certificates say",
     "example": "start the webhook on an embedded default and show it answering",
+    "manifests": "print the objects that send a cluster's reviews here",
     "policy": "check a policy file, show what is in force, print the schema",
     "serve": "serve the webhook over TLS",
 }
@@ -34,7 +35,7 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog=name, description="Pods that spread across zones and nodes as their owners meant."
     )
-    top.add_argument("--version", action="version", version=f"evenkeel {__version__}")
+    top.add_argument("-V", "--version", action="version", version=f"evenkeel {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command, summary in COMMANDS.items():
         one = commands.add_parser(command, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -14,11 +14,12 @@ from webhook.documents import DocumentError, read
 from webhook.policy import scheduler_configuration
 from webhook.policy.defaults import Defaulting, defaulting_errors, integers, notes_on, parse_defaulting
 from webhook.policy.schema import complaints, schema
-from webhook.rules import DEFAULT_SETTINGS, RULES, Setting, Settings, Severity
+from webhook.rules import DEFAULT_SETTINGS, RULES, WITHOUT_CONSTRAINTS, Rule, Setting, Settings, Severity
 from webhook.scheduler.constraint import read_selector, selector_errors
 from webhook.scheduler.fields import FieldPath, as_list, as_mapping, label_key_errors, path_text
 from webhook.scheduler.reading import Reader, brief
 from webhook.scheduler.selectors import Labels, Match, Selector, as_selector
+from webhook.scheduler.spread import LIST
 from webhook.workload import EACH, KINDS, Kind, Workload
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
@@ -102,8 +103,23 @@ class Policy:
     @property
     def enforces(self) -> bool:
         """Whether any rule that denies is enforced for anybody."""
-        every = (self.settings, *(one.settings for one in self.overrides))
-        return any(one.enforced and one.severity is Severity.ERROR for settings in every for one in settings.values())
+        return any(one.enforced and one.severity is Severity.ERROR for one in self._each_setting())
+
+    @property
+    def defaults(self) -> bool:
+        """Whether any Pod is given constraints."""
+        every = (self.defaulting, *(one.defaulting for one in self.overrides))
+        return any(one is not None and one.type == LIST and one.constraints for one in every)
+
+    @property
+    def judges_without_constraints(self) -> bool:
+        """Whether any rule looks at what has no constraint at all."""
+        return any(one.severity is not Severity.IGNORE for one in self._each_setting(*WITHOUT_CONSTRAINTS))
+
+    def _each_setting(self, *rules: Rule) -> Iterator[Setting]:
+        """Those of some rules, or of all, in the policy and in each override."""
+        for settings in (self.settings, *(one.settings for one in self.overrides)):
+            yield from (settings[rule.id] for rule in rules or RULES.values())
 
     def in_force(self, workload: Workload, namespace_labels: Labels | None) -> InForce:
         """The policy for the Pods of `workload`: the first override that matches, and only that one."""

@@ -21,14 +21,14 @@ def text(applied: Applied, file: str) -> str:
 
 
 def _kubectl(applied: Applied, file: str) -> Iterator[str]:
-    answer, phase = applied.answer, applied.denied_by
+    answer = applied.answer
     yield from warnings(applied)
-    if phase is None:
+    if applied.denied_by is None:
         yield f"{title(applied.obj)} {'configured' if applied.updated else 'created'}"
         return
     status = answer.status or {}
     doing = f'error when {"patching" if applied.updated else "creating"} "{file}"'
-    webhook = f'admission webhook "{phase}.evenkeel.dev" denied the request'
+    webhook = f'admission webhook "{applied.webhook}" denied the request'
     yield f"Error from server ({status.get('reason')}): {doing}: {webhook}: {status.get('message')}"
 
 

@@ -1,0 +1,268 @@
+"""What the API server is told to send: the kinds, the conditions, and how to reach the webhook."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode
+from collections import Counter
+
+import pytest
+import yaml
+
+from webhook import policy as policies
+from webhook.cli import main
+from webhook.manifests.conditions import changed, has_constraints
+from webhook.manifests.configurations import FAIL, MUTATING_NAME, SYSTEM_NAMESPACES, Target, configurations
+from webhook.policy.schema import API_VERSION, KIND
+from webhook.workload import KINDS, Kind
+
+TARGET = Target(b"PEM", service=("guard", "keel"), failure_policy=FAIL)
+FLEET = {"apiVersion": "a.io/v1", "kind": "Fleet", "resource": "fleets"}
+
+
+def made(target=TARGET, **policy):
+    """The entries by kind of configuration, for the built-in policy with `policy` in it."""
+    parsed = policies.parse(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **policy}))
+    return {one["kind"].removesuffix("WebhookConfiguration"): one for one in configurations(parsed, target)}
+
+
+def entries(phase, **policy):
+    return {one["name"].removesuffix(".evenkeel.dev"): one for one in made(**policy)[phase]["webhooks"]}
+
+
+def conditions(entry):
+    return {one["name"]: one["expression"] for one in entry["matchConditions"]}
+
+
+def test_the_entries_of_the_built_in_policy():
+    others = ["rollouts.argoproj.io", "clonesets.apps.kruise.io", "statefulsets.apps.kruise.io"]
+
+    assert ["defaults"] == [*entries("Mutating")]
+    assert ["pods", "podtemplates", "workloads", "cronjobs", *others] == [*entries("Validating")]
+
+
+def test_each_kind_is_sent_once_by_one_entry():
+    sent = Counter(
+        (f"{group}/{version}".lstrip("/"), resource)
+        for entry in entries("Validating", workloads=[{**FLEET, "podTemplate": "spec.template"}]).values()
+        for rule in entry["rules"]
+        for group in rule["apiGroups"]
+        for version in rule["apiVersions"]
+        for resource in rule["resources"]
+    )
+
+    assert sent == Counter([*((kind.api_version, kind.resource) for kind in KINDS), ("a.io/v1", "fleets")])
+
+
+def test_only_new_pods_are_sent_and_changes_of_everything_else():
+    operations = {name: one["rules"][0]["operations"] for name, one in entries("Validating").items()}
+
+    assert ["CREATE"] == operations.pop("pods")
+    assert {("CREATE", "UPDATE")} == set(map(tuple, operations.values()))
+    assert all(("changed" in conditions(one)) == (name != "pods") for name, one in entries("Validating").items())
+
+
+def test_what_the_api_server_wants_of_every_entry():
+    every = [*entries("Mutating", earlyAnswer=True).values(), *entries("Validating").values()]
+
+    for entry in every:
+        assert ("None", ["v1"], "Equivalent") == tuple(
+            entry[name] for name in ("sideEffects", "admissionReviewVersions", "matchPolicy")
+        )
+        assert re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+){2,}", entry["name"])
+        for name, expression in conditions(entry).items():
+            assert re.fullmatch("[a-z-]+", name)
+            assert expression.count("(") == expression.count(")")
+
+
+def test_defaults_come_last_and_again_where_somebody_else_changed_the_pod():
+    assert sorted([MUTATING_NAME, "vault-agent-injector", "istio-sidecar-injector"])[-1] == MUTATING_NAME
+    assert "IfNeeded" == entries("Mutating")["defaults"]["reinvocationPolicy"]
+
+
+def test_the_seconds_that_the_api_server_waits():
+    assert (3, 5) == (
+        entries("Mutating")["defaults"]["timeoutSeconds"],
+        entries("Validating")["pods"]["timeoutSeconds"],
+    )
+
+
+def test_some_namespaces_are_never_sent():
+    selectors = [one["namespaceSelector"]["matchExpressions"] for one in entries("Validating").values()]
+
+    assert [
+        {
+            "key": "kubernetes.io/metadata.name",
+            "operator": "NotIn",
+            "values": [*SYSTEM_NAMESPACES, "guard"],
+        },
+        {"key": "evenkeel.dev/skip", "operator": "NotIn", "values": ["true"]},
+    ] == selectors[0]
+    assert all(one == selectors[0] for one in selectors)
+
+
+def test_a_failure_policy_is_for_built_in_kinds_only():
+    """CEL that fails on a custom resource without a schema must not keep it from being created."""
+    found = {name: one["failurePolicy"] for name, one in entries("Validating").items()}
+
+    assert {"Ignore"} == {found.pop(name) for name in list(found) if "." in name}
+    assert {"Fail"} == set(found.values())
+    assert "Ignore" == Target(b"").failure_policy
+
+
+SYSTEM = {"defaultingType": "System"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "sent"),
+    [
+        ({"defaulting": SYSTEM}, []),
+        ({"defaulting": {"defaultingType": "List", "defaultConstraints": []}}, []),
+        ({"defaulting": SYSTEM, "overrides": [{"name": "x", "podSelector": {}, "defaulting": SYSTEM}]}, []),
+        ({"overrides": [{"name": "x", "podSelector": {}, "defaulting": SYSTEM}]}, ["defaults"]),
+        ({"defaulting": SYSTEM, "earlyAnswer": True}, [*entries("Validating")]),
+        ({"earlyAnswer": True}, ["defaults", *entries("Validating")]),
+    ],
+    ids=["System", "an empty list", "System for some, too", "a list for the rest", "early answers", "both"],
+)
+def test_what_is_sent_to_be_mutated(policy, sent):
+    found = made(**policy)
+
+    assert sent == [one["name"].removesuffix(".evenkeel.dev") for one in found.get("Mutating", {}).get("webhooks", [])]
+
+
+def test_early_answers_are_for_what_nobody_owns():
+    early = entries("Mutating", earlyAnswer=True)
+
+    assert ["has-constraints", "changed", "not-owned"] == [*conditions(early["workloads"])]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"rules": {"missing-constraints": "info"}},
+        {"overrides": [{"name": "x", "podSelector": {}, "rules": {"missing-constraints": "error"}}]},
+    ],
+    ids=["for all", "for some"],
+)
+def test_a_policy_that_misses_constraints_needs_what_has_none(policy):
+    found = entries("Validating", **policy)
+
+    assert {"pods": [], "workloads": ["changed"]} == {
+        name: [*conditions(found[name])] for name in ("pods", "workloads")
+    }
+
+
+def kind(**places):
+    paths = {name: tuple(path.split(".")) for name, path in places.items()}
+    return Kind("a.io/v1", "Fleet", "fleets", **{"template": None, **paths})
+
+
+@pytest.mark.parametrize(
+    ("kinds", "has", "change"),
+    [
+        (
+            [kind(template="spec.template")],
+            "object.?spec.?template.?spec.?topologySpreadConstraints.orValue([]).size() > 0",
+            "object.?spec.?template != oldObject.?spec.?template",
+        ),
+        (
+            [kind(template="spec.sets.*.racks.*.template")],
+            "object.?spec.?sets.orValue([]).exists(e0, e0.?racks.orValue([]).exists(e1, "
+            "e1.?template.?spec.?topologySpreadConstraints.orValue([]).size() > 0))",
+            "object.?spec.?sets != oldObject.?spec.?sets",
+        ),
+        (
+            [kind(constraints="spec.spread", labels="spec.podLabels")],
+            "object.?spec.?spread.orValue([]).size() > 0",
+            "object.?spec.?spread != oldObject.?spec.?spread || object.?spec.?podLabels != oldObject.?spec.?podLabels",
+        ),
+        (
+            [kind(constraints="spec.*")],
+            "object.?spec.orValue([]).exists(e0, optional.of(e0).orValue([]).size() > 0)",
+            "object.?spec != oldObject.?spec",
+        ),
+        (
+            [kind(constraints="spec.a"), kind(constraints="spec.b")],
+            "object.?spec.?a.orValue([]).size() > 0 || object.?spec.?b.orValue([]).size() > 0",
+            "object.?spec.?a != oldObject.?spec.?a || object.?spec.?b != oldObject.?spec.?b",
+        ),
+        (
+            [kind(constraints="spec.pod-spread.namespace")],
+            'object.?spec[?"pod-spread"][?"namespace"].orValue([]).size() > 0',
+            'object.?spec[?"pod-spread"][?"namespace"] != oldObject.?spec[?"pod-spread"][?"namespace"]',
+        ),
+    ],
+    ids=["template", "lists", "constraints and labels", "a list of lists", "two places", "no names to CEL"],
+)
+def test_conditions_follow_the_paths_of_a_kind(kinds, has, change):
+    assert has == has_constraints(kinds)["expression"]
+    assert f"oldObject == null || {change}" == changed(kinds)["expression"]
+
+
+def test_a_kind_that_the_policy_describes_anew_is_sent_as_it_says():
+    rollout = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "resource": "rollouts"}
+    entry = entries("Validating", workloads=[{**rollout, "podTemplate": "spec.pods"}])["rollouts.argoproj.io"]
+
+    assert (
+        "object.?spec.?pods.?spec.?topologySpreadConstraints.orValue([]).size() > 0"
+        == (conditions(entry)["has-constraints"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "config"),
+    [
+        (TARGET, {"service": {"namespace": "guard", "name": "keel", "path": "/validate", "port": 443}}),
+        (Target(b"PEM", url="https://10.0.0.1:8443/"), {"url": "https://10.0.0.1:8443/validate"}),
+    ],
+    ids=["service", "url"],
+)
+def test_how_the_webhook_is_reached(target, config):
+    found = made(target)["Validating"]["webhooks"][0]["clientConfig"]
+
+    assert {**config, "caBundle": "UEVN"} == found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("certificates")
+    assert 0 == main(["certs", "issue", "--dir", str(folder), "--name", "keel.guard.svc"])
+    (folder / "both.pem").write_bytes((folder / "ca.crt").read_bytes() + (folder / "tls.key").read_bytes())
+    (folder / "bad.yaml").write_text("kind: SpreadPolicy\n", "utf-8")
+    return folder
+
+
+def test_the_command_prints_what_kubectl_applies(folder, capsys):
+    capsys.readouterr()
+    code = main(["manifests", "--service", "guard/keel", "--ca-bundle", str(folder / "both.pem")])
+    text = capsys.readouterr().out
+    found = list(yaml.safe_load_all(text))
+
+    assert (0, [MUTATING_NAME, "evenkeel"]) == (code, [one["metadata"]["name"] for one in found])
+    bundle = b64decode(found[0]["webhooks"][0]["clientConfig"]["caBundle"])
+    assert bundle == (folder / "ca.crt").read_bytes(), "nothing but the certificate, no key that lies beside it"
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--service", "guard", "--ca-bundle", "ca.crt"], '--service: found "guard", wanted NAMESPACE/NAME'),
+        (["--service", "a/b/c", "--ca-bundle", "ca.crt"], '--service: found "a/b/c", wanted NAMESPACE/NAME'),
+        (["--url", "http://a", "--ca-bundle", "ca.crt"], '--url: found "http://a", wanted https://HOST[:PORT]'),
+        (["--url", "https://a:x", "--ca-bundle", "ca.crt"], '--url: found "https://a:x", wanted https://HOST[:PORT]'),
+        (["--url", "https://a/?b", "--ca-bundle", "ca.crt"], '--url: found "https://a/?b", wanted https://HOST[:PORT]'),
+        (["--url", "https://a", "--ca-bundle", "none"], "none: No such file or directory"),
+        (["--url", "https://a", "--ca-bundle", "tls.key"], "has no certificate, found PRIVATE KEY"),
+        (["--url", "https://a", "--ca-bundle", "tls.crt"], "which is not the certificate of a CA"),
+        (["--url", "https://a", "--ca-bundle", "ca.crt", "--policy", "bad.yaml"], "must have apiVersion"),
+    ],
+)
+def test_what_cannot_be_used_is_named(folder, capsys, monkeypatch, options, complaint):
+    monkeypatch.chdir(folder)
+
+    assert 2 == main(["manifests", *options])
+    shown = capsys.readouterr()
+    assert complaint in shown.err
+    assert ("", 1) == (shown.out, shown.err.count("\n"))

@@ -1,0 +1,72 @@
+"""
+Print the webhook configurations that a policy needs, to be piped into kubectl apply -f -
+
+They send what the policy judges or gives defaults to, and nothing else.  A CA bundle is public; no key is needed here.
+Exit code 0: printed, 2: an input that cannot be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import yaml
+
+from certs.authority import CertificateError, ca_bundle, read
+from webhook.cli import UsageError, inputs
+from webhook.manifests.configurations import FAIL, IGNORE, Target, configurations
+
+DNS_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--service", metavar="NS/NAME", help="the Service in front of the webhook, on port 443")
+    where.add_argument("--url", metavar="URL", help="https://HOST[:PORT], where there is no Service")
+    parser.add_argument("--ca-bundle", metavar="FILE", type=Path, required=True, help="CA certificates, as PEM")
+    parser.add_argument(
+        "--failure-policy",
+        choices=(IGNORE, FAIL),
+        default=IGNORE,
+        help="what becomes of built-in kinds while no webhook answers (default: %(default)s)",
+    )
+    inputs.add_policy_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    target = Target(_bundle(args.ca_bundle), _service(args.service), _url(args.url), args.failure_policy)
+    found = configurations(inputs.policy(args.policy), target)
+    print("---\n".join(yaml.safe_dump(one, sort_keys=False, width=1_000) for one in found), end="")
+    return 0
+
+
+def _bundle(path: Path) -> bytes:
+    try:
+        return ca_bundle(read(path))
+    except CertificateError as error:
+        raise UsageError(f"--ca-bundle: {error}") from error
+
+
+def _service(text: str | None) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    namespace, _, name = text.partition("/")
+    if not (DNS_LABEL.fullmatch(namespace) and DNS_LABEL.fullmatch(name)):
+        raise UsageError(f'--service: found "{text}", wanted NAMESPACE/NAME')
+    return namespace, name
+
+
+def _url(text: str | None) -> str:
+    """As the API server wants it: https, no user, query or fragment (webhook.ValidateWebhookURL)."""
+    if text is None:
+        return ""
+    try:
+        url = urlsplit(text)
+        usable = url.scheme == "https" and url.hostname and (url.port is None or url.port > 0)
+    except ValueError:
+        usable = False
+    if not usable or url.username or url.query or url.fragment:
+        raise UsageError(f'--url: found "{text}", wanted https://HOST[:PORT]')
+    return text

@@ -1,0 +1,82 @@
+"""
+The matchConditions that keep every call away that would be answered "allowed" unread (admission.review's own tests).
+
+    spec.template        object.?spec.?template.?spec.?topologySpreadConstraints.orValue([]).size() > 0
+    spec.sets[*].rack    object.?spec.?sets.orValue([]).exists(e0, e0.?rack…)
+
+CEL fails on a field that is absent, and a failure is a denial or a silent pass: every step is optional, `.?`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+
+from webhook.defaulting import MIRROR_ANNOTATION
+from webhook.scheduler.fields import FieldPath
+from webhook.workload import EACH, SKIP_LABEL, Kind
+
+Condition = Mapping[str, str]
+IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+# CEL's, and the names that it keeps for other languages.
+KEYWORDS = frozenset({"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in"})
+KEYWORDS |= {"let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while"}
+OWNERS = "object.?metadata.?ownerReferences.orValue([])"
+
+# Nothing that gets defaults has constraints, is bound already, mirrors a file or is pinned to its node.
+TO_DEFAULT: tuple[Condition, ...] = (
+    {"name": "no-constraints", "expression": "object.?spec.?topologySpreadConstraints.orValue([]).size() == 0"},
+    {"name": "not-bound", "expression": "object.?spec.?nodeName.orValue('') == ''"},
+    {
+        "name": "no-mirror",
+        "expression": f"!('{MIRROR_ANNOTATION}' in object.?metadata.?annotations.orValue({{}}))",
+    },
+    {
+        "name": "not-opted-out",
+        "expression": f"object.?metadata.?labels[?'{SKIP_LABEL}'].orValue('') != 'true'",
+    },
+    {
+        "name": "not-of-a-daemonset",
+        "expression": f"!{OWNERS}.exists(r, r.?controller.orValue(false) && r.?kind.orValue('') == 'DaemonSet')",
+    },
+)
+NOT_OWNED: Condition = {"name": "not-owned", "expression": f"!{OWNERS}.exists(r, r.?controller.orValue(false))"}
+
+
+def has_constraints(kinds: Iterable[Kind]) -> Condition:
+    """That there is something to judge, in any of the places where these kinds keep it."""
+    places = dict.fromkeys((*(kind.anchor), *_INSIDE) if kind.template is not None else kind.anchor for kind in kinds)
+    return {"name": "has-constraints", "expression": " || ".join(_some("object", place) for place in places)}
+
+
+def changed(kinds: Iterable[Kind]) -> Condition:
+    """That an UPDATE changes what is judged: not a scale, a label or a status."""
+    judged = dict.fromkeys(place for kind in kinds for place in (kind.anchor, kind.labels) if place)
+    parts = dict.fromkeys(_up_to_list(place) for place in judged)
+    differs = " || ".join(f"{_at('object', part)} != {_at('oldObject', part)}" for part in parts)
+    return {"name": "changed", "expression": f"oldObject == null || {differs}"}
+
+
+_INSIDE: FieldPath = ("spec", "topologySpreadConstraints")
+
+
+def _some(root: str, path: FieldPath, depth: int = 0) -> str:
+    """Whether the list at `path`, or any of them, holds anything."""
+    if EACH not in path:
+        return f"{_at(root, path)}.orValue([]).size() > 0"
+    i, one = path.index(EACH), f"e{depth}"
+    return f"{_at(root, path[:i])}.orValue([]).exists({one}, {_some(one, path[i + 1 :], depth + 1)})"
+
+
+def _at(root: str, path: FieldPath) -> str:
+    return root + "".join(map(_step, map(str, path))) if path else f"optional.of({root})"
+
+
+def _step(name: str) -> str:
+    plain = IDENTIFIER.fullmatch(name) and name not in KEYWORDS
+    return f".?{name}" if plain else f"[?{json.dumps(name)}]"
+
+
+def _up_to_list(path: FieldPath) -> FieldPath:
+    return path[: path.index(EACH)] if EACH in path else path
