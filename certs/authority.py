@@ -62,7 +62,7 @@ class Pair:
     @classmethod
     def parse(cls, chain: Pem, key: Pem) -> Pair:
         """The certificate that comes first in `chain` with its key."""
-        pair = cls(_certificates(chain), _private_key(key))
+        pair = cls(certificates(chain), _private_key(key))
         if pair.key.public_key() != pair.certificate.public_key():
             raise KeyMismatchError(f"{key.source}: is not the key of {chain.source}")
         return pair
@@ -151,12 +151,12 @@ class Inspection:
 
 def inspect(pem: Pem) -> tuple[Inspection, ...]:
     """What each certificate of a file says, in its order."""
-    return tuple(map(describe, _certificates(pem)))
+    return tuple(map(describe, certificates(pem)))
 
 
 def ca_bundle(pem: Pem) -> bytes:
     """The certificates in a file, and nothing else that may be in it, if they are all of CAs."""
-    found = _certificates(pem)
+    found = certificates(pem)
     if leaf := next((one for one in map(describe, found) if not one.is_ca), None):
         raise CertificateError(f'{pem.source}: has "{leaf.subject}", which is not the certificate of a CA')
     return b"".join(one.public_bytes(serialization.Encoding.PEM) for one in found)
@@ -215,7 +215,8 @@ def write(path: Path, content: bytes, mode: int) -> None:
         raise CertificateError(f"{path}: {error.strerror}") from error
 
 
-def _certificates(pem: Pem) -> tuple[x509.Certificate, ...]:
+def certificates(pem: Pem) -> tuple[x509.Certificate, ...]:
+    """Every certificate in PEM, of which each can be read; at least one."""
     labels = [label.decode() for label in re.findall(rb"-----BEGIN ([A-Z0-9 ]+)-----", pem.content)]
     if not labels:
         raise CertificateError(f"{pem.source}: is not PEM")

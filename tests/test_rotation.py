@@ -1,0 +1,277 @@
+"""Certificates that several replicas renew in one store: what is due, who wins, and that no call is ever lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from certs.authority import CLOCK_SKEW, Authority, CertificateError, Pem, certificates, describe, invalid_reason
+from certs.rotation import (
+    CA_CERT,
+    CA_KEY,
+    CERT,
+    KEY,
+    TRUSTED,
+    Held,
+    Lifetimes,
+    entries,
+    leaf_reason,
+    parse,
+    renewal_reason,
+    renewed,
+    rotate,
+    verifies,
+)
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+NAMES = ["keel.guard.svc"]
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+LIVES = Lifetimes(ca=90 * DAY, leaf=9 * DAY)
+
+
+@dataclass
+class Shelf:
+    """A store in memory; `rivals` are what others put there, each just before one of our own attempts."""
+
+    content: dict[str, bytes] = field(default_factory=dict)
+    version: int = 0
+    rivals: list[dict[str, bytes]] = field(default_factory=list)
+
+    def read(self):
+        return dict(self.content), str(self.version or "")
+
+    def put(self, content):
+        self.content, self.version = dict(content), self.version + 1
+
+    def replace(self, content, version):
+        if self.rivals:
+            self.put(self.rivals.pop(0))
+        if version != str(self.version or ""):
+            return False
+        self.put(content)
+        return True
+
+
+@cache
+def fresh():
+    """What the first replica makes."""
+    return renewed(Held(), NAMES, NOW, (), LIVES).held
+
+
+def bundles(held):
+    return (held.ca_bundle, b"# another\n" + held.ca_bundle)
+
+
+def after(held, time, in_force=None, names=NAMES):
+    return renewed(held, names, NOW + time, in_force, LIVES)
+
+
+def test_the_first_replica_makes_a_ca_and_what_it_serves():
+    rotation = renewed(Held(), NAMES, NOW, None, LIVES)
+    held = rotation.held
+
+    assert ("CA: there is none", "certificate: there is none") == rotation.reasons
+    assert (1, None) == (len(held.cas), held.trusted)
+    assert verifies(held.leaf.certificate, held.cas)
+    assert tuple(NAMES) == describe(held.leaf.certificate).names
+
+
+def test_what_is_written_is_what_is_read():
+    held = replace(fresh(), trusted=NOW)
+    again = parse(entries(held))
+
+    assert (held.cas, held.leaf.chain, held.trusted) == (again.cas, again.leaf.chain, again.trusted)
+    assert entries(held) == entries(again)
+
+
+@pytest.mark.parametrize(
+    ("time", "due"),
+    [(-HOUR, False), (0 * DAY, False), (5.9 * DAY, False), (6.1 * DAY, True), (10 * DAY, True), (-30 * DAY, False)],
+    ids=["a clock an hour behind", "new", "nearly two thirds", "two thirds", "expired", "a clock far behind"],
+)
+def test_a_certificate_is_renewed_at_two_thirds_of_its_life(time, due):
+    assert due == bool(renewal_reason(fresh().leaf.certificate, NOW + time))
+
+
+def test_there_may_be_no_certificate():
+    assert "there is none" == renewal_reason(None, NOW)
+
+
+def test_lives_of_minutes_are_counted_from_the_issue():
+    """Not from an hour earlier, where a certificate begins."""
+    lives = Lifetimes(ca=timedelta(minutes=30), leaf=timedelta(minutes=3), settling=timedelta(seconds=20))
+    held = renewed(Held(), NAMES, NOW, None, lives).held
+
+    assert () == renewed(held, NAMES, NOW + timedelta(minutes=1.9), None, lives).reasons
+    assert renewal_reason(held.leaf.certificate, NOW + timedelta(minutes=2.1))
+
+
+def test_a_leaf_is_renewed_once_its_ca_has_settled():
+    held = after(fresh(), 5 * DAY, bundles(fresh())).held
+    rotation = after(held, 6.1 * DAY, bundles(fresh()))
+
+    assert NOW + 5 * DAY == held.trusted
+    assert [f"certificate: was to be renewed from {NOW + 6 * DAY:%Y-%m-%dT%H:%M:%SZ} on"] == list(rotation.reasons)
+    assert rotation.held.leaf.certificate != held.leaf.certificate
+    assert rotation.held.cas == held.cas
+
+
+@pytest.mark.parametrize(
+    ("in_force", "trusted"),
+    [
+        (None, False),
+        ((), True),
+        ((b"",), False),
+        ((fresh().ca_bundle,), True),
+        ((fresh().ca_bundle, b""), False),
+        ((fresh().ca_bundle, fresh().ca_bundle), True),
+    ],
+    ids=["not known", "no configuration", "stripped", "one", "one of two", "both"],
+)
+def test_a_ca_is_trusted_once_it_is_in_every_configuration(in_force, trusted):
+    assert trusted == (after(fresh(), DAY, in_force).held.trusted == NOW + DAY)
+
+
+def test_a_new_ca_signs_nothing_for_an_hour():
+    old = replace(after(fresh(), 59 * DAY).held, trusted=NOW)
+    old = replace(old, leaf=old.authority.issue(NAMES, NOW + 55 * DAY, LIVES.leaf))
+    new = after(old, 60.1 * DAY, bundles(old)).held
+    waiting = after(new, 61 * DAY, bundles(new)).held
+    almost = after(waiting, 62 * DAY - timedelta(hours=23.1), bundles(new)).held
+    settled = after(waiting, 62 * DAY - timedelta(hours=22.9), bundles(new))
+
+    assert (2, None) == (len(new.cas), new.trusted)
+    assert old.cas[0] == new.cas[1], "the old one stays until it expires"
+    assert old.leaf == new.leaf == waiting.leaf == almost.leaf
+    assert settled.held.leaf != old.leaf
+    assert verifies(settled.held.leaf.certificate, settled.held.cas[:1])
+
+
+def test_a_new_ca_does_not_wait_where_nothing_else_can_be_served():
+    """An expired certificate is refused for certain; the new CA may be trusted by now."""
+    late = after(fresh(), 9.5 * DAY).held
+
+    assert fresh().cas == late.cas
+    assert invalid_reason(describe(late.leaf.certificate), NOW + 9.5 * DAY) is None
+
+
+def test_an_old_ca_leaves_when_it_expires():
+    held = after(fresh(), 61 * DAY, bundles(fresh())).held
+
+    assert 2 == len(after(held, 89.9 * DAY, bundles(held)).held.cas)
+    assert held.cas[:1] == after(held, 90.1 * DAY, bundles(held)).held.cas
+
+
+def test_other_names_need_another_leaf_at_once():
+    rotation = after(fresh(), HOUR, None, names=[*NAMES, "keel.guard.svc.cluster.local"])
+
+    assert ("certificate: is not for keel.guard.svc.cluster.local",) == rotation.reasons
+    assert leaf_reason(rotation.held, NAMES, NOW) is None, "further names do no harm"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "made"),
+    [
+        (CA_CERT, b"", ["CA", "certificate"]),
+        (CA_CERT, b"-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n", ["CA", "certificate"]),
+        (CA_KEY, b"garbage", ["CA"]),
+        (CA_KEY, entries(renewed(Held(), NAMES, NOW, None, LIVES).held)[CA_KEY], ["CA"]),
+        (CERT, b"\xff\xfe", ["certificate"]),
+        (KEY, b"", ["certificate"]),
+        (TRUSTED, b"\xff", []),
+        (TRUSTED, b"yesterday", []),
+        (TRUSTED, b"2999-01-01T00:00:00Z", []),
+    ],
+)
+def test_what_is_damaged_is_made_anew(name, value, made):
+    damaged = parse({**entries(fresh()), name: value})
+    rotation = after(damaged, HOUR)
+
+    assert made == [reason.partition(":")[0] for reason in rotation.reasons]
+    assert verifies(rotation.held.leaf.certificate, rotation.held.cas)
+    assert rotation.held.trusted is None
+
+
+def test_a_leaf_whose_ca_has_gone_is_replaced():
+    stranger = Authority.create(NOW).issue(NAMES, NOW, LIVES.leaf)
+    rotation = after(replace(fresh(), leaf=stranger), HOUR)
+
+    assert ("certificate: its CA has gone",) == rotation.reasons
+
+
+def test_of_replicas_that_start_together_one_wins():
+    shelf = Shelf(rivals=[entries(fresh())])
+    rotation = rotate(shelf, NAMES, NOW, None, LIVES)
+
+    assert entries(fresh()) == shelf.content
+    assert (fresh().cas, ()) == (rotation.held.cas, rotation.reasons)
+
+
+def test_what_is_in_order_is_not_written():
+    shelf = Shelf()
+    rotate(shelf, NAMES, NOW, None, LIVES)
+    rotate(shelf, NAMES, NOW + HOUR, None, LIVES)
+
+    assert 1 == shelf.version
+
+
+def test_a_store_that_is_emptied_is_filled_again():
+    shelf = Shelf()
+    rotate(shelf, NAMES, NOW, None, LIVES)
+    shelf.put({})
+
+    assert ("CA: there is none", "certificate: there is none") == rotate(shelf, NAMES, NOW, None, LIVES).reasons
+    assert entries(parse(shelf.content)) == shelf.content
+
+
+def test_replicas_that_never_let_one_another_win_are_an_error():
+    class Contested(Shelf):
+        def replace(self, content, version):
+            return False
+
+    with pytest.raises(CertificateError, match="replaced by others 5 times"):
+        rotate(Contested(), NAMES, NOW, None, LIVES)
+
+
+def test_no_key_is_shown():
+    held = fresh()
+    shown = repr(held) + repr(held.authority.pair) + str(rotate(Shelf(), NAMES, NOW, None, LIVES))
+
+    assert "PRIVATE" not in shown
+    assert not any(line in shown for line in entries(held)[KEY].decode().splitlines()[1:-1])
+
+
+steps = st.tuples(
+    st.integers(min_value=1, max_value=40),  # hours that pass
+    st.sampled_from(("inject", "inject", "inject", "inject", "lost", "stripped")),
+    st.integers(min_value=-59, max_value=59),  # minutes by which the clock of the replica at work is off
+)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@given(st.lists(steps, min_size=30, max_size=80))
+def test_whatever_happens_no_call_is_lost_to_a_certificate(story):
+    """
+    The API server trusts what was injected last; what is served must verify by that, but right after a strip.
+
+    A CA that was injected an hour ago or more may sign; the API server may be lost for days, not for a third of a life.
+    """
+    shelf, now, in_force = Shelf(), NOW, None
+    lives = Lifetimes(ca=40 * DAY, leaf=15 * DAY)
+    for hours, event, minutes in story:
+        now += timedelta(hours=hours)
+        known = in_force if event != "lost" else None
+        held = rotate(shelf, NAMES, now + timedelta(minutes=minutes), known and (known,), lives).held
+        served = held.leaf.certificate
+        assert invalid_reason(describe(served), now) is None
+        assert verifies(served, held.cas)
+        assert all(one.not_valid_after_utc + CLOCK_SKEW >= now for one in held.cas)
+        if in_force:
+            assert verifies(served, certificates(Pem("in force", in_force)))
+        if event != "lost":
+            in_force = held.ca_bundle if event == "inject" else b""
