@@ -6,16 +6,22 @@ found = $(shell $(PYTHON3) -c 'import sys; print("%d.%d" % sys.version_info[:2])
 too_old = $(shell $(PYTHON3) -c 'import sys; assert sys.version_info >= (3, 11)' 2>/dev/null || echo yes)
 no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes)
 
-.PHONY: help run test bench lint docs clean
+.PHONY: help run test controlplane e2e bench lint docs clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
 
 run: .venv/test ## start the webhook without a cluster and show it answering; PORT=8443, ONCE=1 to stop then
 	@.venv/bin/evenkeel example --port $(or $(PORT),8443) $(if $(filter-out 0,$(ONCE)),--once)
 
 test: .venv/test ## run the tests, and say which were not run and why
 	@$(PYTHON) -m pytest -q
+
+controlplane: .venv/test ## build etcd, Kubernetes and kubectl for e2e from source, once on a machine; needs Go
+	@$(PYTHON) -m tests.e2e.programs
+
+e2e: controlplane ## run the tests against a real control plane
+	@$(PYTHON) -m pytest -q tests/e2e
 
 bench: .venv/test ## measure reviews a second, beside an app that only says yes
 	@$(PYTHON) -m tests.bench

@@ -5,13 +5,14 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import random
 import socket
 import ssl
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
 from certs.authority import Authority
@@ -73,8 +74,18 @@ def certificate(folder, names=("localhost", "127.0.0.1")):
 
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
+    return free_ports(1)[0]
+
+
+def free_ports(count):
+    """Ports for servers that may be away for a while, which no outgoing connection is given meanwhile."""
+    free = []
+    for port in random.sample(range(20_000, 32_768), 1_000):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            free.append(port)
+        if len(free) == count:
+            return free
+    raise OSError("no free port between 20000 and 32767")
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""Tests against a real control plane: `make e2e`."""

@@ -1,0 +1,87 @@
+"""Plays the kubelet of every node: bound Pods run and are ready at once, deleted Pods are gone at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from http.client import HTTPException
+from threading import Event, Thread
+
+from tests.build import HOSTNAME, ZONE
+from tests.e2e.api import MERGE, STRATEGIC, Api, ApiError
+
+BOUND_PODS = "/api/v1/pods?watch=true&fieldSelector=spec.nodeName!="
+CAPACITY = {"cpu": "16", "memory": "64Gi", "pods": "110"}
+OVERTAKEN = (404, 409)  # somebody else was faster: the Pod is gone, or another one of that name
+
+
+def create_node(api: Api, name: str, labels: Mapping[str, str], taints=(), allocatable=CAPACITY) -> None:
+    """A node as a kubelet registers it, which admission then taints as not ready."""
+    metadata = {"name": name, "labels": {HOSTNAME: name, **labels}}
+    status = {
+        "capacity": allocatable,
+        "allocatable": allocatable,
+        "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+    }
+    api.call("POST", "/api/v1/nodes", {"metadata": metadata, "status": status})
+    api.call("PATCH", f"/api/v1/nodes/{name}", {"spec": {"taints": list(taints)}}, MERGE)
+
+
+def create_zones(api: Api, zones: Mapping[str, int]) -> None:
+    """So many nodes in each zone: a1, a2, … in zone a."""
+    for zone, count in zones.items():
+        for number in range(1, count + 1):
+            create_node(api, f"{zone}{number}", {ZONE: zone})
+
+
+class Kubelet(Thread):
+    """Watches bound Pods until it is stopped; survives the API server. `error` is why it gave up, if it did."""
+
+    def __init__(self, api: Api):
+        super().__init__(name="kubelet", daemon=True)
+        self.api, self.stopped, self.error = api, Event(), None
+
+    def run(self) -> None:
+        while not self.stopped.wait(0.05):
+            try:
+                for kind, pod in self.api.watch(BOUND_PODS):
+                    if kind in ("ADDED", "MODIFIED"):
+                        self.tend(pod)
+            except (OSError, HTTPException, ValueError):  # the connection ended, maybe amid a line
+                continue
+            except ApiError as error:
+                if error.status < 500 and error.status != 429:
+                    self.error = error
+                    return
+
+    def tend(self, pod: dict) -> None:
+        """What a kubelet does about a Pod, as far as others see it."""
+        metadata = pod["metadata"]
+        path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
+        uid = metadata["uid"]
+        try:
+            if metadata.get("deletionTimestamp"):
+                self.api.call("DELETE", path, {"gracePeriodSeconds": 0, "preconditions": {"uid": uid}})
+            elif pod["status"]["phase"] == "Pending":
+                self.api.call("PATCH", f"{path}/status", {"metadata": {"uid": uid}, "status": running(pod)}, STRATEGIC)
+        except ApiError as error:
+            if error.status not in OVERTAKEN:
+                raise
+
+
+def running(pod: dict) -> dict:
+    """The status of a Pod whose containers have all started."""
+    now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    ready = ("PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready")
+    return {
+        "phase": "Running",
+        "startTime": now,
+        "conditions": [{"type": one, "status": "True", "lastTransitionTime": now} for one in ready],
+        "containerStatuses": [
+            {
+                **{"name": container["name"], "image": container["image"], "imageID": ""},
+                **{"ready": True, "started": True, "restartCount": 0, "state": {"running": {"startedAt": now}}},
+            }
+            for container in pod["spec"]["containers"]
+        ],
+    }
