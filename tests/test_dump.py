@@ -97,7 +97,7 @@ def test_a_controller_whose_selector_the_api_refuses_has_none(tmp_path):
     wrong = workload("ReplicaSet", spec={"selector": {"matchLabels": {"a b": "c"}}})
     found = load(dump(tmp_path, {"a.json": json.dumps(wrong)}))
 
-    assert [None] == [one.selector for one in found.controllers.values()]
+    assert [None] == [one.selector for those in found.controllers.values() for one in those.values()]
 
 
 BROKEN = [

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.build import service, snapshot
+from tests.build import pod, service, snapshot
 from webhook.scheduler.selectors import EVERYTHING
-from webhook.scheduler.snapshot import Controller, Node, Owner, SnapshotError
+from webhook.scheduler.snapshot import Controller, Namespace, Node, Owner, Snapshot, SnapshotError
 
 
 def raw(kind, api_version="apps/v1", name="web", spec=None, **metadata):
@@ -100,7 +100,9 @@ def test_a_selector_that_is_absent_or_invalid_is_none(selector):
     found = snapshot(raw("ReplicaSet", spec={"selector": selector}), raw("CronJob", "batch/v1", spec={}))
 
     assert found.controller("shop", Owner("apps/v1", "ReplicaSet", "web")).selector is None
-    assert Controller("batch/v1", "CronJob", "web", "u1", None) in found.controllers.values()
+    assert Controller("batch/v1", "CronJob", "web", "u1", None) == found.controller(
+        "shop", Owner("batch/v1", "CronJob", "web")
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,7 +120,7 @@ def test_a_controller_of_another_namespace_is_another():
 def test_other_kinds_and_versions_are_passed_over():
     found = snapshot(raw("ConfigMap", "v1", spec=5), raw("ReplicaSet", "extensions/v1beta1", spec=5), {})
 
-    assert ((), {}, {}, {}) == (found.nodes, found.namespaces, found.services, found.controllers)
+    assert Snapshot() == found
 
 
 def test_the_empty_selector_of_a_controller_selects_everything():
@@ -126,6 +128,58 @@ def test_the_empty_selector_of_a_controller_selects_everything():
     found = snapshot(raw("StatefulSet", spec={"selector": {}}))
 
     assert EVERYTHING == found.controller("shop", Owner("apps/v1", "StatefulSet", "web")).selector
+
+
+def bound(name, node, labels="app=web", namespace="shop", phase="Running", **metadata):
+    """A Pod on a node."""
+    given = dict(pair.split("=") for pair in labels.split())
+    made = pod(labels=given, name=name, namespace=namespace, spec={"nodeName": node}, **metadata)
+    return {**made, "status": {"phase": phase}}
+
+
+def counted(found):
+    """What a snapshot holds of Pods, as `namespace labels: node=count`."""
+    return [
+        f"{namespace} {' '.join(map('='.join, group.labels.items()))}: "
+        + " ".join(f"{node}={count}" for node, count in group.nodes.items())
+        for namespace, groups in found.pods.items()
+        for group in groups.values()
+    ]
+
+
+COUNTED = [
+    ("Pods with the same labels", [bound("1", "a"), bound("2", "b"), bound("3", "a")], ["shop app=web: a=2 b=1"]),
+    (
+        "labels in another order",
+        [bound("1", "a", "app=web tier=x"), bound("2", "a", "tier=x app=web")],
+        ["shop app=web tier=x: a=2"],
+    ),
+    ("other labels", [bound("1", "a"), bound("2", "a", "app=api")], ["shop app=web: a=1", "shop app=api: a=1"]),
+    ("another namespace", [bound("1", "a"), bound("1", "a", namespace="x")], ["shop app=web: a=1", "x app=web: a=1"]),
+    ("one that waits for a node", [bound("1", "a"), bound("2", None)], ["shop app=web: a=1"]),
+    ("one that is being deleted", [bound("1", "a"), bound("2", "a", deletionTimestamp="now")], ["shop app=web: a=1"]),
+    ("one that has succeeded", [bound("1", "a"), bound("2", "a", phase="Succeeded")], ["shop app=web: a=1"]),
+    ("one that has failed", [bound("1", "a"), bound("2", "a", phase="Failed")], ["shop app=web: a=1"]),
+]
+
+
+@pytest.mark.parametrize(("pods", "found"), [case[1:] for case in COUNTED], ids=[case[0] for case in COUNTED])
+def test_pods_are_counted_by_labels_and_node(pods, found):
+    assert found == counted(snapshot(*pods))
+
+
+def test_a_view_with_one_more_is_another_view():
+    """The view that it was made from stays as it was."""
+    before = snapshot(node("n1"))
+    controller = Controller("apps/v1", "ReplicaSet", "web", "u1", None)
+    after = before.with_namespace(Namespace("shop", {"team": "a"})).with_controller("shop", controller)
+
+    assert ({}, None) == (before.namespaces, before.controller("shop", Owner("apps/v1", "ReplicaSet", "web")))
+    assert ({"shop": {"team": "a"}}, controller, before.nodes) == (
+        after.namespaces,
+        after.controller("shop", Owner("apps/v1", "ReplicaSet", "web")),
+        after.nodes,
+    )
 
 
 class Wrong(NamedTuple):
@@ -148,6 +202,8 @@ WRONG = [
     Wrong("a value far too long", raw("ReplicaSet", spec="x" * 10**6), f'spec: found "{"x" * 58}…, must be'),
     Wrong("half a character", raw("ReplicaSet", spec="\ud800"), 'spec: found "\ud800", must be an object'),
     Wrong("a namespace", raw("ReplicaSet", namespace=[None]), "metadata.namespace: found an array, must be a string"),
+    Wrong("a Pod's node", bound("1", 5), "spec.nodeName: found 5, must be a string"),
+    Wrong("a Pod's status", {**bound("1", "a"), "status": []}, "status: found [], must be an object"),
     Wrong("metadata", {**raw("ReplicaSet"), "metadata": "x"}, 'metadata: found "x", must be an object'),
 ]
 

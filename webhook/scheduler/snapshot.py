@@ -1,14 +1,15 @@
-"""One consistent view of what decisions are made from: nodes, namespaces, Services and controllers."""
+"""One consistent view of what decisions are made from: nodes, namespaces, Services, controllers and Pods."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from webhook.scheduler.constraint import read_selector, selector_errors
 from webhook.scheduler.fields import FieldError, path_text
+from webhook.scheduler.pods import FINISHED, LabelSet, Pod, PodGroup, grouped, label_set
 from webhook.scheduler.reading import Reader, brief
 from webhook.scheduler.selectors import Labels, Selector, as_selector, equals
 
@@ -26,11 +27,17 @@ CONTROLLER_KINDS = frozenset(
 )
 
 
-KINDS = CONTROLLER_KINDS | {(CORE, kind) for kind in ("Node", "Namespace", "Service")}
+KINDS = CONTROLLER_KINDS | {(CORE, kind) for kind in ("Node", "Namespace", "Service", "Pod")}
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
+    name: str
+    labels: Labels
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
     name: str
     labels: Labels
 
@@ -67,18 +74,24 @@ class Owner:
     uid: str = ""
 
 
+Kept = Node | Namespace | Service | Controller | Pod
+# Each Service under one label of its selector, with its place among those of its namespace.
+ServiceIndex = Mapping[tuple[str, str], tuple[tuple[int, Service], ...]]
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """
-    `nodes` is empty where nodes are not known; Services and controllers are kept by namespace.
+    `nodes` and `pods` are empty where they are not known.
 
-    A Service is found by one label of its selector, (namespace, key, value), with its place among all.
+    Services and Pods are kept by namespace, controllers by (namespace, apiVersion, kind) and then by name.
     """
 
     nodes: tuple[Node, ...] = ()
     namespaces: Mapping[str, Labels] = field(default_factory=dict)
-    services: Mapping[tuple[str, str, str], tuple[tuple[int, Service], ...]] = field(default_factory=dict)
-    controllers: Mapping[tuple[str, str, str, str], Controller] = field(default_factory=dict)
+    services: Mapping[str, ServiceIndex] = field(default_factory=dict)
+    controllers: Mapping[tuple[str, str, str], Mapping[str, Controller]] = field(default_factory=dict)
+    pods: Mapping[str, Mapping[LabelSet, PodGroup]] = field(default_factory=dict)
 
     @cached_property
     def node_label_keys(self) -> frozenset[str]:
@@ -87,13 +100,23 @@ class Snapshot:
 
     def services_of(self, namespace: str, labels: Labels) -> tuple[Service, ...]:
         """The Services whose selector matches a Pod with `labels` (helper.GetPodServices)."""
-        asking = (one for item in labels.items() for one in self.services.get((namespace, *item), ()))
+        index = self.services.get(namespace, {})
+        asking = (one for item in labels.items() for one in index.get(item, ()))
         found = [(place, service) for place, service in asking if service.selects(labels)]
         return tuple(service for _, service in sorted(found, key=lambda one: one[0]))
 
     def controller(self, namespace: str, owner: Owner) -> Controller | None:
         """The owner, found by name as the scheduler finds it; the uid is not compared."""
-        return self.controllers.get((namespace, owner.api_version, owner.kind, owner.name))
+        return self.controllers.get((namespace, owner.api_version, owner.kind), {}).get(owner.name)
+
+    def with_namespace(self, one: Namespace) -> Snapshot:
+        """This view, and one namespace more."""
+        return replace(self, namespaces={**self.namespaces, one.name: one.labels})
+
+    def with_controller(self, namespace: str, one: Controller) -> Snapshot:
+        """This view, and one controller more."""
+        of = (namespace, one.api_version, one.kind)
+        return replace(self, controllers={**self.controllers, of: {**self.controllers.get(of, {}), one.name: one}})
 
 
 class SnapshotError(ValueError):
@@ -104,69 +127,103 @@ def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
     """The snapshot that `objects`, raw JSON as the API server prints it, make up; other kinds are passed over."""
     nodes: list[Node] = []
     namespaces: dict[str, Labels] = {}
-    services: list[tuple[str, Service]] = []
-    controllers: dict[tuple[str, str, str, str], Controller] = {}
+    services: dict[str, list[Service]] = {}
+    controllers: dict[tuple[str, str, str], dict[str, Controller]] = {}
+    pods: dict[str, list[Pod]] = {}
     for raw in objects:
-        if not any((raw.get("apiVersion"), raw.get("kind")) == kind for kind in KINDS):
+        api_version, kind = raw.get("apiVersion"), raw.get("kind")
+        if not any((api_version, kind) == known for known in KINDS):
             continue
-        one = _Object(raw)
-        if one.gvk == (CORE, "Node"):
-            nodes.append(Node(one.name, one.labels))
-        elif one.gvk == (CORE, "Namespace"):
+        namespace, _, one = read(raw, str(api_version), str(kind))
+        if isinstance(one, Node):
+            nodes.append(one)
+        elif isinstance(one, Namespace):
             namespaces[one.name] = one.labels
-        elif one.gvk == (CORE, "Service"):
-            if selector := one.label_map_selector():
-                services.append((one.namespace, Service(one.name, selector)))
-        else:
-            controllers[one.namespace, *one.gvk, one.name] = one.controller()
-        one.check()
-    return Snapshot(tuple(nodes), namespaces, _by_rarest_label(services), controllers)
+        elif isinstance(one, Service):
+            services.setdefault(namespace, []).append(one)
+        elif isinstance(one, Controller):
+            controllers.setdefault((namespace, one.api_version, one.kind), {})[one.name] = one
+        elif isinstance(one, Pod):
+            pods.setdefault(namespace, []).append(one)
+    return Snapshot(
+        tuple(nodes),
+        namespaces,
+        {namespace: by_rarest_label(those) for namespace, those in services.items()},
+        controllers,
+        {namespace: grouped(those) for namespace, those in pods.items()},
+    )
 
 
-def _by_rarest_label(
-    services: Sequence[tuple[str, Service]],
-) -> dict[tuple[str, str, str], tuple[tuple[int, Service], ...]]:
-    """Each Service under that label of its selector which the fewest Services of its namespace ask for."""
-    asked = Counter((namespace, *item) for namespace, service in services for item in service.selector.items())
-    found: dict[tuple[str, str, str], list[tuple[int, Service]]] = {}
-    for place, (namespace, service) in enumerate(services):
-        rarest = min(((namespace, *item) for item in service.selector.items()), key=lambda label: asked[label])
+def by_rarest_label(services: Sequence[Service]) -> ServiceIndex:
+    """Each Service of a namespace under that label of its selector which the fewest of them ask for."""
+    asked = Counter(item for service in services for item in service.selector.items())
+    found: dict[tuple[str, str], list[tuple[int, Service]]] = {}
+    for place, service in enumerate(services):
+        rarest = min(service.selector.items(), key=lambda label: asked[label])
         found.setdefault(rarest, []).append((place, service))
     return {label: tuple(those) for label, those in found.items()}
+
+
+def read(raw: Mapping[str, object], api_version: str, kind: str) -> tuple[str, str, Kept | None]:
+    """
+    The namespace and the name of an object of KINDS, and what is kept of it.
+
+    None for a Service that selects nothing and a Pod that does not count; SnapshotError names what has a wrong type.
+    """
+    one = _Object(raw, api_version, kind)
+    kept = one.kept()
+    one.check()
+    return one.namespace, one.name, kept
 
 
 class _Object:
     """One raw object while it is read."""
 
-    def __init__(self, raw: Mapping[str, object]) -> None:
+    def __init__(self, raw: Mapping[str, object], api_version: str, kind: str) -> None:
         self.reader = Reader()
-        self.gvk = (self._string(raw, "apiVersion"), self._string(raw, "kind"))
+        self.gvk = (api_version, kind)
         metadata = self.reader.mapping(raw.get("metadata"), ("metadata",))
-        self.name = self._string(metadata, "name", "metadata")
-        self.namespace = self._string(metadata, "namespace", "metadata")
-        self.uid = self._string(metadata, "uid", "metadata")
-        self.raw_labels = metadata.get("labels")
-        self.raw_spec = raw.get("spec")
+        self.name = self._string(metadata, "metadata", "name")
+        self.namespace = self._string(metadata, "metadata", "namespace")
+        self.metadata, self.raw = metadata, raw
 
-    def _string(self, raw: Mapping[str, object], name: str, *parent: str) -> str:
-        return self.reader.string(raw.get(name), (*parent, name)) or ""
+    def _string(self, raw: Mapping[str, object], parent: str, name: str) -> str:
+        return self.reader.string(raw.get(name), (parent,), name) or ""
 
     @property
-    def labels(self) -> Labels:
-        return self.reader.string_map(self.raw_labels, ("metadata", "labels"))
+    def spec(self) -> Mapping[str, object]:
+        return self.reader.mapping(self.raw.get("spec"), ("spec",))
 
-    def label_map_selector(self) -> Labels:
-        spec = self.reader.mapping(self.raw_spec, ("spec",))
-        return self.reader.string_map(spec.get("selector"), ("spec", "selector"))
+    def kept(self) -> Kept | None:
+        if self.gvk == (CORE, "Node"):
+            return Node(self.name, self._labels())
+        if self.gvk == (CORE, "Namespace"):
+            return Namespace(self.name, self._labels())
+        if self.gvk == (CORE, "Service"):
+            selector = self._label_map_selector()
+            return Service(self.name, selector) if selector else None
+        if self.gvk == (CORE, "Pod"):
+            return self._pod()
+        return Controller(*self.gvk, self.name, self._string(self.metadata, "metadata", "uid"), self._selector())
 
-    def controller(self) -> Controller:
-        return Controller(*self.gvk, self.name, self.uid, self._selector())
+    def _labels(self) -> Labels:
+        return self.reader.string_map(self.metadata.get("labels"), ("metadata", "labels"))
+
+    def _label_map_selector(self) -> Labels:
+        return self.reader.string_map(self.spec.get("selector"), ("spec", "selector"))
+
+    def _pod(self) -> Pod | None:
+        labels, node = self._labels(), self._string(self.spec, "spec", "nodeName")
+        status = self.reader.mapping(self.raw.get("status"), ("status",))
+        phase = self._string(status, "status", "phase")
+        if not node or phase in FINISHED or self.metadata.get("deletionTimestamp") is not None:
+            return None
+        return Pod(label_set(labels), node)
 
     def _selector(self) -> Selector | None:
         if self.gvk == (CORE, "ReplicationController"):
-            return Selector().add(equals(self.label_map_selector()))
-        spec = self.reader.mapping(self.raw_spec, ("spec",))
-        selector = read_selector(self.reader, spec.get("selector"), ("spec", "selector"))
+            return Selector().add(equals(self._label_map_selector()))
+        selector = read_selector(self.reader, self.spec.get("selector"), ("spec", "selector"))
         valid = selector is not None and not any(selector_errors(selector, ()))
         return as_selector(selector) if valid else None
 
