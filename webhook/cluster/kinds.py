@@ -1,0 +1,61 @@
+"""
+The kinds that evenkeel watches in a cluster: get, list and watch on these, and on nothing else.
+
+RBAC is generated from WATCHED, and the informers follow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from webhook.scheduler.snapshot import APPS, CORE
+
+VERBS = ("get", "list", "watch")
+ALWAYS, WATCH_PODS = "always", "watchPods"
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """One kind; `needed` is ALWAYS, or the field of the policy that asks for it."""
+
+    api_version: str
+    kind: str
+    resource: str
+    namespaced: bool = True
+    needed: str = ALWAYS
+    query: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def api_group(self) -> str:
+        """As RBAC writes it: the core group is ""."""
+        return self.api_version.rpartition("/")[0]
+
+    def path(self, namespace: str = "", name: str = "") -> str:
+        """Where it is listed and watched in all namespaces, or where one object of it is."""
+        parts = ["apis" if self.api_group else "api", self.api_version]
+        parts += ["namespaces", namespace] if namespace and self.namespaced else []
+        return "/" + "/".join([*parts, self.resource, *([name] if name else [])])
+
+
+WATCHED = (
+    Watched(CORE, "Node", "nodes", namespaced=False),
+    Watched(CORE, "Namespace", "namespaces", namespaced=False),
+    Watched(CORE, "Service", "services"),
+    Watched(CORE, "ReplicationController", "replicationcontrollers"),
+    Watched(APPS, "ReplicaSet", "replicasets"),
+    Watched(APPS, "StatefulSet", "statefulsets"),
+    Watched(
+        CORE,
+        "Pod",
+        "pods",
+        needed=WATCH_PODS,
+        query={"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"},
+    ),
+)
+BY_KIND = {(one.api_version, one.kind): one for one in WATCHED}
+
+
+def watched(watch_pods: bool) -> tuple[Watched, ...]:
+    """The kinds that are watched under a policy."""
+    return tuple(one for one in WATCHED if one.needed == ALWAYS or watch_pods)

@@ -1,0 +1,120 @@
+"""
+The objects of a cluster as they were last told, and a view of them that is cheap to renew.
+
+    informers ──apply, replace──> objects by (kind, namespace) ──only what changed──> Snapshot
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from threading import Lock
+from typing import Any
+
+from webhook.cluster.counts import PodCounts
+from webhook.scheduler.pods import Pod
+from webhook.scheduler.snapshot import CORE, Kept, Snapshot, by_rarest_label
+
+Kind = tuple[str, str]  # apiVersion and kind,
+Key = tuple[str, str]  # namespace and name.
+NODE, NAMESPACE, SERVICE, POD = (CORE, "Node"), (CORE, "Namespace"), (CORE, "Service"), (CORE, "Pod")
+
+
+class Store:
+    """
+    Objects are told in batches, each under the lock; whatever a view holds is never changed again.
+
+    Order is that of names, as the API server lists them, so that a view does not depend on what happened when.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._objects: dict[Kind, dict[str, dict[str, Kept]]] = {}
+        self._pods: dict[str, PodCounts] = {}
+        self._changed: set[tuple[Kind, str]] = set()
+        self._shared: set[tuple[Kind, str]] = set()  # Held by a view, and so copied before they change.
+        self._view = Snapshot()
+
+    def apply(self, kind: Kind, batch: Iterable[tuple[Key, Kept | None]]) -> None:
+        """Take what has become of some objects: None is kept of those that are gone."""
+        with self._lock:
+            for key, kept in batch:
+                self._put(kind, key, kept)
+
+    def replace(self, kind: Kind, found: Mapping[Key, Kept]) -> None:
+        """Take `found` for all that there is of a kind."""
+        with self._lock:
+            gone = [
+                (namespace, name)
+                for namespace, those in self._objects.get(kind, {}).items()
+                for name in those
+                if (namespace, name) not in found
+            ]
+            for key in gone:
+                self._put(kind, key, None)
+            for key, kept in found.items():
+                self._put(kind, key, kept)
+
+    def view(self) -> Snapshot:
+        """A view of the objects; while a batch is applied, the one before it, so that no decision waits."""
+        if self._changed and self._lock.acquire(blocking=False):
+            try:
+                self._view = self._renewed()
+                self._changed.clear()
+            finally:
+                self._lock.release()
+        return self._view
+
+    def count(self, kind: Kind) -> int:
+        """How many objects of a kind are kept."""
+        with self._lock:
+            return sum(map(len, self._objects.get(kind, {}).values()))
+
+    def _put(self, kind: Kind, key: Key, kept: Kept | None) -> None:
+        namespace, name = key
+        those = self._objects.setdefault(kind, {}).setdefault(namespace, {})
+        before = those.get(name)
+        if before == kept:
+            return
+        if (kind, namespace) in self._shared:
+            those = self._objects[kind][namespace] = dict(those)
+            self._shared.discard((kind, namespace))
+        if kind == POD:
+            counts = self._pods.setdefault(namespace, PodCounts())
+            kept = counts.add(kept) if isinstance(kept, Pod) else None
+            if isinstance(before, Pod):
+                counts.remove(before)
+        if kept is None:
+            del those[name]
+        else:
+            those[name] = kept
+        self._changed.add((kind, namespace))
+
+    def _renewed(self) -> Snapshot:
+        """The last view, but for what has changed."""
+        fields: dict[str, Any] = {}
+        for kind, namespace in self._changed:
+            those: Any = self._objects[kind][namespace]
+            if kind == NODE:
+                fields["nodes"] = tuple(those[name] for name in sorted(those))
+            elif kind == NAMESPACE:
+                fields["namespaces"] = {name: one.labels for name, one in those.items()}
+            else:
+                field, key, part = self._part(kind, namespace, those)
+                if field not in fields:
+                    fields[field] = dict(getattr(self._view, field))
+                fields[field][key] = part
+                if not those:
+                    del fields[field][key], self._objects[kind][namespace]
+        return replace(self._view, **fields)
+
+    def _part(self, kind: Kind, namespace: str, those: Any) -> tuple[str, object, object]:
+        """Which field of the view holds these objects, under which key, and in what form."""
+        if kind == SERVICE:
+            return "services", namespace, by_rarest_label([those[name] for name in sorted(those)])
+        if kind == POD:
+            counts = self._pods[namespace] if those else self._pods.pop(namespace)
+            return "pods", namespace, counts.groups()
+        if those:
+            self._shared.add((kind, namespace))
+        return "controllers", (namespace, *kind), those
