@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 import yaml
 
+from tests.apiserver import ApiServer, kubeconfig
 from tests.build import SELECTOR, constraint, namespace, pod, service, workload
 from webhook import __version__
 from webhook.cli import COMMANDS, main
@@ -428,3 +429,23 @@ def test_streams_that_cannot_be_used_are_no_traceback(how):
 
     assert done.returncode
     assert "Traceback" not in done.stderr
+
+
+def test_a_command_asks_the_cluster_that_kubectl_would_talk_to(run, tmp_path, monkeypatch):
+    api = ApiServer()
+    api.put(namespace(), service(), workload("ReplicaSet"))
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig(api.url, tmp_path)))
+    there = run("admit -f new --cluster live", new=pod(owner="ReplicaSet/web"))
+    api.stop()
+    gone = run("admit -f new --cluster live", new=pod())
+
+    assert "defaulted: selector app=web from Service/web, ReplicaSet/web" in there.out
+    assert (2, 1) == (gone.code, len(gone.err.splitlines()))
+    assert gone.err.startswith("evenkeel: --cluster live: /api/v1/nodes: ") and "Connection refused" in gone.err
+
+
+def test_a_cluster_that_cannot_be_found_is_said_in_one_line(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    said = f"evenkeel: --cluster live: found neither {tmp_path}/none nor a Pod's service account; set KUBECONFIG\n"
+
+    assert Run(2, "", said) == run("admit -f new --cluster live", new=pod())

@@ -19,7 +19,7 @@ LAYERS = [
 cli
 server
 app · worker
-manifests · service
+manifests · service · watching
 cluster · logs · metrics · render · settings
 apply · wire
 admission

@@ -27,13 +27,13 @@ class JsonLines(logging.Formatter):
 
 
 def configure(level: str) -> None:
-    """Send everything, gunicorn's own messages included, to stderr as JSON lines."""
+    """Send everything to stderr as JSON lines: gunicorn's own messages, too, and the warnings of all libraries."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    for name in ("evenkeel", "gunicorn.error"):
+    for name, least in (("", "WARNING"), ("evenkeel", level.upper()), ("gunicorn.error", level.upper())):
         found = logging.getLogger(name)
         found.handlers, found.propagate = [handler], False
-        found.setLevel(level.upper())
+        found.setLevel(least)
 
 
 def log(level: int, message: str, /, **fields: object) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 
 from prometheus_client import (
@@ -13,6 +13,8 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
 )
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from webhook.admission import CREATE, MUTATE, UPDATE, VALIDATE, Decision
 from webhook.defaulting import REASONS, Defaults, Undefaulted
@@ -34,7 +36,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.requests = self._counter(
+        self.requests = self.counter(
             "requests", "Reviews that were answered.", phase=PHASES, operation=OPERATIONS, result=RESULTS
         )
         self.latency = Histogram(
@@ -48,27 +50,27 @@ class Metrics:
         self._requests = {labels: self.requests.labels(*labels) for labels in product(PHASES, OPERATIONS, RESULTS)}
         self.answering: set[int] = set()  # of threads: adding one and taking it away again needs no lock
         self._gauge("requests_in_flight", "Reviews that are being answered.").set_function(lambda: len(self.answering))
-        self.findings = self._counter(
+        self.findings = self.counter(
             "findings", "Findings, whatever became of them.", rule=tuple(RULES), severity=SEVERITIES
         )
-        self.defaulted = self._counter("defaulted_pods", "Pods that were given default constraints.", owner_kind=OWNERS)
-        self.undefaulted = self._counter(
+        self.defaulted = self.counter("defaulted_pods", "Pods that were given default constraints.", owner_kind=OWNERS)
+        self.undefaulted = self.counter(
             "defaults_not_applied", "Pods without constraints that were given none.", reason=tuple(REASONS)
         )
-        self.panics = self._counter("panics", "Unexpected errors, each answered as the policy's onError says.")
-        self.refused = self._counter(
+        self.panics = self.counter("panics", "Unexpected errors, each answered as the policy's onError says.")
+        self.refused = self.counter(
             "requests_refused", "HTTP requests that were no review.", code=("400", "404", "405", "413", "415")
         )
         self.policy_generation = self._gauge("policy_generation", "How often the policy was loaded.")
-        self.policy_failures = self._counter("policy_reload_failures", "Policy files that could not be used.")
-        self.certificate_failures = self._counter(
+        self.policy_failures = self.counter("policy_reload_failures", "Policy files that could not be used.")
+        self.certificate_failures = self.counter(
             "certificate_reload_failures", "Certificate files that could not be used."
         )
         self.certificate_expiry = self._gauge(
             "certificate_expiry_timestamp_seconds", "When the serving certificate expires."
         )
 
-    def _counter(self, name: str, text: str, **labels: tuple[str, ...]) -> Counter:
+    def counter(self, name: str, text: str, **labels: tuple[str, ...]) -> Counter:
         counter = Counter(f"evenkeel_{name}", text, list(labels), registry=self.registry)
         for values in product(*labels.values()) if labels else ():
             counter.labels(*values)
@@ -93,6 +95,38 @@ class Metrics:
             self.defaulted.labels(_among(owner_kind, OWNERS)).inc()
         elif isinstance(decision.defaulted, Undefaulted):
             self.undefaulted.labels(decision.defaulted.reason).inc()
+
+
+class ClusterMetrics(Collector):
+    """What is counted of a cluster that is watched, and how well it is known: `caches` says synced and age by kind."""
+
+    def __init__(
+        self,
+        metrics: Metrics,
+        kinds: tuple[str, ...],
+        lookups: tuple[tuple[str, ...], tuple[str, ...]],
+        caches: Callable[[], Mapping[str, tuple[bool, float]]],
+    ) -> None:
+        self._caches = caches
+        self.relists = metrics.counter(
+            "cache_relists", "Lists after the first, where a watch could not go on.", kind=kinds
+        )
+        self.failures = metrics.counter("cache_watch_failures", "Lists and watches that failed.", kind=kinds)
+        self.lookups = metrics.counter(
+            "lookups", "Owners and namespaces that no watch had told of yet.", kind=lookups[0], result=lookups[1]
+        )
+        metrics.registry.register(self)
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """The gauges, as they are when they are asked for."""
+        synced = GaugeMetricFamily("evenkeel_cache_synced", "Whether a kind was listed once.", labels=["kind"])
+        age = GaugeMetricFamily(
+            "evenkeel_cache_age_seconds", "Since the API server last said something of a kind.", labels=["kind"]
+        )
+        for kind, (known, seconds) in self._caches().items():
+            synced.add_metric([kind], known)
+            age.add_metric([kind], seconds)
+        yield from (synced, age)
 
 
 def _among(value: str, known: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 Puts the service together: policy and certificate that are read again when their files change, cluster, app, gunicorn.
 
     one process: the main thread polls sockets ── worker threads answer ── one thread watches files
+                 ── one thread for each kind that is watched in a live cluster
 """
 
 from __future__ import annotations
@@ -23,11 +24,15 @@ from gunicorn.glogging import Logger
 from certs.serving import ServingCertificate
 from webhook import logs, wire
 from webhook.app import Check, create_app
+from webhook.cluster import Cluster, Unchanging
+from webhook.cluster.client import Client
 from webhook.logs import log
+from webhook.metrics import Metrics
 from webhook.policy import Policy, PolicyError, parse
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 from webhook.service import Service
+from webhook.watching import watching
 from webhook.worker import Arbiter, Worker
 
 POLL_SECONDS = 1.0
@@ -44,7 +49,7 @@ class Config:
     certificate: ServingCertificate
     policy: Policy
     policy_file: Path | None
-    snapshot: Snapshot | None
+    cluster: Client | Snapshot | None
     features: Features
     threads: int
     log_level: str
@@ -99,7 +104,14 @@ class Server(BaseApplication):
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self.service = Service(config.policy, lambda: config.snapshot, config.features)
+        metrics = Metrics()
+        self.cluster: Cluster
+        if isinstance(config.cluster, Client):
+            pods, threads = config.policy.watch_pods, config.threads
+            self.cluster = watching(config.cluster, metrics, _settle, watch_pods=pods, threads=threads)
+        else:
+            self.cluster = Unchanging(config.cluster)
+        self.service = Service(config.policy, self.cluster, config.features, metrics)
         self.policy_file = PolicyFile(config.policy_file, self.service)
         super().__init__()
 
@@ -117,6 +129,7 @@ class Server(BaseApplication):
             "ssl_context": lambda conf, default_factory: self.config.certificate.context,
             "logger_class": _logger_class(self.config.log_level),
             "post_worker_init": self._begin,
+            "worker_exit": self._end,
             "control_socket_disable": True,
         }
         for name, value in options.items():
@@ -132,9 +145,8 @@ class Server(BaseApplication):
 
     def checks(self) -> Sequence[Check]:
         """What /readyz asks."""
-        snapshot = self.config.snapshot
-        nodes = "none" if snapshot is None else f"a dump with {len(snapshot.nodes)} nodes"
-        return self._certificate_check(), self.policy_file.check(), Check("cluster", True, nodes)
+        cluster = self.cluster.state()
+        return self._certificate_check(), self.policy_file.check(), Check("cluster", cluster.ready, cluster.detail)
 
     def _certificate_check(self) -> Check:
         certificate = self.config.certificate
@@ -145,10 +157,13 @@ class Server(BaseApplication):
 
     def _begin(self, worker: Worker) -> None:
         worker.explain = lambda status, reason: wire.refusal("", status, reason)  # type: ignore[method-assign]
-        gc.collect()
-        gc.freeze()  # what is there now stays, and need not be looked at again
+        _settle()
         gc.set_threshold(GARBAGE_THRESHOLD)
+        self.cluster.start()
         self._watch()
+
+    def _end(self, arbiter: Arbiter, worker: Worker) -> None:
+        self.cluster.stop()
 
     def _watch(self) -> None:
         certificate, metrics = self.config.certificate, self.service.metrics
@@ -164,7 +179,16 @@ class Server(BaseApplication):
                 metrics.certificate_expiry.set(certificate.not_after.timestamp())
                 log(logging.INFO, "certificate reloaded", notAfter=certificate.not_after.isoformat())
 
-        _every(POLL_SECONDS, (self.policy_file.reload, reload_certificate))
+        def follow_policy() -> None:
+            self.cluster.watch_pods(self.service.policy.watch_pods)
+
+        _every(POLL_SECONDS, (self.policy_file.reload, reload_certificate, follow_policy))
+
+
+def _settle() -> None:
+    """What is there now stays: the garbage collector need not look at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def _every(seconds: float, actions: Sequence[Callable[[], None]]) -> None:

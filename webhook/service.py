@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import get_ident
 
 from webhook import wire
-from webhook.admission import VALIDATE, Decision, review, unexpected, unjudgeable
+from webhook.admission import CREATE, MUTATE, UPDATE, VALIDATE, Decision, review, unexpected, unjudgeable
+from webhook.cluster import Cluster
 from webhook.defaulting import LEFT_OUT, Defaults, Undefaulted
 from webhook.logs import log, logger
 from webhook.metrics import Metrics
 from webhook.policy import Policy
 from webhook.scheduler.features import Features
 from webhook.scheduler.fields import as_mapping
-from webhook.scheduler.snapshot import Snapshot
+from webhook.scheduler.snapshot import Owner, Snapshot
 from webhook.wording import LINE_LIMIT, one_line
 from webhook.workload import controller_of
 
@@ -32,11 +33,11 @@ class Answer:
 class Service:
     """What changes while the server runs is one reference: `policy`.  A review takes it once and keeps it."""
 
-    def __init__(self, policy: Policy, cluster: Callable[[], Snapshot | None], features: Features) -> None:
+    def __init__(self, policy: Policy, cluster: Cluster, features: Features, metrics: Metrics) -> None:
         self.policy = policy
         self.cluster = cluster
         self.features = features
-        self.metrics = Metrics()
+        self.metrics = metrics
 
     def answer(self, phase: str, body: bytes) -> Answer:
         """The answer to the bytes of one review."""
@@ -69,12 +70,28 @@ class Service:
         if read.body is None:
             return unjudgeable(policy, read.problem, enforced=policy.enforces and phase == VALIDATE)
         try:
-            return review(read.body, phase, policy, self.cluster(), self.features)
+            return review(read.body, phase, policy, self._snapshot(phase, read.body), self.features)
         except Exception as error:
             self.metrics.panics.inc()
             log(logging.ERROR, "unexpected error", uid=read.uid, phase=phase, error=repr(error)[:LINE_LIMIT])
             logger.debug("where it was raised", exc_info=True)
             return unexpected(policy, "an unexpected error, see evenkeel's log")
+
+    def _snapshot(self, phase: str, request: Mapping[str, object]) -> Snapshot | None:
+        """One view for this review; of what it needs, what has not reached the view yet is looked up now."""
+        namespace, operation = request.get("namespace"), request.get("operation")
+        if not isinstance(namespace, str) or operation not in (CREATE, UPDATE):
+            return self.cluster.view()
+        return self.cluster.view_for(namespace, _selecting_owner(phase, request))
+
+
+def _selecting_owner(phase: str, request: Mapping[str, object]) -> Owner | None:
+    """The owner of a Pod that may be given defaults: part of their selector comes from it."""
+    obj = as_mapping(request.get("object"))
+    defaultable = phase == MUTATE and request.get("operation") == CREATE and obj.get("kind") == "Pod"
+    if not defaultable or as_mapping(obj.get("spec")).get("topologySpreadConstraints"):
+        return None
+    return controller_of(as_mapping(obj.get("metadata")))
 
 
 def _log(phase: str, uid: str, request: Mapping[str, object], owner: str, decision: Decision) -> None:

@@ -34,7 +34,13 @@ SETTINGS = (
     Setting("tls-key", "", "FILE", "its private key, PEM"),
     Setting("self-signed", "", None, "make a certificate for localhost and the host of --bind, instead of those two"),
     Setting("policy", "", "FILE", "a policy file, read again when it changes (default: the built-in policy)"),
-    Setting("cluster", "", "FILE|DIR", "a cluster dump (default: none, so that no Pod is given defaults)"),
+    Setting(
+        "cluster",
+        "",
+        "live|FILE|DIR",
+        "live: watch the cluster that a kubeconfig or the Pod leads to; or a dump of one"
+        " (default: none, so that no Pod is given defaults)",
+    ),
     Setting("kubernetes-version", f"1.{NEWEST}", "VERSION", "the cluster's"),
     Setting("threads", "4", "N", "how many reviews are answered side by side"),
     Setting("log-level", "info", "LEVEL", "which lines are logged", LEVELS),

@@ -8,11 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from webhook.cli import UsageError
+from webhook.cluster.client import Client, ClusterError
 from webhook.cluster.dump import DumpError, load, read_text
+from webhook.cluster.live import listed
 from webhook.documents import DocumentError, read_objects
 from webhook.policy import Policy, PolicyError, built_in, parse
 from webhook.scheduler.features import NEWEST, Features, parse_version
 from webhook.scheduler.snapshot import Snapshot
+
+LIVE = "live"  # A dump of that name is ./live.
 
 
 def add_policy_argument(parser: argparse.ArgumentParser) -> None:
@@ -22,9 +26,9 @@ def add_policy_argument(parser: argparse.ArgumentParser) -> None:
 def add_cluster_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster",
-        metavar="FILE|DIR",
-        type=Path,
-        help="a cluster dump, as kubectl get nodes,namespaces,services,replicasets,statefulsets,… -A -o yaml prints it",
+        metavar="live|FILE|DIR",
+        help="live: the cluster that kubectl would talk to; or a dump of one, as kubectl get"
+        " nodes,namespaces,services,replicasets,statefulsets,… -A -o yaml prints it",
     )
 
 
@@ -44,12 +48,25 @@ def policy(path: Path | None) -> Policy:
         raise UsageError("\n".join(f"{path}: {cause}" for cause in error.causes)) from error
 
 
-def cluster(path: Path | None) -> Snapshot | None:
-    """The cluster in a dump, or None."""
+def cluster(name: str | None) -> Snapshot | None:
+    """The cluster as it is now for `live`, the one in a dump, or None."""
+    if name == LIVE:
+        try:
+            return listed(client())
+        except ClusterError as error:
+            raise UsageError(f"--cluster live: {error}") from error
     try:
-        return load(path) if path is not None else None
+        return load(Path(name)) if name else None
     except DumpError as error:
         raise UsageError(str(error)) from error
+
+
+def client() -> Client:
+    """Who asks the cluster that kubectl would talk to."""
+    try:
+        return Client()
+    except ClusterError as error:
+        raise UsageError(f"--cluster live: {error}") from error
 
 
 def features(version: str) -> Features:

@@ -65,7 +65,7 @@ def _serve(values: dict[str, str], folder: Path) -> None:
     config = Config(
         policy=inputs.policy(policy_file),
         policy_file=policy_file,
-        snapshot=inputs.cluster(Path(values["cluster"]) if values["cluster"] else None),
+        cluster=inputs.client() if values["cluster"] == inputs.LIVE else inputs.cluster(values["cluster"]),
         features=inputs.features(values["kubernetes-version"]),
         threads=_threads(values["threads"]),
         log_level=values["log-level"],

@@ -27,6 +27,10 @@ class Watched:
     query: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def gvk(self) -> tuple[str, str]:
+        return self.api_version, self.kind
+
+    @property
     def api_group(self) -> str:
         """As RBAC writes it: the core group is ""."""
         return self.api_version.rpartition("/")[0]
@@ -34,26 +38,30 @@ class Watched:
     def path(self, namespace: str = "", name: str = "") -> str:
         """Where it is listed and watched in all namespaces, or where one object of it is."""
         parts = ["apis" if self.api_group else "api", self.api_version]
-        parts += ["namespaces", namespace] if namespace and self.namespaced else []
+        parts += ["namespaces", namespace] if name and self.namespaced else []
         return "/" + "/".join([*parts, self.resource, *([name] if name else [])])
 
 
+NODE = Watched(CORE, "Node", "nodes", namespaced=False)
+NAMESPACE = Watched(CORE, "Namespace", "namespaces", namespaced=False)
+SERVICE = Watched(CORE, "Service", "services")
+POD = Watched(
+    CORE,
+    "Pod",
+    "pods",
+    needed=WATCH_PODS,
+    query={"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"},
+)
 WATCHED = (
-    Watched(CORE, "Node", "nodes", namespaced=False),
-    Watched(CORE, "Namespace", "namespaces", namespaced=False),
-    Watched(CORE, "Service", "services"),
+    NODE,
+    NAMESPACE,
+    SERVICE,
     Watched(CORE, "ReplicationController", "replicationcontrollers"),
     Watched(APPS, "ReplicaSet", "replicasets"),
     Watched(APPS, "StatefulSet", "statefulsets"),
-    Watched(
-        CORE,
-        "Pod",
-        "pods",
-        needed=WATCH_PODS,
-        query={"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"},
-    ),
+    POD,
 )
-BY_KIND = {(one.api_version, one.kind): one for one in WATCHED}
+BY_KIND = {one.gvk: one for one in WATCHED}
 
 
 def watched(watch_pods: bool) -> tuple[Watched, ...]:

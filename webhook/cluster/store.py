@@ -12,12 +12,12 @@ from threading import Lock
 from typing import Any
 
 from webhook.cluster.counts import PodCounts
+from webhook.cluster.kinds import NAMESPACE, NODE, POD, SERVICE
 from webhook.scheduler.pods import Pod
-from webhook.scheduler.snapshot import CORE, Kept, Snapshot, by_rarest_label
+from webhook.scheduler.snapshot import Kept, Snapshot, by_rarest_label
 
 Kind = tuple[str, str]  # apiVersion and kind,
 Key = tuple[str, str]  # namespace and name.
-NODE, NAMESPACE, SERVICE, POD = (CORE, "Node"), (CORE, "Namespace"), (CORE, "Service"), (CORE, "Pod")
 
 
 class Store:
@@ -79,7 +79,7 @@ class Store:
         if (kind, namespace) in self._shared:
             those = self._objects[kind][namespace] = dict(those)
             self._shared.discard((kind, namespace))
-        if kind == POD:
+        if kind == POD.gvk:
             counts = self._pods.setdefault(namespace, PodCounts())
             kept = counts.add(kept) if isinstance(kept, Pod) else None
             if isinstance(before, Pod):
@@ -95,9 +95,9 @@ class Store:
         fields: dict[str, Any] = {}
         for kind, namespace in self._changed:
             those: Any = self._objects[kind][namespace]
-            if kind == NODE:
+            if kind == NODE.gvk:
                 fields["nodes"] = tuple(those[name] for name in sorted(those))
-            elif kind == NAMESPACE:
+            elif kind == NAMESPACE.gvk:
                 fields["namespaces"] = {name: one.labels for name, one in those.items()}
             else:
                 field, key, part = self._part(kind, namespace, those)
@@ -110,9 +110,9 @@ class Store:
 
     def _part(self, kind: Kind, namespace: str, those: Any) -> tuple[str, object, object]:
         """Which field of the view holds these objects, under which key, and in what form."""
-        if kind == SERVICE:
+        if kind == SERVICE.gvk:
             return "services", namespace, by_rarest_label([those[name] for name in sorted(those)])
-        if kind == POD:
+        if kind == POD.gvk:
             counts = self._pods[namespace] if those else self._pods.pop(namespace)
             return "pods", namespace, counts.groups()
         if those:

@@ -30,6 +30,7 @@ enforcement: Deny
 ownedObjects: Audit
 earlyAnswer: false
 onError: Allow
+watchPods: false
 defaulting:
   defaultingType: List
   defaultConstraints:
@@ -94,6 +95,7 @@ class Policy:
     owned_objects: str
     early_answer: bool
     on_error: str
+    watch_pods: bool
     defaulting: Defaulting
     settings: Settings
     kinds: tuple[Kind, ...]
@@ -192,6 +194,7 @@ def _policy(raw: Mapping[str, object]) -> Policy:
         owned_objects=str(base["ownedObjects"]),
         early_answer=base["earlyAnswer"] is True,
         on_error=str(base["onError"]),
+        watch_pods=base["watchPods"] is True,
         defaulting=defaulting,
         settings=settings,
         kinds=(*KINDS, *kinds),

@@ -92,6 +92,7 @@ def schema() -> dict[str, object]:
             ownedObjects={"enum": list(OWNED)},
             earlyAnswer={"type": "boolean"},
             onError={"enum": list(ON_ERROR)},
+            watchPods={"type": "boolean"},
             defaulting=DEFAULTING,
             rules=rules,
             workloads={"type": "array", "items": _WORKLOAD},

@@ -21,6 +21,7 @@ def _lines(policy: Policy, in_force: InForce) -> Iterator[str]:
     yield f"ownedObjects   {policy.owned_objects}"
     yield f"earlyAnswer    {str(policy.early_answer).lower()}"
     yield f"onError        {policy.on_error}"
+    yield f"watchPods      {str(policy.watch_pods).lower()}"
     yield f"defaulting     {in_force.defaulting.type if in_force.defaulting is not None else 'in doubt: none'}"
     constraints = in_force.defaulting.constraints if in_force.defaulting is not None else ()
     yield from (f"               - {json.dumps(one)}" for one in constraints)

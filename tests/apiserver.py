@@ -1,0 +1,212 @@
+"""A small API server for tests of what lists and watches: pages, bookmarks, 410, and every way of not answering."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+from webhook.cluster.kinds import WATCHED
+
+TOKEN = "Bearer evenkeel"
+
+
+def key_of(obj):
+    return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
+
+
+class ApiServer:
+    """Objects, what happened to them, and the connections on which that is told."""
+
+    def __init__(self, port=0, context=None, page=None):
+        self.page = page  # At most so many objects come at a time, whatever was asked for.
+        self.token = None
+        self.changed = threading.Condition()
+        self.objects = {one.kind: {} for one in WATCHED}
+        self.history = {one.kind: [] for one in WATCHED}  # (resourceVersion, line)
+        self.lists = {}  # What a list began with, by kind and resourceVersion: its next pages are from then.
+        self.version = 1_000
+        self.floor = 0  # What happened up to here is forgotten: 410.
+        self.cuts = 0  # Counts how often every watch was cut.
+        self.silent = False  # Accepts requests, and says nothing.
+        self.refusals = []  # A status for each of the next requests.
+        self.asked = []
+        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.server.daemon_threads, self.server.api = True, self
+        if context is not None:
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.port = self.server.server_address[1]
+        self.url = f"http{'s' if context else ''}://127.0.0.1:{self.port}"
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+        self.cut()
+
+    def put(self, *objects):
+        for obj in objects:
+            kind, key = obj["kind"], key_of(obj)
+            with self.changed:
+                self._happen(kind, key, "MODIFIED" if key in self.objects[kind] else "ADDED", obj)
+
+    def delete(self, *objects):
+        for obj in objects:
+            kind, key = obj["kind"], key_of(obj)
+            with self.changed:
+                if key in self.objects[kind]:
+                    self._happen(kind, key, "DELETED", self.objects[kind][key])
+
+    def _happen(self, kind, key, what, obj):
+        self.version += 1
+        stored = {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(self.version)}}
+        if what == "DELETED":
+            del self.objects[kind][key]
+        else:
+            self.objects[kind][key] = stored
+        self._say(kind, what, stored)
+
+    def _say(self, kind, what, obj):
+        line = json.dumps({"type": what, "object": obj}).encode() + b"\n"
+        self.history[kind].append((self.version, line))
+        self.changed.notify_all()
+
+    def bookmark(self):
+        """Tell every watch how far it is."""
+        with self.changed:
+            for kind in self.history:
+                self._say(kind, "BOOKMARK", {"kind": kind, "metadata": {"resourceVersion": str(self.version)}})
+
+    def error(self, code):
+        """End every watch with an event that says why."""
+        with self.changed:
+            for kind in self.history:
+                self._say(kind, "ERROR", {"kind": "Status", "code": code, "message": "as the test wants it"})
+
+    def cut(self):
+        """Cut every watch in the middle of a line."""
+        with self.changed:
+            self.cuts += 1
+            self.changed.notify_all()
+
+    def forget(self):
+        """As etcd does when it is compacted: older resourceVersions are gone."""
+        with self.changed:
+            self.version += 1
+            self.floor = self.version
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    @property
+    def api(self):
+        return self.server.api
+
+    def do_GET(self):
+        parts = urlsplit(self.path)
+        query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        self.api.asked.append(self.path)
+        while self.api.silent:
+            time.sleep(0.01)
+        with suppress(OSError):
+            if self.api.refusals:
+                self._refuse(self.api.refusals.pop(0))
+            elif self.api.token not in (None, self.headers.get("Authorization", self.headers.get("authorization"))):
+                self._refuse(401)
+            else:
+                self._answer(parts.path, query)
+
+    def _answer(self, path, query):
+        of = next((one for one in WATCHED if one.path() == path), None)
+        if of is None:
+            self._one(path)
+        elif "watch" in query:
+            self._watch(of.kind, query)
+        else:
+            self._list(of.kind, query)
+
+    def _one(self, path):
+        for one in WATCHED:
+            for (namespace, name), obj in list(self.api.objects[one.kind].items()):
+                if path == one.path(namespace, name):
+                    self._send(200, obj)
+                    return
+        self._refuse(404)
+
+    def _list(self, kind, query):
+        """A page of what there was at the version of the first page, as long as that is remembered."""
+        with self.api.changed:
+            version, offset = map(int, query.get("continue", f"{self.api.version}:0").split(":"))
+            if version < self.api.floor:
+                self._refuse(410)
+                return
+            items = self.api.lists.setdefault((kind, version), sorted(self.api.objects[kind].items()))
+        limit = min(int(query.get("limit", "500")), self.api.page or 500)
+        page = [{name: part for name, part in obj.items() if name not in ("apiVersion", "kind")} for _, obj in items]
+        metadata = {"resourceVersion": str(version)}
+        if len(items) > offset + limit:
+            metadata["continue"] = f"{version}:{offset + limit}"
+        self._send(200, {"kind": f"{kind}List", "metadata": metadata, "items": page[offset : offset + limit]})
+
+    def _watch(self, kind, query):
+        api, seen, end = self.api, int(query["resourceVersion"]), time.monotonic() + int(query["timeoutSeconds"])
+        with api.changed:
+            cuts = api.cuts
+            if seen < api.floor:
+                self._refuse(410)
+                return
+            history = api.history[kind]
+            told = sum(1 for version, _ in history if version <= seen)
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        while time.monotonic() < end:
+            with api.changed:
+                api.changed.wait_for(lambda: api.cuts > cuts or len(history) > told, min(0.05, end - time.monotonic()))  # noqa: B023
+                lines, cut = [line for _, line in history[told:]], api.cuts > cuts
+                told += len(lines)
+            if cut:
+                self.wfile.write(b"14\r\n" + b'{"type": "ADDED", "o')
+                self.close_connection = True
+                return
+            for line in lines:
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(line), line))
+                if b'"ERROR"' in line[:20]:
+                    self.close_connection = True
+                    return
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _refuse(self, status):
+        self._send(status, {"kind": "Status", "code": status, "message": f"refused with {status}"})
+
+    def _send(self, status, body):
+        text = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+
+def kubeconfig(url, folder, ca=None, user=None):
+    """A kubeconfig file that leads there."""
+    cluster = {"server": url} | ({"certificate-authority": str(ca)} if ca else {})
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "test",
+        "clusters": [{"name": "test", "cluster": cluster}],
+        "users": [{"name": "test", "user": user or {}}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+    }
+    path = folder / "kubeconfig"
+    path.write_text(json.dumps(content))
+    return path

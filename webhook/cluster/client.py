@@ -1,0 +1,169 @@
+"""
+The API server as raw JSON: where it is and who we are says the `kubernetes` package, which is imported only here.
+
+    in-cluster, kubeconfig, exec plugins ──> Configuration ──> urllib3's pool ──> get, stream
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from typing import Any
+from urllib.parse import urlencode
+
+CONNECT_SECONDS = 5.0
+RECONNECT_SECONDS = 10.0
+GONE, UNAUTHORIZED, NOT_FOUND = 410, 401, 404
+LONGEST_MESSAGE = 300
+
+
+class ClusterError(Exception):
+    """
+    What came of a request that failed: one line, and the HTTP status, 0 where there was no answer.
+
+    `retry_after` is how many seconds the API server asks us to stay away.
+    """
+
+    def __init__(self, message: str, status: int = 0, retry_after: float = 0.0) -> None:
+        super().__init__(" ".join(message.split())[:LONGEST_MESSAGE])
+        self.status, self.retry_after = status, retry_after
+
+
+def configuration() -> Any:
+    """The kubernetes.client.Configuration that kubectl would use here: a kubeconfig, or else the Pod's own."""
+    from kubernetes.client import Configuration
+    from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
+
+    found, files = Configuration(), os.environ.get("KUBECONFIG") or str(Path("~/.kube/config").expanduser())
+    try:
+        if any(Path(file).exists() for file in files.split(os.pathsep)):
+            load_kube_config(files, client_configuration=found, persist_config=False)
+        elif "KUBECONFIG" not in os.environ and "KUBERNETES_SERVICE_HOST" in os.environ:
+            load_incluster_config(client_configuration=found)
+        else:
+            raise ClusterError(f"found neither {files} nor a Pod's service account; set KUBECONFIG")
+    except ClusterError:
+        raise
+    except Exception as error:  # ConfigException, and whatever a file that is none makes of itself
+        where = "" if isinstance(error, ConfigException) else f"{files}: {type(error).__name__}: "
+        raise ClusterError(f"{where}{error}") from error
+    return found
+
+
+class Client:
+    """Requests to one API server; `configure` loads the configuration, again when it is no longer accepted."""
+
+    def __init__(self, configure: Callable[[], Any] = configuration) -> None:
+        self._configure, self._lock = configure, Lock()
+        with _explained("configuration"):
+            self._connect()
+
+    def _connect(self) -> None:
+        from kubernetes.client import ApiClient
+
+        self._configuration, self._connected = self._configure(), monotonic()
+        self._pool = ApiClient(self._configuration).rest_client.pool_manager
+        self._headers = self._authenticated()
+
+    @property
+    def host(self) -> str:
+        return str(self._configuration.host)
+
+    def authenticate(self) -> None:
+        """Renew a token that is about to expire; this may read a file or run a plugin."""
+        with self._lock, _explained("token"):
+            self._headers = self._authenticated()
+
+    def _authenticated(self) -> dict[str, str]:
+        headers = {"Accept": "application/json", "User-Agent": "evenkeel"}
+        token = self._configuration.auth_settings().get("BearerToken")
+        return headers | ({token["key"]: token["value"]} if token and token["value"] else {})
+
+    def reconnect(self) -> None:
+        """Begin anew with the configuration as it is by now, unless that has just been done."""
+        with self._lock, _explained("configuration"):
+            if monotonic() - self._connected > RECONNECT_SECONDS:
+                self._connect()
+
+    def get(self, path: str, query: Mapping[str, str], seconds: float) -> dict[str, Any]:
+        """The JSON object at `path`; every other answer is a ClusterError."""
+        with self._request(path, query, seconds) as response, _explained(path):
+            found = json.loads(response.read())
+        if not isinstance(found, dict):
+            raise ClusterError(f"{path}: the answer is no JSON object")
+        return found
+
+    @contextmanager
+    def stream(self, path: str, query: Mapping[str, str], silence: float) -> Iterator[Stream]:
+        """The lines of an answer that goes on and on; after `silence` seconds without any it is taken for dead."""
+        with self._request(path, query, silence) as response:
+            yield Stream(path, response)
+
+    @contextmanager
+    def _request(self, path: str, query: Mapping[str, str], seconds: float) -> Iterator[Any]:
+        from urllib3 import Timeout
+
+        timeout = Timeout(connect=min(seconds, CONNECT_SECONDS), read=seconds)
+        url = f"{self.host}{path}" + (f"?{urlencode(query)}" if query else "")
+        with _explained(path):
+            response = self._pool.request(
+                "GET", url, headers=self._headers, timeout=timeout, preload_content=False, retries=False
+            )
+        try:
+            if response.status != 200:
+                raise _refusal(path, response)
+            yield response
+        finally:
+            response.close()  # a connection whose answer was read to its end is in the pool by now
+
+
+class Stream:
+    """An answer while it is read, and the way to end it from another thread."""
+
+    def __init__(self, path: str, response: Any) -> None:
+        self._path, self._response = path, response
+
+    def __iter__(self) -> Iterator[list[bytes]]:
+        """The lines that have come whole, as they come; nothing of one that is cut off."""
+        rest = b""
+        with _explained(self._path):
+            for data in self._response.stream(1 << 16):
+                *lines, rest = (rest + data).split(b"\n")
+                if lines:
+                    yield lines
+
+    def end(self) -> None:
+        """Let whoever reads it go."""
+        with suppress(Exception):
+            self._response.shutdown()
+
+
+@contextmanager
+def _explained(path: str) -> Iterator[None]:
+    """Whatever goes wrong on the way is a ClusterError."""
+    from kubernetes.config import ConfigException
+    from urllib3.exceptions import HTTPError
+
+    try:
+        yield
+    except (ConfigException, HTTPError, OSError, ValueError) as error:
+        raise ClusterError(f"{path}: {type(error).__name__}: {error}") from error
+
+
+def _refusal(path: str, response: Any) -> ClusterError:
+    """What the API server says in the metav1.Status that comes with an error."""
+    with _explained(path):
+        body = response.read(1 << 16)
+    try:
+        message = str(json.loads(body)["message"])
+    except (ValueError, TypeError, KeyError):
+        message = body.decode("utf-8", "replace")
+    after = response.headers.get("Retry-After", "")
+    return ClusterError(
+        f"{path}: {response.status} {message}", response.status, float(after) if after.isdecimal() else 0.0
+    )

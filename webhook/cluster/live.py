@@ -1,0 +1,173 @@
+"""
+A cluster that is watched: an informer for each kind, one store, and a look-up for what has not reached it yet.
+
+    API server ──list, watch──> informers ──> store ──> view ─────────────────────┐
+               ──GET, 300 ms──> the owner or namespace that the view lacks ──> + ─┴─> one decision
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from threading import BoundedSemaphore
+from time import monotonic
+
+from webhook.cluster import State
+from webhook.cluster.client import NOT_FOUND, Client, ClusterError
+from webhook.cluster.informer import LISTED, Informer, Pace, Tell, pages
+from webhook.cluster.kinds import BY_KIND, NAMESPACE, POD, Watched, watched
+from webhook.cluster.store import Store
+from webhook.scheduler.snapshot import Controller, Namespace, Owner, Snapshot, SnapshotError, from_objects, read
+from webhook.scheduler.spread import SELECTOR_KINDS
+
+LOOKUP_SECONDS = 0.3  # For all that one review lacks: a tenth of what the API server waits for /mutate.
+LIST_SECONDS = 60.0
+
+SYNCED, LOOKED_UP = "cluster synced", "looked up"
+FOUND, ABSENT, FAILED, BUSY = LOOKUP_RESULTS = ("found", "absent", "failed", "busy")
+LOOKUP_KINDS = ("Namespace", *(kind for _, kind in SELECTOR_KINDS))
+
+# An owner's name is the user's to write: what is no name of an object must not become part of a path.
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """How well one kind is known; `age` in seconds since the API server last said something of it."""
+
+    synced: bool
+    age: float
+    problem: str
+
+
+class Live:
+    """
+    What is known of a cluster; nothing is, until every kind has been listed once.
+
+    `threads` is how many reviews are answered side by side: at most half of them look something up at a time, so that
+    an API server that does not answer leaves the others to those that need none.
+    """
+
+    def __init__(
+        self, client: Client, tell: Tell, *, watch_pods: bool = False, threads: int = 4, pace: Pace | None = None
+    ) -> None:
+        self._client, self._tell, self._pace = client, tell, pace or Pace()
+        self._store = Store()
+        self._free = BoundedSemaphore(max(1, threads // 2))
+        self._informers = {one.kind: self._informer(one) for one in watched(watch_pods)}
+        self._ending: Informer | None = None
+        self._begun, self._ready = 0.0, False
+
+    def _informer(self, one: Watched) -> Informer:
+        return Informer(one, self._client, self._store, self._told, self._pace)
+
+    def _told(self, what: str, kind: str, **fields: object) -> None:
+        self._tell(what, kind, **fields)
+        if what == LISTED and not self._ready and all(one.synced for one in self._informers.values()):
+            self._tell(SYNCED, "", seconds=round(monotonic() - self._begun, 3))
+            self._ready = True
+
+    def start(self) -> None:
+        """Begin to watch, in threads that a fork would not take along."""
+        self._begun = monotonic()
+        for informer in self._informers.values():
+            informer.start()
+
+    def stop(self) -> None:
+        """Watch no longer; the last view stays in force."""
+        for informer in self._informers.values():
+            informer.stop()
+
+    def watch_pods(self, wanted: bool) -> None:
+        """Follow a policy that begins or ceases to ask for Pods; a cluster that is ready stays so meanwhile."""
+        running = self._informers.get(POD.kind)
+        if wanted and running is None and not (self._ending and self._ending.is_alive()):
+            informer = self._informer(POD)
+            self._informers = {**self._informers, POD.kind: informer}
+            informer.start()
+        elif not wanted and running is not None:
+            self._informers = {kind: one for kind, one in self._informers.items() if one is not running}
+            self._ending = running
+            running.stop(forget=True)
+
+    def view(self) -> Snapshot | None:
+        """The objects as they were last told, also while nobody answers; None until all were listed once."""
+        return self._store.view() if self._ready else None
+
+    def caches(self) -> Mapping[str, Cache]:
+        """How well each kind is known."""
+        return {kind: Cache(one.synced, one.age, one.problem) for kind, one in self._informers.items()}
+
+    def state(self) -> State:
+        """Ready from the first lists on: a view that grows old is better than none."""
+        caches = self.caches()
+        if not self._ready:
+            missing = (f"{kind} ({one.problem or 'listing'})" for kind, one in caches.items() if not one.synced)
+            return State(False, f"{self._client.host}, waiting for {', '.join(missing)}")
+        ages = ", ".join(f"{kind} {one.age:.0f} s" for kind, one in caches.items())
+        problems = "".join(
+            f"; {problem}" for problem in dict.fromkeys(one.problem for one in caches.values()) if problem
+        )
+        return State(True, f"{self._client.host}, heard of {ages} ago{problems}")
+
+    def view_for(self, namespace: str, owner: Owner | None) -> Snapshot | None:
+        """
+        A view that knows this namespace and this owner of a Pod in it.
+
+        What the informers have not seen yet is asked for; what cannot be told in time, the decision is made without.
+        It is not remembered: the informer will tell, and what it told must not be overtaken by an older answer.
+        """
+        view = self.view()
+        missing = list(_missing(view, namespace, owner)) if view is not None else []
+        if view is None or not missing:
+            return view
+        if not self._free.acquire(blocking=False):
+            for one, name in missing:
+                self._tell(LOOKED_UP, one.kind, namespace=namespace, name=name, result=BUSY)
+            return view
+        try:
+            deadline = monotonic() + LOOKUP_SECONDS
+            for one, name in missing:
+                view = self._with(view, one, namespace, name, deadline)
+        finally:
+            self._free.release()
+        return view
+
+    def _with(self, view: Snapshot, one: Watched, namespace: str, name: str, deadline: float) -> Snapshot:
+        """The view, and one object more if the API server has it and says so in time."""
+        result, problem = FOUND, None
+        try:
+            raw = self._client.get(one.path(namespace, name), {}, max(0.001, deadline - monotonic()))
+            kept = read(raw, one.api_version, one.kind)[2]
+            if isinstance(kept, Namespace):
+                view = view.with_namespace(kept)
+            elif isinstance(kept, Controller):
+                view = view.with_controller(namespace, kept)
+        except (ClusterError, SnapshotError) as error:
+            result = ABSENT if isinstance(error, ClusterError) and error.status == NOT_FOUND else FAILED
+            problem = str(error)
+        self._tell(LOOKED_UP, one.kind, namespace=namespace, name=name, result=result, problem=problem)
+        return view
+
+
+def _missing(view: Snapshot, namespace: str, owner: Owner | None) -> Iterator[tuple[Watched, str]]:
+    """What a decision in this namespace, on a Pod of this owner, needs to know and the view does not."""
+    if not _NAME.fullmatch(namespace):
+        return
+    if namespace not in view.namespaces:
+        yield NAMESPACE, namespace
+    if owner is None or (owner.api_version, owner.kind) not in SELECTOR_KINDS or not _NAME.fullmatch(owner.name):
+        return
+    if view.controller(namespace, owner) is None:
+        yield BY_KIND[owner.api_version, owner.kind], owner.name
+
+
+def listed(client: Client, watch_pods: bool = False) -> Snapshot:
+    """The cluster as it is at this moment, for a command that asks once."""
+    return from_objects(
+        {**raw, "apiVersion": one.api_version, "kind": one.kind}
+        for one in watched(watch_pods)
+        for page in pages(client, one, LIST_SECONDS)
+        for raw in page.get("items") or ()
+    )
