@@ -38,6 +38,8 @@ class ControlPlane:
     """etcd, kube-apiserver, kube-controller-manager and kube-scheduler, with state, logs and keys in `folder`.
 
     Each is a Component: `plane.etcd.stop()`, `plane.apiserver.restart()`. `api` and `kubeconfig` are an admin's.
+    When the API server was away for 20 s, controllers may wait another minute before they ask again: restart the
+    controller manager and the scheduler where that is not what is tested.
     """
 
     def __init__(self, folder: Path):
