@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-
 E2E = Path(__file__).parent / "e2e"
 
 
