@@ -12,8 +12,10 @@ import yaml
 
 from webhook import policy as policies
 from webhook.cli import main
+from webhook.cluster.kinds import watched
 from webhook.manifests.conditions import changed, has_constraints
 from webhook.manifests.configurations import FAIL, MUTATING_NAME, SYSTEM_NAMESPACES, Target, configurations
+from webhook.manifests.rbac import rbac
 from webhook.policy.schema import API_VERSION, KIND
 from webhook.workload import KINDS, Kind
 
@@ -225,6 +227,20 @@ def test_how_the_webhook_is_reached(target, config):
     assert {**config, "caBundle": "UEVN"} == found
 
 
+@pytest.mark.parametrize("watch_pods", [False, True])
+def test_the_rights_are_those_of_the_kinds_that_are_watched(watch_pods):
+    policy = policies.parse(json.dumps({"apiVersion": API_VERSION, "kind": KIND, "watchPods": watch_pods}))
+    account, role, binding = rbac(policy, "guard", "keel")
+    granted = {(group, name) for rule in role["rules"] for group in rule["apiGroups"] for name in rule["resources"]}
+
+    assert {(one.api_group, one.resource) for one in watched(watch_pods)} == granted
+    assert watch_pods == (("", "pods") in granted)
+    assert all(["get", "list", "watch"] == rule["verbs"] for rule in role["rules"])
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert {"kind": "ServiceAccount", "namespace": "guard", "name": "keel"} == binding["subjects"][0]
+    assert ("guard", "keel") == (account["metadata"]["namespace"], account["metadata"]["name"])
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("certificates")
@@ -232,6 +248,16 @@ def folder(tmp_path_factory):
     (folder / "both.pem").write_bytes((folder / "ca.crt").read_bytes() + (folder / "tls.key").read_bytes())
     (folder / "bad.yaml").write_text("kind: SpreadPolicy\n", "utf-8")
     return folder
+
+
+@pytest.mark.parametrize("where", [["--service", "guard/keel"], ["--url", "https://localhost"]], ids=["Service", "URL"])
+def test_rights_come_before_what_needs_them(folder, capsys, where):
+    capsys.readouterr()
+    main(["manifests", *where, "--rbac", "--ca-bundle", str(folder / "ca.crt")])
+    kinds = [one["kind"] for one in yaml.safe_load_all(capsys.readouterr().out)]
+
+    assert ["ServiceAccount", "ClusterRole", "ClusterRoleBinding"] == kinds[:3]
+    assert 5 == len(kinds)
 
 
 def test_the_command_prints_what_kubectl_applies(folder, capsys):

@@ -2,6 +2,7 @@
 Print the webhook configurations that a policy needs, to be piped into kubectl apply -f -
 
 They send what the policy judges or gives defaults to, and nothing else.  A CA bundle is public; no key is needed here.
+With --rbac a ServiceAccount comes first, of the Service's namespace and name, or else evenkeel/evenkeel.
 Exit code 0: printed, 2: an input that cannot be used.
 """
 
@@ -16,7 +17,8 @@ import yaml
 
 from certs.authority import CertificateError, ca_bundle, read
 from webhook.cli import UsageError, inputs
-from webhook.manifests.configurations import FAIL, IGNORE, Target, configurations
+from webhook.manifests.configurations import FAIL, IGNORE, NAME, Target, configurations
+from webhook.manifests.rbac import rbac
 
 DNS_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -32,12 +34,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=IGNORE,
         help="what becomes of built-in kinds while no webhook answers (default: %(default)s)",
     )
+    parser.add_argument("--rbac", action="store_true", help="also a ServiceAccount, and the rights for --cluster live")
     inputs.add_policy_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    target = Target(_bundle(args.ca_bundle), _service(args.service), _url(args.url), args.failure_policy)
-    found = configurations(inputs.policy(args.policy), target)
+    policy, service = inputs.policy(args.policy), _service(args.service)
+    target = Target(_bundle(args.ca_bundle), service, _url(args.url), args.failure_policy)
+    rights = rbac(policy, *(service or (NAME, NAME))) if args.rbac else ()
+    found = (*rights, *configurations(policy, target))
     print("---\n".join(yaml.safe_dump(one, sort_keys=False, width=1_000) for one in found), end="")
     return 0
 
