@@ -25,7 +25,7 @@ class Running:
     """A server, and a client that trusts its CA."""
 
     def __init__(self, process, port, ca, log):
-        self.process, self.port, self.log_file = process, port, log
+        self.process, self.port, self.ca, self.log_file = process, port, ca, log
         self.context = ssl.create_default_context(cadata=ca)
 
     def connection(self, timeout=PATIENCE):
