@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 
 CONNECT_SECONDS = 5.0
 RECONNECT_SECONDS = 10.0
-GONE, UNAUTHORIZED, NOT_FOUND = 410, 401, 404
+GONE, UNAUTHORIZED, NOT_FOUND, CONFLICT = 410, 401, 404, 409
 LONGEST_MESSAGE = 300
 
 
@@ -92,7 +92,13 @@ class Client:
 
     def get(self, path: str, query: Mapping[str, str], seconds: float) -> dict[str, Any]:
         """The JSON object at `path`; every other answer is a ClusterError."""
-        with self._request(path, query, seconds) as response, _explained(path):
+        return self.send("GET", path, None, seconds, query)
+
+    def send(
+        self, method: str, path: str, body: object, seconds: float, query: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        """The JSON object that comes back; every other answer is a ClusterError, CONFLICT among them."""
+        with self._request(path, query or {}, seconds, method, body) as response, _explained(path):
             found = json.loads(response.read())
         if not isinstance(found, dict):
             raise ClusterError(f"{path}: the answer is no JSON object")
@@ -105,21 +111,26 @@ class Client:
             yield Stream(path, response)
 
     @contextmanager
-    def _request(self, path: str, query: Mapping[str, str], seconds: float) -> Iterator[Any]:
+    def _request(
+        self, path: str, query: Mapping[str, str], seconds: float, method: str = "GET", body: object = None
+    ) -> Iterator[Any]:
         from urllib3 import Timeout
 
         timeout = Timeout(connect=min(seconds, CONNECT_SECONDS), read=seconds)
         url = f"{self.host}{path}" + (f"?{urlencode(query)}" if query else "")
+        sent = {"headers": self._headers} if body is None else _with_body(self._headers, body)
         with _explained(path):
-            response = self._pool.request(
-                "GET", url, headers=self._headers, timeout=timeout, preload_content=False, retries=False
-            )
+            response = self._pool.request(method, url, **sent, timeout=timeout, preload_content=False, retries=False)
         try:
-            if response.status != 200:
+            if response.status not in (200, 201):
                 raise _refusal(path, response)
             yield response
         finally:
             response.close()  # a connection whose answer was read to its end is in the pool by now
+
+
+def _with_body(headers: Mapping[str, str], body: object) -> dict[str, Any]:
+    return {"headers": {**headers, "Content-Type": "application/json"}, "body": json.dumps(body)}
 
 
 class Stream:

@@ -1,0 +1,44 @@
+"""Objects of an API server in memory: GET, POST and PUT with its answers to what has changed meanwhile."""
+
+from __future__ import annotations
+
+import json
+
+from webhook.cluster.client import CONFLICT, NOT_FOUND, ClusterError
+
+
+class Memory:
+    """Stands in for a Client; `away` makes every request fail, `meanwhile` is called once before the next write."""
+
+    def __init__(self, objects=None):
+        self.objects, self.version = {}, 0
+        self.away, self.meanwhile, self.writes = False, None, []
+        for path, obj in (objects or {}).items():
+            self.put(path, obj)
+
+    def put(self, path, obj):
+        self.version += 1
+        self.objects[path] = {**obj, "metadata": {**obj.get("metadata", {}), "resourceVersion": str(self.version)}}
+        return self.objects[path]
+
+    def get(self, path, query, seconds):
+        return self.send("GET", path, None, seconds)
+
+    def send(self, method, path, body, seconds, query=None):
+        if self.away:
+            raise ClusterError(f"{path}: connection refused")
+        if method != "GET" and self.meanwhile is not None:
+            act, self.meanwhile = self.meanwhile, None
+            act()
+        if method == "POST":
+            path = f"{path}/{body['metadata']['name']}"
+            if path in self.objects:
+                raise ClusterError(f"{path}: already exists", CONFLICT)
+        elif path not in self.objects:
+            raise ClusterError(f"{path}: not found", NOT_FOUND)
+        if method == "GET":
+            return json.loads(json.dumps(self.objects[path]))
+        if method == "PUT" and body["metadata"]["resourceVersion"] != self.objects[path]["metadata"]["resourceVersion"]:
+            raise ClusterError(f"{path}: the object has been modified", CONFLICT)
+        self.writes.append((method, path))
+        return self.put(path, json.loads(json.dumps(body)))

@@ -1,0 +1,88 @@
+"""The caBundle in the webhook configurations: read, injected and repaired, and nothing else is touched."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.memory import Memory
+from webhook import policy as policies
+from webhook.cluster.client import ClusterError
+from webhook.cluster.registration import API, Registration
+from webhook.manifests.configurations import MUTATING_NAME, NAME, Target, configurations
+
+MUTATING = f"{API}/mutatingwebhookconfigurations/{MUTATING_NAME}"
+VALIDATING = f"{API}/validatingwebhookconfigurations/{NAME}"
+
+
+def registered(bundle=b""):
+    target = Target(bundle, service=("guard", "keel"))
+    return Memory(dict(zip((MUTATING, VALIDATING), configurations(policies.built_in(), target), strict=True)))
+
+
+def registration(client):
+    return Registration(client, MUTATING_NAME, NAME)
+
+
+def test_every_entry_is_given_the_bundle():
+    client = registered()
+    found = registration(client)
+
+    assert {b""} == set(found.bundles())
+    assert 2 == found.inject(b"PEM")
+    assert [b"PEM"] * 8 == list(found.bundles())
+
+
+def test_what_is_in_order_is_not_written():
+    client = registered(b"PEM")
+
+    assert 0 == registration(client).inject(b"PEM")
+    assert [] == client.writes
+
+
+def test_one_entry_that_was_stripped_is_repaired():
+    client = registered(b"PEM")
+    del client.objects[VALIDATING]["webhooks"][3]["clientConfig"]["caBundle"]
+
+    assert b"" in registration(client).bundles()
+    assert 1 == registration(client).inject(b"PEM")
+    assert [("PUT", VALIDATING)] == client.writes
+
+
+def test_nothing_but_the_bundle_changes():
+    client, before = registered(), registered(b"PEM")
+    registration(client).inject(b"PEM")
+
+    assert [one["webhooks"] for one in before.objects.values()] == [one["webhooks"] for one in client.objects.values()]
+
+
+@pytest.mark.parametrize("left", [[], [VALIDATING]], ids=["neither is there", "a policy without defaults"])
+def test_a_configuration_may_be_absent(left):
+    client = registered()
+    client.objects = {path: client.objects[path] for path in left}
+
+    assert len(left) == registration(client).inject(b"PEM")
+    assert {b"PEM"} >= set(registration(client).bundles())
+
+
+def test_one_that_somebody_changes_meanwhile_is_left_for_the_next_time():
+    client = registered()
+    client.meanwhile = lambda: client.put(MUTATING, client.objects[MUTATING])
+
+    assert 1 == registration(client).inject(b"PEM")
+    assert 1 == registration(client).inject(b"PEM")
+
+
+@pytest.mark.parametrize("webhooks", [None, [{}], [{"clientConfig": {"caBundle": "no base64!"}}]])
+def test_odd_configurations_are_read_as_they_can_be(webhooks):
+    client = registered(b"PEM")
+    client.put(VALIDATING, {**client.objects[VALIDATING], "webhooks": webhooks})
+
+    assert {b"PEM"} >= set(registration(client).bundles()) - {b""}
+
+
+def test_an_api_server_that_is_away_is_an_error():
+    client = registered()
+    client.away = True
+
+    with pytest.raises(ClusterError, match="refused"):
+        registration(client).bundles()

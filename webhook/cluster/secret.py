@@ -1,0 +1,60 @@
+"""A Secret as a store of entries with compare and swap: what replicas share without a leader."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+
+from webhook.cluster.client import CONFLICT, NOT_FOUND, Client, ClusterError
+from webhook.scheduler.fields import as_mapping, labels_of
+
+SECONDS = 10.0
+
+
+class Secret:
+    """
+    One Secret; whatever else than `data` it holds, labels or owners, stays as it is.
+
+    Every method raises ClusterError where the API server does not answer as it should.
+    """
+
+    def __init__(self, client: Client, namespace: str, name: str) -> None:
+        self._client = client
+        self._identity = {"namespace": namespace, "name": name}
+        self._folder = f"/api/v1/namespaces/{namespace}/secrets"
+        self._found: Mapping[str, object] = {}
+
+    def read(self) -> tuple[Mapping[str, bytes], str]:
+        """Its entries and its resourceVersion; nothing and "" where there is no such Secret."""
+        try:
+            self._found = self._client.get(f"{self._folder}/{self._identity['name']}", {}, SECONDS)
+        except ClusterError as error:
+            if error.status != NOT_FOUND:
+                raise
+            self._found = {}
+        version = as_mapping(self._found.get("metadata")).get("resourceVersion")
+        return {key: _decoded(one) for key, one in labels_of(self._found.get("data")).items()}, str(version or "")
+
+    def replace(self, content: Mapping[str, bytes], resource_version: str) -> bool:
+        """Whether the entries took the place of those of that version, or a Secret was made where there was none."""
+        data = {key: b64encode(one).decode() for key, one in content.items()}
+        try:
+            if resource_version:
+                metadata = {**as_mapping(self._found.get("metadata")), "resourceVersion": resource_version}
+                secret = {**self._found, "metadata": metadata, "data": data}
+                self._client.send("PUT", f"{self._folder}/{self._identity['name']}", secret, SECONDS)
+            else:
+                secret = {"apiVersion": "v1", "kind": "Secret", "metadata": self._identity, "data": data}
+                self._client.send("POST", self._folder, secret, SECONDS)
+        except ClusterError as error:
+            if error.status in (CONFLICT, NOT_FOUND):  # changed, made or deleted by somebody else
+                return False
+            raise
+        return True
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except ValueError:
+        return b""
