@@ -28,7 +28,7 @@ from gunicorn.http import get_parser
 from gunicorn.workers.gthread import ThreadWorker
 
 from tests.clients import Client, Server, chunked, head, post, until
-from webhook.worker.arbiter import IGNORED, Arbiter
+from webhook.worker.arbiter import HEARD, IGNORED, Arbiter
 from webhook.worker.connection import Connection, Outbox
 from webhook.worker.limits import Limits, last_response
 
@@ -642,6 +642,18 @@ def test_a_second_signal_that_comes_before_the_first_is_heard_is_not_lost(monkey
     assert [signal.SIGTERM, signal.SIGINT] == [arbiter.SIG_QUEUE.get_nowait() for _ in range(2)]
 
 
+def test_sigterm_in_the_moment_of_the_fork_is_heard(tmp_path):
+    """A worker that had not heard it would be waited for until the graceful timeout."""
+    for attempt in range(5):
+        (tmp_path / str(attempt)).mkdir()
+        with Server(tmp_path / str(attempt)) as server:
+            while not server.workers(server.process.pid):
+                pass
+            server.process.terminate()
+
+            assert 0 == server.process.wait(10)
+
+
 def test_other_signals_change_nothing(server):
     """No second worker, no second master, no end: each could be meant for a shell's whole process group."""
     worker = server.worker
@@ -677,13 +689,11 @@ def test_gunicorn_still_has_what_the_worker_needs():
         assert hasattr(worker, name), name
     for name in ("defer", "run_callbacks", "close", "fileno"):
         assert hasattr(worker.method_queue, name), name
-    of_arbiter = {"signal": ["sig", "frame"], "stop": ["graceful"], "init_signals": []}
+    of_arbiter = {"signal": ["sig", "frame"], "stop": ["graceful"], "init_signals": [], "spawn_worker": []}
     assert of_arbiter == {
         name: list(inspect.signature(getattr(StockArbiter, name)).parameters)[1:] for name in of_arbiter
     }
-    assert set(StockArbiter.SIGNALS) == {*IGNORED, signal.SIGTERM, signal.SIGINT, signal.SIGQUIT}, (
-        "a signal to decide on"
-    )
+    assert set(StockArbiter.SIGNALS) == {*IGNORED, *HEARD}, "a signal to decide on"
     assert "self.SIGNALS" in inspect.getsource(StockArbiter.init_signals)
     worker.tmp.close()
 

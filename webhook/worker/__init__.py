@@ -11,7 +11,7 @@ Inside gunicorn this relies on: ThreadWorker's `accept`, `run`, `init_signals` a
 `alive`, `cfg`, `log`, `handle_exit`, `handle_request`, `is_parent_alive`, `method_queue`, `notify`, `poller`,
 `set_accept_enabled`, `sockets`, `tpool`, `wait_for_and_dispatch_events` and `worker_connections`; a request's `body`,
 `headers`, `force_close` and `_expected_100_continue`; `http.get_parser`, `sock.ssl_context`; Arbiter's `SIGNALS`,
-`init_signals`, `signal` and `stop`.
+`init_signals`, `signal`, `spawn_worker` and `stop`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any
 
 from gunicorn.workers.gthread import ThreadWorker
 
-from webhook.worker.arbiter import Arbiter, ignore_signals
+from webhook.worker.arbiter import Arbiter, settle_signals
 from webhook.worker.connection import NOTHING, Connection
 from webhook.worker.limits import Limits, Refused, last_response
 from webhook.worker.memory import Memory
@@ -190,7 +190,7 @@ class Worker(ThreadWorker):
 
     def init_signals(self) -> None:
         super().init_signals()
-        ignore_signals()
+        settle_signals()
 
     def handle_quit(self, _sig: int, _frame: FrameType | None) -> None:
         """Exit at once: the interpreter's own way out waits for the threads."""

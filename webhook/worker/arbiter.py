@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from types import FrameType
+from typing import Any
 
 import gunicorn.arbiter
 
@@ -11,21 +12,33 @@ import gunicorn.arbiter
 IGNORED = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTTIN, signal.SIGTTOU, signal.SIGWINCH)
 
 
-def ignore_signals() -> None:
+HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
+
+
+def settle_signals() -> None:
     """There is one worker, and what changes is read again without a signal."""
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
 
 
 class Arbiter(gunicorn.arbiter.Arbiter):
     """gunicorn's own, for which the second signal means now; while it stops it looks out for SIGINT only."""
 
-    SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
+    SIGNALS = HEARD
     stopping = hurried = False
 
     def init_signals(self) -> None:
         super().init_signals()
-        ignore_signals()
+        settle_signals()
+
+    def spawn_worker(self) -> Any:
+        """Fork; a signal waits until the child has handlers of its own."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
+        try:
+            return super().spawn_worker()
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
 
     def signal(self, sig: int, frame: FrameType | None) -> None:
         self.hurried, self.stopping = self.stopping, True
