@@ -29,7 +29,7 @@ def create_app(service: Service, checks: Callable[[], Sequence[Check]]) -> Flask
     """The application over a service; `checks` answer /readyz."""
     app = Flask("evenkeel", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = BODY_LIMIT
-    app.url_map.strict_slashes = False
+    app.url_map.strict_slashes = app.url_map.merge_slashes = False  # no redirections: who asks does not follow them
 
     @app.post("/mutate", endpoint=MUTATE)
     @app.post("/validate", endpoint=VALIDATE)
