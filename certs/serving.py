@@ -6,7 +6,7 @@ import ssl
 from datetime import datetime
 from pathlib import Path
 
-from certs.authority import CertificateError, Inspection, Pair, Pem, describe, invalid_reason, read
+from certs.pem import CertificateError, Inspection, Pair, Pem, describe, invalid_reason, read
 
 
 class ServingCertificate:

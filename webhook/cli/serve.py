@@ -20,7 +20,8 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from certs.authority import Authority, CertificateError
+from certs.authority import Authority
+from certs.pem import CertificateError
 from certs.serving import ServingCertificate
 from webhook.cli import UsageError, inputs
 from webhook.settings import SETTINGS, Setting
