@@ -11,9 +11,12 @@ import signal
 import socket
 import ssl
 import stat
+import statistics
 import subprocess
 import sys
-from contextlib import closing
+import time
+from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -383,15 +386,57 @@ def test_the_example_leaves_no_server_behind(tmp_path):
         pass  # nobody listens there any more
 
 
-def test_sigterm_finishes_and_closes_idle_connections(tmp_path):
-    with serving(tmp_path) as running:
-        idle = running.connection()
+def test_sigterm_finishes_what_has_begun_and_closes_idle_connections(tmp_path):
+    with serving(tmp_path) as running, closing(running.connection()) as idle, closing(running.connection()) as half:
         idle.request("GET", "/healthz")
         idle.getresponse().read()
+        begin(half, raw())
+        until(lambda: connected(running) == 2, "both to be connected")
         running.process.send_signal(signal.SIGTERM)
+        until(lambda: connected(running) == 1, "the idle one to be closed")
+        assert b"" == idle.sock.recv(1)
 
+        half.send(raw()[-10:])
+        response = half.getresponse()
+        answer = json.loads(response.read())["response"]
+        assert (200, "r1", False) == (response.status, answer["uid"], answer["allowed"])
+        assert "close" == response.headers["Connection"]
         assert 0 == running.process.wait(10)
-        idle.close()
+
+
+def begin(connection, body):
+    """All of a review but its last bytes."""
+    connection.putrequest("POST", "/validate")
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Content-Length", str(len(body)))
+    connection.endheaders()
+    connection.send(body[:-10])
+
+
+def connected(running):
+    """How many clients are."""
+    ours = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(line[1].endswith(f":{running.port:04X}") and line[3] == "01" for line in ours)
+
+
+def test_reviews_are_answered_while_a_crowd_is_silent_or_stops_half_way(tmp_path):
+    """200 connections that send nothing, 20 that send half a body, and reviews in under 100 ms."""
+    with serving(tmp_path) as running, ExitStack() as crowd:
+        for _ in range(200):
+            crowd.enter_context(socket.create_connection((running.host, running.port)))
+        for _ in range(20):
+            begin(crowd.enter_context(closing(running.connection())), raw())
+        until(lambda: connected(running) >= 220, "the crowd")
+        taken = []
+        with closing(running.connection()) as connection:
+            for _ in range(50):
+                started = time.perf_counter()
+                connection.request("POST", "/validate", raw(), {"Content-Type": "application/json"})
+                assert "r1" == json.loads(connection.getresponse().read())["response"]["uid"]
+                taken.append(time.perf_counter() - started)
+
+        assert 220 <= connected(running), "the crowd was there all the time"
+        assert statistics.median(taken) < 0.1
 
 
 def test_a_server_stopped_while_it_starts_leaves_no_key_behind(tmp_path):
