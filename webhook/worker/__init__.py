@@ -30,9 +30,10 @@ from typing import Any
 from gunicorn.workers.gthread import ThreadWorker
 
 from webhook.worker.arbiter import Arbiter, settle_signals
-from webhook.worker.connection import NOTHING, Connection
+from webhook.worker.connection import Connection
 from webhook.worker.limits import Limits, Refused, last_response
 from webhook.worker.memory import Memory
+from webhook.worker.waiting import NOTHING
 
 __all__ = ["Arbiter", "Limits", "Worker"]
 

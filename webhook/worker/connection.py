@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-import io
-import re
 import socket
-from collections.abc import Generator
 from contextlib import suppress
 from math import inf
 from selectors import EVENT_READ, EVENT_WRITE
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from gunicorn.http import get_parser
-from gunicorn.http.errors import ExpectationFailed, LimitRequestHeaders, LimitRequestLine, UnsupportedTransferCoding
 from gunicorn.sock import ssl_context
 
 from webhook.worker.limits import RECORD, Refused, last_response
+from webhook.worker.request import receive
 from webhook.worker.tls import Tls
+from webhook.worker.waiting import NOTHING, Waiting
 
 if TYPE_CHECKING:
     from webhook.worker import Worker
 
-Result = TypeVar("Result")
-Waiting = Generator[int, None, Result]  # Yields EVENT_READ, EVENT_WRITE or NOTHING until it has its result.
-NOTHING = 0  # No event of the socket: whoever brings what is waited for resumes the connection.
-
 STOPPING_SECONDS = 0.25  # To ask once more, when the server has been told to stop while it answered.
-
-STATUS = {LimitRequestLine: 414, LimitRequestHeaders: 431, ExpectationFailed: 417, UnsupportedTransferCoding: 501}
-HEAD_END = re.compile(rb"\n\r?\n")  # Without the CR it is malformed, which gunicorn's parser says.
-LINE_END = re.compile(rb"\r\n")
-LINE_BYTES = 4096
-TRAILERS_END = re.compile(rb"\A\r\n|\r\n\r\n")
-CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t -~\x80-\xff]*)?\r\n")
 
 
 class Outbox(bytearray):
@@ -80,7 +66,7 @@ class Connection:
         self.allow(self.limits.greeting)
         try:
             while not self.closing:
-                self.request = yield from self.receive()
+                self.request = yield from receive(self)
                 self.allow(inf)
                 self.worker.tpool.submit(self.worker.serve, self, self.request)
                 while self.request:
@@ -95,35 +81,6 @@ class Connection:
         self.worker.memory.release(self)
         yield from self.send()
         yield from self.part()
-
-    def receive(self) -> Waiting[Any]:
-        """The next request, with its body in memory."""
-        self.begun = monotonic()
-        if not self.inbox:
-            yield from self.more()
-        self.idle = False
-        self.allow(self.limits.head, 408)
-        head = yield from self.until(HEAD_END, self.limits.head_bytes, 431)
-        try:
-            request = next(get_parser(self.worker.cfg, [head], self.client))
-        except Exception as error:
-            raise Refused(STATUS.get(type(error), 400), str(error)) from error
-        headers = dict(request.headers)
-        length = int(headers.get("CONTENT-LENGTH", 0))
-        if length > self.limits.body_bytes:
-            raise Refused(413, f"Content-Length {length}")
-        if request._expected_100_continue:
-            request._expected_100_continue = False  # gunicorn would say it once more.
-            self.sock.extend(b"HTTP/1.1 100 Continue\r\n\r\n")
-            yield from self.push()
-        self.allow(self.limits.body, 408)
-        body = io.BytesIO()
-        if "TRANSFER-ENCODING" in headers:  # It ends with chunked, or gunicorn's parser would have refused it.
-            yield from self.chunks(body)
-        else:
-            yield from self.take(length, body)
-        request.body = io.BytesIO(body.getvalue())  # The two share their bytes, also with a read() of the whole.
-        return request
 
     def read(self, size: int = RECORD) -> Waiting[bytes]:
         """What comes next over the wire, nothing after its end."""
@@ -150,52 +107,6 @@ class Connection:
         if self.idle:
             self.begun = self.heard
         self.worker.memory.hold(self, len(content))
-
-    def until(self, end: re.Pattern[bytes], limit: int, status: int) -> Waiting[bytes]:
-        """All up to and with an end."""
-        searched = 0
-        while not (found := end.search(self.inbox, searched)):
-            if len(self.inbox) > limit:
-                raise Refused(status, f"more than {limit} bytes")
-            searched = max(0, len(self.inbox) - 3)
-            yield from self.more()
-        text = bytes(self.inbox[: found.end()])
-        del self.inbox[: found.end()]
-        return text
-
-    def take(self, length: int, body: io.BytesIO) -> Waiting[None]:
-        """Move so many bytes to the body."""
-        while length:
-            if not self.inbox:
-                yield from self.more()
-            part = self.inbox[:length]
-            del self.inbox[:length]
-            length -= len(part)
-            body.write(part)
-            self.deadline += len(part) / self.limits.rate
-            self.due += len(part) / self.limits.rate
-            while body.tell() > self.limits.large_bytes and not self.worker.memory.has_turn(self):
-                self.refusal = 503
-                yield NOTHING
-            self.refusal = 408
-
-    def chunks(self, body: io.BytesIO) -> Waiting[None]:
-        """Move all chunks to the body; trailers are dropped."""
-        for _ in range(self.limits.chunks):
-            line = yield from self.until(LINE_END, LINE_BYTES, 400)
-            if not (size := CHUNK_SIZE.fullmatch(line)):
-                raise Refused(400, f"chunk size {line!r}")
-            length = int(size[1], 16)
-            if body.tell() + length > self.limits.body_bytes:
-                raise Refused(413, f"{body.tell() + length} bytes in chunks")
-            if not length:
-                break
-            yield from self.take(length, body)
-            if (yield from self.until(LINE_END, LINE_BYTES, 400)) != b"\r\n":
-                raise Refused(400, "chunk longer than its size")
-        else:
-            raise Refused(413, f"more than {self.limits.chunks} chunks")
-        yield from self.until(TRAILERS_END, self.limits.head_bytes, 431)
 
     def seal(self) -> None:
         """Make ready to send what has been said."""
