@@ -20,19 +20,8 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 
-from certs.authority import (
-    CA_LIFETIME,
-    CLOCK_SKEW,
-    SERVING_LIFETIME,
-    Authority,
-    CertificateError,
-    Pair,
-    Pem,
-    certificates,
-    describe,
-    invalid_reason,
-    stamp,
-)
+from certs.authority import CA_LIFETIME, CLOCK_SKEW, SERVING_LIFETIME, Authority
+from certs.pem import CertificateError, Pair, Pem, certificates, describe, invalid_reason, stamp
 
 CA_CERT, CA_KEY, CERT, KEY, TRUSTED = "ca.crt", "ca.key", "tls.crt", "tls.key", "trusted"
 TRIES = 5  # Replicas that replace at the same moment: one wins, and the others find nothing left to do.

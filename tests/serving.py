@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from pathlib import Path
 
 from certs.authority import Authority
 
@@ -24,12 +25,12 @@ MAIN = "from webhook.cli import main; import sys; sys.exit(main())"
 class Running:
     """A server, and a client that trusts its CA."""
 
-    def __init__(self, process, port, ca, log):
-        self.process, self.port, self.ca, self.log_file = process, port, ca, log
+    def __init__(self, process, host, port, ca, log):
+        self.process, self.host, self.port, self.ca, self.log_file = process, host, port, ca, log
         self.context = ssl.create_default_context(cadata=ca)
 
     def connection(self, timeout=PATIENCE):
-        return http.client.HTTPSConnection("127.0.0.1", self.port, context=self.context, timeout=timeout)
+        return http.client.HTTPSConnection(self.host, self.port, context=self.context, timeout=timeout)
 
     def call(self, method, path, body=None, headers=None):
         """Status and body of one request on a connection of its own."""
@@ -50,6 +51,17 @@ class Running:
     def metric(self, series):
         lines = self.call("GET", "/metrics")[1].decode().splitlines()
         return next(float(line.rpartition(" ")[2]) for line in lines if line.rpartition(" ")[0] == series)
+
+    def worker(self):
+        """The process that answers."""
+        path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        until(path.read_text, "a worker")
+        return int(path.read_text())
+
+    def peak_megabytes(self):
+        """The most memory that the worker has had."""
+        status = dict(line.split(":", 1) for line in Path(f"/proc/{self.worker()}/status").read_text().splitlines())
+        return int(status["VmHWM"].split()[0]) >> 10
 
     def lines(self, message):
         """The log lines with this message; a line that is no JSON is an error."""
@@ -89,14 +101,14 @@ def free_ports(count):
 
 
 @contextmanager
-def serving(folder, *options, program=MAIN, **environment):
+def serving(folder, *options, program=MAIN, host="127.0.0.1", names=("localhost", "127.0.0.1"), **environment):
     """`evenkeel serve` with a certificate in `folder`; it must end by itself when it is told to."""
-    ca, port, log = certificate(folder), free_port(), folder / "log"
+    ca, port, log = certificate(folder, names), free_port(), folder / "log"
     tls = ["--tls-cert", str(folder / "tls.crt"), "--tls-key", str(folder / "tls.key")]
-    command = [sys.executable, "-c", program, "serve", "--bind", f"127.0.0.1:{port}", *tls, *map(str, options)]
+    command = [sys.executable, "-c", program, "serve", "--bind", f"{host}:{port}", *tls, *map(str, options)]
     with log.open("w") as stream:
         process = subprocess.Popen(command, stdout=stream, stderr=stream, env={**os.environ, **environment})
-    running = Running(process, port, ca, log)
+    running = Running(process, host.strip("[]"), port, ca, log)
     try:
         until(lambda: ready(running), "a server that is ready")
         yield running

@@ -14,7 +14,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cryptography import x509
 
-from certs.authority import Authority, Pair, read
+from certs.authority import Authority
+from certs.pem import Pair, read
 from webhook import cli
 from webhook.cli import UsageError, certs
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certs.authority import CLOCK_SKEW, Authority, CertificateError, Pem, certificates, describe, invalid_reason
+from certs.authority import CLOCK_SKEW, Authority
+from certs.pem import CertificateError, Pem, certificates, describe, invalid_reason
 from certs.rotation import (
     CA_CERT,
     CA_KEY,

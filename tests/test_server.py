@@ -10,9 +10,13 @@ import os
 import signal
 import socket
 import ssl
+import stat
+import statistics
 import subprocess
 import sys
-from contextlib import closing, suppress
+import time
+from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -22,12 +26,16 @@ from tests.docs import ROOT
 from tests.serving import MAIN, PATIENCE, certificate, free_port, serving, until
 from webhook import wire
 from webhook.admission import review as decide
-from webhook.app import BODY_LIMIT
+from webhook.app import BODY_LIMIT, Check
 from webhook.cli import UsageError
 from webhook.cli.serve import value_of
-from webhook.policy import BUILT_IN, built_in
+from webhook.cluster import Unchanging
+from webhook.metrics import Metrics
+from webhook.policy import BUILT_IN, built_in, parse
 from webhook.scheduler.features import features
 from webhook.scheduler.snapshot import from_objects
+from webhook.server import HEARTBEAT_FOLDER, PolicyFile
+from webhook.service import Service
 from webhook.settings import SETTINGS
 from webhook.worker import Limits
 
@@ -87,6 +95,8 @@ BAD_INPUT = [
     Bad("an empty body", b"", 400),
     Bad("not JSON", b"hello", 400),
     Bad("not UTF-8", b'{"a": "\xff"}', 400),
+    Bad("half a pair of UTF-16, as UTF-8 does not have it", padded(b'"\xed\xa0\x80"'), 400, "r1"),
+    Bad("UTF-16", raw().decode().encode("utf-16"), 400),
     Bad("an empty object", b"{}", 400),
     Bad("no request", raw(request=None), 400),
     Bad("no uid", raw(request={"operation": "CREATE"}), 400),
@@ -96,10 +106,20 @@ BAD_INPUT = [
     Bad("a compressed body", gzip.compress(raw()), 415, headers={"Content-Encoding": "gzip"}),
     Bad("17 MB of escapes", padded(b'"' + b"\\u003c" * (17 * MEGABYTE // 6) + b'"'), 200, "r1"),
     Bad("10,000 levels", padded(b'{"x":' * 10_000 + b"1" + b"}" * 10_000), 200, "r1", True),
+    Bad("14 million values", padded(b"[" + b"[]," * 13_980_000 + b"0]"), 200, "r1", True),
     Bad("10,000 digits", padded(b"9" * 10_000), 200, "r1"),
     Bad("a key twice", raw().replace(b'"uid": "r1"', b'"uid": "r0", "uid": "r1"'), 200, "r1"),
     Bad("GET where POST belongs", b"", 405, method="GET"),
     Bad("an unknown path", raw(), 404, path="/nonsense"),
+    Bad("a path that could be redirected", raw(), 404, path="/validate//"),
+    Bad("a header that a proxy would write", raw(), 200, "r1", headers={"SCRIPT_NAME": "/x"}),
+    Bad(
+        "a scheme that a proxy would tell",
+        raw(),
+        200,
+        "r1",
+        headers={"X-Forwarded-Proto": "http", "X-Forwarded-Ssl": "on"},
+    ),
 ]
 
 
@@ -125,6 +145,12 @@ def test_too_large_is_refused_before_it_is_sent(server):
 
         assert (413, "", False) == (response.status, answer["uid"], answer["allowed"])
         assert "Content-Length 41943041" == answer["status"]["message"]
+    assert ["Content-Length 41943041"] == [line["reason"] for line in server.lines("request refused") if refused(line)]
+    assert 1 <= server.metric('evenkeel_requests_refused_total{code="413"}')
+
+
+def refused(line):
+    return line["code"] == 413 and line["reason"].startswith("Content-Length")
 
 
 def test_app_and_worker_agree_on_what_is_too_large():
@@ -137,13 +163,24 @@ def test_too_large_by_chunks_is_refused_on_the_way(server):
         connection.putheader("Content-Type", "application/json")
         connection.putheader("Transfer-Encoding", "chunked")
         connection.endheaders()
-        sent = 0
-        with suppress(OSError):  # refused while we are sending
-            for sent in range(1, 100):  # noqa: B007
-                connection.send(b"%x\r\n%b\r\n" % (MEGABYTE, b" " * MEGABYTE))
+        for _ in range(41):
+            connection.send(b"%x\r\n%b\r\n" % (MEGABYTE, b" " * MEGABYTE))
+        response = connection.getresponse()
+        answer = json.loads(response.read())["response"]
 
-    assert sent < 99
+        assert (413, "", False) == (response.status, answer["uid"], answer["allowed"])
     assert 200 == server.call("GET", "/healthz")[0]
+
+
+def test_what_many_values_take_is_bounded(server):
+    """Of two bytes each, they would take thirty times as much once they are read."""
+    for values in (
+        b"[" + b"[]," * 13_980_000 + b"0]",
+        b"{" + b",".join(b'"%x":0' % i for i in range(4_000_000)) + b"}",
+    ):
+        server.review("/validate", padded(values))
+
+    assert server.peak_megabytes() < 300
 
 
 def test_chunks_are_read(server):
@@ -192,6 +229,22 @@ def test_denied_and_defaulted_are_logged_and_nothing_else(server):
     (line,) = [line for line in server.lines("denied") if "generateName" in line]
     assert ("r1", "shop", ["empty-selector"]) == (line["uid"], line["namespace"], line["rules"])
     assert 'x\n{"level": "error"}\x1b[31m' == line["generateName"]
+
+
+@pytest.mark.parametrize(
+    "value", ["x" * 5_000_000, float("nan"), 10**4_000, json.loads("[" * 700 + "]" * 700)], ids=type
+)
+def test_whatever_is_in_a_field_a_line_stays_a_short_one(server, value):
+    """And the answer is that of the review."""
+    asked = review()
+    asked["request"] |= {"uid": "field", "namespace": value, "name": value, "operation": "CREATE"}
+    status, response = server.review("/validate", asked)
+    line = server.log_file.read_text("utf-8").splitlines()[-1]
+
+    assert (200, "field", False) == (status, response["uid"], response["allowed"])
+    assert len(line) < 5_000
+    assert "field" == json.loads(line, parse_constant=int)["uid"]
+    assert 0 == server.metric("evenkeel_panics_total")
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=lambda v: v.name)
@@ -252,6 +305,53 @@ def test_a_policy_is_read_again_through_a_swapped_link(tmp_path):
         assert 1 == len(running.lines("policy refused, the last good one stays"))
 
 
+def test_a_worker_that_follows_begins_with_the_policy_of_today(tmp_path):
+    """Not with that of the start, for however short a time."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(BUILT_IN)
+    with serving(tmp_path, "--policy", policy) as running:
+        policy.write_text(BUILT_IN.replace("Deny", "Warn", 1))
+        until(lambda: running.review("/validate", review())[1]["allowed"], "the new policy")
+        for _ in range(3):
+            os.kill(running.worker(), signal.SIGKILL)
+
+            assert running.review("/validate", review())[1]["allowed"]
+
+
+class TestPolicyFile:
+    @pytest.fixture
+    def policy(self, tmp_path):
+        path = tmp_path / "policy.yaml"
+        path.write_text(BUILT_IN)
+        return path, PolicyFile(path, Service(built_in(), Unchanging(None), features(36), Metrics()))
+
+    def test_what_is_being_written_is_waited_for(self, policy):
+        """The first half of a policy is a policy."""
+        path, file = policy
+        before, whole = file.service.policy, BUILT_IN.replace("Deny", "Warn", 1)
+        parse(whole[: whole.index("defaulting:")])
+        path.write_text(whole[: whole.index("defaulting:")])
+        file.reload()
+        path.write_text(whole)
+        file.reload()
+        assert before is file.service.policy
+
+        file.reload()
+        assert parse(whole) == file.service.policy
+
+    def test_a_file_that_is_there_again_is_no_problem_any_more(self, policy):
+        path, file = policy
+        path.unlink()
+        for _ in range(2):
+            file.reload()
+        assert file.check() == Check("policy", True, f"{path}; refused: No such file or directory")
+
+        path.write_text(BUILT_IN)
+        for _ in range(2):
+            file.reload()
+        assert file.check() == Check("policy", True, str(path))
+
+
 def test_a_certificate_is_read_again_without_dropping_a_connection(tmp_path):
     with serving(tmp_path) as running:
         kept = running.connection()
@@ -288,15 +388,107 @@ def test_the_example_leaves_no_server_behind(tmp_path):
         pass  # nobody listens there any more
 
 
-def test_sigterm_finishes_and_closes_idle_connections(tmp_path):
-    with serving(tmp_path) as running:
-        idle = running.connection()
+def test_sigterm_finishes_what_has_begun_and_closes_idle_connections(tmp_path):
+    with serving(tmp_path) as running, closing(running.connection()) as idle, closing(running.connection()) as half:
         idle.request("GET", "/healthz")
         idle.getresponse().read()
+        begin(half, raw())
+        until(lambda: connected(running) == 2, "both to be connected")
         running.process.send_signal(signal.SIGTERM)
+        until(lambda: connected(running) == 1, "the idle one to be closed")
+        assert b"" == idle.sock.recv(1)
 
+        half.send(raw()[-10:])
+        response = half.getresponse()
+        answer = json.loads(response.read())["response"]
+        assert (200, "r1", False) == (response.status, answer["uid"], answer["allowed"])
+        assert "close" == response.headers["Connection"]
         assert 0 == running.process.wait(10)
-        idle.close()
+
+
+def begin(connection, body):
+    """All of a review but its last bytes."""
+    connection.putrequest("POST", "/validate")
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Content-Length", str(len(body)))
+    connection.endheaders()
+    connection.send(body[:-10])
+
+
+def connected(running):
+    """How many clients are."""
+    ours = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(line[1].endswith(f":{running.port:04X}") and line[3] == "01" for line in ours)
+
+
+def test_reviews_are_answered_while_a_crowd_is_silent_or_stops_half_way(tmp_path):
+    """200 connections that send nothing, 20 that send half a body, and reviews in under 100 ms."""
+    with serving(tmp_path) as running, ExitStack() as crowd:
+        for _ in range(200):
+            crowd.enter_context(socket.create_connection((running.host, running.port)))
+        for _ in range(20):
+            begin(crowd.enter_context(closing(running.connection())), raw())
+        until(lambda: connected(running) >= 220, "the crowd")
+        taken = []
+        with closing(running.connection()) as connection:
+            for _ in range(50):
+                started = time.perf_counter()
+                connection.request("POST", "/validate", raw(), {"Content-Type": "application/json"})
+                assert "r1" == json.loads(connection.getresponse().read())["response"]["uid"]
+                taken.append(time.perf_counter() - started)
+
+        assert 220 <= connected(running), "the crowd was there all the time"
+        assert statistics.median(taken) < 0.1
+
+
+def test_a_server_stopped_while_it_starts_leaves_no_key_behind(tmp_path):
+    command = [sys.executable, "-c", MAIN, "serve", "--bind", "127.0.0.1:0", "--self-signed"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+        assert process.stdout.readline().startswith(b"CA certificate: ")
+        (folder,) = tmp_path.glob("evenkeel-*")
+        modes = [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "tls.key")]
+        process.terminate()
+        process.communicate(timeout=PATIENCE)
+
+    assert [0o700, 0o600] == modes
+    assert 0 == process.returncode
+    assert [] == list(tmp_path.iterdir())
+
+
+READ_ONLY = f"""
+import tempfile
+tempfile._candidate_tempdir_list = list
+{MAIN}
+"""
+
+
+@pytest.mark.skipif(not os.access(HEARTBEAT_FOLDER, os.W_OK), reason=f"{HEARTBEAT_FOLDER} cannot be written")
+def test_a_read_only_file_system_is_enough(tmp_path):
+    """As a hardened Pod has it."""
+    with serving(tmp_path, program=READ_ONLY) as running:
+        assert 200 == running.review("/validate", review())[0]
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="there is no IPv6")
+def test_ipv6_is_served(tmp_path):
+    with serving(tmp_path, host="[::1]", names=("::1",)) as running:
+        assert 200 == running.review("/validate", review())[0]
+
+
+def test_port_0_is_any_and_is_told(tmp_path):
+    """In the log, which is the only place that knows it."""
+    certificate(tmp_path)
+    options = ["--bind", "127.0.0.1:0", "--tls-cert", "tls.crt", "--tls-key", "tls.key"]
+    command = [sys.executable, "-c", MAIN, "serve", *options]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        told = next(line for line in map(json.loads, process.stderr) if line["message"].startswith("Listening at: "))
+        port = int(told["message"].split(":")[3].split()[0])
+        socket.create_connection(("127.0.0.1", port)).close()
+        process.terminate()
+        process.communicate(timeout=PATIENCE)
+
+    assert 0 == process.returncode
 
 
 class Unusable(NamedTuple):
@@ -317,6 +509,9 @@ UNUSABLE = [
     Unusable("a bad cluster", ("--self-signed", "--cluster", "bad"), "bad: "),
     Unusable("a bad version", ("--self-signed", "--kubernetes-version", "2"), 'found "2", wanted a version such as 1.'),
     Unusable("a bad address", ("--self-signed", "--bind", "nowhere"), '--bind: found "nowhere", wanted HOST:PORT'),
+    Unusable(
+        "half an IPv6 address", ("--self-signed", "--bind", "[::1:80"), '--bind: found "[::1:80", wanted HOST:PORT'
+    ),
     Unusable("a bad log level", ("--self-signed", "--log-level", "loud"), '--log-level: found "loud", wanted one of'),
     Unusable("a bad number of threads", ("--self-signed", "--threads", "0"), '--threads: found "0", wanted a number'),
     Unusable("an address in use", ("--self-signed",), "Address already in use"),

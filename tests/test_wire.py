@@ -61,6 +61,14 @@ def test_a_review_nested_too_deep_is_answered_under_its_uid():
     assert wire.Request(UID, None, "nested too deep to be read") == found
 
 
+def test_a_review_of_too_many_values_is_answered_under_its_uid():
+    """Whatever they are."""
+    for values in ("[]," * 600_000 + "0", "{}," * 600_000 + "0", "0," * 1_100_000 + "0"):
+        found = wire.read(review(x=[]).replace("[]", f"[{values}]").encode())
+
+        assert wire.Request(UID, None, "more than 1048576 values") == found
+
+
 def test_numbers_of_any_length_are_read():
     found = wire.read(review(x="@").replace('"@"', "9" * 10_000).encode())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import queue
 import re
 import select
 import signal
@@ -16,16 +17,20 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from selectors import EVENT_READ
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
-from gunicorn.arbiter import Arbiter
+from gunicorn.arbiter import Arbiter as StockArbiter
 from gunicorn.config import Config
 from gunicorn.http import get_parser
 from gunicorn.workers.gthread import ThreadWorker
 
 from tests.clients import Client, Server, chunked, head, post, until
-from webhook.worker import Limits, Outbox, last_response
+from webhook.worker.arbiter import HEARD, IGNORED, Arbiter
+from webhook.worker.connection import Connection, Outbox
+from webhook.worker.limits import Limits, last_response
 
 MB = 1_000_000
 SHORT = {"greeting": 1.0, "head": 1.0, "body": 1.0, "linger": 2.0, "rate": 20 * MB}
@@ -419,6 +424,43 @@ def test_large_bodies_take_turns_and_small_ones_do_not_wait(tmp_path):
             sender.join()
 
 
+def test_large_bodies_that_drip_make_room(tmp_path):
+    """A byte now and then does not keep a turn that others wait for."""
+    with Server(tmp_path, limits={"body": 30.0}) as server, ExitStack() as crowd:
+        dripping = [crowd.enter_context(server.client()) for _ in range(2)]
+        for client in dripping:
+            client.send(post(LARGE)[:1_100_000])
+        stop = threading.Event()
+        dripper = threading.Thread(target=drip, args=(dripping, stop))
+        dripper.start()
+        with server.client() as client:
+            begin = time.monotonic()
+            assert b"%d" % len(LARGE) == client.ask(post(LARGE)).body
+            assert time.monotonic() - begin < 10
+        stop.set()
+        dripper.join()
+        assert 408 in {client.answer().status for client in dripping}
+
+
+def test_a_crowd_that_shakes_hands_takes_turns():
+    """Also one whose first bytes came earlier: every step of a handshake counts, not only the first."""
+    config = Config()
+    config.set("certfile", "tls.crt")
+    config.set("ssl_context", lambda _config, _default: ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+    worker = SimpleNamespace(cfg=config, limits=Limits(), handshakes=1)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)
+        connection = Connection(worker, ours, None, None)
+        assert EVENT_READ == next(connection.script)
+        theirs.sendall(b"\x16")
+        assert EVENT_READ == next(connection.script)
+        assert 0 == worker.handshakes
+        theirs.sendall(b"\x03\x01")
+        assert EVENT_READ == next(connection.script)
+        assert b"\x03\x01" == ours.recv(10, socket.MSG_PEEK), "left for the next turn"
+
+
 def test_many_large_bodies_at_once_are_all_served(server):
     """They wait for each other, not for ever."""
     answers = []
@@ -584,6 +626,47 @@ def test_a_second_signal_waits_for_nothing(tmp_path, signals):
         assert time.monotonic() - begin < 1 + LATE
 
 
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT], ids=lambda number: number.name)
+def test_a_second_signal_that_comes_before_the_first_is_heard_is_not_lost(monkeypatch, second):
+    """gunicorn takes both from its queue, and drops the second with the first."""
+    stopped = []
+    monkeypatch.setattr(StockArbiter, "stop", lambda _arbiter, graceful: stopped.append(graceful))
+    arbiter = Arbiter.__new__(Arbiter)
+    arbiter.SIG_QUEUE = queue.SimpleQueue()
+    arbiter.signal(signal.SIGTERM, None)
+    arbiter.stop()
+    arbiter.signal(second, None)
+    arbiter.stop()
+
+    assert [True, False] == stopped
+    assert [signal.SIGTERM, signal.SIGINT] == [arbiter.SIG_QUEUE.get_nowait() for _ in range(2)]
+
+
+def test_sigterm_in_the_moment_of_the_fork_is_heard(tmp_path):
+    """A worker that had not heard it would be waited for until the graceful timeout."""
+    for attempt in range(5):
+        (tmp_path / str(attempt)).mkdir()
+        with Server(tmp_path / str(attempt)) as server:
+            while not server.workers(server.process.pid):
+                pass
+            server.process.terminate()
+
+            assert 0 == server.process.wait(10)
+
+
+def test_other_signals_change_nothing(server):
+    """No second worker, no second master, no end: each could be meant for a shell's whole process group."""
+    worker = server.worker
+    for number in IGNORED:
+        server.process.send_signal(number)
+        os.kill(worker, number)
+    time.sleep(1.5)  # The master looks every second whether it has as many workers as it should.
+
+    assert [worker] == server.workers(server.process.pid)
+    with server.client() as client:
+        assert b"2" == client.ask(post()).body
+
+
 # gunicorn
 
 
@@ -591,7 +674,7 @@ def test_gunicorn_still_has_what_the_worker_needs():
     """What webhook/worker.py names in its docstring; a release that changes it fails here, and says where."""
     config = Config()
     worker = ThreadWorker(1, 1, [], None, 30, config, None)
-    replaced = {"accept": ["listener"], "run": [], "handle_quit": ["sig", "frame"]}
+    replaced = {"accept": ["listener"], "run": [], "init_signals": [], "handle_quit": ["sig", "frame"]}
     called = {
         **{name: [] for name in ("is_parent_alive", "notify")},
         "handle_exit": ["sig", "frame"],
@@ -606,7 +689,12 @@ def test_gunicorn_still_has_what_the_worker_needs():
         assert hasattr(worker, name), name
     for name in ("defer", "run_callbacks", "close", "fileno"):
         assert hasattr(worker.method_queue, name), name
-    assert ["sig", "frame"] == list(inspect.signature(Arbiter.signal).parameters)[1:]
+    of_arbiter = {"signal": ["sig", "frame"], "stop": ["graceful"], "init_signals": [], "spawn_worker": []}
+    assert of_arbiter == {
+        name: list(inspect.signature(getattr(StockArbiter, name)).parameters)[1:] for name in of_arbiter
+    }
+    assert set(StockArbiter.SIGNALS) == {*IGNORED, *HEARD}, "a signal to decide on"
+    assert "self.SIGNALS" in inspect.getsource(StockArbiter.init_signals)
     worker.tmp.close()
 
     of_connection = set(re.findall(r"\bconn\.(\w+)", inspect.getsource(ThreadWorker.handle_request)))

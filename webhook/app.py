@@ -28,7 +28,7 @@ class Check:
 def create_app(service: Service, checks: Callable[[], Sequence[Check]]) -> Flask:
     """The application over a service; `checks` answer /readyz."""
     app = Flask("evenkeel", static_folder=None)
-    app.url_map.strict_slashes = False
+    app.url_map.strict_slashes = app.url_map.merge_slashes = False  # no redirections: who asks does not follow them
 
     @app.post("/mutate", endpoint=MUTATE)
     @app.post("/validate", endpoint=VALIDATE)

@@ -7,6 +7,9 @@ import logging
 import sys
 from datetime import UTC, datetime
 
+from webhook.scheduler.reading import brief
+
+FIELD_LIMIT, MOST_ITEMS = 1_000, 100
 logger = logging.getLogger("evenkeel")
 
 
@@ -39,5 +42,14 @@ def configure(level: str) -> None:
 def log(level: int, message: str, /, **fields: object) -> None:
     """A line with `fields`; those that are None are left out."""
     if logger.isEnabledFor(level):
-        given = {name: value for name, value in fields.items() if value is not None}
+        given = {name: _bounded(value) for name, value in fields.items() if value is not None}
         logger.log(level, message, extra={"fields": given})
+
+
+def _bounded(value: object) -> object:
+    """What may come from a request, of any type and size, as a line can hold it."""
+    if isinstance(value, str):
+        return value if len(value) <= FIELD_LIMIT else f"{value[: FIELD_LIMIT - 1]}…"
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return [_bounded(one) for one in value[:MOST_ITEMS]]
+    return value if isinstance(value, int) and value.bit_length() < 64 else brief(value)

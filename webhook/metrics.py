@@ -25,6 +25,7 @@ OPERATIONS = (CREATE, UPDATE, "other")
 RESULTS = ("allowed", "denied", "error")
 OWNERS = ("none", "ReplicationController", "ReplicaSet", "StatefulSet", "Job", "other")
 SEVERITIES = tuple(str(one) for one in Severity if one is not Severity.IGNORE)
+REFUSALS = ("400", "404", "405", "408", "413", "414", "415", "417", "431", "501", "503")
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 
@@ -58,9 +59,7 @@ class Metrics:
             "defaults_not_applied", "Pods without constraints that were given none.", reason=tuple(REASONS)
         )
         self.panics = self.counter("panics", "Unexpected errors, each answered as the policy's onError says.")
-        self.refused = self.counter(
-            "requests_refused", "HTTP requests that were no review.", code=("400", "404", "405", "413", "415")
-        )
+        self.refused = self.counter("requests_refused", "HTTP requests that were no review.", code=REFUSALS)
         self.policy_generation = self._gauge("policy_generation", "How often the policy was loaded.")
         self.policy_failures = self.counter("policy_reload_failures", "Policy files that could not be used.")
         self.certificate_failures = self.counter(

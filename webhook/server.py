@@ -8,8 +8,8 @@ Puts the service together: policy and certificate that are read again when their
 from __future__ import annotations
 
 import gc
-import hashlib
 import logging
+import os
 import socket
 import threading
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
 from certs.serving import ServingCertificate
-from webhook import logs, wire
+from webhook import logs
 from webhook.app import Check, create_app
 from webhook.cluster import Cluster, Unchanging
 from webhook.cluster.client import Client
@@ -39,6 +39,7 @@ POLL_SECONDS = 1.0
 KEEP_ALIVE_SECONDS = 120  # kube-apiserver closes idle connections after 90 s; it must be the one to close
 GARBAGE_THRESHOLD = 20_000  # a review leaves no cycles: refcounts free it, and looking for cycles is rarely worth it
 GRACE_SECONDS = 20  # below the 30 s that a Pod is given by default
+HEARTBEAT_FOLDER = "/dev/shm"  # in memory, and there when the root file system is read-only
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +62,24 @@ class PolicyFile:
     def __init__(self, path: Path | None, service: Service) -> None:
         self.path, self.service = path, service
         self.problem = ""
-        self.digest = self._digest()
+        self.tried = self.seen = path.read_bytes() if path is not None else None
         service.metrics.policy_generation.set(1)
-
-    def _digest(self) -> bytes:
-        return hashlib.sha256(self.path.read_bytes()).digest() if self.path is not None else b""
 
     def reload(self) -> None:
         """Take the file's policy if it has changed; one that cannot be used changes nothing."""
         if self.path is None:
             return
         try:
-            digest = self._digest()
-            if digest == self.digest:
-                return
-            self.digest = digest
-            policy = parse(self.path.read_text("utf-8"))
+            before, self.seen = self.seen, self.path.read_bytes()
         except OSError as error:
+            self.seen = self.tried = None
             self._refuse(error.strerror or str(error))
             return
+        if self.seen == self.tried or self.seen != before:
+            return  # what is another than a moment ago may still be being written: half a policy can be a policy
+        self.tried = self.seen
+        try:
+            policy = parse(self.seen.decode("utf-8"))
         except (UnicodeDecodeError, PolicyError) as error:
             self._refuse(str(error).splitlines()[0])
             return
@@ -118,7 +118,7 @@ class Server(BaseApplication):
     def load_config(self) -> None:
         """gunicorn's settings."""
         options: dict[str, Any] = {
-            "bind": f"fd://{self.config.listener.fileno()}",
+            "bind": f"fd://{self.config.listener.detach()}",
             "workers": 1,
             "worker_class": "webhook.worker.Worker",
             "threads": self.config.threads,
@@ -131,6 +131,9 @@ class Server(BaseApplication):
             "post_worker_init": self._begin,
             "worker_exit": self._end,
             "control_socket_disable": True,
+            "forwarded_allow_ips": "",  # nobody stands between, whose headers could say where a request is from
+            "http_parser": "python",  # the one that is tested, whatever else is installed
+            "worker_tmp_dir": HEARTBEAT_FOLDER if os.access(HEARTBEAT_FOLDER, os.W_OK | os.X_OK) else None,
         }
         for name, value in options.items():
             self.cfg.set(name, value)
@@ -156,7 +159,7 @@ class Server(BaseApplication):
         return Check("certificate", not problem, (problem or valid) + refused)
 
     def _begin(self, worker: Worker) -> None:
-        worker.explain = lambda status, reason: wire.refusal("", status, reason)  # type: ignore[method-assign]
+        worker.explain = lambda status, reason: self.service.refuse(status, reason).body  # type: ignore[method-assign]
         _settle()
         gc.set_threshold(GARBAGE_THRESHOLD)
         self.cluster.start()
@@ -182,7 +185,10 @@ class Server(BaseApplication):
         def follow_policy() -> None:
             self.cluster.watch_pods(self.service.policy.watch_pods)
 
-        _every(POLL_SECONDS, (self.policy_file.reload, reload_certificate, follow_policy))
+        actions = (self.policy_file.reload, reload_certificate, follow_policy)
+        for action in actions * 2:  # a worker that follows on one that died must not begin with what is long outdated
+            action()
+        _every(POLL_SECONDS, actions)
 
 
 def _settle() -> None:

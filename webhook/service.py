@@ -53,10 +53,13 @@ class Service:
             answer = Answer(200, wire.answer(read.uid, decision))
         finally:
             self.metrics.answering.discard(thread)
-        owner = controller_of(as_mapping(as_mapping(request.get("object")).get("metadata")))
-        owner_kind = owner.kind if owner is not None else "none"
-        self.metrics.count(phase, request.get("operation"), owner_kind, decision, time.perf_counter() - start)
-        _log(phase, read.uid, request, owner_kind, decision)
+        try:
+            owner = controller_of(as_mapping(as_mapping(request.get("object")).get("metadata")))
+            owner_kind = owner.kind if owner is not None else "none"
+            self.metrics.count(phase, request.get("operation"), owner_kind, decision, time.perf_counter() - start)
+            _log(phase, read.uid, request, owner_kind, decision)
+        except Exception as error:
+            self._unexpected(phase, read.uid, error)
         return answer
 
     def refuse(self, code: int, message: str, uid: str = "") -> Answer:
@@ -72,10 +75,13 @@ class Service:
         try:
             return review(read.body, phase, policy, self._snapshot(phase, read.body), self.features)
         except Exception as error:
-            self.metrics.panics.inc()
-            log(logging.ERROR, "unexpected error", uid=read.uid, phase=phase, error=repr(error)[:LINE_LIMIT])
-            logger.debug("where it was raised", exc_info=True)
+            self._unexpected(phase, read.uid, error)
             return unexpected(policy, "an unexpected error, see evenkeel's log")
+
+    def _unexpected(self, phase: str, uid: str, error: Exception) -> None:
+        self.metrics.panics.inc()
+        log(logging.ERROR, "unexpected error", uid=uid, phase=phase, error=repr(error))
+        logger.debug("where it was raised", exc_info=True)
 
     def _snapshot(self, phase: str, request: Mapping[str, object]) -> Snapshot | None:
         """One view for this review; of what it needs, what has not reached the view yet is looked up now."""

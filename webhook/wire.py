@@ -19,6 +19,7 @@ from webhook.wording import LINE_LIMIT, one_line
 
 API_VERSION, KIND = "admission.k8s.io/v1", "AdmissionReview"
 LONGEST_NUMBER = 4_000
+MOST_VALUES = 1 << 20  # a value takes up to 160 bytes in memory and two in JSON: 40 MiB of [] would become a gigabyte
 _compact = json.JSONEncoder(separators=(",", ":")).encode
 _UID = re.compile(rb'"request"\s*:\s*\{\s*"uid"\s*:\s*"([0-9A-Za-z-]{1,128})"')
 
@@ -42,8 +43,10 @@ class Unanswerable:
 
 def read(body: bytes) -> Request | Unanswerable:
     """The admission request in an HTTP body."""
+    if len(body) > MOST_VALUES and sum(map(body.count, (b"[", b"{", b","))) > MOST_VALUES:
+        return _unreadable(body, f"more than {MOST_VALUES} values")
     try:
-        review = _parse(body)
+        review = _parse(body.decode("utf-8"))
     except RecursionError:
         return _unreadable(body, "nested too deep to be read")
     except ValueError as error:  # includes UnicodeDecodeError and JSONDecodeError
@@ -62,7 +65,7 @@ def read(body: bytes) -> Request | Unanswerable:
     return Request(known, request)
 
 
-def _parse(body: bytes) -> object:
+def _parse(body: str) -> object:
     try:
         return json.loads(body)
     except json.JSONDecodeError:

@@ -16,10 +16,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain, repeat
 from pathlib import Path
 
-from certs.authority import (
-    CA_LIFETIME,
-    SERVING_LIFETIME,
-    Authority,
+from certs.authority import CA_LIFETIME, SERVING_LIFETIME, Authority
+from certs.pem import (
     CertificateError,
     Inspection,
     KeyMismatchError,

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from certs.authority import CertificateError, ca_bundle, read
+from certs.pem import CertificateError, ca_bundle, read
 from webhook.cli import UsageError, inputs
 from webhook.manifests.configurations import FAIL, IGNORE, NAME, Target, configurations
 from webhook.manifests.rbac import rbac

@@ -9,17 +9,24 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
+import signal
 import socket
+import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from certs.authority import Authority, CertificateError
+from certs.authority import Authority
+from certs.pem import CertificateError
 from certs.serving import ServingCertificate
 from webhook.cli import UsageError, inputs
 from webhook.settings import SETTINGS, Setting
 
+ADDRESS = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<host>[^\[\]:\s]*)):(?P<port>[0-9]{1,5})")
 TRUE, FALSE = ("true", "1", "yes"), ("", "false", "0", "no")
 
 
@@ -35,13 +42,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     values = {setting.name: value_of(setting, args) for setting in SETTINGS}
-    folder, process = tempfile.mkdtemp(prefix="evenkeel-"), os.getpid()
+    for number in (signal.SIGTERM, signal.SIGHUP):  # until gunicorn knows better
+        signal.signal(number, lambda *_: sys.exit(0))  # not at once: what lies in the temporary folder must go
+    with ExitStack() as stack:
+        _serve(values, stack)
+    return 0
+
+
+@contextmanager
+def _private_folder() -> Iterator[Path]:
+    """A folder that nobody else may read, and that ends with the process that made it."""
+    process = os.getpid()
     try:
-        _serve(values, Path(folder))
+        folder = tempfile.mkdtemp(prefix="evenkeel-")
+    except OSError as error:
+        raise UsageError(f"--self-signed: {error.strerror}; set TMPDIR to a folder that can be written") from error
+    try:
+        yield Path(folder)
     finally:
         if os.getpid() == process:  # a worker that ends must not take the certificate with it
             shutil.rmtree(folder, ignore_errors=True)
-    return 0
 
 
 def value_of(setting: Setting, args: argparse.Namespace) -> str:
@@ -57,7 +77,7 @@ def value_of(setting: Setting, args: argparse.Namespace) -> str:
     return value
 
 
-def _serve(values: dict[str, str], folder: Path) -> None:
+def _serve(values: dict[str, str], stack: ExitStack) -> None:
     from webhook.server import Config, Server
 
     policy_file = Path(values["policy"]) if values["policy"] else None
@@ -69,18 +89,18 @@ def _serve(values: dict[str, str], folder: Path) -> None:
         features=inputs.features(values["kubernetes-version"]),
         threads=_threads(values["threads"]),
         log_level=values["log-level"],
-        certificate=_certificate(values, host, folder),
+        certificate=_certificate(values, host, stack),
         listener=_listen(host, port, values["bind"]),
     )
     Server(config).run()
 
 
 def _address(bind: str) -> tuple[str, int]:
-    """`HOST:PORT`, `[IPv6]:PORT` or `:PORT`, which is every address."""
-    host, _, port = bind.rpartition(":")
-    if not port.isdecimal() or int(port) > 65535 or (":" in host and not host.startswith("[")):
+    """`HOST:PORT`, `[IPv6]:PORT` or `:PORT`, which is every IPv4 address."""
+    found = ADDRESS.fullmatch(bind)
+    if not found or int(found["port"]) > 65535:
         raise UsageError(f'--bind: found "{bind}", wanted HOST:PORT')
-    return host.strip("[]") or "0.0.0.0", int(port)
+    return found["ipv6"] or found["host"] or "0.0.0.0", int(found["port"])
 
 
 def _threads(text: str) -> int:
@@ -89,12 +109,12 @@ def _threads(text: str) -> int:
     return int(text)
 
 
-def _certificate(values: dict[str, str], host: str, folder: Path) -> ServingCertificate:
+def _certificate(values: dict[str, str], host: str, stack: ExitStack) -> ServingCertificate:
     files = [values["tls-cert"], values["tls-key"]]
     if values["self-signed"]:
         if any(files):
             raise UsageError("--self-signed: goes without --tls-cert and --tls-key")
-        files = _self_signed(host, folder)
+        files = _self_signed(host, stack.enter_context(_private_folder()))
     if not all(files):
         raise UsageError("--tls-cert and --tls-key: both are needed, or --self-signed")
     try:
@@ -104,7 +124,7 @@ def _certificate(values: dict[str, str], host: str, folder: Path) -> ServingCert
 
 
 def _self_signed(host: str, folder: Path) -> list[str]:
-    """A CA and a certificate of its own, in a folder that nobody else may read; the CA's key is not kept."""
+    """A CA and a certificate of its own; the CA's key is not kept."""
     now, names = datetime.now(UTC), ["localhost", "127.0.0.1", "::1"]
     ca = Authority.create(now)
     paths = [folder / name for name in ("tls.crt", "tls.key", "ca.crt")]

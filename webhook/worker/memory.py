@@ -1,0 +1,70 @@
+"""How much of all requests together is held in memory, and whose turn it is to send a large body."""
+
+from __future__ import annotations
+
+from math import inf
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from webhook.worker.limits import Refused
+
+if TYPE_CHECKING:
+    from webhook.worker import Worker
+    from webhook.worker.connection import Connection
+
+STALLED_SECONDS = 2.0  # Without a byte: the first to be dropped when too much is held.
+
+
+class Memory:
+    """The bytes that were received and not yet answered."""
+
+    def __init__(self, worker: Worker) -> None:
+        self.worker, self.limits = worker, worker.limits
+        self.held = 0
+        self.large: set[Connection] = set()  # Those whose turn it is,
+        self.queue: list[Connection] = []  # and those that wait for theirs.
+
+    def hold(self, connection: Connection, count: int) -> None:
+        """Count received bytes; of too many, drop the stalled and then the oldest: reviews come within milliseconds."""
+        connection.held += count
+        self.held += count
+        while self.held > self.limits.held_bytes:
+            stalled = monotonic() - STALLED_SECONDS
+            receiving = (other for other in self.worker.connections if other.held and other.deadline < inf)
+            victim = min(receiving, key=lambda other: (other.heard > stalled, other.begun))
+            if victim is connection:
+                raise Refused(503, "too many bytes held")
+            self.worker.drop(victim, "too many bytes held")
+
+    def release(self, connection: Connection) -> None:
+        """Forget the bytes of a request that is over; if it was large, another may go on."""
+        self.held += len(connection.inbox) - connection.held
+        connection.held = len(connection.inbox)
+        if connection in self.queue:
+            self.queue.remove(connection)
+        if connection in self.large:
+            self.large.remove(connection)
+            self.worker.method_queue.defer(self.go_on)
+
+    def has_turn(self, connection: Connection) -> bool:
+        """Whether a large body may go on; if not, it is resumed when it may."""
+        if connection not in self.large and len(self.large) < self.limits.large_bodies:
+            self.grant(connection)
+        elif connection not in self.large:
+            self.queue.append(connection)
+        return connection in self.large
+
+    def grant(self, connection: Connection) -> None:
+        self.large.add(connection)
+        connection.due = monotonic() + self.limits.large_delay
+
+    def go_on(self) -> None:
+        """The last come first: when many queue, the first are the ones that are stuck."""
+        while self.queue and len(self.large) < self.limits.large_bodies:
+            connection = self.queue.pop()
+            self.grant(connection)
+            self.worker.resume(connection)
+
+    def in_the_way(self, now: float) -> set[Connection]:
+        """The large bodies that come too slowly while others wait."""
+        return {one for one in self.large if one.due <= now and one.deadline < inf} if self.queue else set()

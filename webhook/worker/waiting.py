@@ -1,0 +1,10 @@
+"""What a conversation yields to the worker's main thread, which waits for all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TypeVar
+
+Result = TypeVar("Result")
+Waiting = Generator[int, None, Result]  # Yields EVENT_READ, EVENT_WRITE or NOTHING until it has its result.
+NOTHING = 0  # No event of the socket: whoever brings what is waited for resumes the connection.
