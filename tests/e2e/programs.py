@@ -27,7 +27,7 @@ def folder() -> Path:
     given = os.environ.get("KUBEBUILDER_ASSETS")
     found = Path(given) if given else built()
     if missing := [name for name in NAMES if not os.access(found / name, os.X_OK)]:
-        way_out = f"put it there, from https://dl.k8s.io/{VERSION}/bin/, or unset it" if given else "make controlplane"
+        way_out = f"put them there from https://dl.k8s.io/{VERSION}, or unset it" if given else "make controlplane"
         raise MissingError(f"{'KUBEBUILDER_ASSETS=' if given else ''}{found}: has no {', '.join(missing)}: {way_out}")
     return found
 
