@@ -498,7 +498,28 @@ class Unusable(NamedTuple):
 
 
 UNUSABLE = [
-    Unusable("no certificate", (), "--tls-cert and --tls-key: both are needed, or --self-signed"),
+    Unusable("no certificate", (), "--tls-cert and --tls-key: both are needed, or --tls-secret"),
+    Unusable("a Secret for no Service", ("--tls-secret", "a/b"), '--service: found "", wanted NAMESPACE/NAME'),
+    Unusable(
+        "a Secret of no namespace",
+        ("--service", "a/b", "--tls-secret", "c"),
+        '--tls-secret: found "c", wanted NAMESPACE/NAME',
+    ),
+    Unusable(
+        "two certificates",
+        ("--self-signed", "--tls-secret", "a/b"),
+        "--self-signed and --tls-secret: found 2 certificates, wanted one of them",
+    ),
+    Unusable(
+        "a lifetime that is none",
+        ("--service", "a/b", "--tls-secret", "a/c", "--certificate-lifetime", "1y"),
+        '--certificate-lifetime: found "1y", wanted a duration such as 90d, 36h or 15m',
+    ),
+    Unusable(
+        "a CA that ends too soon",
+        ("--service", "a/b", "--tls-secret", "a/c", "--ca-lifetime", "100d"),
+        "--ca-lifetime: found 100d, wanted twice --certificate-lifetime or more",
+    ),
     Unusable(
         "a certificate that is not there", ("--tls-cert", "no.crt", "--tls-key", "tls.key"), "no.crt: No such file"
     ),

@@ -65,6 +65,9 @@ class Metrics:
         self.certificate_failures = self.counter(
             "certificate_reload_failures", "Certificate files that could not be used."
         )
+        self.renewal_failures = self.counter(
+            "certificate_renewal_failures", "Rounds in which the certificate could not be looked after."
+        )
         self.certificate_expiry = self._gauge(
             "certificate_expiry_timestamp_seconds", "When the serving certificate expires."
         )

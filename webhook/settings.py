@@ -33,6 +33,17 @@ SETTINGS = (
     Setting("tls-cert", "", "FILE", "the serving certificate, PEM, with its chain; read again when it changes"),
     Setting("tls-key", "", "FILE", "its private key, PEM"),
     Setting("self-signed", "", None, "make a certificate for localhost and the host of --bind, instead of those two"),
+    Setting(
+        "tls-secret",
+        "",
+        "NS/NAME",
+        "instead of all three, a Secret in which replicas keep a CA and a certificate that they renew by themselves;"
+        " the webhook configurations are made to trust it",
+    ),
+    Setting("tls-dir", "", "DIR", "where the certificate of --tls-secret is written (default: a temporary folder)"),
+    Setting("service", "", "NS/NAME", "the Service that the certificate of --tls-secret is for"),
+    Setting("certificate-lifetime", "90d", "DURATION", "of the certificate in --tls-secret, renewed at two thirds"),
+    Setting("ca-lifetime", "3650d", "DURATION", "of its CA"),
     Setting("policy", "", "FILE", "a policy file, read again when it changes (default: the built-in policy)"),
     Setting(
         "cluster",

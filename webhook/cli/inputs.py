@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from webhook.policy import Policy, PolicyError, built_in, parse
 from webhook.scheduler.features import NEWEST, Features, parse_version
 from webhook.scheduler.snapshot import Snapshot
 
+DNS_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 LIVE = "live"  # A dump of that name is ./live.
 
 
@@ -67,6 +69,14 @@ def client() -> Client:
         return Client()
     except ClusterError as error:
         raise UsageError(f"--cluster live: {error}") from error
+
+
+def namespaced(option: str, text: str) -> tuple[str, str]:
+    """Namespace and name of an object, as NS/NAME."""
+    namespace, _, name = text.partition("/")
+    if not (DNS_LABEL.fullmatch(namespace) and DNS_LABEL.fullmatch(name)):
+        raise UsageError(f'{option}: found "{text}", wanted NAMESPACE/NAME')
+    return namespace, name
 
 
 def features(version: str) -> Features:

@@ -9,7 +9,6 @@ Exit code 0: printed, 2: an input that cannot be used.
 from __future__ import annotations
 
 import argparse
-import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,8 +18,6 @@ from certs.pem import CertificateError, ca_bundle, read
 from webhook.cli import UsageError, inputs
 from webhook.manifests.configurations import FAIL, IGNORE, NAME, Target, configurations
 from webhook.manifests.rbac import rbac
-
-DNS_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    policy, service = inputs.policy(args.policy), _service(args.service)
+    policy, service = inputs.policy(args.policy), inputs.namespaced("--service", args.service) if args.service else None
     target = Target(_bundle(args.ca_bundle), service, _url(args.url), args.failure_policy)
     rights = rbac(policy, *(service or (NAME, NAME))) if args.rbac else ()
     found = (*rights, *configurations(policy, target))
@@ -52,15 +49,6 @@ def _bundle(path: Path) -> bytes:
         return ca_bundle(read(path))
     except CertificateError as error:
         raise UsageError(f"--ca-bundle: {error}") from error
-
-
-def _service(text: str | None) -> tuple[str, str] | None:
-    if text is None:
-        return None
-    namespace, _, name = text.partition("/")
-    if not (DNS_LABEL.fullmatch(namespace) and DNS_LABEL.fullmatch(name)):
-        raise UsageError(f'--service: found "{text}", wanted NAMESPACE/NAME')
-    return namespace, name
 
 
 def _url(text: str | None) -> str:

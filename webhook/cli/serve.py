@@ -10,20 +10,13 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import signal
 import socket
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
+from contextlib import ExitStack
 from pathlib import Path
 
-from certs.authority import Authority
-from certs.pem import CertificateError
-from certs.serving import ServingCertificate
-from webhook.cli import UsageError, inputs
+from webhook.cli import UsageError, certificate, inputs
 from webhook.settings import SETTINGS, Setting
 
 ADDRESS = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<host>[^\[\]:\s]*)):(?P<port>[0-9]{1,5})")
@@ -49,21 +42,6 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-@contextmanager
-def _private_folder() -> Iterator[Path]:
-    """A folder that nobody else may read, and that ends with the process that made it."""
-    process = os.getpid()
-    try:
-        folder = tempfile.mkdtemp(prefix="evenkeel-")
-    except OSError as error:
-        raise UsageError(f"--self-signed: {error.strerror}; set TMPDIR to a folder that can be written") from error
-    try:
-        yield Path(folder)
-    finally:
-        if os.getpid() == process:  # a worker that ends must not take the certificate with it
-            shutil.rmtree(folder, ignore_errors=True)
-
-
 def value_of(setting: Setting, args: argparse.Namespace) -> str:
     """The flag, or else the environment variable, or else the default."""
     given = getattr(args, setting.name.replace("-", "_"))
@@ -81,15 +59,19 @@ def _serve(values: dict[str, str], stack: ExitStack) -> None:
     from webhook.server import Config, Server
 
     policy_file = Path(values["policy"]) if values["policy"] else None
-    host, port = _address(values["bind"])
+    policy, features = inputs.policy(policy_file), inputs.features(values["kubernetes-version"])
+    cluster = inputs.client() if values["cluster"] == inputs.LIVE else inputs.cluster(values["cluster"])
+    threads, (host, port) = _threads(values["threads"]), _address(values["bind"])
+    chosen = certificate.choose(values, host, stack)
     config = Config(
-        policy=inputs.policy(policy_file),
+        policy=policy,
         policy_file=policy_file,
-        cluster=inputs.client() if values["cluster"] == inputs.LIVE else inputs.cluster(values["cluster"]),
-        features=inputs.features(values["kubernetes-version"]),
-        threads=_threads(values["threads"]),
+        cluster=cluster,
+        features=features,
+        threads=threads,
         log_level=values["log-level"],
-        certificate=_certificate(values, host, stack),
+        certificate=chosen.serving,
+        renewal=chosen.renewal,
         listener=_listen(host, port, values["bind"]),
     )
     Server(config).run()
@@ -107,31 +89,6 @@ def _threads(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 64:
         raise UsageError(f'--threads: found "{text}", wanted a number from 1 to 64')
     return int(text)
-
-
-def _certificate(values: dict[str, str], host: str, stack: ExitStack) -> ServingCertificate:
-    files = [values["tls-cert"], values["tls-key"]]
-    if values["self-signed"]:
-        if any(files):
-            raise UsageError("--self-signed: goes without --tls-cert and --tls-key")
-        files = _self_signed(host, stack.enter_context(_private_folder()))
-    if not all(files):
-        raise UsageError("--tls-cert and --tls-key: both are needed, or --self-signed")
-    try:
-        return ServingCertificate(Path(files[0]), Path(files[1]))
-    except CertificateError as error:
-        raise UsageError(str(error)) from error
-
-
-def _self_signed(host: str, folder: Path) -> list[str]:
-    """A CA and a certificate of its own; the CA's key is not kept."""
-    now, names = datetime.now(UTC), ["localhost", "127.0.0.1", "::1"]
-    ca = Authority.create(now)
-    paths = [folder / name for name in ("tls.crt", "tls.key", "ca.crt")]
-    ca.issue([*names, *([host] if host not in (*names, "0.0.0.0", "::") else [])], now).write(*paths[:2])
-    paths[2].write_bytes(ca.pair.chain_pem())
-    print(f"CA certificate: {paths[2]}", flush=True)
-    return [str(path) for path in paths[:2]]
 
 
 def _listen(host: str, port: int, bind: str) -> socket.socket:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,7 +17,7 @@ class Registration:
     """
     The two webhook configurations of one name each, of which either may be absent.
 
-    Every method raises ClusterError where the API server does not answer as it should.
+    `inject` raises ClusterError where the API server does not answer as it should.
     """
 
     def __init__(self, client: Client, mutating: str, validating: str) -> None:
@@ -28,15 +27,20 @@ class Registration:
             f"{API}/validatingwebhookconfigurations/{validating}",
         )
 
-    def bundles(self) -> tuple[bytes, ...]:
-        """The caBundle of each entry of each configuration, b"" where it has none."""
-        return tuple(
-            _decoded(one.get("clientConfig")) for found in map(self._read, self._paths) for one in _entries(found)
-        )
+    def inject(self, ca_bundle: bytes) -> tuple[int, tuple[bytes, ...]]:
+        """
+        Give every entry of both this caBundle; how many configurations had another, and what each entry has now.
 
-    def inject(self, ca_bundle: bytes) -> int:
-        """Give every entry this caBundle; how many configurations had another.  One that changes meanwhile stays."""
-        return sum(self._inject(path, ca_bundle) for path in self._paths)
+        A configuration that somebody else changes meanwhile is left for the next time.
+        """
+        changed, bundles = 0, []
+        for path in self._paths:
+            found = self._read(path)
+            before = [_decoded(one.get("clientConfig")) for one in _entries(found)]
+            if any(one != ca_bundle for one in before) and self._replace(path, found, ca_bundle):
+                changed, before = changed + 1, [ca_bundle] * len(before)
+            bundles += before
+        return changed, tuple(bundles)
 
     def _read(self, path: str) -> dict[str, Any]:
         try:
@@ -46,19 +50,18 @@ class Registration:
                 raise
             return {}
 
-    def _inject(self, path: str, ca_bundle: bytes) -> bool:
-        found = self._read(path)
-        if all(_decoded(one.get("clientConfig")) == ca_bundle for one in _entries(found)):
-            return False
-        changed = json.loads(json.dumps(found))
-        for one in changed["webhooks"]:
-            one.setdefault("clientConfig", {})["caBundle"] = b64encode(ca_bundle).decode()
+    def _replace(self, path: str, found: Mapping[str, Any], ca_bundle: bytes) -> bool:
+        encoded = b64encode(ca_bundle).decode()
+        entries = [
+            {**one, "clientConfig": {**as_mapping(one.get("clientConfig")), "caBundle": encoded}}
+            for one in _entries(found)
+        ]
         try:
-            self._client.send("PUT", path, changed, SECONDS)
+            self._client.send("PUT", path, {**found, "webhooks": entries}, SECONDS)
         except ClusterError as error:
             if error.status not in (CONFLICT, NOT_FOUND):
                 raise
-            return False  # whoever was faster is looked at the next time
+            return False
         return True
 
 

@@ -31,6 +31,7 @@ from webhook.metrics import Metrics
 from webhook.policy import Policy, PolicyError, parse
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
+from webhook.server.renewal import ROUND_SECONDS, Renewal
 from webhook.service import Service
 from webhook.watching import watching
 from webhook.worker import Arbiter, Worker
@@ -54,6 +55,7 @@ class Config:
     features: Features
     threads: int
     log_level: str
+    renewal: Renewal | None = None
 
 
 class PolicyFile:
@@ -148,8 +150,13 @@ class Server(BaseApplication):
 
     def checks(self) -> Sequence[Check]:
         """What /readyz asks."""
-        cluster = self.cluster.state()
-        return self._certificate_check(), self.policy_file.check(), Check("cluster", cluster.ready, cluster.detail)
+        cluster, renewal = self.cluster.state(), self.config.renewal
+        return (
+            self._certificate_check(),
+            *(() if renewal is None else (renewal.check(),)),
+            self.policy_file.check(),
+            Check("cluster", cluster.ready, cluster.detail),
+        )
 
     def _certificate_check(self) -> Check:
         certificate = self.config.certificate
@@ -189,6 +196,9 @@ class Server(BaseApplication):
         for action in actions * 2:  # a worker that follows on one that died must not begin with what is long outdated
             action()
         _every(POLL_SECONDS, actions)
+        if self.config.renewal is not None:
+            self.config.renewal.failed = metrics.renewal_failures.inc
+            _every(ROUND_SECONDS, (self.config.renewal.round,))
 
 
 def _settle() -> None:

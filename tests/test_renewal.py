@@ -1,0 +1,154 @@
+"""Replicas that renew one certificate: served from files, trusted by the API server, and what is told when it fails."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from certs.pem import CertificateError
+from certs.rotation import Lifetimes
+from certs.serving import ServingCertificate
+from tests.memory import Memory
+from tests.test_registration import VALIDATING, registered, registration
+from webhook.cluster.secret import Secret
+from webhook.server.renewal import Renewal
+
+NAMES = ("keel.guard.svc",)
+
+
+@pytest.fixture
+def replica(tmp_path):
+    """Makes a replica on a client; each has a folder of its own."""
+
+    def make(client, name="one", lifetimes=Lifetimes()):  # noqa: B008
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        files = folder / "tls.crt", folder / "tls.key"
+        return Renewal(Secret(client, "guard", "keel"), registration(client), NAMES, files, lifetimes)
+
+    return make
+
+
+def test_the_first_round_serves_and_is_trusted(replica):
+    client = registered()
+    one = replica(client)
+    one.round()
+    serving = ServingCertificate(*one.files)
+
+    assert NAMES == serving.served.names
+    assert 0o600 == one.files[1].stat().st_mode & 0o777
+    assert (True, "8 of 8 webhooks trust the certificate") == (one.check().ok, one.check().detail)
+
+
+def test_a_second_replica_serves_the_same(replica):
+    client = registered()
+    one, other = replica(client), replica(client, "other")
+    one.round()
+    other.round()
+
+    assert one.files[0].read_bytes() == other.files[0].read_bytes()
+    assert one.files[1].read_bytes() == other.files[1].read_bytes()
+
+
+def test_the_ca_is_trusted_from_the_round_on_in_which_it_was_seen_everywhere(replica):
+    client = registered()
+    one = replica(client)
+    one.round()
+    before = one.secret.read()[0]["trusted"]
+    one.round()
+
+    assert (b"", True) == (before, bool(one.secret.read()[0]["trusted"]))
+
+
+def test_what_was_stripped_or_deleted_is_repaired(replica):
+    client = registered()
+    one = replica(client)
+    one.round()
+    served = one.files[0].read_bytes()
+    del client.objects[VALIDATING]["webhooks"][0]["clientConfig"]["caBundle"]
+    del client.objects["/api/v1/namespaces/guard/secrets/keel"]
+    one.round()
+
+    assert served != one.files[0].read_bytes(), "the key of the CA is gone with the Secret"
+    assert one.check().ok
+    assert [one.files[0].read_bytes()] == [one.secret.read()[0]["tls.crt"]]
+
+
+def test_files_are_written_only_when_the_leaf_changes(replica):
+    one = replica(registered())
+    one.round()
+    written = [Path(file).stat().st_ino for file in one.files]
+    one.round()
+
+    assert written == [Path(file).stat().st_ino for file in one.files]
+
+
+def test_a_leaf_is_renewed_in_the_files(replica):
+    client = registered()
+    one = replica(client, lifetimes=Lifetimes(timedelta(minutes=10), timedelta(seconds=0.01), timedelta()))
+    one.round()
+    first = one.files[0].read_bytes()
+    one.round()
+
+    assert first != one.files[0].read_bytes()
+
+
+@pytest.mark.parametrize("seen", [False, True], ids=["from the start", "later"])
+def test_an_api_server_that_is_away_is_told_and_survived(replica, capsys, seen):
+    failures = []
+    client = registered()
+    one = replica(client)
+    one.failed = lambda: failures.append(1)
+    if seen:
+        one.round()
+    client.away = True
+    one.round()
+    one.round()
+
+    assert (seen, [1, 1]) == (one.check().ok, failures)
+    assert "connection refused" in one.check().detail
+    client.away = False
+    one.round()
+    assert "8 of 8 webhooks trust the certificate" == one.check().detail
+
+
+def test_a_bundle_that_cannot_be_given_leaves_the_replica_not_ready(replica):
+    """Somebody else writes it again and again."""
+    client = registered(b"stranger")
+    one = replica(client)
+    real = client.send
+
+    def contested(method, path, body, seconds, query=None):
+        if method == "PUT" and path == VALIDATING:
+            client.put(path, client.objects[path])
+        return real(method, path, body, seconds)
+
+    client.send = contested
+    one.round()
+
+    assert (False, "1 of 8 webhooks trust the certificate") == (one.check().ok, one.check().detail)
+
+
+def test_without_configurations_nobody_distrusts_it(replica):
+    one = replica(Memory())
+    one.round()
+
+    assert (True, "0 of 0 webhooks trust the certificate") == (one.check().ok, one.check().detail)
+
+
+def test_a_start_without_an_api_server_ends_in_words(replica):
+    client = Memory()
+    client.away = True
+
+    with pytest.raises(CertificateError, match="connection refused"):
+        replica(client).first(patience=0)
+
+
+def test_a_folder_that_cannot_be_written_is_named(replica, tmp_path):
+    one = replica(registered())
+    one.files = tmp_path / "none" / "tls.crt", tmp_path / "none" / "tls.key"
+    one.round()
+
+    assert f"{tmp_path}/none/tls.key: No such file or directory" in one.check().detail

@@ -1,0 +1,94 @@
+"""
+The certificate of one Service that replicas renew by themselves: kept in a Secret, served from files, and trusted.
+
+    Secret ──rotate──> tls.crt, tls.key (ServingCertificate reads them) ──> every CA into both webhook configurations
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime
+from pathlib import Path
+from time import sleep
+
+from certs.pem import CertificateError, Pair, Pem, certificates
+from certs.rotation import Lifetimes, Rotation, rotate, verifies
+from webhook.app import Check
+from webhook.cluster.client import ClusterError
+from webhook.cluster.registration import Registration
+from webhook.cluster.secret import Secret
+from webhook.logs import log
+
+ROUND_SECONDS = 10.0
+PATIENCE_SECONDS = 60.0  # At the start: then it is for the kubelet to try again.
+
+
+class Renewal:
+    """One round after another; what came of the last is `problem` and `check`."""
+
+    def __init__(
+        self,
+        secret: Secret,
+        registration: Registration,
+        names: Collection[str],
+        files: tuple[Path, Path],
+        lifetimes: Lifetimes,
+        failed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.secret, self.registration = secret, registration
+        self.names, self.files, self.lifetimes, self.failed = names, files, lifetimes, failed
+        self.problem = ""
+        self.served: Pair | None = None
+        self.bundles: tuple[bytes, ...] | None = None  # In force when they were last seen.
+
+    def round(self) -> None:
+        """Renew what is due, serve it, have it trusted; a failure is told once, and tried again in the next round."""
+        try:
+            rotation = rotate(self.secret, self.names, datetime.now(UTC), self.bundles, self.lifetimes)
+            for reason in rotation.reasons:
+                log(logging.INFO, "certificate renewed", reason=reason)
+            self._serve(rotation)
+            changed, self.bundles = self.registration.inject(rotation.held.ca_bundle)
+            if changed:
+                log(logging.INFO, "caBundle injected", configurations=changed)
+        except (CertificateError, ClusterError) as error:
+            if str(error) != self.problem:
+                log(logging.ERROR, "renewing the certificate failed", problem=str(error))
+            self.problem = str(error)
+            self.failed()
+        else:
+            self.problem = ""
+
+    def first(self, patience: float = PATIENCE_SECONDS) -> None:
+        """Rounds until there is something to serve; CertificateError if there is nothing in time."""
+        waited, pause = 0.0, 1.0
+        self.round()
+        while self.served is None:
+            if waited >= patience:
+                raise CertificateError(self.problem)
+            sleep(pause)
+            waited += pause
+            self.round()
+
+    def _serve(self, rotation: Rotation) -> None:
+        leaf = rotation.held.leaf
+        if leaf is not None and (self.served is None or leaf.chain != self.served.chain):
+            leaf.write(*self.files)
+            self.served = leaf
+
+    def check(self) -> Check:
+        """Ready if whoever trusts what the API server was told to trust accepts what is served."""
+        more = f"; {self.problem}" if self.problem else ""
+        if self.served is None or self.bundles is None:
+            return Check("registration", False, f"not known yet{more}")
+        untrusting = [one for one in self.bundles if not _trusts(one, self.served)]
+        of = f"{len(self.bundles) - len(untrusting)} of {len(self.bundles)} webhooks trust the certificate"
+        return Check("registration", not untrusting, of + more)
+
+
+def _trusts(bundle: bytes, served: Pair) -> bool:
+    try:
+        return verifies(served.certificate, certificates(Pem("caBundle", bundle)))
+    except CertificateError:
+        return False
