@@ -22,8 +22,7 @@ class Limits:
     body_bytes: int = 40 << 20  # The largest review has about 36 MiB.
     chunks: int = 20_000  # The largest body in chunks of 2 KiB: tiny ones cost the main thread more than they bring.
     large_bytes: int = 1 << 20  # Bodies beyond this take turns,
-    large_bodies: int = 2  # so many at a time, until they are answered;
-    large_delay: float = 2.0  # seconds that one may be behind its `rate` when others wait.
+    large_bodies: int = 2  # so many at a time, until they are answered.
     held_bytes: int = 128 << 20  # Of all requests not yet answered: two of the largest, and thousands of usual ones.
     handshakes: int = 4  # Steps per turn, up to a millisecond each, so that a crowd at the door delays no review.
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from webhook.worker import Worker
     from webhook.worker.connection import Connection
 
-STALLED_SECONDS = 2.0  # Without a byte: the first to be dropped when too much is held.
+STALLED_SECONDS = 2.0  # Without a byte, or behind the least rate: too long when others wait.
 
 
 class Memory:
@@ -56,7 +56,8 @@ class Memory:
 
     def grant(self, connection: Connection) -> None:
         self.large.add(connection)
-        connection.due = monotonic() + self.limits.large_delay
+        connection.heard = monotonic()
+        connection.due = connection.heard + STALLED_SECONDS
 
     def go_on(self) -> None:
         """The last come first: when many queue, the first are the ones that are stuck."""
@@ -66,5 +67,8 @@ class Memory:
             self.worker.resume(connection)
 
     def in_the_way(self, now: float) -> set[Connection]:
-        """The large bodies that come too slowly while others wait."""
-        return {one for one in self.large if one.due <= now and one.deadline < inf} if self.queue else set()
+        """The large bodies that have stopped coming, or drip, while others wait."""
+        if not self.queue:
+            return set()
+        receiving = {one for one in self.large if one.deadline < inf}
+        return {one for one in receiving if one.due <= now or one.heard + STALLED_SECONDS <= now}
