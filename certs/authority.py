@@ -97,6 +97,11 @@ def _subject(name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:LONGEST_COMMON_NAME])])
 
 
+def normal_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Names as a certificate spells them; CertificateError, a line for each, if any is none, or there is none."""
+    return tuple(str(one.value) for one in _alternative_names(names))
+
+
 def _alternative_names(names: Iterable[str]) -> tuple[_AlternativeName, ...]:
     found = {name: _alternative_name(name) for name in names}
     if wrong := [name for name, one in found.items() if one is None]:

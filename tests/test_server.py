@@ -499,10 +499,15 @@ class Unusable(NamedTuple):
 
 UNUSABLE = [
     Unusable("no certificate", (), "--tls-cert and --tls-key: both are needed, or --tls-secret"),
-    Unusable("a Secret for no Service", ("--tls-secret", "a/b"), '--service: found "", wanted NAMESPACE/NAME'),
+    Unusable("a Secret for no name", ("--tls-secret", "a/b"), "--tls-names: a serving certificate must have a name"),
+    Unusable(
+        "a Secret for a name that is none",
+        ("--tls-secret", "a/b", "--tls-names", "a.svc, http://a"),
+        '--tls-names: "http://a": must be a DNS name or an IP address',
+    ),
     Unusable(
         "a Secret of no namespace",
-        ("--service", "a/b", "--tls-secret", "c"),
+        ("--tls-names", "a.b.svc", "--tls-secret", "c"),
         '--tls-secret: found "c", wanted NAMESPACE/NAME',
     ),
     Unusable(
@@ -512,12 +517,12 @@ UNUSABLE = [
     ),
     Unusable(
         "a lifetime that is none",
-        ("--service", "a/b", "--tls-secret", "a/c", "--certificate-lifetime", "1y"),
+        ("--tls-names", "a.b.svc", "--tls-secret", "a/c", "--certificate-lifetime", "1y"),
         '--certificate-lifetime: found "1y", wanted a duration such as 90d, 36h or 15m',
     ),
     Unusable(
         "a CA that ends too soon",
-        ("--service", "a/b", "--tls-secret", "a/c", "--ca-lifetime", "100d"),
+        ("--tls-names", "a.b.svc", "--tls-secret", "a/c", "--ca-lifetime", "100d"),
         "--ca-lifetime: found 100d, wanted twice --certificate-lifetime or more",
     ),
     Unusable(

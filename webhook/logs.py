@@ -52,4 +52,5 @@ def _bounded(value: object) -> object:
         return value if len(value) <= FIELD_LIMIT else f"{value[: FIELD_LIMIT - 1]}…"
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return [_bounded(one) for one in value[:MOST_ITEMS]]
-    return value if isinstance(value, int) and value.bit_length() < 64 else brief(value)
+    number = isinstance(value, float) or (isinstance(value, int) and value.bit_length() < 64)
+    return value if number else brief(value)

@@ -41,7 +41,7 @@ SETTINGS = (
         " the webhook configurations are made to trust it",
     ),
     Setting("tls-dir", "", "DIR", "where the certificate of --tls-secret is written (default: a temporary folder)"),
-    Setting("service", "", "NS/NAME", "the Service that the certificate of --tls-secret is for"),
+    Setting("tls-names", "", "NAME,…", "what the API server calls that certificate's webhook: SERVICE.NAMESPACE.svc"),
     Setting("certificate-lifetime", "90d", "DURATION", "of the certificate in --tls-secret, renewed at two thirds"),
     Setting("ca-lifetime", "3650d", "DURATION", "of its CA"),
     Setting("policy", "", "FILE", "a policy file, read again when it changes (default: the built-in policy)"),

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from certs.authority import Authority
+from certs.authority import Authority, normal_names
 from certs.pem import CertificateError
 from certs.rotation import Lifetimes
 from certs.serving import ServingCertificate
@@ -83,16 +83,23 @@ def _self_signed(host: str, folder: Path) -> list[str]:
 
 def _renewed(values: dict[str, str], stack: ExitStack) -> Chosen:
     """The first round is run here, so that there is something to serve; the worker goes on with a client of its own."""
-    namespace, service = inputs.namespaced("--service", values["service"])
+    names = _names(values["tls-names"])
     secret = inputs.namespaced("--tls-secret", values["tls-secret"])
     folder = Path(values["tls-dir"]) if values["tls-dir"] else stack.enter_context(_private_folder("--tls-dir"))
-    names, files = (f"{service}.{namespace}.svc",), (folder / FILES[0], folder / FILES[1])
+    files = folder / FILES[0], folder / FILES[1]
     lifetimes = _lifetimes(values)
     try:
         _renewal(secret, names, files, lifetimes).first()
     except CertificateError as error:
         raise UsageError(f"--tls-secret: {error}") from error
     return Chosen(_read(*files), _renewal(secret, names, files, lifetimes))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    try:
+        return normal_names(filter(None, text.replace(" ", "").split(",")))
+    except CertificateError as error:
+        raise UsageError("\n".join(f"--tls-names: {line}" for line in str(error).splitlines())) from error
 
 
 def _renewal(

@@ -16,6 +16,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
+from webhook import logs
 from webhook.cli import UsageError, certificate, inputs
 from webhook.settings import SETTINGS, Setting
 
@@ -62,6 +63,7 @@ def _serve(values: dict[str, str], stack: ExitStack) -> None:
     policy, features = inputs.policy(policy_file), inputs.features(values["kubernetes-version"])
     cluster = inputs.client() if values["cluster"] == inputs.LIVE else inputs.cluster(values["cluster"])
     threads, (host, port) = _threads(values["threads"]), _address(values["bind"])
+    logs.configure(values["log-level"])
     chosen = certificate.choose(values, host, stack)
     config = Config(
         policy=policy,

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 from gunicorn.app.base import BaseApplication
@@ -198,7 +199,7 @@ class Server(BaseApplication):
         _every(POLL_SECONDS, actions)
         if self.config.renewal is not None:
             self.config.renewal.failed = metrics.renewal_failures.inc
-            _every(ROUND_SECONDS, (self.config.renewal.round,))
+            _every(ROUND_SECONDS, (self.config.renewal.round,), at_once=True)
 
 
 def _settle() -> None:
@@ -207,17 +208,19 @@ def _settle() -> None:
     gc.freeze()
 
 
-def _every(seconds: float, actions: Sequence[Callable[[], None]]) -> None:
+def _every(seconds: float, actions: Sequence[Callable[[], None]], *, at_once: bool = False) -> None:
     """Run each action again and again, in one thread that ends with the process."""
 
     def loop() -> None:
-        pause = threading.Event()
-        while not pause.wait(seconds):
+        if not at_once:
+            sleep(seconds)
+        while True:
             for action in actions:
                 try:
                     action()
                 except Exception as error:
-                    log(logging.ERROR, "watching a file failed", problem=repr(error))
+                    log(logging.ERROR, "looking after something failed", problem=repr(error))
+            sleep(seconds)
 
     threading.Thread(target=loop, name="watch", daemon=True).start()
 

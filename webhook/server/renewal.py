@@ -47,7 +47,7 @@ class Renewal:
         try:
             rotation = rotate(self.secret, self.names, datetime.now(UTC), self.bundles, self.lifetimes)
             for reason in rotation.reasons:
-                log(logging.INFO, "certificate renewed", reason=reason)
+                log(logging.INFO, "certificates changed", reason=reason)
             self._serve(rotation)
             changed, self.bundles = self.registration.inject(rotation.held.ca_bundle)
             if changed:
