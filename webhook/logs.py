@@ -6,6 +6,7 @@ import json
 import logging
 import sys
 from datetime import UTC, datetime
+from math import isfinite
 
 from webhook.scheduler.reading import brief
 
@@ -52,5 +53,5 @@ def _bounded(value: object) -> object:
         return value if len(value) <= FIELD_LIMIT else f"{value[: FIELD_LIMIT - 1]}…"
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return [_bounded(one) for one in value[:MOST_ITEMS]]
-    number = isinstance(value, float) or (isinstance(value, int) and value.bit_length() < 64)
+    number = (isinstance(value, float) and isfinite(value)) or (isinstance(value, int) and value.bit_length() < 64)
     return value if number else brief(value)
