@@ -14,7 +14,7 @@ from webhook import policy as policies
 from webhook.cli import main
 from webhook.cluster.kinds import watched
 from webhook.manifests.conditions import changed, has_constraints
-from webhook.manifests.configurations import FAIL, MUTATING_NAME, SYSTEM_NAMESPACES, Target, configurations
+from webhook.manifests.configurations import FAIL, MUTATING_NAME, SYSTEM_NAMESPACES, Target, configurations, unsent
 from webhook.manifests.rbac import rbac
 from webhook.policy.schema import API_VERSION, KIND
 from webhook.workload import KINDS, Kind
@@ -225,6 +225,30 @@ def test_how_the_webhook_is_reached(target, config):
     found = made(target)["Validating"]["webhooks"][0]["clientConfig"]
 
     assert {**config, "caBundle": "UEVN"} == found
+
+
+DROPPED = {"rules": {"missing-constraints": "error"}}
+MORE = {"workloads": [{**FLEET, "podTemplate": "spec.template"}]}
+
+
+@pytest.mark.parametrize(
+    ("registered", "in_force", "missing"),
+    [
+        ({}, {}, ()),
+        ({}, {"rules": {"empty-selector": "warning"}}, ()),
+        ({}, {"defaulting": SYSTEM}, ()),
+        ({"defaulting": SYSTEM}, {}, ("defaults",)),
+        ({}, MORE, ("fleets.a.io",)),
+        (MORE, {}, ()),
+        ({}, DROPPED, tuple(entries("Validating"))),
+    ],
+    ids=["the same", "no other calls", "fewer calls", "defaults", "another kind", "a kind less", "other conditions"],
+)
+def test_what_a_policy_needs_and_is_not_sent_is_named(registered, in_force, missing):
+    found = [entry for one in made(**registered).values() for entry in one["webhooks"]]
+    policy = policies.parse(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **in_force}))
+
+    assert missing == tuple(name.removesuffix(".evenkeel.dev") for name in unsent(policy, found))
 
 
 @pytest.mark.parametrize("watch_pods", [False, True])

@@ -10,11 +10,22 @@ import pytest
 from certs.pem import CertificateError
 from certs.rotation import Lifetimes
 from certs.serving import ServingCertificate
+from tests.build import FEATURES
 from tests.memory import Memory
 from tests.test_registration import VALIDATING, registered, registration
+from webhook import policy as policies
+from webhook.cluster import Unchanging
 from webhook.cluster.secret import Secret
+from webhook.metrics import Metrics
+from webhook.server.calls import Calls
 from webhook.server.renewal import Renewal
+from webhook.service import Service
 
+MISSING = """
+apiVersion: config.evenkeel.dev/v1alpha1
+kind: SpreadPolicy
+rules: {missing-constraints: error}
+"""
 NAMES = ("keel.guard.svc",)
 
 
@@ -152,3 +163,24 @@ def test_a_folder_that_cannot_be_written_is_named(replica, tmp_path):
     one.round()
 
     assert f"{tmp_path}/none/tls.key: No such file or directory" in one.check().detail
+
+
+def test_calls_that_the_policy_needs_and_nobody_sends_are_told_once(replica, monkeypatch):
+    told = []
+    monkeypatch.setattr("webhook.server.calls.log", lambda level, message, **fields: told.append(fields["entries"]))
+    one = replica(registered())
+    service = Service(policies.built_in(), Unchanging(None), FEATURES, Metrics())
+    calls = Calls(service, one.registration)
+    calls.look()
+    one.round()
+    calls.look()
+    assert (True, "all that the policy needs") == (calls.check().ok, calls.check().detail)
+
+    service.policy = policies.parse(MISSING)
+    calls.look()
+    calls.look()
+
+    assert [7] == list(map(len, told))
+    assert calls.check().ok
+    assert "the policy needs pods.evenkeel.dev, podtemplates.evenkeel.dev" in calls.check().detail
+    assert b"evenkeel_entries_not_sent 7.0" in service.metrics.text()

@@ -62,6 +62,9 @@ class Metrics:
         self.refused = self.counter("requests_refused", "HTTP requests that were no review.", code=REFUSALS)
         self.policy_generation = self._gauge("policy_generation", "How often the policy was loaded.")
         self.policy_failures = self.counter("policy_reload_failures", "Policy files that could not be used.")
+        self.unsent = self._gauge(
+            "entries_not_sent", "Entries that the policy needs and the webhook configurations lack, or have otherwise."
+        )
         self.certificate_failures = self.counter(
             "certificate_reload_failures", "Certificate files that could not be used."
         )

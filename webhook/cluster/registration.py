@@ -22,6 +22,7 @@ class Registration:
 
     def __init__(self, client: Client, mutating: str, validating: str) -> None:
         self._client = client
+        self.seen: tuple[Mapping[str, object], ...] | None = None  # Every entry, when they were last looked at.
         self._paths = (
             f"{API}/mutatingwebhookconfigurations/{mutating}",
             f"{API}/validatingwebhookconfigurations/{validating}",
@@ -34,8 +35,9 @@ class Registration:
         A configuration that somebody else changes meanwhile is left for the next time.
         """
         changed, bundles = 0, []
-        for path in self._paths:
-            found = self._read(path)
+        read = [self._read(path) for path in self._paths]
+        self.seen = tuple(one for found in read for one in _entries(found))
+        for path, found in zip(self._paths, read, strict=True):
             before = [_decoded(one.get("clientConfig")) for one in _entries(found)]
             if any(one != ca_bundle for one in before) and self._replace(path, found, ca_bundle):
                 changed, before = changed + 1, [ca_bundle] * len(before)

@@ -7,6 +7,7 @@ The webhook configurations that a policy needs: what the API server sends here, 
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from webhook.admission import CREATE, MUTATE, UPDATE, VALIDATE
 from webhook.manifests.conditions import NOT_OWNED, TO_DEFAULT, Condition, changed, has_constraints
 from webhook.policy import NAMESPACE_NAME, Policy
+from webhook.scheduler.fields import as_list, as_mapping
 from webhook.workload import SKIP_LABEL, Kind, find_kinds
 
 NAME = "evenkeel"
@@ -60,6 +62,19 @@ def configurations(policy: Policy, target: Target) -> tuple[Object, ...]:
         }
         for kind, (name, webhooks) in kinds.items()
     )
+
+
+def unsent(policy: Policy, entries: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
+    """The entries that `policy` needs and `entries`, those in force, lack, or have with other rules or conditions."""
+    found = {_sent(one) for one in entries}
+    needed = [one for made in configurations(policy, Target(b"")) for one in as_list(made["webhooks"])]
+    return tuple(str(as_mapping(one)["name"]) for one in needed if _sent(as_mapping(one)) not in found)
+
+
+def _sent(entry: Mapping[str, object]) -> str:
+    """What decides which calls are made."""
+    rules = [{key: one.get(key) for key in _RULE} for one in map(as_mapping, as_list(entry.get("rules")))]
+    return json.dumps([entry.get("name"), rules, entry.get("matchConditions")], sort_keys=True)
 
 
 def _mutating(policy: Policy, target: Target) -> Iterator[Object]:
@@ -122,6 +137,9 @@ def _webhook(
         "timeoutSeconds": TIMEOUT_SECONDS[phase],
         "admissionReviewVersions": ["v1"],
     }
+
+
+_RULE = ("apiGroups", "apiVersions", "resources", "operations", "scope")
 
 
 def _rule(group: str, version: str, kinds: Sequence[Kind], operations: Sequence[str]) -> Mapping[str, object]:

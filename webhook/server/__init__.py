@@ -32,6 +32,7 @@ from webhook.metrics import Metrics
 from webhook.policy import Policy, PolicyError, parse
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
+from webhook.server.calls import Calls
 from webhook.server.renewal import ROUND_SECONDS, Renewal
 from webhook.service import Service
 from webhook.watching import watching
@@ -116,6 +117,7 @@ class Server(BaseApplication):
             self.cluster = Unchanging(config.cluster)
         self.service = Service(config.policy, self.cluster, config.features, metrics)
         self.policy_file = PolicyFile(config.policy_file, self.service)
+        self.calls = Calls(self.service, config.renewal.registration) if config.renewal is not None else None
         super().__init__()
 
     def load_config(self) -> None:
@@ -155,6 +157,7 @@ class Server(BaseApplication):
         return (
             self._certificate_check(),
             *(() if renewal is None else (renewal.check(),)),
+            *(() if self.calls is None else (self.calls.check(),)),
             self.policy_file.check(),
             Check("cluster", cluster.ready, cluster.detail),
         )
@@ -197,9 +200,9 @@ class Server(BaseApplication):
         for action in actions * 2:  # a worker that follows on one that died must not begin with what is long outdated
             action()
         _every(POLL_SECONDS, actions)
-        if self.config.renewal is not None:
+        if self.config.renewal is not None and self.calls is not None:
             self.config.renewal.failed = metrics.renewal_failures.inc
-            _every(ROUND_SECONDS, (self.config.renewal.round,), at_once=True)
+            _every(ROUND_SECONDS, (self.config.renewal.round, self.calls.look), at_once=True)
 
 
 def _settle() -> None:
