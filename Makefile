@@ -23,8 +23,9 @@ controlplane: .venv/test ## build etcd, Kubernetes and kubectl for e2e from sour
 e2e: controlplane ## run the tests against a real control plane
 	@$(PYTHON) -m pytest -q tests/e2e
 
-bench: .venv/test ## measure reviews a second, beside an app that only says yes
+bench: .venv/test ## measure reviews a second, beside an app that only says yes, and what watching a large cluster costs
 	@$(PYTHON) -m tests.bench
+	@$(PYTHON) -m tests.bench_cluster
 
 lint: .venv/lint ## check style and types
 	@$(PYTHON) -m ruff check --quiet

@@ -18,6 +18,10 @@ def key_of(obj):
     return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
 
 
+def chunk(text):
+    return b"%x\r\n%b\r\n" % (len(text), text)
+
+
 class ApiServer:
     """Objects, what happened to them, and the connections on which that is told."""
 
@@ -30,7 +34,7 @@ class ApiServer:
         self.lists = {}  # What a list began with, by kind and resourceVersion: its next pages are from then.
         self.version = 1_000
         self.floor = 0  # What happened up to here is forgotten: 410.
-        self.cuts = 0  # Counts how often every watch was cut.
+        self.endings = []  # The last words to every watch that was open at a time.
         self.silent = False  # Accepts requests, and says nothing.
         self.refusals = []  # A status for each of the next requests.
         self.asked = []
@@ -81,15 +85,17 @@ class ApiServer:
                 self._say(kind, "BOOKMARK", {"kind": kind, "metadata": {"resourceVersion": str(self.version)}})
 
     def error(self, code):
-        """End every watch with an event that says why."""
-        with self.changed:
-            for kind in self.history:
-                self._say(kind, "ERROR", {"kind": "Status", "code": code, "message": "as the test wants it"})
+        """End every watch that is open with an event that says why."""
+        status = {"kind": "Status", "code": code, "message": "as the test wants it"}
+        self._end(chunk(json.dumps({"type": "ERROR", "object": status}).encode() + b"\n") + chunk(b""))
 
     def cut(self):
-        """Cut every watch in the middle of a line."""
+        """Cut every watch that is open in the middle of a line."""
+        self._end(chunk(b'{"type": "ADDED", "o')[:-2])
+
+    def _end(self, last):
         with self.changed:
-            self.cuts += 1
+            self.endings.append(last)
             self.changed.notify_all()
 
     def forget(self):
@@ -158,11 +164,10 @@ class Handler(BaseHTTPRequestHandler):
     def _watch(self, kind, query):
         api, seen, end = self.api, int(query["resourceVersion"]), time.monotonic() + int(query["timeoutSeconds"])
         with api.changed:
-            cuts = api.cuts
             if seen < api.floor:
                 self._refuse(410)
                 return
-            history = api.history[kind]
+            history, endings = api.history[kind], len(api.endings)
             told = sum(1 for version, _ in history if version <= seen)
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -170,19 +175,16 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         while time.monotonic() < end:
             with api.changed:
-                api.changed.wait_for(lambda: api.cuts > cuts or len(history) > told, min(0.05, end - time.monotonic()))  # noqa: B023
-                lines, cut = [line for _, line in history[told:]], api.cuts > cuts
+                api.changed.wait_for(lambda: len(api.endings) > endings or len(history) > told, 0.05)  # noqa: B023
+                lines, last = [line for _, line in history[told:]], api.endings[endings:]
                 told += len(lines)
-            if cut:
-                self.wfile.write(b"14\r\n" + b'{"type": "ADDED", "o')
+            if last:
+                self.wfile.write(last[0])
                 self.close_connection = True
                 return
             for line in lines:
-                self.wfile.write(b"%x\r\n%b\r\n" % (len(line), line))
-                if b'"ERROR"' in line[:20]:
-                    self.close_connection = True
-                    return
-        self.wfile.write(b"0\r\n\r\n")
+                self.wfile.write(chunk(line))
+        self.wfile.write(chunk(b""))
 
     def _refuse(self, status):
         self._send(status, {"kind": "Status", "code": status, "message": f"refused with {status}"})

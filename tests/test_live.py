@@ -32,7 +32,7 @@ def configured(url, token=None):
     found = Configuration()
     found.host, found.no_proxy = url, "*"
     if token:
-        found.api_key["BearerToken"] = token
+        found.api_key["authorization"] = token
     return found
 
 

@@ -95,7 +95,8 @@ def test_a_view_is_what_the_objects_make_up(steps):
             there.pop((kind_of(given_), key_of(given_)), None)
         elif what == "relist":
             those = {key_of(one): one for one in given_ if one["kind"] == "Pod"}
-            store.replace(("v1", "Pod"), {key: value for key, one in those.items() if (value := kept(one))})
+            tell(store, *those.values())
+            store.retain(("v1", "Pod"), {space: {name for of, name in those if of == space} for space, _ in those})
             there = {at: one for at, one in there.items() if at[0] != ("v1", "Pod")}
             there |= {(("v1", "Pod"), key): one for key, one in those.items()}
         else:

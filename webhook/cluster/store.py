@@ -1,12 +1,12 @@
 """
 The objects of a cluster as they were last told, and a view of them that is cheap to renew.
 
-    informers ──apply, replace──> objects by (kind, namespace) ──only what changed──> Snapshot
+    informers ──apply, retain──> objects by (kind, namespace) ──only what changed──> Snapshot
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from threading import Lock
 from typing import Any
@@ -41,19 +41,16 @@ class Store:
             for key, kept in batch:
                 self._put(kind, key, kept)
 
-    def replace(self, kind: Kind, found: Mapping[Key, Kept]) -> None:
-        """Take `found` for all that there is of a kind."""
+    def retain(self, kind: Kind, names: Mapping[str, Collection[str]]) -> None:
+        """Forget all of a kind but these names, by namespace."""
         with self._lock:
             gone = [
                 (namespace, name)
                 for namespace, those in self._objects.get(kind, {}).items()
-                for name in those
-                if (namespace, name) not in found
+                for name in those.keys() - names.get(namespace, ())
             ]
             for key in gone:
                 self._put(kind, key, None)
-            for key, kept in found.items():
-                self._put(kind, key, kept)
 
     def view(self) -> Snapshot:
         """A view of the objects; while a batch is applied, the one before it, so that no decision waits."""
