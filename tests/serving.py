@@ -69,9 +69,9 @@ class Running:
         return [line for line in found if line["message"] == message]
 
 
-def until(true: Callable[[], object], what: str) -> None:
+def until(true: Callable[[], object], what: str, seconds: float = PATIENCE) -> None:
     """Wait for `true` with a deadline, and say what was waited for."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, f"waited in vain for {what}"
         time.sleep(0.02)

@@ -100,3 +100,30 @@ def containers(made: dict) -> dict:
     if made["kind"] in ("Job", "CronJob"):
         spec["restartPolicy"] = "Never"
     return made
+
+
+def certificate_rights(plane: ControlPlane, secret: str) -> None:
+    """What `--tls-secret` needs beside `manifests --rbac`: one Secret and two webhook configurations, by name."""
+    subjects = [{"kind": "ServiceAccount", "namespace": NAMESPACE, "name": "evenkeel"}]
+    named = {"verbs": ["get", "update"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": [secret]}
+    rules = {
+        "Role": [named, {"verbs": ["create"], "apiGroups": [""], "resources": ["secrets"]}],
+        "ClusterRole": [
+            {
+                "verbs": ["get", "update"],
+                "apiGroups": ["admissionregistration.k8s.io"],
+                "resources": [f"{name.partition('/')[0]}s"],
+                "resourceNames": [name.partition("/")[2]],
+            }
+            for name in CONFIGURATIONS
+        ],
+    }
+    group = "rbac.authorization.k8s.io"
+    for kind, rule in rules.items():
+        metadata = {"name": "evenkeel-certificates", **({"namespace": NAMESPACE} if kind == "Role" else {})}
+        role = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": metadata, "rules": rule}
+        ref = {"apiGroup": group, "kind": kind, "name": metadata["name"]}
+        binding = {**role, "kind": f"{kind}Binding", "roleRef": ref, "subjects": subjects}
+        del binding["rules"]
+        output = plane.apply(role, binding)
+        assert 0 == output.code, output
