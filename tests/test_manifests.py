@@ -13,7 +13,7 @@ import yaml
 from webhook import policy as policies
 from webhook.cli import main
 from webhook.cluster.kinds import watched
-from webhook.manifests.conditions import changed, has_constraints
+from webhook.manifests.conditions import NOT_OWNED, TO_DEFAULT, changed, has_constraints
 from webhook.manifests.configurations import FAIL, MUTATING_NAME, SYSTEM_NAMESPACES, Target, configurations, unsent
 from webhook.manifests.rbac import rbac
 from webhook.policy.schema import API_VERSION, KIND
@@ -156,6 +156,12 @@ def test_a_policy_that_misses_constraints_needs_what_has_none(policy):
     }
 
 
+@pytest.mark.parametrize("condition", [NOT_OWNED, TO_DEFAULT[-1]], ids=lambda condition: condition["name"])
+def test_no_long_list_is_looked_through_by_the_api_server(condition):
+    """It would take seconds of its time for each such Pod, and anybody may write one."""
+    assert condition["expression"].startswith("object.?metadata.?ownerReferences.orValue([]).size() > 50 || !")
+
+
 def kind(**places):
     paths = {name: tuple(path.split(".")) for name, path in places.items()}
     return Kind("a.io/v1", "Fleet", "fleets", **{"template": None, **paths})
@@ -171,7 +177,8 @@ def kind(**places):
         ),
         (
             [kind(template="spec.sets.*.racks.*.template")],
-            "object.?spec.?sets.orValue([]).exists(e0, e0.?racks.orValue([]).exists(e1, "
+            "object.?spec.?sets.orValue([]).size() > 50 || object.?spec.?sets.orValue([]).exists(e0, "
+            "e0.?racks.orValue([]).size() > 50 || e0.?racks.orValue([]).exists(e1, "
             "e1.?template.?spec.?topologySpreadConstraints.orValue([]).size() > 0))",
             "object.?spec.?sets != oldObject.?spec.?sets",
         ),
@@ -182,6 +189,7 @@ def kind(**places):
         ),
         (
             [kind(constraints="spec.*")],
+            "object.?spec.orValue([]).size() > 50 || "
             "object.?spec.orValue([]).exists(e0, optional.of(e0).orValue([]).size() > 0)",
             "object.?spec != oldObject.?spec",
         ),

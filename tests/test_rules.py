@@ -322,6 +322,18 @@ def test_the_empty_selector_is_worth_a_remark_where_it_counts():
     assert {37: [Severity.ERROR], 38: [Severity.INFO]} == severities
 
 
+def test_nobody_is_told_to_copy_the_selector_that_the_api_server_makes_up_for_a_job():
+    made_up = {"batch.kubernetes.io/controller-uid": "u1"}
+    spec = {"selector": {"matchLabels": made_up}}
+    (job,), (replica_set,) = (
+        findings(workload(kind, constraint(labelSelector={}), labels={"app": "web", **made_up}, spec=own))
+        for kind, own in (("Job", spec), ("ReplicaSet", {}))
+    )
+
+    assert (RULES["empty-selector"].fix, None) == (job.fix, job.edit)
+    assert "write labelSelector: {matchLabels: {app: web}}" == replica_set.fix
+
+
 def test_a_null_selector_counts_nothing_anywhere():
     assert [Severity.ERROR] == [f.severity for f in findings(pod(constraint(labelSelector=None)), minor=38)]
 

@@ -345,6 +345,13 @@ def test_more_templates_than_any_person_writes_are_too_many():
         weigh(too_large)
 
 
+def test_items_without_a_template_do_not_hide_one_behind_them():
+    sets = [{"size": 1}] * (MOST_TEMPLATES + 1) + [{"template": {}}]
+    (found,) = parse(fleet(sets=sets), [replace(FLEET, built_in=False)])
+
+    assert ("spec", "sets", MOST_TEMPLATES + 1, "template") == found.path[:4]
+
+
 def test_the_constraints_of_all_templates_count_together():
     half = workload("Deployment", *[constraint()] * (MOST_CONSTRAINTS // 2))["spec"]["template"]
     rest = workload("Deployment", *[constraint()] * (MOST_CONSTRAINTS // 2 + 1))["spec"]["template"]

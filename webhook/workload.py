@@ -6,7 +6,7 @@ Any object with a Pod template: where it is, how many replicas, which labels its
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -18,6 +18,7 @@ from webhook.scheduler.snapshot import Owner
 
 TEMPLATE: FieldPath = ("spec", "template")
 EACH = "*"
+Indices = tuple[int, ...]
 IGNORE_ANNOTATION = "evenkeel.dev/ignore"
 SKIP_LABEL = "evenkeel.dev/skip"
 MOST_CONSTRAINTS, MOST_VALUES, MOST_TEMPLATES = 100, 700, 50  # of one object
@@ -228,13 +229,8 @@ def parse(obj: Mapping[str, object], kinds: Iterable[Kind] = KINDS) -> tuple[Wor
         return ()
     metadata = as_mapping(obj.get("metadata"))
     whole = _Whole(obj, metadata, labels_of(metadata.get("annotations")), controller_of(metadata))
-    places = ((kind, indices) for kind in found for indices in _expand(obj, kind.anchor) if _has(obj, kind, indices))
+    places = ((kind, indices) for kind in found for indices in _expand(obj, kind))
     return tuple(_workload(whole, kind, indices) for kind, indices in islice(places, MOST_TEMPLATES + 1))
-
-
-def _has(obj: Mapping[str, object], kind: Kind, indices: Sequence[int]) -> bool:
-    """A custom resource may do without its template: an Argo Rollout refers to that of a Deployment, say."""
-    return kind.built_in or kind.template is None or isinstance(value_at(obj, _fill(kind.template, indices)), dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,16 +243,26 @@ class _Whole:
     owner: Owner | None
 
 
-def _expand(obj: Mapping[str, object], path: FieldPath) -> list[tuple[int, ...]]:
-    """For each place that `path` leads to, the indices that stand for its wildcards."""
-    places: list[tuple[tuple[int, ...], object]] = [((), obj)]
-    for part in path:
-        if part == EACH:
-            items = (((*at, i), item) for at, value in places for i, item in enumerate(as_list(value)))
-            places = list(islice(items, MOST_TEMPLATES + 1))
-        else:
-            places = [(at, as_mapping(value).get(cast(str, part))) for at, value in places]
-    return [at for at, _ in places]
+def _expand(obj: Mapping[str, object], kind: Kind) -> Iterator[Indices]:
+    """
+    For each place where a kind may have its Pods described, the indices that stand for the wildcards in its path.
+
+    A custom resource may do without its template, or have it in some items of a list only: an Argo Rollout refers to
+    that of a Deployment, say.
+    """
+    places: Iterator[tuple[Indices, object]] = iter([((), obj)])
+    for part in kind.anchor:
+        places = _items(places) if part == EACH else _members(places, str(part))
+    bare = kind.built_in or kind.template is None
+    return (at for at, value in places if bare or isinstance(value, dict))
+
+
+def _items(places: Iterable[tuple[Indices, object]]) -> Iterator[tuple[Indices, object]]:
+    return (((*at, i), item) for at, value in places for i, item in enumerate(as_list(value)))
+
+
+def _members(places: Iterable[tuple[Indices, object]], name: str) -> Iterator[tuple[Indices, object]]:
+    return ((at, as_mapping(value).get(name)) for at, value in places)
 
 
 def _fill(path: FieldPath, indices: Sequence[int]) -> FieldPath:

@@ -18,9 +18,14 @@ STRATEGIC = "application/strategic-merge-patch+json"
 class ApiError(Exception):
     """An answer other than 2xx, with its status and the API server's message."""
 
-    def __init__(self, status: int, message: str):
-        super().__init__(f"{status}: {message}")
-        self.status = status
+    def __init__(self, status: int, body: str):
+        super().__init__(f"{status}: {body}")
+        self.status, self.body = status, body
+
+    @property
+    def message(self) -> str:
+        """What kubectl prints."""
+        return json.loads(self.body)["message"]
 
 
 class Api:

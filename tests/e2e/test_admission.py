@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from tests.build import constraint, workload
-from tests.e2e.webhook import containers, installed
+from tests.build import HOSTNAME, SELECTOR, ZONE, constraint
+from tests.e2e.webhook import installed
+from tests.e2e.words import (
+    EMPTY,
+    KINDS,
+    MISSED,
+    MISSES,
+    SELECT,
+    constraints_of,
+    defaulted,
+    denial,
+    deployment,
+    empty_selector,
+    of,
+    owner,
+    selecting,
+    stored,
+)
+from tests.serving import until
 
 
 @pytest.fixture(scope="module")
@@ -14,14 +33,187 @@ def running(plane, tmp_path_factory):
         yield running
 
 
-def test_an_empty_selector_is_refused_with_its_path_and_the_way_out(plane, running, namespace):
-    output = plane.apply(containers(workload("Deployment", constraint(labelSelector={}), namespace=namespace)))
+# A new Pod without constraints
 
-    assert (1, "") == output[:2]
-    assert output.stderr == (
-        'Error from server (Forbidden): error when creating "STDIN": '
-        'admission webhook "workloads.evenkeel.dev" denied the request: '
-        "spec.template.spec.topologySpreadConstraints[0].labelSelector: must select Pods, or nothing is spread "
-        "(empty-selector): found {}, wanted labels that the Pods carry; "
-        "write labelSelector: {matchLabels: {app: web}}\n"
+
+def test_a_new_pod_that_a_service_selects_is_given_defaults(plane, running, namespace):
+    plane.apply(selecting(namespace))
+    made = defaulted(plane, of("Pod", namespace))
+
+    assert [(ZONE, "ScheduleAnyway", SELECTOR), (HOSTNAME, "ScheduleAnyway", SELECTOR)] == [
+        (one["topologyKey"], one["whenUnsatisfiable"], one["labelSelector"]) for one in constraints_of(made)
+    ]
+    assert "policy; selector from Service/web" == made["metadata"]["annotations"]["evenkeel.dev/defaulted-by"]
+
+
+@pytest.mark.parametrize("how", [[], ["--server-side"]], ids=["client side", "server side"])
+def test_a_pod_that_was_given_defaults_is_applied_again_unchanged(plane, running, namespace, how):
+    plane.apply(selecting(namespace))
+    before = constraints_of(defaulted(plane, of("Pod", namespace)))
+
+    output = plane.kubectl("apply", *how, "-f", "-", stdin=json.dumps(of("Pod", namespace)))
+
+    assert 0 == output.code, output
+    assert before == constraints_of(stored(plane, namespace))
+
+
+def test_what_nothing_selects_is_given_none(plane, running, namespace):
+    output = plane.apply(of("Pod", namespace))
+
+    assert (0, "pod/web created\n", "") == output
+    assert not constraints_of(stored(plane, namespace))
+
+
+def test_what_a_user_wrote_stays_as_it_is(plane, running, namespace):
+    plane.apply(selecting(namespace))
+    plane.apply(of("Pod", namespace, constraint(topologyKey="rack")))
+
+    assert [constraint(topologyKey="rack")] == constraints_of(stored(plane, namespace))
+
+
+# A workload that nobody owns
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_is_refused_with_its_path_and_the_way_out(plane, running, namespace, kind):
+    entry, path = KINDS[kind]
+    output = plane.apply(of(kind, namespace, EMPTY))
+
+    plain = kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")  # whose own selector can be copied
+    fix = {"fix": "write labelSelector: {matchLabels: {app: web}}"} if plain else {"fix": SELECT}
+    pinned = "pinned-pod: topologySpreadConstraints: a DaemonSet pins its Pods to nodes: constraints can only keep"
+    warning = f"Warning: {pinned} them off nodes\n" if kind == "DaemonSet" else ""
+    assert (1, "", warning + denial(empty_selector(path, **fix), entry=entry)) == output
+
+
+def test_a_warning_is_printed_once_and_the_object_is_made(plane, running, namespace):
+    output = plane.apply(deployment(namespace, MISSES))
+
+    assert (0, "deployment.apps/web created\n", MISSED) == output
+
+
+def test_a_denial_comes_with_the_warnings(plane, running, namespace):
+    output = plane.apply(deployment(namespace, MISSES, EMPTY | {"topologyKey": "rack"}))
+
+    assert (1, "", MISSED + denial(empty_selector(index=1))) == output
+
+
+def test_what_is_right_is_made_without_a_word(plane, running, namespace):
+    output = plane.apply(deployment(namespace, constraint(matchLabelKeys=["pod-template-hash"])))
+
+    assert (0, "deployment.apps/web created\n", "") == output
+
+
+def test_more_warnings_than_a_person_reads_are_counted(plane, running, namespace):
+    output = plane.apply(deployment(namespace, *(MISSES | {"topologyKey": f"rack{i}"} for i in range(7))))
+
+    assert 0 == output.code
+    said = [MISSED.replace("[0]", f"[{i}]") for i in range(5)]
+    assert "".join(said) + "Warning: evenkeel: 2 more; all of them: evenkeel admit -f FILE -o json\n" == output.stderr
+
+
+def test_a_changed_template_is_judged(plane, running, namespace):
+    plane.apply(deployment(namespace, constraint()))
+    output = plane.apply(deployment(namespace, EMPTY))
+
+    assert 1 == output.code
+    assert output.stderr.endswith(
+        'for: "STDIN": error when patching "STDIN": '
+        + denial(empty_selector()).removeprefix('Error from server (Forbidden): error when creating "STDIN": ')
     )
+
+
+def test_a_patch_is_judged(plane, running, namespace):
+    plane.apply(deployment(namespace, constraint()))
+    path = "/spec/template/spec/topologySpreadConstraints/0/labelSelector"
+    patch = [{"op": "replace", "path": path, "value": {}}]
+    output = plane.kubectl("patch", "deployment/web", "-n", namespace, "--type=json", "-p", json.dumps(patch))
+
+    assert (1, "", denial(empty_selector(), doing="")) == output
+
+
+# What the API server says itself
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_the_api_server_warns_of_is_not_said_twice(plane, running, namespace, kind):
+    keys = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region")
+    output = plane.apply(of(kind, namespace, MISSES, *(constraint(topologyKey=key) for key in keys)))
+
+    said = output.stderr.splitlines(keepends=True)
+    assert 0 == output.code
+    assert 1 == said.count(MISSED)
+    assert [1, 1] == [sum(f"[{i}].topologyKey" in line for line in said) for i in (1, 2)]
+    assert [1, 1] == [sum(f"{key} is deprecated since v1.17" in line for line in said) for key in keys]
+
+
+def test_what_the_api_server_refuses_it_refuses_first(plane, running, namespace):
+    output = plane.apply(deployment(namespace, constraint(maxSkew=0), EMPTY | {"topologyKey": "rack"}))
+
+    assert output == (
+        1,
+        "",
+        'The Deployment "web" is invalid: spec.template.spec.topologySpreadConstraints[0].maxSkew: '
+        "Invalid value: 0: must be greater than zero\n",
+    )
+
+
+# What is owned
+
+
+def test_what_is_owned_is_only_noted(plane, running, namespace):
+    series = 'evenkeel_findings_total{rule="empty-selector",severity="error"}'
+    before = running.metric(series)
+    output = plane.apply(of("StatefulSet", namespace, EMPTY, **owner(plane, namespace)))
+
+    assert (0, "statefulset.apps/web created\n", "") == output
+    assert before < running.metric(series)
+
+
+# How it is applied
+
+
+def test_a_dry_run_is_answered_in_the_same_words_and_leaves_nothing(plane, running, namespace):
+    plane.apply(selecting(namespace))
+    dry = ("apply", "--dry-run=server", "-f", "-")
+
+    output = plane.kubectl(*dry, stdin=json.dumps(deployment(namespace, EMPTY)))
+    assert (1, "", denial(empty_selector())) == output
+    output = plane.kubectl(*dry, stdin=json.dumps(deployment(namespace, MISSES)))
+    assert (0, "deployment.apps/web created (server dry run)\n", MISSED) == output
+    path = f"/api/v1/namespaces/{namespace}/pods?dryRun=All"
+    until(lambda: constraints_of(plane.api.call("POST", path, of("Pod", namespace))), "defaults")
+    output = plane.kubectl(*dry, "-o", "json", stdin=json.dumps(of("Pod", namespace)))
+    assert [ZONE, HOSTNAME] == [one["topologyKey"] for one in constraints_of(json.loads(output.stdout))]
+
+    assert "" == plane.kubectl("get", "pods,deployments", "-n", namespace, "-o", "name").stdout
+
+
+def test_a_dry_run_of_the_client_asks_nobody(plane, running, namespace):
+    output = plane.kubectl("apply", "--dry-run=client", "-f", "-", stdin=json.dumps(deployment(namespace, EMPTY)))
+
+    assert (0, "deployment.apps/web created (dry run)\n", "") == output
+
+
+def test_server_side_apply_is_answered_in_the_same_words(plane, running, namespace):
+    apply = ("apply", "--server-side", "-f", "-")
+
+    output = plane.kubectl(*apply, stdin=json.dumps(deployment(namespace, EMPTY)))
+    assert (1, "", denial(empty_selector(), doing="")) == output
+    output = plane.kubectl(*apply, stdin=json.dumps(deployment(namespace, MISSES)))
+    assert (0, "deployment.apps/web serverside-applied\n", MISSED) == output
+    output = plane.kubectl(*apply, stdin=json.dumps(deployment(namespace, constraint())))
+    assert (0, "deployment.apps/web serverside-applied\n", "") == output
+
+
+def test_fifty_objects_at_once_are_each_answered_for_themselves(plane, running, namespace):
+    made = [deployment(namespace, EMPTY if i % 5 == 0 else MISSES, spec={}) for i in range(50)]
+    for i, one in enumerate(made):
+        one["metadata"]["name"] = f"web-{i}"
+        one["spec"]["replicas"] = 0
+    output = plane.apply(*made)
+
+    assert 1 == output.code
+    assert [f"deployment.apps/web-{i} created" for i in range(50) if i % 5] == output.stdout.splitlines()
+    assert denial(empty_selector()) * 10 == output.stderr.replace(MISSED, "")
+    assert 1 == output.stderr.count(MISSED)  # kubectl says each warning once

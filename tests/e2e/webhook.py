@@ -92,12 +92,24 @@ def calls(running: Running, phase: str) -> float:
 
 
 def containers(made: dict) -> dict:
-    """A workload or Pod that the API server accepts: it wants containers, and of a Job a restart policy."""
+    """A workload or Pod of tests.build as the API server accepts it: with containers, and what its kind asks for."""
     spec = made.get("template", made)["spec"]
     while inner := spec.get("jobTemplate") or spec.get("template"):
         spec = inner["spec"]
     spec["containers"] = [{"name": "web", "image": "web"}]
+    outer = made["spec"]
+    match made["kind"]:
+        case "PodTemplate":
+            del made["spec"]
+        case "ReplicationController":
+            outer["selector"] = outer["selector"]["matchLabels"]
+        case "DaemonSet":
+            del outer["replicas"]
+        case "CronJob":
+            outer["schedule"] = "0 0 1 1 *"
     if made["kind"] in ("Job", "CronJob"):
+        job = outer["jobTemplate"]["spec"] if "jobTemplate" in outer else outer
+        del job["replicas"], job["selector"]
         spec["restartPolicy"] = "Never"
     return made
 

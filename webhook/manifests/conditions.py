@@ -4,7 +4,8 @@ The matchConditions that keep every call away that would be answered "allowed" u
     spec.template        object.?spec.?template.?spec.?topologySpreadConstraints.orValue([]).size() > 0
     spec.sets[*].rack    object.?spec.?sets.orValue([]).exists(e0, e0.?rack…)
 
-CEL fails on a field that is absent, and a failure is a denial or a silent pass: every step is optional, `.?`.
+CEL fails on a field that is absent, and a failure is a denial or a silent pass: every step is optional, `.?`.  And
+`exists` takes the API server time that grows with the square of a list, seconds for 20,000 items: LONG ones are sent.
 """
 
 from __future__ import annotations
@@ -15,14 +16,25 @@ from collections.abc import Iterable, Mapping
 
 from webhook.defaulting import MIRROR_ANNOTATION
 from webhook.scheduler.fields import FieldPath
-from webhook.workload import EACH, SKIP_LABEL, Kind
+from webhook.workload import EACH, MOST_TEMPLATES, SKIP_LABEL, Kind
 
 Condition = Mapping[str, str]
 IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 # CEL's, and the names that it keeps for other languages.
 KEYWORDS = frozenset({"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in"})
 KEYWORDS |= {"let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while"}
-OWNERS = "object.?metadata.?ownerReferences.orValue([])"
+LONG = MOST_TEMPLATES
+
+
+def _any(items: str, name: str, holds: str) -> str:
+    """Whether `holds` is true of any of the items, each under that name, or there are too many to look."""
+    return f"{items}.size() > {LONG} || {items}.exists({name}, {holds})"
+
+
+def _no_owner(holds: str) -> str:
+    owners = "object.?metadata.?ownerReferences.orValue([])"
+    return f"{owners}.size() > {LONG} || !{owners}.exists(r, {holds})"
+
 
 # Nothing that gets defaults has constraints, is bound already, mirrors a file or is pinned to its node.
 TO_DEFAULT: tuple[Condition, ...] = (
@@ -38,10 +50,10 @@ TO_DEFAULT: tuple[Condition, ...] = (
     },
     {
         "name": "not-of-a-daemonset",
-        "expression": f"!{OWNERS}.exists(r, r.?controller.orValue(false) && r.?kind.orValue('') == 'DaemonSet')",
+        "expression": _no_owner("r.?controller.orValue(false) && r.?kind.orValue('') == 'DaemonSet'"),
     },
 )
-NOT_OWNED: Condition = {"name": "not-owned", "expression": f"!{OWNERS}.exists(r, r.?controller.orValue(false))"}
+NOT_OWNED: Condition = {"name": "not-owned", "expression": _no_owner("r.?controller.orValue(false)")}
 
 
 def has_constraints(kinds: Iterable[Kind]) -> Condition:
@@ -66,7 +78,7 @@ def _some(root: str, path: FieldPath, depth: int = 0) -> str:
     if EACH not in path:
         return f"{_at(root, path)}.orValue([]).size() > 0"
     i, one = path.index(EACH), f"e{depth}"
-    return f"{_at(root, path[:i])}.orValue([]).exists({one}, {_some(one, path[i + 1 :], depth + 1)})"
+    return _any(f"{_at(root, path[:i])}.orValue([])", one, _some(one, path[i + 1 :], depth + 1))
 
 
 def _at(root: str, path: FieldPath) -> str:

@@ -144,12 +144,17 @@ class Subject:
 
     @property
     def own_selector(self) -> dict[str, str]:
-        """The labels of the workload's own selector, where it is a plain one that matches its Pods; else empty."""
+        """
+        The labels of the workload's own selector, where it is a plain one that matches its Pods; else empty.
+
+        A Job's is not its author's to write: the API server makes it up, of a uid.
+        """
         raw, labels = self.workload.selector, self.workload.labels
         match_labels = raw.get("matchLabels")
         if not isinstance(match_labels, dict) or len(raw) > 1 or len(match_labels) > MOST_LABELS_COPIED:
             return {}
-        return match_labels if match_labels.items() <= labels.items() else {}
+        made_up = self.workload.addable & match_labels.keys()
+        return match_labels if match_labels.items() <= labels.items() and not made_up else {}
 
     def copy_own_selector(self, path: FieldPath) -> tuple[str | None, Edit | None]:
         """The way out, in words and as an edit, that writes the workload's own selector to `path`."""

@@ -1,0 +1,233 @@
+"""Who is left alone, who is not, and what kubectl prints under other policies than the built-in one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.build import constraint, owned_by
+from tests.e2e.webhook import installed
+from tests.e2e.words import (
+    EMPTY,
+    KINDS,
+    SELECT,
+    constraints_of,
+    defaulted,
+    denial,
+    deployment,
+    empty_selector,
+    of,
+    owner,
+    rolled_out,
+    selecting,
+    stored,
+)
+from tests.serving import until
+
+SKIP, IGNORE = {"evenkeel.dev/skip": "true"}, {"evenkeel.dev/ignore": "empty-selector"}
+
+
+@pytest.fixture(scope="module")
+def running(request, plane, tmp_path_factory):
+    with installed(plane, tmp_path_factory.mktemp("webhook"), policy=getattr(request, "param", None)) as running:
+        yield running
+
+
+def under(**policy):
+    """With a policy of these fields; a test without is under the built-in one."""
+    return pytest.mark.parametrize("running", [policy], indirect=True, ids=["+".join(policy)])
+
+
+# Opting out
+
+
+def test_a_namespace_that_opts_out_is_left_alone(plane, running):
+    plane.create_namespace("left-alone", **SKIP)
+    plane.apply(selecting("left-alone"))
+
+    assert (0, "deployment.apps/web created\n", "") == plane.apply(deployment("left-alone", EMPTY))
+    assert (0, "pod/web created\n", "") == plane.apply(of("Pod", "left-alone"))
+    assert not constraints_of(stored(plane, "left-alone"))
+
+
+def test_a_pod_opts_out_of_defaults_and_of_nothing_else(plane, running, namespace):
+    plane.apply(selecting(namespace))
+    labels = {"app": "web", **SKIP}
+
+    output = plane.apply(of("Pod", namespace, EMPTY, labels=labels))
+    assert (1, "", denial(empty_selector("spec", fix=SELECT), entry="pods")) == output
+    defaulted(plane, of("Pod", namespace))
+    opted_out = of("Pod", namespace, labels=labels)
+    opted_out["metadata"]["name"] = "opted-out"
+    plane.apply(opted_out)
+    assert not constraints_of(stored(plane, namespace, "pods/opted-out"))
+
+
+@pytest.mark.parametrize("where", [{"annotations": IGNORE}, {"template": {"annotations": IGNORE}}], ids=str)
+def test_an_annotation_silences_a_rule(plane, running, namespace, where):
+    assert (0, "deployment.apps/web created\n", "") == plane.apply(deployment(namespace, EMPTY, **where))
+
+
+# An enforced rule, and a developer who may edit all that is in a namespace
+
+ENFORCED = under(rules={"empty-selector": {"enforced": True}})
+
+
+@pytest.fixture
+def developer(plane, namespace):
+    """kubectl of a user with the role edit in `namespace`, and no other."""
+    plane.kubectl("create", "rolebinding", "jane", "--clusterrole=edit", "--user=jane", "-n", namespace)
+
+    def run(*arguments, stdin=None):
+        return plane.kubectl("--as=jane", *arguments, "-n", namespace, stdin=stdin)
+
+    until(lambda: run("auth", "can-i", "create", "pods").code == 0, "rights")
+    return run
+
+
+def applied(developer, made):
+    return developer("apply", "-f", "-", stdin=json.dumps(made))
+
+
+@ENFORCED
+@pytest.mark.parametrize(
+    "way",
+    [
+        {"annotations": IGNORE},
+        {"template": {"annotations": IGNORE}},
+        {"labels": {"app": "web", **SKIP}},
+        owned_by("ReplicaSet/made-up"),
+        owned_by("Deployment/made-up"),
+    ],
+    ids=["annotation", "annotation of the template", "label", "made-up owner", "made-up owner that fits"],
+)
+def test_no_developer_gets_past_an_enforced_rule(running, namespace, developer, way):
+    kind = "ReplicaSet" if way == owned_by("Deployment/made-up") else "Deployment"
+
+    output = applied(developer, of(kind, namespace, EMPTY, **way))
+
+    assert (1, "", denial(empty_selector())) == output
+
+
+@ENFORCED
+def test_nor_with_an_owner_that_is_there(plane, running, namespace, developer):
+    output = applied(developer, deployment(namespace, EMPTY, **owner(plane, namespace)))
+
+    assert (1, "", denial(empty_selector())) == output
+
+
+@ENFORCED
+def test_nor_with_the_name_of_a_replica_set_that_is_there(plane, running, namespace, developer):
+    assert 0 == applied(developer, of("ReplicaSet", namespace)).code
+    made = of("Pod", namespace, EMPTY, owner="ReplicaSet/web")
+
+    output = applied(developer, made)
+
+    assert (1, "", denial(empty_selector("spec", fix=SELECT), entry="pods")) == output
+
+
+@ENFORCED
+@pytest.mark.parametrize(
+    "way",
+    [
+        ["label", "namespace", "{}", "evenkeel.dev/skip=true"],
+        ["create", "namespace", "of-my-own"],
+        ["delete", "validatingwebhookconfiguration", "evenkeel"],
+    ],
+    ids=["label the namespace", "another namespace", "no webhook"],
+)
+def test_nor_by_what_is_not_theirs(plane, running, namespace, developer, way):
+    output = developer(*(word.format(namespace) for word in way))
+
+    assert 1 == output.code
+    assert "(Forbidden)" in output.stderr and 'User "jane" cannot' in output.stderr, output
+
+
+@ENFORCED
+def test_nor_as_a_controller(plane, running, namespace, developer):
+    account = ("auth", "can-i", "impersonate", "serviceaccounts/deployment-controller", "-n", "kube-system")
+
+    assert (1, "no\n") == plane.kubectl("--as=jane", *account)[:2]
+
+
+@ENFORCED
+def test_what_controllers_make_of_it_is_no_evasion(plane, running, namespace):
+    """A bad Deployment from before goes on, for its denial would reach nobody."""
+    other = json.dumps(of("StatefulSet", namespace, EMPTY))
+
+    def refused():
+        return plane.kubectl("apply", "--dry-run=server", "-f", "-", stdin=other).code == 1
+
+    plane.kubectl("label", "namespace", namespace, "evenkeel.dev/skip=true")
+    until(lambda: not refused(), "a namespace that is left alone")
+    assert 0 == plane.apply(deployment(namespace, EMPTY)).code
+    plane.kubectl("label", "namespace", namespace, "evenkeel.dev/skip-")
+    until(refused, "a namespace that is judged again")
+    assert rolled_out(plane, namespace)
+
+    plane.kubectl("rollout", "restart", "deployment/web", "-n", namespace)
+    assert rolled_out(plane, namespace)
+
+
+# Other policies
+
+
+@under(earlyAnswer=True, ownedObjects="Deny")
+def test_an_early_answer_has_all_errors_before_the_api_server_has_one(plane, running, namespace):
+    output = plane.apply(deployment(namespace, constraint(maxSkew=0), EMPTY | {"topologyKey": "rack"}))
+
+    max_skew = (
+        "spec.template.spec.topologySpreadConstraints[0].maxSkew: must be greater than zero (invalid-constraint): "
+        "found 0, wanted 1 or more; set maxSkew to 1, or to the difference you can accept"
+    )
+    assert (1, "", denial(max_skew, empty_selector(index=1))) == output
+
+
+@under(earlyAnswer=True, ownedObjects="Deny")
+def test_an_early_answer_to_a_pod(plane, running, namespace):
+    output = plane.apply(of("Pod", namespace, EMPTY | {"maxSkew": -1}))
+
+    assert output.stderr.startswith(
+        'Error from server (Forbidden): error when creating "STDIN": admission webhook "pods.'
+    )
+    assert ["labelSelector", "maxSkew"] == [
+        line.split("[0].")[1].partition(":")[0] for line in output.stderr.splitlines()
+    ]
+
+
+@under(earlyAnswer=True, ownedObjects="Deny")
+def test_what_is_owned_is_denied_where_the_policy_says_so(plane, running, namespace):
+    output = plane.apply(of("StatefulSet", namespace, EMPTY, **owner(plane, namespace)))
+
+    assert (1, "", denial(empty_selector())) == output
+
+
+@under(enforcement="Warn")
+def test_enforcement_warn_prints_and_lets_pass(plane, running, namespace):
+    output = plane.apply(deployment(namespace, EMPTY))
+
+    warning = (
+        "Warning: empty-selector: topologySpreadConstraints[0].labelSelector: must select Pods, or nothing is spread\n"
+    )
+    assert (0, "deployment.apps/web created\n", warning) == output
+
+
+@under(enforcement="Warn")
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_a_null_selector_the_api_server_warns_and_nobody_else(plane, running, namespace, kind):
+    output = plane.apply(of(kind, namespace, constraint(labelSelector=None)))
+
+    path = f"{KINDS[kind][1]}.topologySpreadConstraints[0].labelSelector"
+    said = [line for line in output.stderr.splitlines() if "pinned-pod" not in line]
+    assert [f"Warning: {path}: a null labelSelector results in matching no pod"] == said
+
+
+@under(enforcement="Audit")
+def test_enforcement_audit_says_nothing_and_notes_it(plane, running, namespace):
+    series = 'evenkeel_findings_total{rule="empty-selector",severity="error"}'
+    before = running.metric(series)
+    output = plane.apply(of("Pod", namespace, EMPTY))
+
+    assert (0, "pod/web created\n", "") == output
+    assert before + 1 == running.metric(series)

@@ -1,0 +1,88 @@
+"""Objects that bring evenkeel's answers about, and what kubectl prints of them."""
+
+from __future__ import annotations
+
+from tests.build import constraint, owned_by, pod, service, workload
+from tests.e2e.webhook import containers
+from tests.serving import until
+
+EMPTY, MISSES = constraint(labelSelector={}), constraint(labelSelector={"matchLabels": {"app": "db"}})
+MISSED = (
+    "Warning: selector-misses-own-pod: topologySpreadConstraints[0].labelSelector: must match the Pod's own labels, "
+    'but is "app=db"\n'
+)
+# The entry that denies a kind, and where its Pod spec is.
+KINDS = {
+    "Pod": ("pods", "spec"),
+    "PodTemplate": ("podtemplates", "template.spec"),
+    "ReplicationController": ("workloads", "spec.template.spec"),
+    "Deployment": ("workloads", "spec.template.spec"),
+    "ReplicaSet": ("workloads", "spec.template.spec"),
+    "StatefulSet": ("workloads", "spec.template.spec"),
+    "DaemonSet": ("workloads", "spec.template.spec"),
+    "Job": ("workloads", "spec.template.spec"),
+    "CronJob": ("cronjobs", "spec.jobTemplate.spec.template.spec"),
+}
+SELECT = "select the labels of the Pods that are to be spread"
+
+
+def of(kind, namespace, *constraints, **fields):
+    made = pod(*constraints, **fields) if kind == "Pod" else workload(kind, *constraints, **fields)
+    made["metadata"] |= {"name": "web", "namespace": namespace}
+    return containers(made)
+
+
+def deployment(namespace, *constraints, **fields):
+    return of("Deployment", namespace, *constraints, **fields)
+
+
+def selecting(namespace, name="web"):
+    """A Service that selects app=web."""
+    made = service(name, namespace=namespace)
+    made["spec"]["ports"] = [{"port": 80}]
+    return made
+
+
+def denial(*lines, entry="workloads", doing='error when creating "STDIN": '):
+    """What kubectl prints of one."""
+    head = f'Error from server (Forbidden): {doing}admission webhook "{entry}.evenkeel.dev" denied the request: '
+    return head + "".join(f"{line}\n" for line in lines)
+
+
+def empty_selector(path="spec.template.spec", index=0, fix="write labelSelector: {matchLabels: {app: web}}"):
+    return (
+        f"{path}.topologySpreadConstraints[{index}].labelSelector: must select Pods, or nothing is spread "
+        f"(empty-selector): found {{}}, wanted labels that the Pods carry; {fix}"
+    )
+
+
+def stored(plane, namespace, resource="pods/web", group="v1"):
+    prefix = "api" if group == "v1" else "apis"
+    return plane.api.call("GET", f"/{prefix}/{group}/namespaces/{namespace}/{resource}")
+
+
+def constraints_of(made):
+    return made["spec"].get("topologySpreadConstraints", [])
+
+
+def owner(plane, namespace):
+    """The metadata of what a ConfigMap owns, which is there."""
+    made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"}}
+    uid = plane.api.call("POST", f"/api/v1/namespaces/{namespace}/configmaps", made)["metadata"]["uid"]
+    references = owned_by("ConfigMap/owner", uid)
+    references["ownerReferences"][0]["apiVersion"] = "v1"
+    return references
+
+
+def defaulted(plane, made):
+    """A Pod as the API server would store it, asked again until the Service is known to evenkeel."""
+    path = f"/api/v1/namespaces/{made['metadata']['namespace']}/pods?dryRun=All"
+    until(lambda: constraints_of(plane.api.call("POST", path, made)), "defaults")
+    output = plane.apply(made)
+    assert (0, "pod/web created\n", "") == output
+    return stored(plane, made["metadata"]["namespace"])
+
+
+def rolled_out(plane, namespace, what="deployment/web"):
+    """Whether all its Pods become ready."""
+    return plane.kubectl("rollout", "status", what, "-n", namespace, "--timeout=60s").code == 0
