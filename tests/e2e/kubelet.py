@@ -24,7 +24,12 @@ def create_node(api: Api, name: str, labels: Mapping[str, str], taints=(), alloc
         "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
     }
     api.call("POST", "/api/v1/nodes", {"metadata": metadata, "status": status})
-    api.call("PATCH", f"/api/v1/nodes/{name}", {"spec": {"taints": list(taints)}}, MERGE)
+    set_taints(api, name, *taints)
+
+
+def set_taints(api: Api, name: str, *taints: Mapping[str, str]) -> None:
+    """Give a node these taints, and no others."""
+    api.call("PATCH", f"/api/v1/nodes/{name}", {"spec": {"taints": taints}}, MERGE)
 
 
 def create_zones(api: Api, zones: Mapping[str, int]) -> None:
