@@ -63,12 +63,15 @@ class Kubelet(Thread):
         """What a kubelet does about a Pod, as far as others see it."""
         metadata = pod["metadata"]
         path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
-        uid = metadata["uid"]
         try:
             if metadata.get("deletionTimestamp"):
-                self.api.call("DELETE", path, {"gracePeriodSeconds": 0, "preconditions": {"uid": uid}})
+                only = {"preconditions": {"uid": metadata["uid"]}}
+                self.api.call("DELETE", path, {"gracePeriodSeconds": 0, **only})
             elif pod["status"]["phase"] == "Pending":
-                self.api.call("PATCH", f"{path}/status", {"metadata": {"uid": uid}, "status": running(pod)}, STRATEGIC)
+                only = {
+                    "metadata": {"resourceVersion": metadata["resourceVersion"]}
+                }  # the next one comes with an event
+                self.api.call("PATCH", f"{path}/status", {**only, "status": running(pod)}, STRATEGIC)
         except ApiError as error:
             if error.status not in OVERTAKEN:
                 raise

@@ -28,15 +28,16 @@ def refusal(pod: dict) -> str:
 UNSCHEDULED = ("PodScheduled", "False")
 
 
-def settled(plane: ControlPlane, namespace: str, count: int) -> list[dict]:
-    """The Pods of a namespace, once there are so many and the scheduler has placed or refused each."""
+def settled(plane: ControlPlane, namespace: str, count: int, *names: str) -> list[dict]:
+    """So many Pods of a namespace, those of `names` if there are any, once each was placed or refused."""
     found: list[dict] = []
 
     def are_settled() -> bool:
-        found[:] = pods(plane, namespace)
-        return len(found) == count and all(node(pod) or refusal(pod) for pod in found)
+        there = pods(plane, namespace)
+        found[:] = [one for one in there if not names or one["metadata"]["name"] in names]
+        return len(found) == count and all(node(one) or refusal(one) for one in found)
 
-    until(are_settled, f"{count} Pods in {namespace} that are bound or refused: {found}")
+    until(are_settled, f"{count} Pods in {namespace} that are bound or refused")
     return found
 
 
