@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.build import FEATURES, HOSTNAME, ZONE, constraint, pod, request, service, snapshot, workload
+from tests.scenarios import ROWS
 from webhook.admission import MUTATE, VALIDATE, review
 from webhook.defaulting import Undefaulted
 from webhook.policy import Policy, parse
@@ -19,6 +20,16 @@ BY_ZONE = f"{{maxSkew: 1, topologyKey: {ZONE}, whenUnsatisfiable: ScheduleAnyway
 ZONES = defaulting(f"{{defaultingType: List, defaultConstraints: [{BY_ZONE}]}}")
 SYSTEM, NONE = defaulting("{defaultingType: System}"), defaulting("{defaultingType: List, defaultConstraints: []}")
 SOFT = constraint(whenUnsatisfiable="ScheduleAnyway")
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_rows_1_to_12_are_allowed_and_row_6_is_warned_of(row):
+    """Which nodes fit is shown on the real scheduler, in tests/e2e."""
+    decision = review(request(pod(*row.constraints, labels=row.labels, spec=row.spec)), VALIDATE, ZONES, None, FEATURES)
+
+    assert decision.allowed
+    warned = ["selector-misses-own-pod"] if row.name.startswith("6 ") else []
+    assert warned == [one.partition(":")[0] for one in decision.warnings]
 
 
 @pytest.mark.parametrize(

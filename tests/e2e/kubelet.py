@@ -24,7 +24,12 @@ def create_node(api: Api, name: str, labels: Mapping[str, str], taints=(), alloc
         "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
     }
     api.call("POST", "/api/v1/nodes", {"metadata": metadata, "status": status})
-    api.call("PATCH", f"/api/v1/nodes/{name}", {"spec": {"taints": list(taints)}}, MERGE)
+    set_taints(api, name, *taints)
+
+
+def set_taints(api: Api, name: str, *taints: Mapping[str, str]) -> None:
+    """Give a node these taints, and no others."""
+    api.call("PATCH", f"/api/v1/nodes/{name}", {"spec": {"taints": taints}}, MERGE)
 
 
 def create_zones(api: Api, zones: Mapping[str, int]) -> None:
@@ -58,12 +63,15 @@ class Kubelet(Thread):
         """What a kubelet does about a Pod, as far as others see it."""
         metadata = pod["metadata"]
         path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
-        uid = metadata["uid"]
         try:
             if metadata.get("deletionTimestamp"):
-                self.api.call("DELETE", path, {"gracePeriodSeconds": 0, "preconditions": {"uid": uid}})
+                only = {"preconditions": {"uid": metadata["uid"]}}
+                self.api.call("DELETE", path, {"gracePeriodSeconds": 0, **only})
             elif pod["status"]["phase"] == "Pending":
-                self.api.call("PATCH", f"{path}/status", {"metadata": {"uid": uid}, "status": running(pod)}, STRATEGIC)
+                only = {
+                    "metadata": {"resourceVersion": metadata["resourceVersion"]}
+                }  # the next one comes with an event
+                self.api.call("PATCH", f"{path}/status", {**only, "status": running(pod)}, STRATEGIC)
         except ApiError as error:
             if error.status not in OVERTAKEN:
                 raise
