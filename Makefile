@@ -6,7 +6,7 @@ found = $(shell $(PYTHON3) -c 'import sys; print("%d.%d" % sys.version_info[:2])
 too_old = $(shell $(PYTHON3) -c 'import sys; assert sys.version_info >= (3, 11)' 2>/dev/null || echo yes)
 no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes)
 
-.PHONY: help run test controlplane e2e bench lint docs clean
+.PHONY: help run test controlplane helm e2e bench lint docs clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -20,7 +20,10 @@ test: .venv/test ## run the tests, and say which were not run and why
 controlplane: .venv/test ## build etcd, Kubernetes and kubectl for e2e from source, once on a machine; needs Go
 	@$(PYTHON) -m tests.e2e.programs
 
-e2e: controlplane ## run the tests against a real control plane
+helm: .venv/test ## build Helm for e2e from source, once on a machine; needs Go
+	@$(PYTHON) -m tests.e2e.helm
+
+e2e: controlplane helm ## run the tests against a real control plane, and those of the chart
 	@$(PYTHON) -m pytest -q tests/e2e
 
 bench: .venv/test ## measure reviews a second, beside an app that only says yes, and what watching a large cluster costs
