@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
 
-from webhook.cluster.kinds import VERBS, WATCHED
+from webhook import policy as policies
 from webhook.manifests import conditions
 from webhook.manifests import configurations as made
-from webhook.policy import BUILT_IN
+from webhook.manifests.rbac import rules
 from webhook.policy.schema import schema as policy_schema
 from webhook.rules import WITHOUT_CONSTRAINTS
 from webhook.workload import KINDS, SKIP_LABEL
@@ -107,7 +107,7 @@ def program() -> str:
         "timeoutSeconds": made.TIMEOUT_SECONDS,
         "systemNamespaces": list(made.SYSTEM_NAMESPACES),
         "skipLabel": SKIP_LABEL,
-        "builtIn": yaml.safe_load(BUILT_IN),
+        "builtIn": yaml.safe_load(policies.BUILT_IN),
         "withoutConstraints": {rule.id: str(rule.severity) for rule in WITHOUT_CONSTRAINTS},
         "toDefault": [dict(one) for one in conditions.TO_DEFAULT],
         "notOwned": dict(conditions.NOT_OWNED),
@@ -124,15 +124,10 @@ def program() -> str:
             }
             for kind in KINDS
         ],
-        "clusterRole": {needed: list(_rules(needed)) for needed in dict.fromkeys(one.needed for one in WATCHED)},
+        "clusterRole": {
+            "always": rules(policies.built_in()),
+            "watchPods": rules(replace(policies.built_in(), watch_pods=True)),
+        },
     }
     text = yaml.safe_dump(known, sort_keys=False, width=1_000, default_flow_style=None)
     return f"# What the program knows and the chart needs; `make docs` writes it.\n{text}"
-
-
-def _rules(needed: str) -> Iterator[dict[str, list[str]]]:
-    """RBAC for what is watched always, or where the policy asks for it."""
-    groups = dict.fromkeys(one.api_group for one in WATCHED if one.needed == needed)
-    for group in groups:
-        resources = [one.resource for one in WATCHED if (one.needed, one.api_group) == (needed, group)]
-        yield {"apiGroups": [group], "resources": resources, "verbs": list(VERBS)}

@@ -74,6 +74,7 @@ WELL = {
     'evenkeel_policy_generation{instance="a"}': "1x60",
     'evenkeel_certificate_expiry_timestamp_seconds{instance="a"}': "5184000x60",
     'evenkeel_certificate_reload_failures_total{instance="a"}': "0x60",
+    'evenkeel_certificate_renewal_failures_total{instance="a"}': "0x60",
     'evenkeel_policy_reload_failures_total{instance="a"}': "0x60",
     'evenkeel_panics_total{instance="a"}': "0x60",
     'evenkeel_requests_total{phase="mutate",operation="CREATE",result="allowed"}': "0+60x60",
@@ -109,6 +110,10 @@ CASES = {
     "a certificate refused": (
         "EvenkeelCertificateRefused",
         {'evenkeel_certificate_reload_failures_total{instance="a"}': "0x30 1x30"},
+    ),
+    "a Secret out of reach": (
+        "EvenkeelCertificateNotRenewed",
+        {'evenkeel_certificate_renewal_failures_total{instance="a"}': "0x20 0+6x40"},
     ),
     "a policy refused": ("EvenkeelPolicyRefused", {'evenkeel_policy_reload_failures_total{instance="a"}': "0x30 1x30"}),
     "an unexpected error": ("EvenkeelPanics", {'evenkeel_panics_total{instance="a"}': "0x35 1x30"}),

@@ -283,7 +283,7 @@ def test_evenkeel_may_read_what_it_watches_and_write_what_it_keeps(mode, watch_p
         ("ClusterRole", kind.api_group, kind.resource, (), verb) for kind in watched(watch_pods) for verb in VERBS
     }
     if mode == "self-managed":
-        group, keep = "admissionregistration.k8s.io", ("get", "update", "patch")
+        group, keep = "admissionregistration.k8s.io", ("get", "update")
         names = {"mutatingwebhookconfigurations": MUTATING_NAME, "validatingwebhookconfigurations": NAME}
         wanted |= {("ClusterRole", group, kind, (name,), verb) for kind, name in names.items() for verb in keep}
         wanted |= {("Role", "", "secrets", ("evenkeel-tls",), verb) for verb in keep}
@@ -292,16 +292,7 @@ def test_evenkeel_may_read_what_it_watches_and_write_what_it_keeps(mode, watch_p
     assert wanted == may
 
 
-@pytest.mark.parametrize(
-    "mode",
-    [
-        pytest.param(
-            "self-managed", marks=pytest.mark.xfail(reason="--tls-secret, --service and --tls-dir are to come")
-        ),
-        "cert-manager",
-        "own",
-    ],
-)
+@pytest.mark.parametrize("mode", MODES)
 def test_the_program_knows_the_settings_that_it_is_given(mode):
     (container,) = one("Deployment", render(MODES[mode]))["spec"]["template"]["spec"]["containers"]
     known = {setting.flag for setting in SETTINGS}

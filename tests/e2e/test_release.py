@@ -112,8 +112,14 @@ def files(plane, volume):
     return {}
 
 
+def trusted(plane):
+    """The CA that the API server is told to trust."""
+    found = [bundle for path in (MUTATING, VALIDATING) for bundle in bundles(plane, path).values()]
+    return b64decode(found[0]).decode() if all(found) and len(set(found)) == 1 else ""
+
+
 @contextmanager
-def played(plane, ca, folder):
+def played(plane, folder):
     """The container of the Deployment as a process, with its arguments, environment, mounts and account."""
     pod = plane.api.call("GET", DEPLOYMENT)["spec"]["template"]["spec"]
     (container,) = pod["containers"]
@@ -137,9 +143,11 @@ def played(plane, ca, folder):
     command = [sys.executable, "-c", MAIN, *map(here, container["args"])]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **environment})
-    running = Running(process, port, ca, folder / "log")
-    running.mount = mount
     try:
+        until(lambda: trusted(plane), "a CA in every entry")
+        running = Running(process, "127.0.0.1", port, trusted(plane), folder / "log")
+        running.context.check_hostname = False  # It is the Service's name, which is the API server's to look up.
+        running.mount = mount
         until(lambda: ready(running), "a replica that is ready")
         yield running
     finally:
@@ -182,7 +190,7 @@ def test_a_release_with_a_certificate_of_ones_own(plane, tmp_path):
     values = OWN_FILES | {"certificate": {**OWN_FILES["certificate"], "caBundle": ca}, "policy": {"watchPods": True}}
     release(plane, "install", "--wait", **values)
 
-    with played(plane, ca, tmp_path) as running:
+    with played(plane, tmp_path) as running:
         status, text = running.call("GET", "/readyz?verbose")
         assert (200, []) == (status, running.lines("watch failed"))
         ready_script = [
@@ -205,3 +213,21 @@ def test_a_release_with_a_certificate_of_ones_own(plane, tmp_path):
     kinds = "all,secrets,configmaps,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings,pdb,jobs"
     left = plane.kubectl("get", kinds, "-A", "-l", f"app.kubernetes.io/instance={NAME}", "-o", "name")
     assert (0, "") == (left.code, left.stdout)
+
+
+def test_a_release_whose_certificate_is_its_own_affair(plane, tmp_path):
+    """It fills the Secret that the chart made, puts both back that somebody took away, and trusts new entries, too."""
+    release(plane, "install", "--wait", uninstallHook={"enabled": False})
+
+    with played(plane, tmp_path) as running:
+        plane.api.call("DELETE", SECRET)
+        until(lambda: plane.api.exists(SECRET), "a Secret in the place of the one that was deleted")
+        release(plane, "upgrade", "--wait", policy={"earlyAnswer": True}, uninstallHook={"enabled": False})
+        until(lambda: trusted(plane), "a CA in the new entries")
+        assert 5 < len(bundles(plane, MUTATING))
+        running.context.load_verify_locations(cadata=trusted(plane))
+        until(lambda: ready(running), "a replica that is ready after all this")
+        assert [] == running.lines("watch failed")
+
+    release(plane, "uninstall", "--wait")
+    assert not plane.api.exists(SECRET), "the one that evenkeel made is Helm's, too: it has the chart's name"
