@@ -6,7 +6,7 @@ found = $(shell $(PYTHON3) -c 'import sys; print("%d.%d" % sys.version_info[:2])
 too_old = $(shell $(PYTHON3) -c 'import sys; assert sys.version_info >= (3, 11)' 2>/dev/null || echo yes)
 no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes)
 
-.PHONY: help run test controlplane helm e2e bench lint docs clean
+.PHONY: help run test controlplane helm e2e bench lint docs image clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -36,6 +36,9 @@ lint: .venv/lint ## check style and types
 
 docs: .venv/test ## rewrite the generated documents
 	@$(PYTHON) -m tests.docs
+
+image: ## build the container image; needs Docker
+	@docker build --build-arg REVISION=$$(git rev-parse HEAD) --tag evenkeel:$$(git describe --always --dirty) .
 
 clean: ## remove what the other targets made
 	@rm -rf .venv build *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
