@@ -38,7 +38,7 @@ docs: .venv/test ## rewrite the generated documents
 	@$(PYTHON) -m tests.docs
 
 image: ## build the container image; needs Docker
-	@docker build --build-arg REVISION=$$(git rev-parse HEAD) --tag evenkeel:$$(git describe --always --dirty) .
+	@docker build --build-arg REVISION=$$(git rev-parse HEAD) --tag evenkeel:$$(sed -n 's/__version__ = "\(.*\)"/\1/p' webhook/__init__.py) .
 
 clean: ## remove what the other targets made
 	@rm -rf .venv build *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

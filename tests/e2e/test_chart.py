@@ -312,7 +312,7 @@ def test_a_replica_that_stops_has_time_to_answer_what_it_was_asked():
 @pytest.mark.parametrize(
     ("image", "name"),
     [
-        ({}, f"ghcr.io/evenkeel/evenkeel:{__version__}"),
+        ({}, f"evenkeel:{__version__}"),
         ({"repository": "a/b", "tag": "c"}, "a/b:c"),
         ({"repository": "a/b", "tag": "c", "digest": "sha256:d"}, "a/b@sha256:d"),
     ],
