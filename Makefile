@@ -6,7 +6,7 @@ found = $(shell $(PYTHON3) -c 'import sys; print("%d.%d" % sys.version_info[:2])
 too_old = $(shell $(PYTHON3) -c 'import sys; assert sys.version_info >= (3, 11)' 2>/dev/null || echo yes)
 no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes)
 
-.PHONY: help run test controlplane e2e soak bench lint docs clean
+.PHONY: help run test controlplane helm e2e soak bench lint docs image clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -20,7 +20,10 @@ test: .venv/test ## run the tests, and say which were not run and why
 controlplane: .venv/test ## build etcd, Kubernetes and kubectl for e2e from source, once on a machine; needs Go
 	@$(PYTHON) -m tests.e2e.programs
 
-e2e: controlplane ## run the tests against a real control plane
+helm: .venv/test ## build Helm for e2e from source, once on a machine; needs Go
+	@$(PYTHON) -m tests.e2e.helm
+
+e2e: controlplane helm ## run the tests against a real control plane, and those of the chart
 	@$(PYTHON) -m pytest -q tests/e2e
 
 soak: controlplane ## keep two replicas under load for 20 minutes, and see whether anything is lost or leaks
@@ -36,6 +39,9 @@ lint: .venv/lint ## check style and types
 
 docs: .venv/test ## rewrite the generated documents
 	@$(PYTHON) -m tests.docs
+
+image: ## build the container image; needs Docker
+	@docker build --build-arg REVISION=$$(git rev-parse HEAD) --tag evenkeel:$$(sed -n 's/__version__ = "\(.*\)"/\1/p' webhook/__init__.py) .
 
 clean: ## remove what the other targets made
 	@rm -rf .venv build *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -10,27 +10,34 @@ import shlex
 import socket
 from pathlib import Path
 
+from tests import chart, metrics
 from webhook import cli
 from webhook.render import catalogue
 from webhook.settings import SETTINGS
 
 MAKE_RUN = ["make", "run", "ONCE=1"]
 ROOT = Path(__file__).parent.parent
-_SETTINGS = re.compile(r"(<!-- settings -->\n).*?(<!-- /settings -->)", re.DOTALL)
+_TABLE = re.compile(r"(<!-- (?P<name>settings|values|metrics|reasons|alerts) -->\n).*?(<!-- /(?P=name) -->)", re.DOTALL)
 _BLOCK = re.compile(r"(<!-- output of: (?P<command>.+?) -->\n```[a-z]*\n)(?P<output>.*?)(```\n)", re.DOTALL)
 
 
 def filled(name: str) -> str:
     """A document with its generated parts as they should be today."""
     text = (ROOT / name).read_text("utf-8")
-    return _SETTINGS.sub(lambda block: f"{block[1]}{settings()}{block[2]}", fill(text))
+    tables = {"settings": settings, "values": chart.table, "alerts": metrics.alerts}
+    tables |= {"metrics": metrics.table, "reasons": metrics.reasons}
+    return _TABLE.sub(lambda block: f"{block[1]}{tables[block['name']]()}{block[3]}", fill(text))
 
 
 GENERATED = {
     "README.md": lambda: filled("README.md"),
+    "docs/metrics.md": lambda: filled("docs/metrics.md"),
     "docs/policy.md": lambda: filled("docs/policy.md"),
     "docs/serve.md": lambda: filled("docs/serve.md"),
     "docs/rules.md": catalogue.page,
+    "charts/evenkeel/README.md": lambda: filled("charts/evenkeel/README.md"),
+    "charts/evenkeel/values.schema.json": chart.schema,
+    "charts/evenkeel/files/program.yaml": chart.program,
 }
 
 

@@ -1,0 +1,78 @@
+{{- define "evenkeel.name" -}}
+{{ .Values.nameOverride | default .Chart.Name | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- /* The name of everything: that of the release, with the chart's unless it is in it. */}}
+{{- define "evenkeel.fullname" -}}
+{{- $name := include "evenkeel.name" . }}
+{{- $joined := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) }}
+{{- .Values.fullnameOverride | default $joined | trunc 52 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "evenkeel.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "evenkeel.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "evenkeel.labels" -}}
+{{ include "evenkeel.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- define "evenkeel.serviceAccountName" -}}
+{{- $own := ternary (include "evenkeel.fullname" .) "default" .Values.serviceAccount.create }}
+{{- .Values.serviceAccount.name | default $own }}
+{{- end }}
+
+{{- define "evenkeel.image" -}}
+{{- $of := .Values.image }}
+{{- printf "%s%s" $of.repository (ternary (printf "@%s" $of.digest) (printf ":%s" ($of.tag | default .Chart.AppVersion)) (ne $of.digest "")) }}
+{{- end }}
+
+{{- /* The Secret with the certificate. */}}
+{{- define "evenkeel.tlsSecret" -}}
+{{- if eq .Values.certificate.mode "own" }}
+{{- required "certificate.existingSecret: found none, wanted the Secret with tls.crt and tls.key that mode own serves" .Values.certificate.existingSecret }}
+{{- else }}
+{{- include "evenkeel.fullname" . }}-tls
+{{- end }}
+{{- end }}
+
+{{- /* What the webhook configurations say of the CA: evenkeel and cert-manager each put theirs in, later. */}}
+{{- define "evenkeel.caBundle" -}}
+{{- if eq .Values.certificate.mode "own" }}
+{{- required "certificate.caBundle: found none, wanted the CA of the certificate in certificate.existingSecret, as PEM" .Values.certificate.caBundle | b64enc }}
+{{- end }}
+{{- end }}
+
+{{- define "evenkeel.webhookMetadata" -}}
+labels: {{- include "evenkeel.labels" . | nindent 2 }}
+{{- if eq .Values.certificate.mode "cert-manager" }}
+annotations:
+  cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "evenkeel.fullname" . }}
+{{- end }}
+{{- end }}
+
+{{- /* Of every container: no privilege that it could lose. */}}
+{{- define "evenkeel.securityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end }}
+
+{{- define "evenkeel.podSecurityContext" -}}
+runAsNonRoot: true
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- /* What decides where any of the Pods may run, and with which image. */}}
+{{- define "evenkeel.placement" -}}
+{{- $given := pick .Values "imagePullSecrets" "nodeSelector" "tolerations" "affinity" "priorityClassName" }}
+{{- range $field, $value := $given }}
+{{- if $value }}
+{{ $field }}: {{ toYaml $value | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,127 @@
+{{- /*
+What the API server is asked to send under a policy: webhook/manifests/configurations.py in a template's words.
+tests/e2e/test_chart.py holds one against the other.
+*/}}
+
+{{- /* What the program knows and the chart needs. */}}
+{{- define "evenkeel.program" -}}
+{{ .Files.Get "files/program.yaml" }}
+{{- end }}
+
+{{- /* "yes" where any Pod is given constraints: absent defaulting is as built in, an absent type means System. */}}
+{{- define "evenkeel.defaults" -}}
+{{- $all := dict "defaulting" (ternary .policy.defaulting .program.builtIn.defaulting (hasKey .policy "defaulting")) }}
+{{- range prepend (.policy.overrides | default list) $all }}
+  {{- with .defaulting }}
+    {{- if and (eq (.defaultingType | default "System") "List") .defaultConstraints }}yes{{ break }}{{ end }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* "yes" where any rule looks at what has no constraint at all. */}}
+{{- define "evenkeel.judgesWithoutConstraints" -}}
+{{- range $rule, $severity := .program.withoutConstraints }}
+  {{- range $i, $one := prepend ($.policy.overrides | default list) $.policy }}
+    {{- $given := get (.rules | default dict) $rule }}
+    {{- if kindIs "map" $given }}{{ $given = $given.severity }}{{ end }}
+    {{- $given = $given | default $severity }}
+    {{- if not $i }}{{ $severity = $given }}{{ end }}
+    {{- if ne "ignore" $given }}yes{{ end }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* The kinds in force, as JSON: those of the program that the policy does not describe anew, and its own. */}}
+{{- define "evenkeel.kinds" -}}
+{{- $own := list }}
+{{- $described := list }}
+{{- range .policy.workloads }}
+  {{- $group := regexFind "^.*/" .apiVersion | trimSuffix "/" }}
+  {{- $webhook := without (list .resource $group "evenkeel.dev") "" | join "." }}
+  {{- $kind := dict "webhook" $webhook "builtIn" false "template" (hasKey . "podTemplate") }}
+  {{- $anchor := .podTemplate | default .constraints }}
+  {{- range $name, $path := dict "anchor" $anchor "labels" .labels }}
+    {{- if $path }}{{ $_ := set $kind $name (replace "[*]" ".*" $path | splitList ".") }}{{ end }}
+  {{- end }}
+  {{- $own = append $own (merge $kind .) }}
+  {{- $described = append $described (printf "%s %s" .apiVersion .kind) }}
+{{- end }}
+{{- $known := list }}
+{{- range .program.kinds }}
+  {{- if not (has (printf "%s %s" .apiVersion .kind) $described) }}{{ $known = append $known . }}{{ end }}
+{{- end }}
+{{- concat $known $own | toJson }}
+{{- end }}
+
+{{- /* One entry: `webhook` says what is its own, `kinds` what is sent by it. */}}
+{{- define "evenkeel.entry" -}}
+{{- $versions := list }}
+{{- range .kinds }}{{ $versions = append $versions .apiVersion }}{{ end }}
+name: {{ .name }}
+clientConfig:
+  service:
+    namespace: {{ .root.Release.Namespace }}
+    name: {{ include "evenkeel.fullname" .root }}
+    path: /{{ .phase }}
+    port: 443
+  {{- with include "evenkeel.caBundle" .root }}
+  caBundle: {{ . }}
+  {{- end }}
+rules:
+{{- range $version := uniq $versions }}
+  {{- $resources := list }}
+  {{- $scope := "" }}
+  {{- range $.kinds }}
+    {{- if eq .apiVersion $version }}
+      {{- $resources = append $resources .resource }}
+      {{- $scope = $scope | default (ternary "Namespaced" "*" .builtIn) }}
+    {{- end }}
+  {{- end }}
+- apiGroups: [{{ regexFind "^.*/" $version | trimSuffix "/" | quote }}]
+  apiVersions: [{{ regexReplaceAll "^.*/" $version "" | quote }}]
+  resources: {{ uniq $resources | sortAlpha | toJson }}
+  operations: {{ toJson $.operations }}
+  scope: {{ quote $scope }}
+{{- end }}
+matchPolicy: Equivalent
+namespaceSelector:
+  matchExpressions:
+  - key: kubernetes.io/metadata.name
+    operator: NotIn
+    values: {{ append .program.systemNamespaces .root.Release.Namespace | toJson }}
+  - key: {{ .program.skipLabel }}
+    operator: NotIn
+    values: ["true"]
+{{- /* The optional steps of these conditions are refused before 1.29: there, all is sent, and answered alike. */}}
+{{- if semverCompare ">=1.29.0-0" .root.Capabilities.KubeVersion.Version }}
+matchConditions: {{- toYaml .conditions | nindent 2 }}
+{{- end }}
+failurePolicy: {{ ternary .root.Values.failurePolicy "Ignore" (first .kinds).builtIn }}
+sideEffects: None
+timeoutSeconds: {{ get .program.timeoutSeconds .phase }}
+admissionReviewVersions: [v1]
+{{- end }}
+
+{{- /* The entries that judge: one for each shape of built-in kinds, one for each other kind. */}}
+{{- define "evenkeel.judging" -}}
+{{- $all := include "evenkeel.judgesWithoutConstraints" . }}
+{{- $kinds := include "evenkeel.kinds" . | fromJsonArray }}
+{{- $names := list }}
+{{- range $kinds }}{{ $names = append $names .webhook }}{{ end }}
+{{- range $name := uniq $names }}
+  {{- $group := list }}
+  {{- range $kinds }}{{ if eq .webhook $name }}{{ $group = append $group . }}{{ end }}{{ end }}
+  {{- $these := dict "kinds" $group "program" $.program }}
+  {{- $isPod := not (first $group).anchor }}
+  {{- $conditions := list }}
+  {{- if or (eq $.phase "mutate") (not $all) }}
+    {{- $conditions = append $conditions (dict "name" "has-constraints" "expression" (include "evenkeel.hasConstraints" $these)) }}
+  {{- end }}
+  {{- if not $isPod }}
+    {{- $conditions = append $conditions (dict "name" "changed" "expression" (include "evenkeel.changed" $these)) }}
+  {{- end }}
+  {{- if eq $.phase "mutate" }}{{ $conditions = append $conditions $.program.notOwned }}{{ end }}
+  {{- $operations := ternary (list "CREATE") (list "CREATE" "UPDATE") $isPod }}
+- {{ include "evenkeel.entry" (merge (dict "name" $name "kinds" $group "operations" $operations "conditions" $conditions) $) | nindent 2 | trim }}
+{{ end }}
+{{- end }}

@@ -1,0 +1,341 @@
+"""What the chart renders: webhook configurations as the program makes them, and objects that keep their promises."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.chart import FOLDER
+from tests.e2e.helm import NAMESPACE, RefusedError, helm, render
+from webhook import __version__
+from webhook import policy as policies
+from webhook.cli import main
+from webhook.cluster.kinds import VERBS, watched
+from webhook.manifests.configurations import FAIL, MUTATING_NAME, NAME, TIMEOUT_SECONDS, Target, configurations
+from webhook.policy.schema import API_VERSION, KIND
+from webhook.rules import RULES
+from webhook.server import GRACE_SECONDS
+from webhook.settings import SETTINGS
+
+SERVICE = (NAMESPACE, "evenkeel")
+SYSTEM = {"defaultingType": "System"}
+HOST = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
+FOR_SOME = {"name": "some", "podSelector": {}}
+ROLLOUT = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "resource": "rollouts"}
+FLEET = {"apiVersion": "a.io/v1", "kind": "Fleet", "resource": "fleets"}
+KRUISE = {"apiVersion": "apps.kruise.io/v1beta1", "kind": "StatefulSet", "resource": "statefulsets"}
+OWN_FILES = {"certificate": {"mode": "own", "existingSecret": "own-tls", "caBundle": "PEM\n"}}
+
+POLICIES = {
+    "as built in": {},
+    "early answers": {"earlyAnswer": True},
+    "System": {"defaulting": SYSTEM},
+    "System, early answers": {"defaulting": SYSTEM, "earlyAnswer": True},
+    "defaulting that says nothing": {"defaulting": {}},
+    "an empty list": {"defaulting": {"defaultingType": "List", "defaultConstraints": []}},
+    "a list without constraints": {"defaulting": {"defaultingType": "List"}},
+    "a list": {"defaulting": {"defaultingType": "List", "defaultConstraints": [HOST]}},
+    "System for some": {"overrides": [{**FOR_SOME, "defaulting": SYSTEM}]},
+    "a list for some": {
+        "defaulting": SYSTEM,
+        "overrides": [{**FOR_SOME, "defaulting": {"defaultingType": "List", "defaultConstraints": [HOST]}}],
+    },
+    "System for all and for some": {"defaulting": SYSTEM, "overrides": [{**FOR_SOME, "defaulting": SYSTEM}]},
+    "missing constraints": {"rules": {"missing-constraints": "error"}},
+    "missing constraints, early answers": {"rules": {"missing-constraints": "info"}, "earlyAnswer": True},
+    "missing constraints, with parameters": {
+        "rules": {"missing-constraints": {"severity": "warning", "minReplicas": 3}}
+    },
+    "missing constraints, parameters only": {"rules": {"missing-constraints": {"minReplicas": 3}}},
+    "missing constraints for some": {"overrides": [{**FOR_SOME, "rules": {"missing-constraints": "error"}}]},
+    "missing constraints for all but some": {
+        "rules": {"missing-constraints": "error"},
+        "overrides": [{**FOR_SOME, "rules": {"missing-constraints": "ignore"}}],
+    },
+    "missing constraints ignored twice": {
+        "rules": {"missing-constraints": {"severity": "ignore"}},
+        "overrides": [{**FOR_SOME, "rules": {"missing-constraints": {"minReplicas": 3}}}],
+    },
+    "another rule for some": {"overrides": [{**FOR_SOME, "rules": {"empty-selector": "warning"}}]},
+    "a kind": {"workloads": [{**FLEET, "podTemplate": "spec.template", "replicas": "spec.size"}]},
+    "a kind of the core group": {
+        "workloads": [{"apiVersion": "v1", "kind": "Fleet", "resource": "fleets", "podTemplate": "spec.template"}]
+    },
+    "a kind with lists": {
+        "workloads": [{**FLEET, "podTemplate": "spec.sets[*].racks[*].template"}],
+        "earlyAnswer": True,
+    },
+    "a kind without a template": {
+        "workloads": [{**FLEET, "constraints": "spec.spread", "labels": "spec.labels", "replicas": "spec.size"}]
+    },
+    "constraints and labels in one list": {
+        "workloads": [{**FLEET, "constraints": "spec.sets[*].spread", "labels": "spec.sets[*].labels"}]
+    },
+    "a list of lists": {"workloads": [{**FLEET, "constraints": "spec[*]"}]},
+    "several places of one kind": {
+        "workloads": [
+            {**FLEET, "podTemplate": "spec.leader"},
+            {**FLEET, "podTemplate": "spec.workers[*].template"},
+            {**FLEET, "constraints": "spec.spread", "labels": "spec.workers.labels"},
+        ]
+    },
+    "two versions and two kinds of a group": {
+        "workloads": [
+            {**FLEET, "podTemplate": "spec.template"},
+            {**FLEET, "apiVersion": "a.io/v2", "podTemplate": "spec.pods"},
+            {"apiVersion": "a.io/v1", "kind": "Armada", "resource": "fleets", "podTemplate": "spec.ships"},
+            {"apiVersion": "a.io/v1", "kind": "Boat", "resource": "boats", "podTemplate": "spec.template"},
+        ]
+    },
+    "names that CEL keeps": {"workloads": [{**FLEET, "podTemplate": "spec.pod-sets[*].in.0.namespace"}]},
+    "a known kind anew": {"workloads": [{**ROLLOUT, "podTemplate": "spec.pods"}]},
+    "one version of a known kind anew": {"workloads": [{**KRUISE, "podTemplate": "spec.pods"}], "earlyAnswer": True},
+}
+
+
+def agree(policy, failure_policy="Ignore", **values):
+    """Hold what the chart renders against what the program makes of the policy that is in the ConfigMap."""
+    rendered = render({"policy": policy, "failurePolicy": failure_policy, **values})
+    (config_map,) = (one for one in rendered if one["metadata"]["name"] == "evenkeel-policy")
+    found = [one for one in rendered if one["kind"].endswith("WebhookConfiguration")]
+    bundle = values["certificate"]["caBundle"].encode() if values else b""
+    target = Target(bundle, service=SERVICE, failure_policy=failure_policy)
+    wanted = configurations(policies.parse(config_map["data"]["policy.yaml"]), target)
+    for one in found:
+        labels = one["metadata"].pop("labels")
+        one["metadata"]["labels"] = {"app.kubernetes.io/name": labels["app.kubernetes.io/name"]}
+
+    assert [*wanted] == found
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
+def test_the_chart_asks_for_what_the_program_would_ask_for(policy):
+    agree(policy)
+
+
+def test_that_holds_with_another_failure_policy_and_a_ca_bundle():
+    agree(POLICIES["several places of one kind"] | {"earlyAnswer": True}, FAIL, **OWN_FILES)
+
+
+NAMES = st.sampled_from(["spec", "a", "b-c", "in", "_x", "9"])
+PATHS = st.lists(st.tuples(NAMES, st.booleans()), min_size=1, max_size=4).map(
+    lambda parts: ".".join(name + "[*]" * each for name, each in parts)
+)
+PLACES = st.one_of(
+    st.builds(lambda path: {"podTemplate": path}, PATHS),
+    st.builds(lambda path: {"constraints": path}, PATHS),
+    st.builds(lambda path, labels: {"constraints": path, "labels": labels}, PATHS, PATHS),
+)
+KINDS = st.sampled_from([FLEET, {**FLEET, "apiVersion": "b/v2"}, ROLLOUT, KRUISE])
+WORKLOADS = st.lists(st.builds(lambda kind, place: {**kind, **place}, KINDS, PLACES), max_size=4)
+
+
+def usable(policy):
+    try:
+        policies.parse(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **policy}))
+    except policies.PolicyError:
+        return False
+    return True
+
+
+@settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.builds(lambda workloads, early: {"workloads": workloads, "earlyAnswer": early}, WORKLOADS, st.booleans()).filter(
+        usable
+    )
+)
+def test_that_holds_for_any_kind(policy):
+    agree(policy)
+
+
+def test_what_it_refuses_to_render():
+    """A mode that lacks something, and what values.schema.json does not allow; a sentence each."""
+    for values, complaint in (
+        ({"certificate": {"mode": "own", "caBundle": "a"}}, "certificate.existingSecret: found none"),
+        ({"certificate": {"mode": "own", "existingSecret": "a"}}, "certificate.caBundle: found none"),
+        ({"policy": {"rules": {"empty-selektor": "error"}}}, "'empty-selektor' not allowed"),
+        ({"policy": {"kind": "KubeSchedulerConfiguration"}}, "value must be 'SpreadPolicy'"),
+        ({"replicas": 3}, "'replicas' not allowed"),
+    ):
+        with pytest.raises(RefusedError, match=complaint):
+            render(values)
+    with pytest.raises(RefusedError, match="incompatible with Kubernetes"):
+        render(version="1.24.0")
+
+
+def test_an_api_server_that_cannot_read_the_conditions_is_not_given_them():
+    old, new = (render(version=version, only="webhooks")[1]["webhooks"] for version in ("1.28.15", "1.29.0"))
+
+    assert {False} == {"matchConditions" in one for one in old}
+    assert new == [{**one, "matchConditions": other["matchConditions"]} for one, other in zip(old, new, strict=True)]
+
+
+MODES = {
+    "self-managed": {},
+    "cert-manager": {"certificate": {"mode": "cert-manager"}},
+    "own": OWN_FILES,
+}
+EVERYTHING = {
+    "autoscaling": {"enabled": True},
+    **{name: {"enabled": True} for name in ("networkPolicy", "serviceMonitor", "prometheusRule", "dashboard")},
+    "imagePullSecrets": [{"name": "registry"}],
+    "nodeSelector": {"kubernetes.io/os": "linux"},
+    "tolerations": [{"key": "dedicated", "operator": "Exists"}],
+    "priorityClassName": "system-cluster-critical",
+    "podAnnotations": {"a": "b"},
+    "podLabels": {"team": "platform"},
+    "policy": {"watchPods": True, "earlyAnswer": True},
+}
+
+
+def one(kind, objects, suffix=""):
+    (found,) = (obj for obj in objects if obj["kind"] == kind and obj["metadata"]["name"].endswith(suffix))
+    return found
+
+
+def pod_of(obj):
+    """The Pod that an object makes, with its labels, if it makes any."""
+    return obj if obj["kind"] == "Pod" else obj["spec"]["template"] if obj["kind"] in ("Deployment", "Job") else None
+
+
+@pytest.mark.parametrize("values", [*MODES.values(), EVERYTHING], ids=[*MODES, "everything"])
+def test_helm_lint_has_nothing_to_say(values, tmp_path):
+    (tmp_path / "values.yaml").write_text(json.dumps(values))
+    helm("lint", FOLDER, "--strict", "--quiet", "--values", tmp_path / "values.yaml")
+
+
+@pytest.mark.parametrize("values", [{}, EVERYTHING], ids=["as it comes", "everything"])
+def test_what_selects_pods_selects_those_of_the_deployment_and_no_others(values):
+    """A Pod of a hook behind the Service would be asked for reviews."""
+    objects = render(values)
+    selectors = [
+        one("Service", objects)["spec"]["selector"],
+        *(
+            obj["spec"].get("selector", obj["spec"].get("podSelector"))["matchLabels"]
+            for obj in objects
+            if obj["kind"] in ("Deployment", "PodDisruptionBudget", "NetworkPolicy")
+        ),
+        *(
+            constraint["labelSelector"]["matchLabels"]
+            for constraint in one("Deployment", objects)["spec"]["template"]["spec"]["topologySpreadConstraints"]
+        ),
+    ]
+    pods = {obj["kind"]: pod_of(obj)["metadata"]["labels"] for obj in objects if pod_of(obj)}
+
+    assert {"Deployment", "Job", "Pod"} == pods.keys()
+    for selector in selectors:
+        assert ["Deployment"] == [kind for kind, labels in pods.items() if selector.items() <= labels.items()]
+
+
+@pytest.mark.parametrize("values", [*MODES.values(), EVERYTHING], ids=[*MODES, "everything"])
+def test_every_pod_gives_up_what_it_can(values):
+    for obj in render(values):
+        pod = pod_of(obj)
+        if pod is None:
+            continue
+        (container,) = pod["spec"]["containers"]
+        assert {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}} == pod["spec"]["securityContext"]
+        assert {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        } == container["securityContext"]
+        assert "cpu" not in container.get("resources", {}).get("limits", {})
+        assert {"Memory"} >= {
+            volume["emptyDir"]["medium"] for volume in pod["spec"].get("volumes", ()) if "emptyDir" in volume
+        }
+
+
+@pytest.mark.parametrize("values", [{}, EVERYTHING], ids=["as it comes", "everything"])
+def test_the_deployment_passes_evenkeel_s_own_rules(values, tmp_path, capsys):
+    """All of them, `info` included, in a policy that asks for both topologies."""
+    keys = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"]
+    rules = dict.fromkeys(RULES, "error") | {"missing-constraints": {"severity": "error", "topologyKeys": keys}}
+    for rule, name in (("forbidden-topology-key", "topologyKeys"), ("hard-constraint", "topologyKeys")):
+        rules[rule] = {"severity": "error", name: ["rack"]}
+    rules["soft-constraint"] = "ignore"  # Hard ones would keep it from running where there is a single node.
+    rules["excessive-max-skew"] = {"severity": "error", "maxSkew": 1}
+    (tmp_path / "policy.yaml").write_text(json.dumps({"apiVersion": API_VERSION, "kind": KIND, "rules": rules}))
+    (tmp_path / "deployment.yaml").write_text(json.dumps(one("Deployment", render(values))))
+    code = main(["admit", "-f", str(tmp_path / "deployment.yaml"), "--policy", str(tmp_path / "policy.yaml")])
+
+    assert (0, "deployment.apps/evenkeel created\n", "") == (code, *capsys.readouterr())
+
+
+@pytest.mark.parametrize(
+    ("mode", "watch_pods"), [("self-managed", False), ("self-managed", True), ("own", False), ("own", True)]
+)
+def test_evenkeel_may_read_what_it_watches_and_write_what_it_keeps(mode, watch_pods):
+    objects = render(MODES[mode] | {"policy": {"watchPods": watch_pods}})
+    may = {
+        (obj["kind"], group, resource, tuple(rule.get("resourceNames", ())), verb)
+        for obj in objects
+        if obj["kind"] in ("Role", "ClusterRole") and not obj["metadata"]["name"].endswith("-detach")
+        for rule in obj["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+    wanted = {
+        ("ClusterRole", kind.api_group, kind.resource, (), verb) for kind in watched(watch_pods) for verb in VERBS
+    }
+    if mode == "self-managed":
+        group, keep = "admissionregistration.k8s.io", ("get", "update")
+        names = {"mutatingwebhookconfigurations": MUTATING_NAME, "validatingwebhookconfigurations": NAME}
+        wanted |= {("ClusterRole", group, kind, (name,), verb) for kind, name in names.items() for verb in keep}
+        wanted |= {("Role", "", "secrets", ("evenkeel-tls",), verb) for verb in keep}
+        wanted.add(("Role", "", "secrets", (), "create"))
+
+    assert wanted == may
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_program_knows_the_settings_that_it_is_given(mode):
+    (container,) = one("Deployment", render(MODES[mode]))["spec"]["template"]["spec"]["containers"]
+    known = {setting.flag for setting in SETTINGS}
+
+    assert "serve" == container["args"][0]
+    assert {flag.partition("=")[0] for flag in container["args"][1:]} <= known
+
+
+def test_a_replica_that_stops_has_time_to_answer_what_it_was_asked():
+    pod = one("Deployment", render({"preStopSeconds": 7}))["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+
+    assert ["sleep", "7"] == container["lifecycle"]["preStop"]["exec"]["command"]
+    assert max(TIMEOUT_SECONDS.values()) < GRACE_SECONDS < pod["terminationGracePeriodSeconds"] - 7
+
+
+@pytest.mark.parametrize(
+    ("image", "name"),
+    [
+        ({}, f"evenkeel:{__version__}"),
+        ({"repository": "a/b", "tag": "c"}, "a/b:c"),
+        ({"repository": "a/b", "tag": "c", "digest": "sha256:d"}, "a/b@sha256:d"),
+    ],
+)
+def test_every_pod_is_of_one_image(image, name):
+    pods = [pod_of(obj) for obj in render({"image": image}) if pod_of(obj)]
+
+    assert {name} == {container["image"] for pod in pods for container in pod["spec"]["containers"]}
+
+
+@pytest.mark.parametrize(
+    ("values", "replicas", "budget"),
+    [
+        ({}, 2, True),
+        ({"replicaCount": 1}, 1, False),
+        ({"autoscaling": {"enabled": True}}, None, True),
+        ({"autoscaling": {"enabled": True, "minReplicas": 1}}, None, False),
+        ({"podDisruptionBudget": {"enabled": False}}, 2, False),
+    ],
+)
+def test_replicas_and_what_guards_them(values, replicas, budget):
+    """An autoscaler's replicas are its own; a budget for one replica would only keep a node from being drained."""
+    objects = render(values)
+
+    assert replicas == one("Deployment", objects)["spec"].get("replicas")
+    assert budget == any(obj["kind"] == "PodDisruptionBudget" for obj in objects)

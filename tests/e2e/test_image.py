@@ -1,0 +1,85 @@
+"""The steps of the Dockerfile, taken here: the environment they make serves from a tree that nobody can write to."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tests.dockerfile import FILE, of, stages
+from tests.serving import PATIENCE, Running, certificate, free_port, ready, until
+
+BUILD, FINAL = stages()
+
+
+@pytest.fixture(scope="module")
+def open_folder():
+    """A folder into which others than its owner may look, which those of pytest are not."""
+    with TemporaryDirectory(prefix="evenkeel-image-") as name:
+        os.chmod(name, 0o755)
+        yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def tree(open_folder):
+    """What is in the image beside the base: /src is gone, and nobody may write to /opt/evenkeel."""
+    source, installed = open_folder / "src", open_folder / "opt" / "evenkeel"
+    source.mkdir()
+    for copy in of(BUILD, "COPY"):
+        *names, target = copy.split()
+        for name in names:
+            whole = shutil.copytree if (FILE.parent / name).is_dir() else shutil.copy
+            whole(FILE.parent / name, source / (name if target == "./" else target))
+    for run in of(BUILD, "RUN"):
+        here = run.replace("/opt/evenkeel", str(installed)).replace("python -m", f"{sys.executable} -m")
+        done = subprocess.run(["sh", "-ec", here], cwd=source, capture_output=True, text=True)
+        assert 0 == done.returncode, done.stdout + done.stderr
+    shutil.rmtree(source)
+    subprocess.run(["chmod", "-R", "a-w", installed], check=True)
+    yield installed
+    subprocess.run(["chmod", "-R", "u+w", installed], check=True)
+
+
+def test_what_is_installed_is_what_runs(tree):
+    (packages,) = (tree / "lib").glob("python3.*/site-packages")
+    names = {path.name.partition("-")[0].lower() for path in packages.glob("*.dist-info")}
+
+    assert {"evenkeel", "flask", "gunicorn", "kubernetes", "cryptography"} <= names
+    assert not names & {"pip", "setuptools", "wheel", "pytest", "hypothesis", "mypy", "ruff"}
+    for package in ("webhook", "certs"):
+        sources, compiled = (len(list((packages / package).rglob(f"*.{ending}"))) for ending in ("py", "pyc"))
+        assert sources == compiled > 1
+
+
+def test_it_serves_as_nobody_in_particular(tree, open_folder):
+    """As another user than root, with one folder to write to, and in no environment but the image's."""
+    run = open_folder / "run"
+    run.mkdir()
+    run.chmod(0o777)
+    ca, port = certificate(open_folder), free_port()
+    (open_folder / "tls.key").chmod(0o644)
+    environment = dict(pair.split("=", 1) for pair in of(FINAL, "ENV")[0].split()) | {"TMPDIR": str(run)}
+    environment["PATH"] = environment["PATH"].replace("/opt/evenkeel", str(tree)).replace("$PATH", os.environ["PATH"])
+    (user,), (entry,) = of(FINAL, "USER"), json.loads(of(FINAL, "ENTRYPOINT")[0])
+    uid, gid = user.split(":")
+    become = ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--no-new-privs"] * (os.geteuid() == 0)
+    tls = ["--tls-cert", open_folder / "tls.crt", "--tls-key", open_folder / "tls.key"]
+    command = [*become, shutil.which(entry, path=environment["PATH"]), "serve", "--bind", f"127.0.0.1:{port}", *tls]
+    with (open_folder / "log").open("w") as log:
+        process = subprocess.Popen(command, cwd="/", env=environment, stdout=log, stderr=log)
+    running = Running(process, "127.0.0.1", port, ca, open_folder / "log")
+    try:
+        until(lambda: ready(running), "a server that is ready")
+        status = Path(f"/proc/{running.worker()}/status").read_text()
+        assert (uid in status.split("Uid:")[1].split()[:4]) == bool(become)
+        assert not become or 0 == int(status.split("CapEff:")[1].split()[0], 16)
+    finally:
+        process.terminate()
+        assert 0 == process.wait(PATIENCE)
+    assert [] == [*run.iterdir()], "what it wrote there is gone"

@@ -1,0 +1,233 @@
+"""The chart on a real control plane: installed, upgraded, rolled back and uninstalled, with its containers played."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from base64 import b64decode, b64encode
+from contextlib import contextmanager
+from threading import Thread
+
+import pytest
+
+from tests.chart import FOLDER
+from tests.e2e.api import MERGE
+from tests.e2e.helm import NAMESPACE, helm, render
+from tests.e2e.test_chart import EVERYTHING, MODES, OWN_FILES
+from tests.serving import MAIN, PATIENCE, Running, certificate, free_port, ready, until
+from webhook.manifests.configurations import MUTATING_NAME, NAME
+
+OPERATORS = ("cert-manager.io", "monitoring.coreos.com")  # whose kinds a bare cluster does not have
+CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1"
+MUTATING = f"{CONFIGURATIONS}/mutatingwebhookconfigurations/{MUTATING_NAME}"
+VALIDATING = f"{CONFIGURATIONS}/validatingwebhookconfigurations/{NAME}"
+SECRET = f"/api/v1/namespaces/{NAMESPACE}/secrets/evenkeel-tls"
+DEPLOYMENT = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/evenkeel"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def guard(plane):
+    plane.create_namespace(NAMESPACE)
+
+
+def release(plane, action, *options, **values):
+    """A helm command on the release, with these values."""
+    chart = [] if action in ("uninstall", "rollback") else [FOLDER, "--values", "-"]
+    where = ["--namespace", NAMESPACE, "--kubeconfig", plane.kubeconfig]
+    return helm(action, NAME, *chart, *where, *options, given=json.dumps(values))
+
+
+def as_account(plane, name, folder):
+    """The kubeconfig of a ServiceAccount of the release."""
+    token = plane.kubectl("create", "token", name, "-n", NAMESPACE).stdout.strip()
+    config = json.loads(plane.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": token}
+    file = folder / f"{name}.kubeconfig"
+    file.write_text(json.dumps(config))
+    return {"KUBECONFIG": str(file)}
+
+
+@pytest.mark.parametrize("values", [*MODES.values(), EVERYTHING], ids=[*MODES, "everything"])
+def test_the_api_server_accepts_what_is_rendered(plane, values):
+    """Strictly: no field that it does not know, none that is there twice."""
+    objects = [obj for obj in render(values) if obj["apiVersion"].partition("/")[0] not in OPERATORS]
+    given = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+    done = plane.kubectl("create", "--dry-run=server", "--validate=strict", "-f", "-", stdin=given)
+
+    assert (0, "") == (done.code, done.stderr)
+    assert len(objects) == done.stdout.count("created (server dry run)")
+
+
+@pytest.mark.parametrize("enforcement", ["Deny", "Warn", "Audit"])
+def test_the_notes_tell_of_the_enforcement_in_force(plane, enforcement):
+    notes = release(plane, "install", "--dry-run=client", policy={"enforcement": enforcement}).split("NOTES:")[1]
+
+    assert ("Errors deny from now on" in notes) == (enforcement == "Deny")
+    assert (f"enforcement is {enforcement}" in notes) == (enforcement != "Deny")
+    assert f"configuration/{MUTATING_NAME} validatingwebhookconfiguration/{NAME}\n" in notes
+
+
+def bundles(plane, path):
+    return {entry["name"]: entry["clientConfig"].get("caBundle") for entry in plane.api.call("GET", path)["webhooks"]}
+
+
+def test_what_evenkeel_writes_is_left_alone_by_upgrade_and_rollback(plane):
+    """Its CA and key in the Secret that the chart makes without data, and caBundle in the configurations."""
+    release(plane, "install", "--wait", uninstallHook={"enabled": False})
+    plane.api.call("PATCH", SECRET, {"data": {"ca.key": "a2V5"}}, MERGE)
+    bundle = b64encode(b"PEM").decode()
+    for path in (MUTATING, VALIDATING):
+        found = plane.api.call("GET", path)
+        for entry in found["webhooks"]:
+            entry["clientConfig"]["caBundle"] = bundle
+        plane.api.call("PUT", path, found)
+    before = bundles(plane, MUTATING) | bundles(plane, VALIDATING)
+    assert {bundle} == {*before.values()}
+
+    release(plane, "upgrade", "--wait", policy={"earlyAnswer": True}, uninstallHook={"enabled": False})
+    assert {"ca.key": "a2V5"} == plane.api.call("GET", SECRET)["data"]
+    assert before == bundles(plane, VALIDATING) | {"defaults.evenkeel.dev": bundle}
+    assert bundle == bundles(plane, MUTATING)["defaults.evenkeel.dev"]
+    assert 1 < len(bundles(plane, MUTATING))
+
+    release(plane, "rollback", "1", "--wait")
+    assert {"ca.key": "a2V5"} == plane.api.call("GET", SECRET)["data"]
+    assert before == bundles(plane, MUTATING) | bundles(plane, VALIDATING)
+
+    release(plane, "uninstall", "--wait")
+    assert not plane.api.exists(SECRET)
+
+
+def files(plane, volume):
+    """What a ConfigMap or a Secret puts into a container; an emptyDir nothing."""
+    path = f"/api/v1/namespaces/{NAMESPACE}"
+    if "configMap" in volume:
+        data = plane.api.call("GET", f"{path}/configmaps/{volume['configMap']['name']}")["data"]
+        return {name: text.encode() for name, text in data.items()}
+    if "secret" in volume:
+        data = plane.api.call("GET", f"{path}/secrets/{volume['secret']['secretName']}")["data"]
+        return {name: b64decode(text) for name, text in data.items()}
+    return {}
+
+
+def trusted(plane):
+    """The CA that the API server is told to trust."""
+    found = [bundle for path in (MUTATING, VALIDATING) for bundle in bundles(plane, path).values()]
+    return b64decode(found[0]).decode() if all(found) and len(set(found)) == 1 else ""
+
+
+@contextmanager
+def played(plane, folder):
+    """The container of the Deployment as a process, with its arguments, environment, mounts and account."""
+    pod = plane.api.call("GET", DEPLOYMENT)["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    volumes, port = {volume["name"]: volume for volume in pod["volumes"]}, free_port()
+    mounts = {mount["mountPath"]: folder / mount["name"] for mount in container["volumeMounts"]}
+
+    def mount():
+        for path in mounts.values():
+            path.mkdir(exist_ok=True)
+            for name, content in files(plane, volumes[path.name]).items():
+                (path / name).write_bytes(content)
+
+    def here(text):
+        for path in sorted(mounts, key=len, reverse=True):
+            text = text.replace(path, str(mounts[path]))
+        return text.replace("=:8443", f"=127.0.0.1:{port}")
+
+    mount()
+    environment = {variable["name"]: here(variable["value"]) for variable in container["env"]}
+    environment |= as_account(plane, pod["serviceAccountName"], folder)
+    command = [sys.executable, "-c", MAIN, *map(here, container["args"])]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **environment})
+    try:
+        until(lambda: trusted(plane), "a CA in every entry")
+        running = Running(process, "127.0.0.1", port, trusted(plane), folder / "log")
+        running.context.check_hostname = False  # It is the Service's name, which is the API server's to look up.
+        running.mount = mount
+        until(lambda: ready(running), "a replica that is ready")
+        yield running
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+
+
+@contextmanager
+def played_hook(plane, folder):
+    """Runs what the container of the hook's Pod runs, and lets the Pod end as that ends; yields what it found."""
+    found = {}
+
+    def play():
+        path = f"/api/v1/namespaces/{NAMESPACE}/pods"
+        selected = f"{path}?labelSelector=app.kubernetes.io/component=detach"
+        until(lambda: plane.api.call("GET", selected)["items"], "the hook's Pod")
+        pod = plane.api.call("GET", selected)["items"][0]
+        (container,) = pod["spec"]["containers"]
+        _, *arguments = container["command"]
+        environment = {**os.environ, **as_account(plane, pod["spec"]["serviceAccountName"], folder)}
+        done = subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True)
+        found["printed"] = done.stdout + done.stderr
+        found["configurations"] = [one for one in (MUTATING, VALIDATING) if plane.api.exists(one)]
+        found["deployment"] = plane.api.exists(DEPLOYMENT)
+        phase = "Failed" if done.returncode else "Succeeded"
+        until(lambda: plane.api.call("GET", f"{path}/{pod['metadata']['name']}")["status"]["phase"] == "Running", "it")
+        plane.api.call("PATCH", f"{path}/{pod['metadata']['name']}/status", {"status": {"phase": phase}}, MERGE)
+
+    thread = Thread(target=play, daemon=True)
+    thread.start()
+    yield found
+    thread.join(PATIENCE)
+
+
+def test_a_release_with_a_certificate_of_ones_own(plane, tmp_path):
+    """Its replica gets ready with the rights of its account, takes a new policy, and all is gone in the end."""
+    ca = certificate(tmp_path)
+    pair = {name: b64encode((tmp_path / name).read_bytes()).decode() for name in ("tls.crt", "tls.key")}
+    plane.api.call("POST", f"/api/v1/namespaces/{NAMESPACE}/secrets", {"metadata": {"name": "own-tls"}, "data": pair})
+    values = OWN_FILES | {"certificate": {**OWN_FILES["certificate"], "caBundle": ca}, "policy": {"watchPods": True}}
+    release(plane, "install", "--wait", **values)
+
+    with played(plane, tmp_path) as running:
+        status, text = running.call("GET", "/readyz?verbose")
+        assert (200, []) == (status, running.lines("watch failed"))
+        ready_script = [
+            sys.executable,
+            FOLDER / "files" / "ready.py",
+            f"https://localhost:{running.port}/readyz?verbose",
+        ]
+        done = subprocess.run(ready_script, capture_output=True, text=True)
+        assert (0, text.decode()) == (done.returncode, done.stdout.rstrip("\n") + "\n")
+
+        release(plane, "upgrade", "--wait", **values | {"policy": {"enforcement": "Warn", "earlyAnswer": True}})
+        running.mount()
+        until(lambda: running.metric("evenkeel_policy_generation") == 2, "the new policy")
+        assert 5 < len(plane.api.call("GET", MUTATING)["webhooks"])
+
+    with played_hook(plane, tmp_path) as hook:
+        release(plane, "uninstall", "--wait")
+    assert f"removed {MUTATING_NAME}\nremoved {NAME}\n" == hook["printed"]
+    assert ([], True) == (hook["configurations"], hook["deployment"]), "before the rest"
+    kinds = "all,secrets,configmaps,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings,pdb,jobs"
+    left = plane.kubectl("get", kinds, "-A", "-l", f"app.kubernetes.io/instance={NAME}", "-o", "name")
+    assert (0, "") == (left.code, left.stdout)
+
+
+def test_a_release_whose_certificate_is_its_own_affair(plane, tmp_path):
+    """It fills the Secret that the chart made, puts both back that somebody took away, and trusts new entries, too."""
+    release(plane, "install", "--wait", uninstallHook={"enabled": False})
+
+    with played(plane, tmp_path) as running:
+        plane.api.call("DELETE", SECRET)
+        until(lambda: plane.api.exists(SECRET), "a Secret in the place of the one that was deleted")
+        release(plane, "upgrade", "--wait", policy={"earlyAnswer": True}, uninstallHook={"enabled": False})
+        until(lambda: trusted(plane), "a CA in the new entries")
+        assert 5 < len(bundles(plane, MUTATING))
+        running.context.load_verify_locations(cadata=trusted(plane))
+        until(lambda: ready(running), "a replica that is ready after all this")
+        assert [] == running.lines("watch failed")
+
+    release(plane, "uninstall", "--wait")
+    assert not plane.api.exists(SECRET), "the one that evenkeel made is Helm's, too: it has the chart's name"
