@@ -79,5 +79,5 @@ def _alerts() -> Iterator[str]:
     for rule in RULES:
         said = rule["annotations"]
         summary = re.sub(r"{{ \$labels\.(\w+) }}", lambda label: label[1].upper(), said["summary"])
-        summary = summary.replace("{{ $value | humanizeDuration }}", "…")
+        summary = re.sub(r"{{ \$value( \| \w+)? }}", "…", summary)
         yield f"| {rule['alert']} | {rule['labels']['severity']} | {summary} | {said['runbook']} |"

@@ -259,6 +259,15 @@ def test_what_a_policy_needs_and_is_not_sent_is_named(registered, in_force, miss
     assert missing == tuple(name.removesuffix(".evenkeel.dev") for name in unsent(policy, found))
 
 
+def test_an_entry_without_conditions_sends_all_that_is_needed():
+    """The API server stores no empty list; one before 1.29 is given no conditions, for it cannot read them."""
+    for policy in ({}, {"rules": {"missing-constraints": "error"}}):
+        found = [entry for one in made(**policy).values() for entry in one["webhooks"]]
+        stored = [{key: value for key, value in one.items() if key != "matchConditions"} for one in found]
+
+        assert () == unsent(policies.parse(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **policy})), stored)
+
+
 @pytest.mark.parametrize("watch_pods", [False, True])
 def test_the_rights_are_those_of_the_kinds_that_are_watched(watch_pods):
     policy = policies.parse(json.dumps({"apiVersion": API_VERSION, "kind": KIND, "watchPods": watch_pods}))

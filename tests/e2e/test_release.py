@@ -222,11 +222,18 @@ def test_a_release_whose_certificate_is_its_own_affair(plane, tmp_path):
     with played(plane, tmp_path) as running:
         plane.api.call("DELETE", SECRET)
         until(lambda: plane.api.exists(SECRET), "a Secret in the place of the one that was deleted")
-        release(plane, "upgrade", "--wait", policy={"earlyAnswer": True}, uninstallHook={"enabled": False})
+        policy = {"earlyAnswer": True, "rules": {"missing-constraints": "warning"}}
+        release(plane, "upgrade", "--wait", policy=policy, uninstallHook={"enabled": False})
         until(lambda: trusted(plane), "a CA in the new entries")
         assert 5 < len(bundles(plane, MUTATING))
         running.context.load_verify_locations(cadata=trusted(plane))
         until(lambda: ready(running), "a replica that is ready after all this")
+        running.mount()
+        until(lambda: running.metric("evenkeel_policy_generation") == 2, "the new policy")
+        release(plane, "rollback", "1", "--wait")  # which brings the replica no other policy: it is not mounted
+        until(lambda: running.metric("evenkeel_entries_not_sent") > 0, "a word of entries that are missing")
+        release(plane, "rollback", "2", "--wait")
+        until(lambda: running.metric("evenkeel_entries_not_sent") == 0, "nothing that is missing")
         assert [] == running.lines("watch failed")
 
     release(plane, "uninstall", "--wait")

@@ -65,16 +65,22 @@ def configurations(policy: Policy, target: Target) -> tuple[Object, ...]:
 
 
 def unsent(policy: Policy, entries: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
-    """The entries that `policy` needs and `entries`, those in force, lack, or have with other rules or conditions."""
+    """
+    The entries that `policy` needs and `entries`, those in force, lack, or have with other rules or conditions.
+
+    One without conditions sends all that one with them would, and is stored without the field.
+    """
     found = {_sent(one) for one in entries}
-    needed = [one for made in configurations(policy, Target(b"")) for one in as_list(made["webhooks"])]
-    return tuple(str(as_mapping(one)["name"]) for one in needed if _sent(as_mapping(one)) not in found)
+    needed = (as_mapping(one) for made in configurations(policy, Target(b"")) for one in as_list(made["webhooks"]))
+    return tuple(
+        str(one["name"]) for one in needed if not {_sent(one), _sent({**one, "matchConditions": None})} & found
+    )
 
 
 def _sent(entry: Mapping[str, object]) -> str:
     """What decides which calls are made."""
     rules = [{key: one.get(key) for key in _RULE} for one in map(as_mapping, as_list(entry.get("rules")))]
-    return json.dumps([entry.get("name"), rules, entry.get("matchConditions")], sort_keys=True)
+    return json.dumps([entry.get("name"), rules, entry.get("matchConditions") or None], sort_keys=True)
 
 
 def _mutating(policy: Policy, target: Target) -> Iterator[Object]:
