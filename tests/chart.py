@@ -112,6 +112,7 @@ def program() -> str:
         "toDefault": [dict(one) for one in conditions.TO_DEFAULT],
         "notOwned": dict(conditions.NOT_OWNED),
         "celKeywords": sorted(conditions.KEYWORDS),
+        "long": conditions.LONG,
         "kinds": [
             {
                 "apiVersion": kind.api_version,

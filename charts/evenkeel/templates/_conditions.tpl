@@ -30,7 +30,8 @@ Each takes a dict; `path` is a list of names in which "*" stands for each item o
 {{- else }}
   {{- $one := printf "e%d" (int .depth) }}
   {{- $inside := dict "path" (slice .path (add1 (len $before) | int)) "root" $one "depth" (add1 .depth) "program" .program }}
-  {{- $list }}.orValue([]).exists({{ $one }}, {{ include "evenkeel.some" $inside }})
+  {{- $items := printf "%s.orValue([])" $list }}
+  {{- $items }}.size() > {{ .program.long }} || {{ $items }}.exists({{ $one }}, {{ include "evenkeel.some" $inside }})
 {{- end }}
 {{- end }}
 
