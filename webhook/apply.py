@@ -59,15 +59,15 @@ def apply(
     namespace: str = "default",
 ) -> Applied:
     """Apply `obj`, over `old` if that is given; `namespace` is where it goes if it does not say."""
-    mutate = review(_request(obj, old, namespace), MUTATE, policy, snapshot, features)
+    mutate = review(request_of(obj, old, namespace), MUTATE, policy, snapshot, features)
     patched = patch(obj, mutate.patch)
-    validate = review(_request(patched, old, namespace), VALIDATE, policy, snapshot, features)
+    validate = review(request_of(patched, old, namespace), VALIDATE, policy, snapshot, features)
     refused = validate.error is None and _refused_by_api_server(patched, features)
-    passed_over = not find_kinds(obj, policy.kinds) and _mentions_constraints(obj)
+    passed_over = not find_kinds(obj, policy.kinds) and mentions_constraints(obj)
     return Applied(obj, old is not None, mutate, validate, _stored(patched, features), refused, passed_over)
 
 
-def _mentions_constraints(obj: object) -> bool:
+def mentions_constraints(obj: object) -> bool:
     """Whether there is a field of that name anywhere in an object."""
     level = [obj]
     while level:
@@ -88,7 +88,8 @@ def _refused_by_api_server(obj: Mapping[str, object], features: Features) -> boo
     )
 
 
-def _request(obj: Mapping[str, object], old: Mapping[str, object] | None, namespace: str) -> dict[str, object]:
+def request_of(obj: Mapping[str, object], old: Mapping[str, object] | None, namespace: str) -> dict[str, object]:
+    """The request that kube-apiserver makes of `obj`; `namespace` is where it goes if it does not say."""
     metadata = as_mapping(obj.get("metadata"))
     api_version = obj.get("apiVersion")
     group, _, version = (api_version if isinstance(api_version, str) else "").rpartition("/")

@@ -15,7 +15,7 @@ import yaml
 
 from webhook.documents.scalars import TAG, at, scalar_value
 
-_Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 DEEPEST = 500
 TOO_DEEP = f"nested more than {DEEPEST} levels deep"
 MOST_ALIASED = 1_000_000  # values, and every 64 characters of text, that aliases stand for
@@ -26,7 +26,7 @@ _ARRAY_TAGS = frozenset({"seq", "omap", "pairs"})
 def build(text: str) -> Iterator[object]:
     """Each document in YAML text; what is wrong raises DocumentError or yaml.YAMLError."""
     builder = _Builder()
-    for event in yaml.parse(text, Loader=_Loader):
+    for event in yaml.parse(text, Loader=LOADER):
         if isinstance(event, yaml.ScalarEvent):
             builder.scalar(event)
         elif isinstance(event, yaml.CollectionStartEvent):

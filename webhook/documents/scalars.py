@@ -34,7 +34,17 @@ _WORDS: dict[str, object] = {
 
 
 class DocumentError(ValueError):
-    """Text that is neither YAML nor JSON, or that no API server would take; the message says where."""
+    """Text that is neither YAML nor JSON, or that no API server would take; `line` and `column` count from 1."""
+
+    def __init__(self, message: str, mark: Mark | None = None) -> None:
+        self.message = message
+        self.line = mark.line + 1 if mark is not None else None
+        self.column = mark.column + 1 if mark is not None else None
+        super().__init__(f"line {self.line}, column {self.column}: {message}" if mark is not None else message)
+
+
+class SyntaxFault(DocumentError):
+    """Text that is neither YAML nor JSON."""
 
 
 def resolve(text: str) -> object:
@@ -76,5 +86,4 @@ def scalar_value(event: yaml.ScalarEvent) -> object:
 
 def at(mark: Mark | None, message: str) -> DocumentError:
     """An error with its place."""
-    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
-    return DocumentError(f"{where}{message}")
+    return DocumentError(message, mark)
