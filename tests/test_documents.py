@@ -65,7 +65,7 @@ REFUSED = [
     Case("a key twice, deeper", "x:\n  a: 1\n  a: 3", "line 3, column 3: key"),
     Case("a number and a string as the same key", '"1": a\n1: b', "line "),
     Case("a key twice in JSON", '{"x": {"a": 1, "a": 2}}', 'line 1, column 16: key "a" stands twice'),
-    Case("a key twice in JSON with tabs", '{\n\t"a": 1,\n\t"a": 2}', 'key "a" stands twice'),
+    Case("a key twice in JSON with tabs", '{\n\t"a": 1,\n\t"a": 2}', 'line 3, column 2: key "a" stands twice'),
     Case("a list as a key", "[a]: 1", "line 1, column 1: a key must be a string"),
     Case("a number that JSON does not have", '{"a": NaN}', ""),
     Case("a number that JSON does not have, in YAML", "a: .inf", ""),

@@ -71,7 +71,7 @@ def review(
         return Decision()
     if not isinstance(obj, dict):
         return bad_request(f"request.object: found {brief(obj)}, wanted an object")
-    workloads = tuple(_placed(one, request) for one in parse(obj, policy.kinds))
+    workloads = tuple(placed(one, request) for one in parse(obj, policy.kinds))
     if not workloads or _namespace_opted_out(workloads[0], snapshot):
         return Decision()
     pod = workloads[0] if workloads[0].is_pod else None
@@ -83,7 +83,7 @@ def review(
         return Decision()
     before: tuple[Workload, ...] = ()
     if operation == UPDATE:
-        before = tuple(_placed(one, request) for one in parse(as_mapping(old), policy.kinds))
+        before = tuple(placed(one, request) for one in parse(as_mapping(old), policy.kinds))
     if operation == UPDATE and not _template_changed(obj, workloads, as_mapping(old), before):
         return Decision()
     if phase == MUTATE and workloads[0].owner is not None:
@@ -119,7 +119,7 @@ def unjudgeable(policy: Policy, message: str, *, enforced: bool) -> Decision:
     return Decision(False, {"status": "Failure", "code": 403, "reason": "Forbidden", "message": text}, error=message)
 
 
-def _placed(workload: Workload, request: Mapping[str, object]) -> Workload:
+def placed(workload: Workload, request: Mapping[str, object]) -> Workload:
     """In the mutating phase an object may not carry its namespace yet."""
     namespace = request.get("namespace")
     if not isinstance(namespace, str) or namespace in ("", workload.namespace):

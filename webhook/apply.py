@@ -16,9 +16,9 @@ from webhook.scheduler import constraint
 from webhook.scheduler.features import Features
 from webhook.scheduler.fields import FieldPath, as_mapping, labels_of, value_at
 from webhook.scheduler.snapshot import Snapshot
-from webhook.workload import KINDS, children, find_kinds, parse
+from webhook.workload import FIELD, KINDS, children, find_kinds, parse
 
-CONSTRAINTS: FieldPath = ("spec", "topologySpreadConstraints")
+CONSTRAINTS: FieldPath = ("spec", FIELD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,10 @@ def apply(
 
 
 def mentions_constraints(obj: object) -> bool:
-    """Whether there is a field of that name anywhere in an object."""
+    """Whether there are constraints anywhere in an object; a schema that describes them has none."""
     level = [obj]
     while level:
-        if any(isinstance(one, dict) and CONSTRAINTS[-1] in one for one in level):
+        if any(isinstance(one, dict) and one.get(FIELD) and isinstance(one[FIELD], list) for one in level):
             return True
         level = [child for one in level for child in children(one)]
     return False

@@ -1,0 +1,56 @@
+"""A text cut where its YAML documents begin, and its lines."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_BOUNDARY = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^%", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A part of a text that can be parsed by itself, and its offset."""
+
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+def chunks(text: str) -> Iterator[Chunk]:
+    """
+    The documents of `text`, so that what is wrong with one says nothing of the others.
+
+    YAML allows `---` at the beginning of a line nowhere else, not even in text.  A directive belongs to the document
+    after it, so that a text with one is left whole.
+    """
+    begin = 1 if text.startswith("\ufeff") else 0
+    cuts = [] if _DIRECTIVE.search(text) else [match.start() for match in _BOUNDARY.finditer(text, begin)]
+    for start, end in zip([begin, *cuts], [*cuts, len(text)], strict=True):
+        if start < end:
+            yield Chunk(text[start:end], start)
+
+
+class Lines:
+    """The lines of a text, as editors count them."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset, from 1."""
+        line = bisect_right(self.starts, offset)
+        return line, offset - self.starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """A line, without its end."""
+        start = self.starts[number - 1]
+        end = self.starts[number] if number < len(self.starts) else len(self.text)
+        return self.text[start:end].rstrip("\r\n")
