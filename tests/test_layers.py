@@ -20,7 +20,7 @@ cli
 server
 app · worker
 service
-cluster · logs · metrics · render · settings
+cluster · files · logs · metrics · render · settings
 lint
 apply · wire
 admission

@@ -106,3 +106,34 @@ class Judged:
     suppressed: int = 0
     passed_over: Counter[str] = field(default_factory=Counter)
     unjudged: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class Summary:
+    """What came of all files; `accepted` is how many findings a baseline accepts, `repaired` how many are no more."""
+
+    files: int = 0
+    objects: int = 0
+    found: list[Located] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    skipped: dict[Skipped, None] = field(default_factory=dict)
+    suppressed: int = 0
+    accepted: int = 0
+    repaired: int = 0
+    passed_over: Counter[str] = field(default_factory=Counter)
+    unjudged: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def add(self, judged: Judged) -> None:
+        """Take in what came of one more file."""
+        self.files += 1
+        self.objects += judged.objects
+        self.found += judged.found
+        self.problems += judged.problems
+        self.skipped |= judged.skipped
+        self.suppressed += judged.suppressed
+        self.passed_over += judged.passed_over
+        self.unjudged += judged.unjudged
+
+    def count(self, severity: Severity) -> int:
+        """How many findings of this severity there are."""
+        return sum(one.finding.severity is severity for one in self.found)

@@ -65,7 +65,7 @@ class _File:
         elif should_parse(chunk.text, self.result.file, error):
             first, _ = self.lines.place(chunk.start)
             line, column = first + (error.line or 1) - 1, error.column or 1
-            self.result.problems.append(Problem(self.result.file, line, column, error.message))
+            self.result.problems.append(Problem(self.result.file, line, column, f"cannot be read: {error.message}"))
 
     def _chunk(self, chunk: Chunk, documents: Sequence[object]) -> None:
         said, whole = list[_Said](), True
