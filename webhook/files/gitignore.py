@@ -74,6 +74,8 @@ def _translate(glob: str) -> str:
     parts = []
     for token in _TOKENS.finditer(glob):
         kind = str(token.lastgroup)
+        if token[0] == "[":
+            raise re.error("a set that stays open")
         if kind == "char":
             parts.append(re.escape(token["char"]))
         elif kind == "set":
