@@ -173,8 +173,8 @@ class _Lint:
             judged = self._repaired(judged)
             accepted = self._accepted(judged)
         judged.found = accepted.new
-        if judged.file == STANDARD_INPUT and not judged.objects and not judged.problems:
-            judged.problems.append(Problem(STANDARD_INPUT, 1, 1, "holds no object: did what writes to it fail?"))
+        if judged.file == STANDARD_INPUT and not (judged.documents or judged.problems or judged.passed_over):
+            judged.problems.append(Problem(STANDARD_INPUT, 1, 1, "holds no document: did what writes to it fail?"))
         self.idle += accepted.idle if not judged.problems else []
         self.summary.accepted += accepted.count
         self.repairable += sum(one.finding.edit is not None for one in accepted.new)

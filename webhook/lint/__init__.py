@@ -99,6 +99,7 @@ class Judged:
     """What came of a file; `unjudged` are kinds with constraints of which the policy does not say where they stand."""
 
     file: str
+    documents: int = 0
     objects: int = 0
     found: list[Located] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)

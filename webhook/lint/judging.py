@@ -55,6 +55,7 @@ class _File:
             except DocumentError as error:
                 self._unreadable(chunk, error)
                 continue
+            self.result.documents += len(documents)
             self._chunk(chunk, documents)
         self.result.found.sort(key=lambda one: (one.line, one.column))
         return self.result

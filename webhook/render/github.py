@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from webhook.lint import Located, Problem, Summary
 from webhook.rules import Severity
+from webhook.wording import LINE_LIMIT, one_line
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
@@ -33,13 +34,13 @@ def _skipped(summary: Summary) -> Iterator[str]:
 
 
 def command(name: str, message: str, **properties: object) -> str:
-    """A workflow command, escaped as GitHub's runner unescapes it."""
+    """A workflow command, escaped as GitHub's runner unescapes it; a line end would begin another command."""
     written = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
     return f"::{name} {written}::{_data(message)}"
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return one_line(text, LINE_LIMIT).replace("%", "%25")
 
 
 def _property(text: str) -> str:
