@@ -376,7 +376,7 @@ def test_a_baseline_accepts_what_is_there_today_and_nothing_new(run):
     assert Run(0, "base.json: accepts 2 findings in 2 files\n", "") == run(
         "--baseline base.json --write-baseline .", a=ERROR, b=WARNING
     )
-    assert "2 accepted" in run("--baseline base.json --fail-on info .").out
+    assert "2 findings accepted" in run("--baseline base.json --fail-on info .").out
     assert 0 == run("--baseline base.json --fail-on info .", a="\n\n# moved\n" + json.dumps(ERROR)).code
     found = run("--baseline base.json -o json .", b=workload("StatefulSet", constraint(maxSkew=0), name="db"))
     assert ["b.yaml:24 invalid-constraint", "base.json:3 unused-suppression"] == found.found

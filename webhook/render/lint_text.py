@@ -107,8 +107,10 @@ def notes(summary: Summary) -> Iterator[str]:
     """What a person should know of besides the findings."""
     if summary.repaired:
         yield f"{_many(summary.repaired, 'finding')} repaired"
-    if summary.accepted or summary.suppressed:
-        yield f"{_many(summary.suppressed, 'finding')} suppressed, {summary.accepted} accepted by the baseline"
+    if summary.suppressed:
+        yield f"{_many(summary.suppressed, 'finding')} suppressed by comments or annotations"
+    if summary.accepted:
+        yield f"{_many(summary.accepted, 'finding')} accepted by the baseline"
     if count := summary.passed_over[TEMPLATE]:
         how = "lint what is made of them: helm template CHART | evenkeel lint -"
         yield f"{_many(count, 'template')} passed over; {how}"
