@@ -28,6 +28,7 @@ def filled(name: str) -> str:
 
 GENERATED = {
     "README.md": lambda: filled("README.md"),
+    "docs/lint.md": lambda: filled("docs/lint.md"),
     "docs/policy.md": lambda: filled("docs/policy.md"),
     "docs/serve.md": lambda: filled("docs/serve.md"),
     "docs/rules.md": catalogue.page,

@@ -27,7 +27,7 @@ EXPECTED = {
     "shop": {"shop/deployments.yaml:71 rollout-skew"},
 }
 PASSED_OVER = {"helm": {"template": 3}, "tooling": {"template": 1}, "kustomize": {"patch": 2}, "mistakes": {"patch": 1}}
-NOT_JUDGED = {"kafka": "Kafka", "monitoring": "Prometheus", "cnpg": "Cluster", "knative": "Service"}
+NOT_JUDGED = {"kafka": ["Kafka"], "monitoring": ["Prometheus"], "cnpg": ["Cluster"], "knative": ["Service"]}
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_each_says_what_is_expected_of_it(lint, chart):
     assert EXPECTED.get(chart, set()) == {f"{one['file']}:{one['line']} {one['rule']}" for one in document["findings"]}
     assert [] == document["problems"]
     assert PASSED_OVER.get(chart, {}) == summary["passedOver"]
-    assert [NOT_JUDGED[chart]] * (chart in NOT_JUDGED) == [one["kind"] for one in summary["notJudged"]]
+    assert NOT_JUDGED.get(chart, []) == [one["kind"] for one in summary["notJudged"]]
 
 
 def test_all_together_say_the_same(lint):
