@@ -15,7 +15,7 @@ from typing import cast
 import yaml
 
 from webhook.documents import json_positions
-from webhook.documents.build import LOADER
+from webhook.documents.build import events
 from webhook.documents.places import ARRAY, EVERYTHING, OBJECT, Key, Path, Place, Wanted, along, wanted_of
 from webhook.documents.scalars import scalar_value
 
@@ -42,7 +42,7 @@ def comments(text: str, pattern: Pattern[str]) -> Iterator[Match[str]]:
     found = [match for match in pattern.finditer(text) if match.start() == 0 or text[match.start() - 1] in " \t\r\n"]
     if not found:
         return
-    scalars = [_span(event) for event in yaml.parse(text, Loader=LOADER) if isinstance(event, yaml.ScalarEvent)]
+    scalars = [_span(event) for event in events(text) if isinstance(event, yaml.ScalarEvent)]
     yield from (one for one in found if not any(start <= one.start() < end for start, end in scalars))
 
 
@@ -66,7 +66,7 @@ class _Open:
 
 def _documents(text: str, wanted: Wanted) -> Iterator[Place]:
     finder = _Finder(wanted)
-    for event in yaml.parse(text, Loader=LOADER):
+    for event in events(text):
         if isinstance(event, yaml.ScalarEvent):
             finder.scalar(event)
         elif isinstance(event, yaml.CollectionStartEvent):

@@ -12,7 +12,7 @@ from webhook.documents.places import Place
 from webhook.documents.positions import places
 from webhook.lint import PATCH, TEMPLATE, Address, Judged, Located, Named, Problem, Terms
 from webhook.lint.chunks import Chunk, Lines, chunks
-from webhook.lint.passing_over import is_patch, is_template, is_unrendered, should_parse, tells_of_a_patch
+from webhook.lint.passing_over import has_placeholders, is_patch, is_unrendered, should_parse, tells_of_a_patch
 from webhook.lint.suppressions import Comment, comments_in, silenced, unused_in_comment
 from webhook.rules import Finding, Severity
 from webhook.scheduler.fields import FieldPath, as_mapping, path_text
@@ -61,7 +61,7 @@ class _File:
         return self.result
 
     def _unreadable(self, chunk: Chunk, error: DocumentError) -> None:
-        if is_template(chunk.text):
+        if has_placeholders(chunk.text):
             self.result.passed_over[TEMPLATE] += 1
         elif should_parse(chunk.text, self.result.file, error):
             first, _ = self.lines.place(chunk.start)
@@ -94,7 +94,7 @@ class _File:
         workloads = [placed(one, request) for one in parse(obj, terms.policy.kinds)]
         if not workloads or (workloads[0].uid and workloads[0].owner is not None):
             return
-        if any(map(is_unrendered, workloads)):
+        if has_placeholders(chunk.text) and any(map(is_unrendered, workloads)):
             self.result.passed_over[TEMPLATE] += 1
             return
         patch = self.result.file in terms.patches or any(is_patch(one, obj) for one in workloads)

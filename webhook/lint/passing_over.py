@@ -18,8 +18,8 @@ _REQUIRED = {"maxSkew", "topologyKey", "whenUnsatisfiable"}
 _TIED_BY_SELECTOR = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"})
 
 
-def is_template(text: str) -> bool:
-    """Whether `text`, which is no YAML, may become some."""
+def has_placeholders(text: str) -> bool:
+    """Whether something is still to be put into `text`; what is no YAML yet may become some."""
     return any(mark in text for mark in _MARKS)
 
 
@@ -41,7 +41,7 @@ def is_unrendered(workload: Workload) -> bool:
     left: list[object] = [workload.raw_constraints, workload.labels, workload.selector]
     while left:
         one = left.pop()
-        if isinstance(one, str) and any(mark in one for mark in _MARKS):
+        if isinstance(one, str) and has_placeholders(one):
             return True
         left += children(one)
         left += one if isinstance(one, dict) else ()
