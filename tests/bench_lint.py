@@ -74,7 +74,7 @@ metadata:
 {body}"""
 BODIES = {
     "ConfigMap": "data:\n  application.yaml: |\n" + "    a.setting.of.this.application: its value\n" * 10,
-    "Service": "spec:\n  selector: {app.kubernetes.io/name: app}\n  ports: [{name: http, port: 80, targetPort: http}]\n",
+    "Service": "spec:\n  selector: {app: app}\n  ports: [{name: http, port: 80, targetPort: http}]\n",
     "ServiceAccount": "automountServiceAccountToken: false\n",
 }
 

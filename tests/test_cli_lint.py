@@ -151,6 +151,13 @@ def test_standard_input_is_read_once_and_told_as_such(run):
     assert (1, True) == (code, "--> <stdin>:1:" in out)
 
 
+def test_what_helm_made_is_told_with_the_template_it_was_made_of(run):
+    """Lines of what was piped in lead nobody anywhere."""
+    out = run("-", stdin=f"---\n# Source: cart/templates/db.yaml\n{BROKEN}").out
+
+    assert "  --> <stdin>:13:9  StatefulSet db  from cart/templates/db.yaml\n" in out
+
+
 def test_a_pipe_that_brought_nothing_is_a_problem(run):
     """`helm template … | evenkeel lint -` must not pass because helm failed."""
     assert (2, True) == ((found := run("-", stdin="")).code, "holds no document" in found.out)
@@ -176,6 +183,7 @@ def test_json(run):
         "file": "a.yaml",
         "line": 27,
         "column": 7,
+        "source": None,
         "object": {"apiVersion": "apps/v1", "kind": "StatefulSet", "namespace": "shop", "name": "web"},
         "rule": "empty-selector",
         "severity": "error",

@@ -70,7 +70,8 @@ class Located:
     """
     A finding and where it stands: line and columns count from 1, `end_column` is the first beyond it.
 
-    `identity` is by what it is known again when lines have moved; `object` is None for what is about a file.
+    `identity` is by what it is known again when lines have moved; `object` is None for what is about a file; `source`
+    is the template that helm made the object of, if that is known.
     """
 
     file: str
@@ -82,6 +83,7 @@ class Located:
     object: Named | None
     identity: str
     address: Address | None = None
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

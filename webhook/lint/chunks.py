@@ -6,17 +6,38 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+
+from webhook.lint.passing_over import has_placeholders
+from webhook.workload import FIELD
 
 _BOUNDARY = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^%", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+_SOURCE = re.compile(r"^# Source: (\S+)\r?$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
 class Chunk:
-    """A part of a text that can be parsed by itself, and its offset."""
+    """A part of a text that can be parsed by itself, and its offset; what is asked of it is looked for once."""
 
     text: str
     start: int
+
+    @cached_property
+    def source(self) -> str:
+        """The template that helm made it of, as `helm template` says; empty where nothing says so."""
+        found = _SOURCE.search(self.text)
+        return found[1] if found else ""
+
+    @cached_property
+    def has_placeholders(self) -> bool:
+        return has_placeholders(self.text)
+
+    @cached_property
+    def may_have_constraints(self) -> bool:
+        return FIELD in self.text
 
     @property
     def end(self) -> int:

@@ -12,11 +12,11 @@ from webhook.documents.places import Place
 from webhook.documents.positions import places
 from webhook.lint import PATCH, TEMPLATE, Address, Judged, Located, Named, Problem, Terms
 from webhook.lint.chunks import Chunk, Lines, chunks
-from webhook.lint.passing_over import has_placeholders, is_patch, is_unrendered, should_parse, tells_of_a_patch
+from webhook.lint.passing_over import is_patch, is_unrendered, should_parse, tells_of_a_patch
 from webhook.lint.suppressions import Comment, comments_in, silenced, unused_in_comment
 from webhook.rules import Finding, Severity
 from webhook.scheduler.fields import FieldPath, as_mapping, path_text
-from webhook.workload import FIELD, Workload, find_kinds, parse
+from webhook.workload import Workload, find_kinds, parse
 
 
 def judge(file: str, text: str, terms: Terms) -> Judged:
@@ -61,7 +61,7 @@ class _File:
         return self.result
 
     def _unreadable(self, chunk: Chunk, error: DocumentError) -> None:
-        if has_placeholders(chunk.text):
+        if chunk.has_placeholders:
             self.result.passed_over[TEMPLATE] += 1
         elif should_parse(chunk.text, self.result.file, error):
             first, _ = self.lines.place(chunk.start)
@@ -87,14 +87,14 @@ class _File:
         """What is said of one object, and what is to be noted of it."""
         terms = self.terms
         if not find_kinds(obj, terms.policy.kinds):
-            if FIELD in chunk.text and mentions_constraints(obj):
+            if chunk.may_have_constraints and mentions_constraints(obj):
                 self.result.unjudged[str(obj["apiVersion"]), str(obj["kind"])] += 1
             return
         request = request_of(obj, None, terms.namespace)
         workloads = [placed(one, request) for one in parse(obj, terms.policy.kinds)]
         if not workloads or (workloads[0].uid and workloads[0].owner is not None):
             return
-        if has_placeholders(chunk.text) and any(map(is_unrendered, workloads)):
+        if chunk.has_placeholders and any(map(is_unrendered, workloads)):
             self.result.passed_over[TEMPLATE] += 1
             return
         patch = self.result.file in terms.patches or any(is_patch(one, obj) for one in workloads)
@@ -149,7 +149,8 @@ class _File:
         if place.key is not None and "\n" in chunk.text[start:end]:
             end = place.key.end
         address = Address(chunk.start, chunk.end, said.document, said.path)
-        return self._at(chunk.start + start, chunk.start + end, said.finding, said.object, said.identity, address)
+        located = self._at(chunk.start + start, chunk.start + end, said.finding, said.object, said.identity, address)
+        return replace(located, source=chunk.source) if chunk.source else located
 
     def _at_comment(self, chunk: Chunk, comment: Comment, unused: Finding) -> Located:
         finding = replace(unused, severity=self.terms.unused)

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from webhook.documents.places import OBJECT, SCALAR, Path, Place
 from webhook.documents.scalars import resolve
@@ -28,14 +29,14 @@ class Change:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Text:
     """A text to be changed; JSON quotes every key, and has no blocks."""
 
     text: str
     is_json: bool
 
-    @property
+    @cached_property
     def newline(self) -> str:
         return "\r\n" if "\r\n" in self.text else "\n"
 
@@ -81,8 +82,12 @@ class Text:
         if place.key is None or parent.flow or rest_of_line or not isinstance(new, dict):
             return Change(place.start, place.end, after_colon + self._flow(new))
         indent = self.column(place.key.start) + _STEP
-        before = place.start - (len(written_before := self.text[: place.start]) - len(written_before.rstrip(" ")))
-        return Change(before, place.end, f"{self.newline}{' ' * indent}{self._block(new, indent)}")
+        before = self.text[place.key.end : place.start]
+        return Change(
+            place.start - len(before) + len(before.rstrip(" ")),
+            place.end,
+            f"{self.newline}{' ' * indent}{self._block(new, indent)}",
+        )
 
     def _append(self, place: Place, item: object) -> Change | None:
         last = place.members[len(place.members) - 1]
@@ -146,6 +151,8 @@ class Text:
 
 def apply(text: str, changes: list[Change]) -> str:
     """`text` with changes that do not overlap."""
-    for change in sorted(changes, key=lambda change: change.start, reverse=True):
-        text = text[: change.start] + change.text + text[change.end :]
-    return text
+    parts, at = list[str](), 0
+    for change in sorted(changes, key=lambda change: change.start):
+        parts += (text[at : change.start], change.text)
+        at = change.end
+    return "".join((*parts, text[at:]))

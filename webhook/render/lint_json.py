@@ -42,6 +42,7 @@ def _finding(one: Located) -> dict[str, object]:
         "file": one.file,
         "line": one.line,
         "column": one.column,
+        "source": one.source or None,
         "object": None
         if named is None
         else {

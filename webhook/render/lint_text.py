@@ -53,7 +53,8 @@ def _finding(one: Located, style: Style) -> str:
     finding, severity = one.finding, str(one.finding.severity)
     width = max(len(str(one.line)), 2)
     blank, said = " " * width, str(finding) if finding.path else f"{finding.message} ({finding.rule})"
-    where = f"{_shown(one.file)}:{one.line}:{one.column}{f'  {one.object}' if one.object is not None else ''}"
+    about = (str(one.object or ""), f"from {one.source}" if one.source else "")
+    where = "  ".join((f"{_shown(one.file)}:{one.line}:{one.column}", *filter(None, about)))
     quoted, before, carets = _quoted(one)
     found = f"found {finding.found}, wanted {finding.wanted}"
     return "\n".join(
