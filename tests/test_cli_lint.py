@@ -306,6 +306,15 @@ def test_many_files_are_judged_in_several_processes(run, monkeypatch):
     assert [f"{i:03}.yaml:27 empty-selector" for i in range(0, 100, 10)] == run("-o json .", files).found
 
 
+def test_a_process_that_dies_is_told_and_leaves_nothing_waiting(run, monkeypatch):
+    monkeypatch.setattr(judging, "WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(judging, "_cpus", lambda: 2)
+    monkeypatch.setattr(judging, "judge_file", lambda *_: os._exit(1))
+    code, out, err = run(".", a=FINE, b=FINE)
+
+    assert (2, "", "evenkeel: a process that judges files was killed, for want of memory perhaps\n") == (code, out, err)
+
+
 BROKEN = """\
 apiVersion: apps/v1
 kind: StatefulSet

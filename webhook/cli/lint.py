@@ -47,20 +47,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "paths", metavar="PATH", nargs="+", help="a file, a folder, a pattern such as 'apps/**/*.yaml', or -"
     )
     parser.add_argument(
-        "-o", "--output", "--format", choices=FORMATS, default="text", help="what to print (default: %(default)s)"
+        "-o",
+        "--output",
+        "--format",
+        metavar="FORMAT",
+        choices=FORMATS,
+        default="text",
+        help=f"{', '.join(FORMATS)} (default: %(default)s)",
     )
     parser.add_argument("--fix", action="store_true", help="repair what has exactly one right answer, in the files")
     parser.add_argument("--diff", action="store_true", help="show what --fix changes; without it, change nothing")
     parser.add_argument(
-        "--rule", metavar="ID=SEVERITY", action="append", default=[], help="error, warning, info or ignore; repeatable"
+        "--rule", metavar="ID=SEVERITY", action="append", default=[], help="a severity, or ignore; repeatable"
     )
     parser.add_argument(
-        "--fail-on", choices=SEVERITIES, default="error", help="exit 1 for findings this grave (default: %(default)s)"
+        "--fail-on",
+        metavar="SEVERITY",
+        choices=SEVERITIES,
+        default="error",
+        help=f"exit 1 for findings as grave as this: {', '.join(SEVERITIES)} (default: %(default)s)",
     )
     parser.add_argument("--baseline", metavar="FILE", help="accept the findings that stand in FILE")
     parser.add_argument("--write-baseline", action="store_true", help="accept all of today's: write them to --baseline")
     parser.add_argument(
-        "--exclude", metavar="PATTERN", action="append", default=[], help="in folders, a line of a .gitignore more"
+        "--exclude",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help="in folders, what this line of a .gitignore names; repeatable",
     )
     parser.add_argument(
         "-n", "--namespace", metavar="NAME", default="default", help="of objects that name none (default: %(default)s)"
@@ -75,8 +89,11 @@ def run(args: argparse.Namespace) -> int:
     files = _files(args)
     reader, baseline = Reader(), _baseline(args)
     lint = _Lint(args, _terms(args, files, reader), reader, baseline)
-    for judged in _with_progress(judging.judge_files(files, lint.terms, reader), len(files)):
-        lint.take(judged)
+    try:
+        for judged in _with_progress(judging.judge_files(files, lint.terms, reader), len(files)):
+            lint.take(judged)
+    except judging.Died as error:
+        raise UsageError(str(error)) from error
     if args.write_baseline:
         return _write_baseline(args, lint.summary)
     lint.conclude()

@@ -19,6 +19,11 @@ from webhook.lint.context import KUSTOMIZATIONS, Context, may_tell, patches_in, 
 from webhook.lint.judging import judge
 from webhook.lint.passing_over import should_parse
 
+
+class Died(RuntimeError):
+    """A process that ended before it had answered."""
+
+
 WORTH_A_PROCESS = 500  # files: fewer are done before another process has begun
 AT_ONCE = 32
 
@@ -111,10 +116,13 @@ def judge_files(files: Sequence[str], terms: Terms, reader: Reader) -> Iterator[
         yield from (judge_file(file, terms, reader) for file in files)
         return
     from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
 
     with ProcessPoolExecutor(processes, initializer=_begin, initargs=(terms,)) as pool:
         try:
             yield from pool.map(_judge, files, chunksize=AT_ONCE)
+        except BrokenProcessPool as error:
+            raise Died("a process that judges files was killed, for want of memory perhaps") from error
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 

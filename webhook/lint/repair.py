@@ -41,9 +41,9 @@ def repair(file: str, text: str, terms: Terms, meant: Callable[[Judged], Sequenc
         if not by_chunk:
             break
         for (start, end), repairs in sorted(by_chunk.items(), reverse=True):  # from the end, so that offsets hold
-            changed, made = _rewritten(text[start:end], repairs)
-            refused |= {one.known_by for one in repairs if one not in made}
-            text, count = text[:start] + changed + text[end:], count + len(made)
+            changed, left = _rewritten(text[start:end], repairs)
+            refused |= {one.known_by for one in left}
+            text, count = text[:start] + changed + text[end:], count + len(repairs) - len(left)
         judged = judge(file, text, terms)
     return Repaired(text, count, judged)
 
@@ -78,21 +78,21 @@ def _one_per_object(found: Iterable[Located], refused: Set[tuple[str, FieldPath]
     return first.values()
 
 
-def _rewritten(text: str, repairs: Sequence[_Repair]) -> tuple[str, list[_Repair]]:
-    """`text` with those repairs that there is a safe change for; none, if it would then say anything else."""
+def _rewritten(text: str, repairs: Sequence[_Repair]) -> tuple[str, Sequence[_Repair]]:
+    """`text` with the repairs that there is a safe change for, and the others; with none, if it would say more."""
     documents, roots = read(text), places(text, [one.path[:-1] for one in repairs])
     whole, wanted = Text(text, _is_json(text)), list(documents)
-    changes, made = list[Change](), list[_Repair]()
+    changes, left = list[Change](), list[_Repair]()
     for one in repairs:
         number = one.address.document
-        old = value_at(documents[number], one.path)
-        change = whole.change(roots[number], one.path, old, one.edit.value)
-        if change is not None:
+        change = whole.change(roots[number], one.path, value_at(documents[number], one.path), one.edit.value)
+        if change is None:
+            left.append(one)
+        else:
             changes.append(change)
-            made.append(one)
             wanted[number] = _put(wanted[number], one.path, one.edit.value)
     changed = apply(text, changes)
-    return (changed, made) if _says(changed, wanted) else (text, [])
+    return (changed, left) if _says(changed, wanted) else (text, repairs)
 
 
 def _says(text: str, documents: Sequence[object]) -> bool:
