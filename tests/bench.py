@@ -1,5 +1,6 @@
 """
-`make bench`: how many reviews a second, beside a Flask app in the same gunicorn that parses a review and allows it.
+`make bench`: how many reviews a second, beside a Flask app in the same gunicorn that parses a review and allows it;
+then how many manifests (tests/bench_lint.py).
 
     load on one CPU ── TLS, keep-alive ──> server on another; five alternating rounds, medians
 """
@@ -21,6 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
+from tests import bench_lint
 from tests.build import constraint, pod, request, service, workload
 from tests.docs import ROOT
 from tests.serving import MAIN, certificate, free_port, until
@@ -192,15 +194,18 @@ def machine():
     return f"{cpu}, {os.cpu_count()} CPUs; Python {platform.python_version()}, {libraries}."
 
 
-if __name__ == "__main__":
+def write(marker, lines):
+    """Put `lines` between the marks of that name in docs/performance.md."""
     page = ROOT / "docs" / "performance.md"
-    with tempfile.TemporaryDirectory() as temporary:
-        lines = [machine(), ""]
-        for line in rows(Path(temporary)):
-            print(line, flush=True)
-            lines.append(line)
-    table = "\n".join(lines)
-    text = page.read_text("utf-8")
-    page.write_text(
-        re.sub(r"(<!-- bench -->\n).*?(<!-- /bench -->)", rf"\g<1>{table}\n\2", text, flags=re.DOTALL), "utf-8"
-    )
+    between = re.compile(rf"(<!-- {marker} -->\n).*?(<!-- /{marker} -->)", re.DOTALL)
+    page.write_text(between.sub(lambda marks: "\n".join((marks[1] + lines[0], *lines[1:], marks[2])), page.read_text()))
+
+
+if __name__ == "__main__":
+    for marker, section in (("bench", rows), ("bench lint", bench_lint.rows)):
+        with tempfile.TemporaryDirectory() as temporary:
+            lines = [machine(), ""] if marker == "bench" else []
+            for line in section(Path(temporary)):
+                print(line, flush=True)
+                lines.append(line)
+        write(marker, lines)

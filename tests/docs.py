@@ -31,6 +31,7 @@ def filled(name: str) -> str:
 
 GENERATED = {
     "README.md": lambda: filled("README.md"),
+    "docs/lint.md": lambda: filled("docs/lint.md"),
     "docs/metrics.md": lambda: filled("docs/metrics.md"),
     "docs/policy.md": lambda: filled("docs/policy.md"),
     "docs/serve.md": lambda: filled("docs/serve.md"),

@@ -8,7 +8,7 @@ import pytest
 
 from tests.docs import GENERATED, ROOT, fill
 from webhook import __version__
-from webhook.cli import COMMANDS
+from webhook.cli import COMMANDS, parser
 from webhook.policy.schema import schema
 from webhook.rules import RULES
 
@@ -46,6 +46,15 @@ def test_the_catalogue_tells_every_parameter(rule):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_readme_names_every_command(command):
     assert f"evenkeel {command}" in README
+
+
+def test_the_page_on_lint_names_every_option():
+    """Each once at least, as it is written on the command line."""
+    page = (ROOT / "docs" / "lint.md").read_text("utf-8")
+    (commands,) = (action for action in parser(["lint"])._actions if isinstance(action.choices, dict))
+    options = {option for action in commands.choices["lint"]._actions for option in action.option_strings}
+
+    assert set() == {one for one in options - {"-h", "--help", "-n"} if f"{one}" not in page}
 
 
 def test_the_changelog_has_the_version():

@@ -20,7 +20,8 @@ cli
 server
 app · worker
 manifests · service · watching
-cluster · logs · metrics · render · settings
+cluster · files · logs · metrics · render · settings
+lint
 apply · wire
 admission
 wording
@@ -30,7 +31,7 @@ rules
 workload
 documents · example · scheduler""".splitlines()
 ]
-PURE = {*chain(*LAYERS[LAYERS.index(["apply", "wire"]) :])}
+PURE = {*chain(*LAYERS[LAYERS.index(["lint"]) :])}
 
 MAY_IMPORT = {
     layer: {"__version__", layer, *chain(*LAYERS[row + 1 :])} for row, layers in enumerate(LAYERS) for layer in layers

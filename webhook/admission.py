@@ -71,7 +71,7 @@ def review(
         return Decision()
     if not isinstance(obj, dict):
         return bad_request(f"request.object: found {brief(obj)}, wanted an object")
-    workloads = tuple(_placed(one, request) for one in parse(obj, policy.kinds))
+    workloads = tuple(placed(one, request) for one in parse(obj, policy.kinds))
     if not workloads or _namespace_opted_out(workloads[0], snapshot):
         return Decision()
     pod = workloads[0] if workloads[0].is_pod else None
@@ -83,7 +83,7 @@ def review(
         return Decision()
     before: tuple[Workload, ...] = ()
     if operation == UPDATE:
-        before = tuple(_placed(one, request) for one in parse(as_mapping(old), policy.kinds))
+        before = tuple(placed(one, request) for one in parse(as_mapping(old), policy.kinds))
     if operation == UPDATE and not _template_changed(obj, workloads, as_mapping(old), before):
         return Decision()
     if phase == MUTATE and workloads[0].owner is not None:
@@ -119,7 +119,7 @@ def unjudgeable(policy: Policy, message: str, *, enforced: bool) -> Decision:
     return Decision(False, {"status": "Failure", "code": 403, "reason": "Forbidden", "message": text}, error=message)
 
 
-def _placed(workload: Workload, request: Mapping[str, object]) -> Workload:
+def placed(workload: Workload, request: Mapping[str, object]) -> Workload:
     """In the mutating phase an object may not carry its namespace yet."""
     namespace = request.get("namespace")
     if not isinstance(namespace, str) or namespace in ("", workload.namespace):
@@ -205,12 +205,12 @@ def _judge(
         report = evaluate(workload, rules.settings, snapshot, features)
         audited = _audited(workload, policy, snapshot, request)
         for finding in report.findings:
-            identity = _identity(workload, finding)
+            known_by = identity(workload, finding)
             certain = finding.enforced or finding.rule not in rules.doubted
-            old = had is None or had[identity] > 0
+            old = had is None or had[known_by] > 0
             judged.append(_Judged(workload, finding, certain, audited(finding.enforced), old))
             if had is not None:
-                had[identity] -= 1
+                had[known_by] -= 1
         skipped |= dict.fromkeys(report.skipped)
     return _decide(request, phase, judged, policy.enforcement, tuple(skipped))
 
@@ -307,11 +307,11 @@ def _had(
         rules = in_force.get(one.path) or policy.in_force(one, _namespace_labels(one, snapshot))
         outspoken = replace(one, ignored_rules=frozenset())
         found = find_all(outspoken, rules.settings, snapshot, features).findings
-        had.update(_identity(one, finding) for finding in found)
+        had.update(identity(one, finding) for finding in found)
     return had
 
 
-def _identity(workload: Workload, finding: Finding) -> Identity:
+def identity(workload: Workload, finding: Finding) -> Identity:
     """By what an old finding is known again: not by its index, for constraints move."""
     names = tuple(part for part in finding.path if isinstance(part, str))
     index = finding.path[len(workload.path) :][:1]

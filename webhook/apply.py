@@ -16,9 +16,9 @@ from webhook.scheduler import constraint
 from webhook.scheduler.features import Features
 from webhook.scheduler.fields import FieldPath, as_mapping, labels_of, value_at
 from webhook.scheduler.snapshot import Snapshot
-from webhook.workload import KINDS, children, find_kinds, parse
+from webhook.workload import FIELD, KINDS, children, find_kinds, parse
 
-CONSTRAINTS: FieldPath = ("spec", "topologySpreadConstraints")
+CONSTRAINTS: FieldPath = ("spec", FIELD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +64,21 @@ def apply(
     namespace: str = "default",
 ) -> Applied:
     """Apply `obj`, over `old` if that is given; `namespace` is where it goes if it does not say."""
-    mutate = review(_request(obj, old, namespace), MUTATE, policy, snapshot, features)
+    mutate = review(request_of(obj, old, namespace), MUTATE, policy, snapshot, features)
     patched = patch(obj, mutate.patch)
-    validate = review(_request(patched, old, namespace), VALIDATE, policy, snapshot, features)
+    validate = review(request_of(patched, old, namespace), VALIDATE, policy, snapshot, features)
     refused = validate.error is None and _refused_by_api_server(patched, features)
     kinds = find_kinds(obj, policy.kinds)
-    passed_over = not kinds and _mentions_constraints(obj)
+    passed_over = not kinds and mentions_constraints(obj)
     webhook = kinds[0].webhook if kinds else ""
     return Applied(obj, old is not None, mutate, validate, _stored(patched, features), refused, passed_over, webhook)
 
 
-def _mentions_constraints(obj: object) -> bool:
-    """Whether there is a field of that name anywhere in an object."""
+def mentions_constraints(obj: object) -> bool:
+    """Whether there are constraints anywhere in an object; a schema that describes them has none."""
     level = [obj]
     while level:
-        if any(isinstance(one, dict) and CONSTRAINTS[-1] in one for one in level):
+        if any(isinstance(one, dict) and one.get(FIELD) and isinstance(one[FIELD], list) for one in level):
             return True
         level = [child for one in level for child in children(one)]
     return False
@@ -95,7 +95,8 @@ def _refused_by_api_server(obj: Mapping[str, object], features: Features) -> boo
     )
 
 
-def _request(obj: Mapping[str, object], old: Mapping[str, object] | None, namespace: str) -> dict[str, object]:
+def request_of(obj: Mapping[str, object], old: Mapping[str, object] | None, namespace: str) -> dict[str, object]:
+    """The request that kube-apiserver makes of `obj`; `namespace` is where it goes if it does not say."""
     metadata = as_mapping(obj.get("metadata"))
     api_version = obj.get("apiVersion")
     group, _, version = (api_version if isinstance(api_version, str) else "").rpartition("/")

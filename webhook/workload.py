@@ -16,6 +16,7 @@ from webhook.scheduler.fields import FieldPath, as_list, as_mapping, labels_of, 
 from webhook.scheduler.selectors import Labels
 from webhook.scheduler.snapshot import Owner
 
+FIELD = "topologySpreadConstraints"
 TEMPLATE: FieldPath = ("spec", "template")
 EACH = "*"
 Indices = tuple[int, ...]
@@ -275,7 +276,7 @@ def _workload(whole: _Whole, kind: Kind, indices: Sequence[int]) -> Workload:
     if kind.template is not None:
         template_path = _fill(kind.template, indices)
         template = as_mapping(value_at(obj, template_path))
-        path: FieldPath = (*template_path, "spec", "topologySpreadConstraints")
+        path: FieldPath = (*template_path, "spec", FIELD)
         labels = as_mapping(template.get("metadata")).get("labels")
     else:
         template, path = {}, _fill(kind.anchor, indices)
@@ -307,8 +308,11 @@ def _workload(whole: _Whole, kind: Kind, indices: Sequence[int]) -> Workload:
 
 
 def _ignored(annotations: Labels) -> frozenset[str]:
-    """The rules that the annotation silences; of a very long one, those in its beginning."""
-    written = annotations.get(IGNORE_ANNOTATION)
+    return ignored(annotations.get(IGNORE_ANNOTATION))
+
+
+def ignored(written: str | None) -> frozenset[str]:
+    """The rules that an annotation silences; of a very long one, those in its beginning."""
     if not written:
         return frozenset()
     names = written[:LONGEST_IGNORE].split(",")

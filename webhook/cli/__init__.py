@@ -15,8 +15,10 @@ COMMANDS = {
     "admit": "print what the webhook will answer when an object is applied",
     "certs": "issue the webhook's serving certificate, or print what certificates say",
     "example": "start the webhook on an embedded default and show it answering",
+    "lint": "judge manifests before anything reaches a cluster",
     "manifests": "print the objects that send a cluster's reviews here",
     "policy": "check a policy file, show what is in force, print the schema",
+    "rules": "print the catalogue of rules, or the page of one",
     "serve": "serve the webhook over TLS",
 }
 

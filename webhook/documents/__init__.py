@@ -11,9 +11,9 @@ from typing import NoReturn
 import yaml
 
 from webhook.documents.build import DEEPEST, TOO_DEEP, build
-from webhook.documents.scalars import DocumentError, at
+from webhook.documents.scalars import DocumentError, SyntaxFault
 
-__all__ = ["DocumentError", "read", "read_objects"]
+__all__ = ["DocumentError", "SyntaxFault", "items_of", "read", "read_objects"]
 
 
 def read(text: str) -> tuple[object, ...]:
@@ -21,28 +21,35 @@ def read(text: str) -> tuple[object, ...]:
     try:
         return tuple(document for document in _documents(text) if document is not None)
     except yaml.MarkedYAMLError as error:
-        raise at(error.problem_mark or error.context_mark, str(error.problem or error.context)) from error
+        message = str(error.problem or error.context)
+        raise SyntaxFault(message, error.problem_mark or error.context_mark) from error
+    except DocumentError:
+        raise
     except (yaml.YAMLError, ValueError) as error:
-        raise DocumentError(str(error).splitlines()[0]) from error
+        raise SyntaxFault(str(error).splitlines()[0]) from error
 
 
 def read_objects(text: str) -> Iterator[Mapping[str, object]]:
     """Every Kubernetes object in `text`, the items of `List` kinds one by one."""
     for number, document in enumerate(read(text), 1):
-        yield from _objects(document, f"document {number}")
+        for path, one in items_of(document):
+            if not isinstance(one, dict):
+                where = "".join(f": items[{i}]" for i in path[1::2])
+                raise DocumentError(f"document {number}{where}: must be an object")
+            yield one
 
 
-def _objects(document: object, where: str) -> Iterator[Mapping[str, object]]:
-    if not isinstance(document, dict):
-        raise DocumentError(f"{where}: must be an object")
-    kind, items = document.get("kind"), document.get("items", "absent")
+def items_of(document: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], object]]:
+    """`document` itself, or the items of one of a `List` kind, each with its path in the document."""
+    found = document if isinstance(document, dict) else {}
+    kind, items = found.get("kind"), found.get("items", "absent")
     if not isinstance(kind, str) or not kind.endswith("List") or not isinstance(items, list | None):
-        yield document
+        yield path, document
         return
     for i, item in enumerate(items or ()):
         if isinstance(item, dict) and "kind" not in item and kind != "List":  # a typed list, a NodeList say
-            item = {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List"), **item}
-        yield from _objects(item, f"{where}: items[{i}]")
+            item = {"apiVersion": found.get("apiVersion"), "kind": kind.removesuffix("List"), **item}
+        yield from items_of(item, (*path, "items", i))
 
 
 def _documents(text: str) -> list[object]:
@@ -53,11 +60,24 @@ def _documents(text: str) -> list[object]:
             pass  # YAML may begin with a brace, too
         except RecursionError:
             raise DocumentError(TOO_DEEP) from None
+        except DocumentError as error:
+            raise _placed(error, text) from None
         else:
             if text.count("{") + text.count("[") > DEEPEST:
                 _check_depth(document)
             return [document]
     return list(build(text))
+
+
+def _placed(error: DocumentError, text: str) -> DocumentError:
+    """The error with its line, which only YAML's parser knows; it may stumble over what JSON alone allows."""
+    try:
+        list(build(text))
+    except DocumentError as placed:
+        return placed
+    except yaml.YAMLError:
+        pass
+    return error
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:

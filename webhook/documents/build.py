@@ -7,15 +7,15 @@ Composing a tree first would follow nesting and aliases on the C stack, and host
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import cast
 
 import yaml
 
 from webhook.documents.scalars import TAG, at, scalar_value
 
-_Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 DEEPEST = 500
 TOO_DEEP = f"nested more than {DEEPEST} levels deep"
 MOST_ALIASED = 1_000_000  # values, and every 64 characters of text, that aliases stand for
@@ -26,7 +26,7 @@ _ARRAY_TAGS = frozenset({"seq", "omap", "pairs"})
 def build(text: str) -> Iterator[object]:
     """Each document in YAML text; what is wrong raises DocumentError or yaml.YAMLError."""
     builder = _Builder()
-    for event in yaml.parse(text, Loader=_Loader):
+    for event in events(text):
         if isinstance(event, yaml.ScalarEvent):
             builder.scalar(event)
         elif isinstance(event, yaml.CollectionStartEvent):
@@ -40,6 +40,12 @@ def build(text: str) -> Iterator[object]:
             builder = _Builder()
 
 
+def events(text: str) -> Iterator[yaml.Event]:
+    """What the parser finds in `text`, up to its end; `yaml.parse` asks twice for each."""
+    next_event = LOADER(text).get_event
+    return iter(next_event, None)
+
+
 @dataclass(slots=True)
 class _Open:
     """An object or array whose end has not come yet; `key` is None where a key is due."""
@@ -47,7 +53,7 @@ class _Open:
     value: dict[str, object] | list[object]
     anchor: str | None
     key: str | None = None
-    merged: list[Mapping[str, object]] = field(default_factory=list)
+    merged: tuple[Mapping[str, object], ...] = ()
     merging: bool = False
     weight: int = 1
     height: int = 1
@@ -76,18 +82,19 @@ class _Builder:
         if top is not None and isinstance(top.value, dict) and top.key is None:
             self._key(top, event)
             return
-        value = scalar_value(event)
-        self._anchor(event.anchor, value, 1 + len(event.value) // 64, 0)
-        self._place(value, 1 + len(event.value) // 64, 0, event)
+        value, weight = scalar_value(event), 1 + len(event.value) // 64
+        if event.anchor is not None:
+            self.anchors[event.anchor] = _Anchored(value, weight, 0)
+        self._place(value, weight, 0, event)
 
     def _key(self, top: _Open, event: yaml.ScalarEvent) -> None:
         top.merging = event.value == "<<" and event.implicit[0]
         value = scalar_value(event)
         top.key = value if isinstance(value, str) else json.dumps(value)
-        if not top.merging and top.key in cast(dict[str, object], top.value):
+        if top.key in top.value and not top.merging:
             raise at(event.start_mark, f'key "{top.key}" stands twice')
         if event.anchor is not None:
-            self._anchor(event.anchor, top.key, 1, 0)
+            self.anchors[event.anchor] = _Anchored(top.key, 1, 0)
 
     def begin(self, event: yaml.CollectionStartEvent) -> None:
         if len(self.stack) >= DEEPEST:
@@ -102,9 +109,10 @@ class _Builder:
 
     def end(self, event: yaml.CollectionEndEvent) -> None:
         done = self.stack.pop()
-        if isinstance(done.value, dict):
+        if done.merged and isinstance(done.value, dict):
             done.value = {**_first(done.merged), **done.value}
-        self._anchor(done.anchor, done.value, done.weight, done.height)
+        if done.anchor is not None:
+            self.anchors[done.anchor] = _Anchored(done.value, done.weight, done.height)
         self._place(done.value, done.weight, done.height, event)
 
     def alias(self, event: yaml.AliasEvent) -> None:
@@ -123,24 +131,23 @@ class _Builder:
         if self.stack and isinstance(self.stack[-1].value, dict) and self.stack[-1].key is None:
             raise at(event.start_mark, "a key must be a string")
 
-    def _anchor(self, name: str | None, value: object, weight: int, height: int) -> None:
-        if name is not None:
-            self.anchors[name] = _Anchored(value, weight, height)
-
     def _place(self, value: object, weight: int, height: int, event: yaml.Event) -> None:
         if not self.stack:
             self.finished = value
             return
         top = self.stack[-1]
-        top.weight, top.height = top.weight + weight, max(top.height, height + 1)
+        top.weight += weight
+        if height >= top.height:
+            top.height = height + 1
         if isinstance(top.value, list):
             top.value.append(value)
             return
         if top.merging:
-            top.merged += self._mergeable(value, event)
-        else:
-            top.value[cast(str, top.key)] = value
-        top.key, top.merging = None, False
+            top.merged += tuple(self._mergeable(value, event))
+            top.merging = False
+        elif top.key is not None:
+            top.value[top.key] = value
+        top.key = None
 
     def _mergeable(self, value: object, event: yaml.Event) -> list[Mapping[str, object]]:
         found: list[Mapping[str, object]] = value if isinstance(value, list) else [cast(dict[str, object], value)]
@@ -150,7 +157,7 @@ class _Builder:
         return found
 
 
-def _first(merged: list[Mapping[str, object]]) -> dict[str, object]:
+def _first(merged: Iterable[Mapping[str, object]]) -> dict[str, object]:
     """All of several objects; of a key in more than one, the first."""
     found: dict[str, object] = {}
     for one in merged:

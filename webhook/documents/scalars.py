@@ -21,6 +21,7 @@ _TEXT_TAGS = frozenset({"str", "binary", "timestamp", "merge", "value"})
 _TYPES = {"int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),)}
 _INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_SIGNS = ("+", "-", ".")
 _WORDS: dict[str, object] = {
     **{spelt: value for word, value in (("y", True), ("n", False)) for spelt in (word, word.upper())},
     **{
@@ -34,7 +35,17 @@ _WORDS: dict[str, object] = {
 
 
 class DocumentError(ValueError):
-    """Text that is neither YAML nor JSON, or that no API server would take; the message says where."""
+    """Text that is neither YAML nor JSON, or that no API server would take; `line` and `column` count from 1."""
+
+    def __init__(self, message: str, mark: Mark | None = None) -> None:
+        self.message = message
+        self.line = mark.line + 1 if mark is not None else None
+        self.column = mark.column + 1 if mark is not None else None
+        super().__init__(f"line {self.line}, column {self.column}: {message}" if mark is not None else message)
+
+
+class SyntaxFault(DocumentError):
+    """Text that is neither YAML nor JSON."""
 
 
 def resolve(text: str) -> object:
@@ -63,7 +74,7 @@ def _integer(digits: str) -> int:
 def scalar_value(event: yaml.ScalarEvent) -> object:
     """The value of a scalar: plain, quoted, or tagged."""
     if event.implicit[0]:
-        if event.value.lower().lstrip("+-") in (".nan", ".inf"):
+        if event.value[:1] in _SIGNS and event.value.lower().lstrip("+-") in (".nan", ".inf"):
             raise at(event.start_mark, f"{event.value} is no number that JSON has")
         return resolve(event.value)
     if event.tag is None or not event.tag.startswith(TAG) or event.tag.removeprefix(TAG) in _TEXT_TAGS:
@@ -76,5 +87,4 @@ def scalar_value(event: yaml.ScalarEvent) -> object:
 
 def at(mark: Mark | None, message: str) -> DocumentError:
     """An error with its place."""
-    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
-    return DocumentError(f"{where}{message}")
+    return DocumentError(message, mark)

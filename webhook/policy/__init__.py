@@ -123,6 +123,18 @@ class Policy:
         for settings in (self.settings, *(one.settings for one in self.overrides)):
             yield from (settings[rule.id] for rule in rules or RULES.values())
 
+    def with_severities(self, severities: Mapping[str, Severity]) -> Policy:
+        """This policy with other severities, for everybody; PolicyError where a rule lacks what it must be told."""
+        causes = tuple(
+            f"{rule_id}: must have {' or '.join(RULES[rule_id].required)}; give its parameters in a policy file"
+            for rule_id, severity in severities.items()
+            if severity is not Severity.IGNORE and _lacks_parameters(self.settings[rule_id], RULES[rule_id])
+        )
+        if causes:
+            raise PolicyError(causes)
+        overrides = tuple(replace(one, settings=_changed(one.settings, severities)) for one in self.overrides)
+        return replace(self, settings=_changed(self.settings, severities), overrides=overrides)
+
     def in_force(self, workload: Workload, namespace_labels: Labels | None) -> InForce:
         """The policy for the Pods of `workload`: the first override that matches, and only that one."""
         base = InForce(None, self.settings, self.defaulting)
@@ -166,19 +178,23 @@ def parse(text: str) -> Policy:
         raw, notes, causes = scheduler_configuration.translate(raw)
         if causes:
             raise PolicyError(causes)
-        return replace(_policy(raw), notes=notes)
-    return _policy(raw)
+        return replace(_checked(raw), notes=notes)
+    return _checked(raw)
 
 
 @cache
 def built_in() -> Policy:
     """The policy that is in force where none is given."""
-    return parse(BUILT_IN)
+    return _policy(as_mapping(read(BUILT_IN)[0]))
+
+
+def _checked(raw: Mapping[str, object]) -> Policy:
+    if wrong := tuple(complaints(raw, schema())):
+        raise PolicyError(wrong)
+    return _policy(raw)
 
 
 def _policy(raw: Mapping[str, object]) -> Policy:
-    if wrong := tuple(complaints(raw, schema())):
-        raise PolicyError(wrong)
     causes: list[str] = []
     settings = _settings(raw.get("rules"), DEFAULT_SETTINGS, ("rules",), causes)
     causes += defaulting_errors(raw.get("defaulting"), ("defaulting",))
@@ -212,14 +228,18 @@ def _settings(raw: object, base: Settings, path: FieldPath, causes: list[str]) -
         severity = Severity(str(given.pop("severity", old.severity)))
         enforced = given.pop("enforced", old.enforced) is True
         settings[rule_id] = rule.setting(severity, enforced, {**old.parameters, **integers(given)})
-        if rule.required and severity is not Severity.IGNORE and not _any(settings[rule_id], rule.required):
+        if severity is not Severity.IGNORE and _lacks_parameters(settings[rule_id], rule):
             example = f"{{severity: {severity}, {rule.required[0]}: …}}"
             causes.append(f"{path_text((*path, rule_id))}: must have {' or '.join(rule.required)}; write {example}")
     return settings
 
 
-def _any(setting: Setting, names: Iterable[str]) -> bool:
-    return any(setting.parameters.get(name) for name in names)
+def _lacks_parameters(setting: Setting, rule: Rule) -> bool:
+    return bool(rule.required) and not any(setting.parameters.get(name) for name in rule.required)
+
+
+def _changed(settings: Settings, severities: Mapping[str, Severity]) -> Settings:
+    return {**settings, **{rule: replace(settings[rule], severity=new) for rule, new in severities.items()}}
 
 
 def _overrides(raw: Mapping[str, object], base: Settings, causes: list[str]) -> tuple[Override, ...]:

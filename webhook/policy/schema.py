@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
-from typing import Any
-
-import jsonschema
+from typing import TYPE_CHECKING, Any
 
 from webhook.rules import RULES, Rule, Severity
 from webhook.scheduler.constraint import ACTIONS
 from webhook.scheduler.fields import FieldPath, as_mapping, path_text
 from webhook.scheduler.reading import brief
 from webhook.scheduler.spread import DEFAULTING_TYPES
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
 
 API_VERSION, KIND = "config.evenkeel.dev/v1alpha1", "SpreadPolicy"
 ENFORCEMENTS = ("Deny", "Warn", "Audit")
@@ -103,6 +104,8 @@ def schema() -> dict[str, object]:
 
 def complaints(raw: object, against: Schema, path: FieldPath = ()) -> Iterator[str]:
     """One line for each thing in `raw` that the schema does not allow."""
+    import jsonschema  # takes longer than all the rest of a command that needs no policy file
+
     errors = jsonschema.Draft202012Validator(against).iter_errors(raw)
     lines = (
         line
@@ -112,7 +115,7 @@ def complaints(raw: object, against: Schema, path: FieldPath = ()) -> Iterator[s
     yield from dict.fromkeys(lines)
 
 
-def _explain(error: jsonschema.ValidationError, path: FieldPath) -> Iterator[str]:
+def _explain(error: ValidationError, path: FieldPath) -> Iterator[str]:
     where = f"{path_text(path)}: " if path else ""
     wanted: Any = error.validator_value
     found: Any = error.instance

@@ -103,7 +103,13 @@ def _defaulted(defaulted: Defaults | Undefaulted | None) -> dict[str, object] | 
 
 def as_yaml(applied: Applied) -> str:
     """The object as it would be stored, as one YAML document."""
-    return f"---\n{yaml.dump(applied.stored, Dumper=_Dumper, sort_keys=False, allow_unicode=True)}"
+    return f"---\n{dump(applied.stored)}"
+
+
+def dump(value: object) -> str:
+    """YAML that kubectl reads as `value`."""
+    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+    return text
 
 
 class _Dumper(yaml.SafeDumper):

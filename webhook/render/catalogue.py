@@ -26,6 +26,12 @@ def page() -> str:
     return "\n".join((INTRODUCTION, *table, "", *("\n".join(section(rule)) for rule in RULES.values())))
 
 
+def table() -> str:
+    """A line for each rule: its id, its default severity, what it finds."""
+    width = max(map(len, RULES))
+    return "\n".join(f"{rule.id:<{width}}  {rule.severity:<7}  {rule.title}" for rule in RULES.values())
+
+
 def section(rule: Rule) -> Iterator[str]:
     """One rule, always under the same headings."""
     yield from (f"## {rule.id}", "", f"{rule.title[0].upper()}{rule.title[1:]}.", "")

@@ -1,0 +1,131 @@
+"""
+`make bench`: how many manifests a second, from a cold start, beside PyYAML's C parser on the same files.
+
+    a repository of 10,000 manifests, half of them workloads ──> evenkeel lint, a process of its own; medians of five
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+MANIFESTS, TEAMS, ROUNDS = 10_000, 100, 5
+EVENKEEL = [sys.executable, "-c", "import sys; from webhook.cli import main; sys.exit(main())", "lint"]
+PARSE = """
+import os, sys, yaml
+for folder, _, names in os.walk(sys.argv[1]):
+    for name in names:
+        with open(os.path.join(folder, name)) as opened:
+            list(yaml.load_all(opened, Loader=yaml.CSafeLoader))
+"""
+WORKLOAD = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: app-{i}
+  namespace: team-{team}
+  labels:
+    app.kubernetes.io/name: app-{i}
+    app.kubernetes.io/part-of: team-{team}
+spec:
+  replicas: 3
+  selector:
+    matchLabels:
+      app.kubernetes.io/name: app-{i}
+  template:
+    metadata:
+      labels:
+        app.kubernetes.io/name: app-{i}
+        app.kubernetes.io/part-of: team-{team}
+    spec:
+      containers:
+      - name: app
+        image: registry.example.com/team-{team}/app:{i}
+        ports:
+        - {{name: http, containerPort: 8080}}
+        env:
+        - name: LOG_LEVEL
+          value: info
+        readinessProbe:
+          httpGet: {{path: /ready, port: http}}
+        resources:
+          requests: {{cpu: 100m, memory: 128Mi}}
+          limits: {{memory: 256Mi}}
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: ScheduleAnyway
+        labelSelector:
+          matchLabels:
+            app.kubernetes.io/name: {selected}
+        matchLabelKeys: [pod-template-hash]
+"""
+OTHER = """\
+apiVersion: v1
+kind: {kind}
+metadata:
+  name: app-{i}
+  namespace: team-{team}
+{body}"""
+BODIES = {
+    "ConfigMap": "data:\n  application.yaml: |\n" + "    a.setting.of.this.application: its value\n" * 10,
+    "Service": "spec:\n  selector: {app: app}\n  ports: [{name: http, port: 80, targetPort: http}]\n",
+    "ServiceAccount": "automountServiceAccountToken: false\n",
+}
+
+
+def generate(folder: Path, manifests: int) -> int:
+    """Files of one manifest each, one workload in a hundred with a mistake; how many bytes."""
+    size = 0
+    for i in range(manifests):
+        team = i % TEAMS
+        kind = list(BODIES)[i // 2 % len(BODIES)]
+        selected = f"app-{i}" if i % 200 else "nobody"
+        content = (
+            WORKLOAD.format(i=i, team=team, selected=selected)
+            if i % 2 == 0
+            else OTHER.format(kind=kind, i=i, team=team, body=BODIES[kind])
+        )
+        (folder / f"team-{team}").mkdir(parents=True, exist_ok=True)
+        size += (folder / f"team-{team}" / f"{i}.yaml").write_text(content)
+    return size
+
+
+def run(command, expected=0):
+    """Seconds that a command takes, and the most memory that it or a process of its takes, in MB."""
+    begun = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == expected, command
+    return time.perf_counter() - begun, usage.ru_maxrss / 1024
+
+
+def rows(folder: Path):
+    """The table, line by line."""
+    size = generate(folder / "all", MANIFESTS)
+    generate(folder / "tenth", MANIFESTS // 10)
+    lint, parse = [*EVENKEEL, str(folder / "all")], [sys.executable, "-c", PARSE, str(folder / "all")]
+    ours, theirs = zip(*((run(lint), run(parse)) for _ in range(ROUNDS)), strict=True)
+    seconds, parsing = median(one[0] for one in ours), median(one[0] for one in theirs)
+    ratio = median(mine[0] / other[0] for mine, other in zip(ours, theirs, strict=True))
+    one = median(run([*EVENKEEL, str(folder / "all" / "team-2" / "2.yaml")])[0] for _ in range(ROUNDS))
+    tenth = run([*EVENKEEL, str(folder / "tenth")])[1]
+    yield "| what | evenkeel lint | PyYAML's C loader alone | ratio |"
+    yield "| --- | --- | --- | --- |"
+    rate = f"{seconds:.1f} s, {MANIFESTS / seconds:,.0f}/s"
+    yield f"| {MANIFESTS:,} manifests, {size / 1e6:.1f} MB | {rate} | {parsing:.1f} s | {ratio:.2f} |"
+    yield ""
+    memory = f"{max(one[1] for one in ours):.0f} MB for {MANIFESTS:,} files, {tenth:.0f} MB for a tenth of them"
+    yield f"Cold start for one file: {one:.2f} s. Memory: {memory}."
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as temporary:
+        for line in rows(Path(temporary)):
+            print(line)

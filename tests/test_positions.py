@@ -1,0 +1,114 @@
+"""Every value is found where it is written: its key, its own text, and whether an alias brought it in."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webhook.documents import read
+from webhook.documents.positions import comments, places
+
+
+class Case(NamedTuple):
+    name: str
+    text: str
+    path: tuple
+    key: str | None
+    value: str
+    elsewhere: bool = False
+
+
+CASES = [
+    Case("a member", "a: 1\nb: {c: two}\n", ("b", "c"), "c", "two"),
+    Case(
+        "an object in a block, without the comment after it",
+        "a:\n  b: 1\n  c: 2 # x\n# y\nd: 3",
+        ("a",),
+        "a",
+        "b: 1\n  c: 2",
+    ),
+    Case("an item", "a:\n- x: 1\n- x: 2\n  y: 3\n\nb: 4", ("a", 1), None, "x: 2\n  y: 3"),
+    Case("an item of an item", "a: [[1, 2], [3]]", ("a", 1, 0), None, "3"),
+    Case("a quoted key", "'a b': \"x y\"", ("a b",), "'a b'", '"x y"'),
+    Case("a key that is a number", "1: x", ("1",), "1", "x"),
+    Case("nothing", "a:\nb: 1", ("a",), "a", ""),
+    Case("null, in a flow", "{a: null}", ("a",), "a", "null"),
+    Case("letters of more than one byte", "é: 1\nä: ö", ("ä",), "ä", "ö"),
+    Case("lines that end as on Windows", "a: 1\r\nb:\r\n  c: 2\r\n", ("b", "c"), "c", "2"),
+    Case("text in a block", "a: |\n  x\n  y\nb: 1", ("a",), "a", "|\n  x\n  y\n"),
+    Case("an alias", "a: &x {b: 1}\nc: *x", ("c",), "c", "*x", elsewhere=True),
+    Case("a member of what an alias names", "a: &x {b: 1}\nc: *x", ("c", "b"), "b", "1"),
+    Case("a merge", "a: &x {b: 1}\nc: {<<: *x, d: 2}", ("c", "b"), "b", "1", elsewhere=True),
+    Case("what is written wins over a merge", "a: &x {b: 1}\nc: {<<: *x, b: 2}", ("c", "b"), "b", "2"),
+    Case("of several merges the first wins", "x: {<<: [{a: 1}, {a: 2}]}", ("x", "a"), "a", "1", elsewhere=True),
+    Case("JSON", '{\n\t"a": [{"b": "\\ud83d\\ude00"}, {"b": 2}]}', ("a", 1, "b"), '"b"', "2"),
+    Case("JSON, an object", '{"a": [{"b": 1}]}', ("a", 0), None, '{"b": 1}'),
+    Case("YAML that begins with a brace", "{a: {b: c}}", ("a", "b"), "b", "c"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_value_is_found(case):
+    (root,) = places(case.text, [case.path])
+    found = root.at(case.path)
+
+    assert len(case.path) + 1 == len(found)
+    key, place = found[-1].key, found[-1]
+    assert case.key == (None if key is None else case.text[key.start : key.end])
+    assert (case.value, case.elsewhere) == (case.text[place.start : place.end], place.elsewhere)
+
+
+def test_what_is_absent_is_looked_for_in_vain_and_its_parent_found():
+    (root,) = places("a:\n  b: 1", [("a", "c", "d")])
+
+    assert 2 == len(root.at(("a", "c", "d")))
+
+
+def test_only_what_is_asked_for_is_kept():
+    (root,) = places("a: {b: 1, c: 2}\nd: {e: 1}", [("a", "b")])
+
+    assert (["a"], ["b"]) == (list(root.members), list(root.members["a"].members))
+
+
+def test_each_document_has_a_root_and_empty_ones_have_none():
+    text = "a: 1\n---\n---\n# x\n---\nb: 2\n"
+
+    assert len(read(text)) == len(places(text, [()])) == 2
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+def paths_in(value, path=()):
+    yield path, value
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, member in members:
+        yield from paths_in(member, (*path, name))
+
+
+@given(st.dictionaries(st.text(max_size=5), JSON, max_size=3), st.sampled_from([None, 2, "\t"]))
+def test_in_any_json_the_text_of_every_value_is_that_value(document, indent):
+    text = json.dumps(document, indent=indent)
+    (root,) = places(text, [()])
+
+    for path, value in paths_in(document):
+        place = root.at(path)[-1]
+        assert value == json.loads(text[place.start : place.end])
+
+
+MARK = re.compile(r"# mark(\d)")
+
+
+def test_a_comment_is_told_from_text_that_looks_like_one():
+    text = "a: 1 # mark1\nb: '# mark2'\nc: |\n  # mark3\nd: x# mark4\n# mark5\ne: \"x\n  # mark6\"\nf: {} # mark7"
+
+    assert ["1", "5", "7"] == [match[1] for match in comments(text, MARK)]

@@ -1,0 +1,34 @@
+"""
+Print the catalogue of rules, or the page of one.
+
+A rule's page says what it finds, why that matters, and the way out, with a bad and a good example.
+"""
+
+from __future__ import annotations
+
+import argparse
+from difflib import get_close_matches
+
+from webhook.cli import UsageError
+from webhook.render import catalogue
+from webhook.rules import RULES
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("rule", metavar="ID", nargs="?", help="the rule to print the page of (default: the catalogue)")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.rule is None:
+        print(catalogue.table())
+        return 0
+    if args.rule not in RULES:
+        raise UsageError(f'found "{args.rule}", wanted a rule; {suggestion(args.rule)}')
+    print("\n".join(catalogue.section(RULES[args.rule])).rstrip())
+    return 0
+
+
+def suggestion(name: str) -> str:
+    """What may have been meant by a name that no rule has."""
+    near = get_close_matches(name, RULES, 1)
+    return f"did you mean {near[0]}?" if near else "evenkeel rules lists them"

@@ -1,0 +1,77 @@
+"""A text cut where its YAML documents begin, and its lines."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from webhook.lint.passing_over import has_placeholders
+from webhook.workload import FIELD
+
+_BOUNDARY = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^%", re.MULTILINE)
+
+
+_SOURCE = re.compile(r"^# Source: (\S+)\r?$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A part of a text that can be parsed by itself, and its offset; what is asked of it is looked for once."""
+
+    text: str
+    start: int
+
+    @cached_property
+    def source(self) -> str:
+        """The template that helm made it of, as `helm template` says; empty where nothing says so."""
+        found = _SOURCE.search(self.text)
+        return found[1] if found else ""
+
+    @cached_property
+    def has_placeholders(self) -> bool:
+        return has_placeholders(self.text)
+
+    @cached_property
+    def may_have_constraints(self) -> bool:
+        return FIELD in self.text
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+def chunks(text: str) -> Iterator[Chunk]:
+    """
+    The documents of `text`, so that what is wrong with one says nothing of the others.
+
+    YAML allows `---` at the beginning of a line nowhere else, not even in text.  A directive belongs to the document
+    after it, so that a text with one is left whole.
+    """
+    begin = 1 if text.startswith("\ufeff") else 0
+    cuts = [] if _DIRECTIVE.search(text) else [match.start() for match in _BOUNDARY.finditer(text, begin)]
+    for start, end in zip([begin, *cuts], [*cuts, len(text)], strict=True):
+        if start < end:
+            yield Chunk(text[start:end], start)
+
+
+class Lines:
+    """The lines of a text, as editors count them."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset, from 1."""
+        line = bisect_right(self.starts, offset)
+        return line, offset - self.starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """A line, without its end."""
+        start = self.starts[number - 1]
+        end = self.starts[number] if number < len(self.starts) else len(self.text)
+        return self.text[start:end].rstrip("\r\n")

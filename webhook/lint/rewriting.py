@@ -1,0 +1,158 @@
+"""
+The smallest change of a text that puts a value where it belongs; comments, order and formatting stay.
+
+What an alias or merge brings in, what an anchor names and what has a tag is left alone: more hangs on it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from webhook.documents.places import OBJECT, SCALAR, Path, Place
+from webhook.documents.scalars import resolve
+
+_PLAIN = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_./]*")
+_COMMENT = re.compile(r"(^|\s)#", re.MULTILINE)
+_STEP = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`text` comes in the place of what is written from `start` to `end`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text to be changed; JSON quotes every key, and has no blocks."""
+
+    text: str
+    is_json: bool
+
+    @cached_property
+    def newline(self) -> str:
+        return "\r\n" if "\r\n" in self.text else "\n"
+
+    def column(self, offset: int) -> int:
+        return offset - (self.text.rfind("\n", 0, offset) + 1)
+
+    def end_of_line(self, offset: int) -> int:
+        """Where the line ends that holds the last character before `offset`."""
+        end = self.text.find("\n", max(offset - 1, 0))
+        end = len(self.text) if end < 0 else end
+        return end - 1 if self.text[end - 1 : end] == "\r" else end
+
+    def change(self, root: Place, path: Path, old: object, new: object) -> Change | None:
+        """The change by which `new` stands at `path` instead of `old`; None if there is none that is safe."""
+        way = root.at(path)
+        if any(one.elsewhere or one.anchored or one.tagged for one in way):
+            return None
+        if len(way) == len(path):
+            return self._insert(way[-1], path[-1], new)
+        return self._put(way[-1], way[-2], old, new) if len(way) == len(path) + 1 else None
+
+    def _put(self, place: Place, parent: Place, old: object, new: object) -> Change | None:
+        if any(one.elsewhere or one.anchored or one.tagged for one in (place, *place.members.values())):
+            return None
+        if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
+            differing = [name for name in new if new[name] != old[name]]
+            if len(differing) == 1 and differing[0] in place.members:
+                return self._put(place.members[differing[0]], place, old[differing[0]], new[differing[0]])
+        if isinstance(old, list) and isinstance(new, list) and old and new[:-1] == old:
+            return self._append(place, new[-1])
+        return self._replace(place, parent, new)
+
+    def _replace(self, place: Place, parent: Place, new: object) -> Change | None:
+        written = self.text[place.start : place.end]
+        if _COMMENT.search(written) or (place.shape == SCALAR and written[:1] in ("|", ">")):
+            return None
+        if place.shape == SCALAR and written and isinstance(new, str):
+            return Change(place.start, place.end, self._like(written, new))
+        if not place.flow:
+            return Change(place.start, place.end, self._block(new, self.column(place.start)))
+        after_colon = " " if place.key is not None and self.text[place.start - 1 : place.start] == ":" else ""
+        rest_of_line = self.text[place.end : self.end_of_line(place.end + 1)].strip()
+        if place.key is None or parent.flow or rest_of_line or not isinstance(new, dict):
+            return Change(place.start, place.end, after_colon + self._flow(new))
+        indent = self.column(place.key.start) + _STEP
+        before = self.text[place.key.end : place.start]
+        return Change(
+            place.start - len(before) + len(before.rstrip(" ")),
+            place.end,
+            f"{self.newline}{' ' * indent}{self._block(new, indent)}",
+        )
+
+    def _append(self, place: Place, item: object) -> Change | None:
+        last = place.members[len(place.members) - 1]
+        if place.flow:
+            return Change(last.end, last.end, f", {self._flow(item)}")
+        start_of_line = last.start - self.column(last.start)
+        dash = self.text[start_of_line : last.start]
+        if dash.strip() != "-":
+            return None
+        at = self.end_of_line(last.end)
+        return Change(at, at, f"{self.newline}{dash}{self._flow(item)}")
+
+    def _insert(self, parent: Place, name: str | int, new: object) -> Change | None:
+        keys = [one.key for one in parent.members.values() if one.key is not None and not one.elsewhere]
+        if parent.shape != OBJECT or not isinstance(name, str) or not keys:
+            return None
+        key = self._flow(name)
+        indent = self.column(keys[-1].start)
+        if parent.flow:
+            last = max(one.end for one in parent.members.values() if not one.elsewhere)
+            own_line = not self.text[keys[-1].start - indent : keys[-1].start].strip()
+            before = f",{self.newline}{' ' * indent}" if own_line and self.is_json else ", "
+            return Change(last, last, f"{before}{key}: {self._flow(new)}")
+        at = self.end_of_line(parent.end)
+        lead = " " * self.column(keys[0].start)
+        value = self._flow(new) if isinstance(new, list) else self._nested(new, len(lead) + _STEP)
+        return Change(at, at, f"{self.newline}{lead}{key}:{'' if value[:1] in chr(13) + chr(10) else ' '}{value}")
+
+    def _nested(self, value: object, indent: int) -> str:
+        if isinstance(value, dict) and value:
+            return f"{self.newline}{' ' * indent}{self._block(value, indent)}"
+        return self._flow(value)
+
+    def _block(self, value: object, indent: int) -> str:
+        """`value` in lines, all but the first with `indent`."""
+        if not isinstance(value, dict) or not value:
+            return self._flow(value)
+        lines = []
+        for name, member in value.items():
+            nested = self._nested(member, indent + _STEP)
+            lines.append(f"{self._flow(name)}:{'' if nested[:1] in (chr(13), chr(10)) else ' '}{nested}")
+        return f"{self.newline}{' ' * indent}".join(lines)
+
+    def _flow(self, value: object) -> str:
+        """`value` in one line."""
+        if self.is_json:
+            return json.dumps(value, ensure_ascii=False)
+        if isinstance(value, Mapping):
+            return "{" + ", ".join(f"{self._flow(name)}: {self._flow(member)}" for name, member in value.items()) + "}"
+        if isinstance(value, list):
+            return f"[{', '.join(map(self._flow, value))}]"
+        plain = isinstance(value, str) and _PLAIN.fullmatch(value) and isinstance(resolve(value), str)
+        return str(value) if plain else json.dumps(value, ensure_ascii=False)
+
+    def _like(self, written: str, new: str) -> str:
+        """A string, quoted as the one was that it replaces."""
+        if written[0] == "'" and "'" not in new:
+            return f"'{new}'"
+        return json.dumps(new, ensure_ascii=False) if written[0] == '"' else self._flow(new)
+
+
+def apply(text: str, changes: list[Change]) -> str:
+    """`text` with changes that do not overlap."""
+    parts, at = list[str](), 0
+    for change in sorted(changes, key=lambda change: change.start):
+        parts += (text[at : change.start], change.text)
+        at = change.end
+    return "".join((*parts, text[at:]))

@@ -1,0 +1,62 @@
+"""What lint found as JUnit's XML: each file is a suite, each finding a case that failed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from xml.sax.saxutils import escape, quoteattr
+
+from webhook.lint import Located, Summary
+from webhook.wording import LINE_LIMIT, one_line
+
+
+def as_xml(summary: Summary, files: list[str]) -> str:
+    """The document; of `files`, one in which nothing was found is a case that passed."""
+    found, problems = defaultdict[str, list[Located]](list), defaultdict[str, list[str]](list)
+    for one in summary.found:
+        found[one.file].append(one)
+    for problem in summary.problems:
+        message = f"{problem.file}:{problem.line}:{problem.column}: {problem.message}"
+        problems[problem.file].append(message)
+    cases = {file: [*map(_error, problems[file]), *map(_failure, found[file])] for file in (*files, *found)}
+    total, errors = len(summary.found), len(summary.problems)
+    passed = sum(not inner for inner in cases.values())
+    return "\n".join(
+        (
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            f'<testsuites name="evenkeel lint" tests="{total + errors + passed}" failures="{total}" errors="{errors}">',
+            *(line for file, inner in cases.items() for line in _suite(file, inner, len(found[file]))),
+            "</testsuites>",
+        )
+    )
+
+
+def _suite(file: str, inner: list[str], failures: int) -> Iterator[str]:
+    counts = f'tests="{len(inner) or 1}" failures="{failures}" errors="{len(inner) - failures}"'
+    yield f"  <testsuite name={_attribute(file)} {counts}>"
+    yield from inner or [f'    <testcase name="no findings" classname={_attribute(file)}/>']
+    yield "  </testsuite>"
+
+
+def _failure(one: Located) -> str:
+    finding = one.finding
+    name = f"{finding.rule}: {one.object}" if one.object is not None else finding.rule
+    text = (
+        f"{one.file}:{one.line}:{one.column}: {finding}: found {finding.found}, wanted {finding.wanted}; {finding.fix}"
+    )
+    attributes = f"name={_attribute(f'{name}, line {one.line}')} classname={_attribute(one.file)}"
+    kind = f"message={_attribute(finding.message)} type={_attribute(str(finding.severity))}"
+    return f"    <testcase {attributes}><failure {kind}>{escape(_printable(text))}</failure></testcase>"
+
+
+def _error(message: str) -> str:
+    return f'    <testcase name="problem"><error message={_attribute(message)}/></testcase>'
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_printable(text))
+
+
+def _printable(text: str) -> str:
+    """XML has no way to write most control characters, nor half a character."""
+    return one_line(text, 10 * LINE_LIMIT)

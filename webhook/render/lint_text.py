@@ -1,0 +1,131 @@
+"""
+What lint found, for people: the line quoted with carets under the field, a summary at the end.
+
+    error: spec.topologySpreadConstraints[0].labelSelector: must select Pods, or nothing is spread (empty-selector)
+      --> web.yaml:12:7  Pod shop/web
+       |
+    12 |       labelSelector: {}
+       |       ^^^^^^^^^^^^^^^^^ found {}, wanted labels that the Pods carry
+       = select the labels of the Pods that are to be spread
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from webhook.lint import PATCH, TEMPLATE, Judged, Located, Problem, Summary
+from webhook.rules import Severity
+from webhook.wording import LINE_LIMIT, one_line
+
+LONGEST_QUOTED, KEPT_BEFORE = 160, 80
+_STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36", "file": "1", "faint": "2", "good": "1;32"}
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """Colours, or none."""
+
+    coloured: bool
+
+    def __call__(self, name: str, text: str) -> str:
+        return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if self.coloured and text else text
+
+
+def file(judged: Judged, style: Style) -> str:
+    """All that is said of one file, empty if that is nothing."""
+    said = [*(_problem(one, style) for one in judged.problems), *(_finding(one, style) for one in judged.found)]
+    heading = style("file", _shown(judged.file))
+    return "\n".join((heading, *(f"{one}\n" for one in said))) if said else ""
+
+
+def _shown(file: str) -> str:
+    return "<stdin>" if file == "-" else one_line(file, LINE_LIMIT)
+
+
+def _problem(problem: Problem, style: Style) -> str:
+    where = f"{_shown(problem.file)}:{problem.line}:{problem.column}"
+    return f"{style('error', 'error')}: {one_line(problem.message, LINE_LIMIT)}\n  {style('faint', '-->')} {where}"
+
+
+def _finding(one: Located, style: Style) -> str:
+    finding, severity = one.finding, str(one.finding.severity)
+    width = max(len(str(one.line)), 2)
+    blank, said = " " * width, str(finding) if finding.path else f"{finding.message} ({finding.rule})"
+    about = (str(one.object or ""), f"from {one.source}" if one.source else "")
+    where = "  ".join((f"{_shown(one.file)}:{one.line}:{one.column}", *filter(None, about)))
+    quoted, before, carets = _quoted(one)
+    found = f"found {finding.found}, wanted {finding.wanted}"
+    return "\n".join(
+        (
+            f"{style(severity, severity)}: {one_line(said, LINE_LIMIT)}",
+            f"{blank}{style('faint', '-->')} {one_line(where, LINE_LIMIT)}",
+            style("faint", f"{blank} |"),
+            f"{style('faint', f'{one.line:>{width}} |')} {quoted}",
+            f"{style('faint', f'{blank} |')} {before}{style(severity, carets)} {one_line(found, LINE_LIMIT)}",
+            f"{style('faint', f'{blank} =')} {one_line(finding.fix, LINE_LIMIT)}",
+        )
+    )
+
+
+def _quoted(one: Located) -> tuple[str, str, str]:
+    """The line, what stands before the carets, and the carets; of a long line, what is around them."""
+    cut = max(one.column - 1 - KEPT_BEFORE, 0) if len(one.quoted) > LONGEST_QUOTED else 0
+    line = "".join(char if char.isprintable() else " " for char in one.quoted[cut : cut + LONGEST_QUOTED])
+    start = one.column - 1 - cut
+    carets = "^" * max(_width(line[start : one.end_column - 1 - cut]), 1)
+    return line.rstrip(), " " * _width(line[:start]), carets
+
+
+def _width(text: str) -> int:
+    """How many columns of a terminal `text` takes."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def summary(summary: Summary, style: Style, repairable: int) -> str:
+    """The last lines: how much was found, and what was not looked at, and why."""
+    return "\n".join((_counts(summary, style, repairable), *(f"note: {note}" for note in notes(summary))))
+
+
+def _counts(summary: Summary, style: Style, repairable: int) -> str:
+    of = f"{_many(summary.files, 'file')}, {_many(summary.objects, 'object')}"
+    if not summary.found and not summary.problems:
+        return f"{style('good', 'no findings')} in {of}"
+    parts = [
+        style(str(severity), _many(count, str(severity)) if severity is not Severity.INFO else f"{count} info")
+        for severity in Severity
+        if (count := summary.count(severity))
+    ]
+    if summary.problems:
+        parts.append(style("error", _many(len(summary.problems), "problem")))
+    files = len({*(one.file for one in summary.found), *(one.file for one in summary.problems)})
+    can = f"; --fix repairs {repairable} of them" if repairable else ""
+    return f"{', '.join(parts)} in {files} of {of}{can}"
+
+
+def notes(summary: Summary) -> Iterator[str]:
+    """What a person should know of besides the findings."""
+    if summary.repaired:
+        yield f"{_many(summary.repaired, 'finding')} repaired"
+    if summary.suppressed:
+        yield f"{_many(summary.suppressed, 'finding')} suppressed by comments or annotations"
+    if summary.accepted:
+        yield f"{_many(summary.accepted, 'finding')} accepted by the baseline"
+    if count := summary.passed_over[TEMPLATE]:
+        how = "lint what is made of them: helm template CHART | evenkeel lint -"
+        yield f"{_many(count, 'template')} passed over; {how}"
+    if count := summary.passed_over[PATCH]:
+        how = "lint what is made of them: kustomize build FOLDER | evenkeel lint -"
+        yield f"{_many(count, 'kustomize patch', 'kustomize patches')} judged in part; {how}"
+    for (api_version, kind), count in sorted(summary.unjudged.items()):
+        how = "name where its constraints stand under workloads in a policy"
+        yield one_line(f"{count} {api_version} {kind} with constraints not judged; {how}", LINE_LIMIT)
+    reasons: dict[str, list[str]] = {}
+    for skipped in summary.skipped:
+        reasons.setdefault(skipped.reason, []).append(skipped.rule)
+    yield from (f"skipped {', '.join(rules)}: {reason}" for reason, rules in reasons.items())
+
+
+def _many(count: int, one: str, many: str | None = None) -> str:
+    return f"{count} {one if count == 1 else many or f'{one}s'}"

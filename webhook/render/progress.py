@@ -1,0 +1,24 @@
+"""A line that says how far a command has come, where somebody is waiting for it."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+WIDTH = 30
+
+
+def bar(done: int, total: int) -> str:
+    """`[#########             ] 3,000 of 10,000 files`."""
+    filled = WIDTH * done // max(total, 1)
+    return f"[{'#' * filled}{' ' * (WIDTH - filled)}] {done:,} of {total:,} files"
+
+
+def show(stream: TextIO, done: int, total: int) -> None:
+    stream.write(f"\r{bar(done, total)}")
+    stream.flush()
+
+
+def clear(stream: TextIO) -> None:
+    """Leave no trace of it."""
+    stream.write("\r\x1b[K")
+    stream.flush()
