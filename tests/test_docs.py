@@ -59,3 +59,21 @@ def test_the_page_on_lint_names_every_option():
 
 def test_the_changelog_has_the_version():
     assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "SECURITY.md", "CHANGELOG.md", "charts/evenkeel/README.md", "docs/operations.md"]
+)
+def test_a_link_leads_somewhere(name):
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / name).read_text("utf-8")):
+        assert (ROOT / name).parent.joinpath(target).exists(), target
+
+
+def test_what_is_said_to_be_tested_is():
+    named = re.findall(r"`(test_\w+\.py)::(\w+)`", (ROOT / "SECURITY.md").read_text("utf-8"))
+
+    assert named
+    for file, test in named:
+        assert re.search(rf"^ *def {test}\(", (ROOT / "tests" / file).read_text("utf-8"), re.MULTILINE), (
+            f"{file}::{test}"
+        )

@@ -9,8 +9,13 @@ import subprocess
 
 import pytest
 
+from tests.build import FEATURES, pod
 from tests.chart import FOLDER
 from tests.metrics import RULES, families
+from webhook import policy as policies
+from webhook.admission import review
+from webhook.metrics import Metrics
+from webhook.scheduler.snapshot import from_objects
 
 PANELS = json.loads((FOLDER / "files" / "dashboard.json").read_text("utf-8"))["panels"]
 ALERTS = {rule["alert"]: rule["expr"] for rule in RULES}
@@ -27,6 +32,18 @@ THEIRS = {
 SCRAPED = {"instance", "job", "namespace", "pod"}
 SELECTOR = re.compile(r"\b((?:evenkeel|apiserver)_\w+)(?:{([^}]*)})?")
 MATCHER = re.compile(r'(\w+)(=~?|!=|!~)"([^"]*)"')
+
+
+def test_labels_are_of_closed_sets():
+    """Nothing of what is counted names an object, and no series comes that was not there before."""
+    metrics = Metrics()
+    before = {line.rpartition(b" ")[0] for line in metrics.text().splitlines()}
+    for phase in ("mutate", "validate"):
+        request = {"operation": "CONNECT", "object": pod(labels={"secret": "secret"})}
+        decision = review(request, phase, policies.built_in(), from_objects([]), FEATURES)
+        metrics.count(phase, "secret", "secret", decision, 0.1)
+
+    assert before == {line.rpartition(b" ")[0] for line in metrics.text().splitlines()}
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
