@@ -17,7 +17,7 @@ run: .venv/test ## start the webhook without a cluster and show it answering; PO
 test: .venv/test ## run the tests, and say which were not run and why
 	@$(PYTHON) -m pytest -q
 
-bench: .venv/test ## measure reviews a second, beside an app that only says yes
+bench: .venv/test ## measure reviews and manifests a second, beside what does less
 	@$(PYTHON) -m tests.bench
 
 lint: .venv/lint ## check style and types

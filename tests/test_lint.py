@@ -229,6 +229,15 @@ def test_what_a_kustomization_names_is_a_patch():
     assert ["15:9-45 selector-misses-own-pod"] == shown(text)
 
 
+def test_what_a_policy_describes_is_no_patch():
+    """Its operator fills in labels and containers; the webhook judges what is there."""
+    kinds = "{apiVersion: example.com/v1, kind: Thing, resource: things, podTemplate: spec.template}"
+    policy = parse(f"{{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, workloads: [{kinds}]}}")
+    text = PATCHED.replace("apps/v1", "example.com/v1").replace("Deployment", "Thing") + KEYS
+
+    assert ["8:9-19 empty-selector"] == shown(text, replace(TERMS, policy=policy))
+
+
 def test_what_a_cluster_made_of_an_object_is_passed_over():
     """In what comes from a cluster; a manifest that names an owner is a person's."""
     owned = workload("ReplicaSet", constraint(labelSelector={}), owner="Deployment/web")
