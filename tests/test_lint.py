@@ -210,6 +210,7 @@ PATCHES = [
         f"{PATCHED}      - topologyKey: a b\n",
         ["8:9-25 malformed-topology-key"],
     ),
+    Case("no list at all", f"{PATCHED.rstrip()} {{a: b}}\n", []),
     Case("a value that is", f"{PATCHED}{KEYS}".replace("Skew: 1", "Skew: 0"), ["8:9-19 invalid-constraint"]),
 ]
 

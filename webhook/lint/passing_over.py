@@ -66,8 +66,8 @@ def tells_of_a_patch(finding: Finding, obj: Mapping[str, object]) -> bool:
     """Whether a finding holds of what is merged with something else: it is about what stands there."""
     if value_at(obj, finding.path) is None:
         return False
-    at = next(i for i, part in enumerate(finding.path) if isinstance(part, int)) + 1
-    constraint = as_mapping(value_at(obj, finding.path[:at]))
+    end = finding.path.index(FIELD) + 2 if FIELD in finding.path else len(finding.path)
+    constraint = as_mapping(value_at(obj, finding.path[:end]))
     whole = _REQUIRED <= constraint.keys() and "$patch" not in constraint
     return whole or finding.rule != INVALID_CONSTRAINT
 
