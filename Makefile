@@ -29,7 +29,7 @@ e2e: controlplane helm ## run the tests against a real control plane, and those 
 soak: controlplane ## keep two replicas under load for 20 minutes, and see whether anything is lost or leaks
 	@$(PYTHON) -m tests.e2e.soak
 
-bench: .venv/test ## measure reviews a second, beside an app that only says yes, and what watching a large cluster costs
+bench: .venv/test ## measure reviews, manifests and a large cluster, beside what does less
 	@$(PYTHON) -m tests.bench
 	@$(PYTHON) -m tests.bench_cluster
 

@@ -231,6 +231,33 @@ def test_sarif_is_valid_and_keeps_what_was_not_judged_apart(everything):
     assert "a%20b%2Cc%25%C3%A9.yaml" in out
 
 
+OPERATED = {
+    "apiVersion": "example.com/v1",
+    "kind": "Thing",
+    "metadata": {"name": "x"},
+    "spec": {"constraints": [constraint(labelSelector=None)]},
+}
+DESCRIBED = """\
+apiVersion: config.evenkeel.dev/v1alpha1
+kind: SpreadPolicy
+workloads: [{apiVersion: example.com/v1, kind: Thing, resource: things, constraints: spec.constraints}]
+"""
+
+
+def test_rules_that_were_skipped_are_told_once_and_are_no_results(run):
+    files = {"a.yaml": OPERATED, "b.yaml": OPERATED, "policy": DESCRIBED}
+    log = json.loads(run("-o sarif --policy policy a.yaml b.yaml", files).out)
+    jsonschema.Draft4Validator(SCHEMA).validate(log)
+    notes = log["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    skipped = [note["associatedRule"]["id"] for note in notes]
+    text = run("--policy policy a.yaml b.yaml").out
+
+    assert [] == log["runs"][0]["results"]
+    assert ("note", True, len(skipped)) == (notes[0]["level"], "empty-selector" in skipped, len(set(skipped)))
+    assert skipped == [one["rule"] for one in json.loads(run("-o json --policy policy .").out)["skipped"]]
+    assert 1 == text.count("note: skipped ")
+
+
 def test_the_schema_refuses_what_is_no_sarif(everything):
     log = json.loads(everything("-o sarif").out)
     log["runs"][0]["results"][0]["level"] = "fatal"

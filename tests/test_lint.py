@@ -210,6 +210,7 @@ PATCHES = [
         f"{PATCHED}      - topologyKey: a b\n",
         ["8:9-25 malformed-topology-key"],
     ),
+    Case("no list at all", f"{PATCHED.rstrip()} {{a: b}}\n", []),
     Case("a value that is", f"{PATCHED}{KEYS}".replace("Skew: 1", "Skew: 0"), ["8:9-19 invalid-constraint"]),
 ]
 
@@ -227,6 +228,15 @@ def test_what_a_kustomization_names_is_a_patch():
     assert {"a.yaml", "b.yaml"} == named
     assert [] == shown(text, replace(TERMS, patches=frozenset(named)))
     assert ["15:9-45 selector-misses-own-pod"] == shown(text)
+
+
+def test_what_a_policy_describes_is_no_patch():
+    """Its operator fills in labels and containers; the webhook judges what is there."""
+    kinds = "{apiVersion: example.com/v1, kind: Thing, resource: things, podTemplate: spec.template}"
+    policy = parse(f"{{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, workloads: [{kinds}]}}")
+    text = PATCHED.replace("apps/v1", "example.com/v1").replace("Deployment", "Thing") + KEYS
+
+    assert ["8:9-19 empty-selector"] == shown(text, replace(TERMS, policy=policy))
 
 
 def test_what_a_cluster_made_of_an_object_is_passed_over():

@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from tests import strategies as some
 from tests.conformance import DATA
@@ -76,7 +77,7 @@ def test_recorded_pods(recorded):
     assert found > 100
 
 
-def as_json(value, indent):
+def as_json(value, indent=None):
     """In one line, or in many; what is nested too deep or is no number is left to other tests."""
     try:
         return json.dumps(value, indent=indent, allow_nan=False)
@@ -84,13 +85,17 @@ def as_json(value, indent):
         return "# too deep, or no JSON"
 
 
-objects = some.perhaps_damaged(some.objects())
-texts = objects.map(some.as_yaml) | objects.map(partial(as_json, indent=None)) | objects.map(partial(as_json, indent=2))
+ANY = {
+    "obj": some.perhaps_damaged(some.objects()),
+    "style": st.sampled_from([some.as_yaml, as_json, partial(as_json, indent=2)]),
+}
 
 
-@given(text=texts)
-def test_whatever_the_object_both_find_the_same_in_lines_that_there_are(text):
+@given(**ANY)
+@settings(deadline=None)
+def test_whatever_the_object_both_find_the_same_in_lines_that_there_are(obj, style):
     """Save for what lint passes over: patches, templates, and what a controller made."""
+    text = style(obj)
     judged = judge("a.yaml", text, TERMS)
     assume(judged.objects == 1 and not judged.problems and not judged.passed_over)
     (obj,) = read(text)
@@ -105,10 +110,12 @@ def test_whatever_the_object_both_find_the_same_in_lines_that_there_are(text):
         assert 1 <= one.column < one.end_column <= len(one.quoted) + 2
 
 
-@given(text=texts)
-def test_whatever_the_object_a_repair_leaves_text_that_can_be_read(text):
+@given(**ANY)
+@settings(deadline=None)
+def test_whatever_the_object_a_repair_leaves_text_that_can_be_read(obj, style):
+    text = style(obj)
     before, done = judge("a.yaml", text, TERMS), repair("a.yaml", text, TERMS, lambda judged: judged.found)
 
     assert (done.text == text) == (done.count == 0)
-    assert before.problems == done.left.problems
-    assert before.problems or len(read(done.text)) == len(read(text))
+    assert (before.problems, before.documents) == (done.left.problems, done.left.documents)
+    assert done.count == 0 or len(read(done.text)) == len(read(text))

@@ -126,7 +126,7 @@ def test_a_policy_may_ask_for_pods_while_it_runs(tmp_path, api):
         assert "Pod" not in verbose(running)
         policy.write_text(BUILT_IN.replace("watchPods: false", "watchPods: true"))
         until(lambda: ", Pod " in verbose(running), "Pods to be watched")
-        assert 1 == running.metric('evenkeel_cache_synced{kind="Pod"}')
+        until(lambda: running.metric('evenkeel_cache_synced{kind="Pod"}'), "Pods to be listed")
         policy.write_text(BUILT_IN)
         until(lambda: ", Pod " not in verbose(running), "Pods to be watched no longer")
 

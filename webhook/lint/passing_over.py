@@ -50,8 +50,8 @@ def is_unrendered(workload: Workload) -> bool:
 
 def is_patch(workload: Workload, obj: Mapping[str, object]) -> bool:
     """Whether a template lacks what no complete one does: it is to be merged into one that has it."""
-    if workload.is_pod or not workload.in_template or workload.labels:
-        return False
+    if workload.is_pod or not workload.in_template or workload.labels or workload.kind.from_policy:
+        return False  # of a kind that a policy describes, the operator fills in what it likes
     spec = as_mapping(value_at(obj, workload.path[:-1]))
     tied = workload.kind.kind in _TIED_BY_SELECTOR and not workload.selector
     return tied or not as_list(spec.get("containers"))
@@ -66,8 +66,8 @@ def tells_of_a_patch(finding: Finding, obj: Mapping[str, object]) -> bool:
     """Whether a finding holds of what is merged with something else: it is about what stands there."""
     if value_at(obj, finding.path) is None:
         return False
-    at = next(i for i, part in enumerate(finding.path) if isinstance(part, int)) + 1
-    constraint = as_mapping(value_at(obj, finding.path[:at]))
+    end = finding.path.index(FIELD) + 2 if FIELD in finding.path else len(finding.path)
+    constraint = as_mapping(value_at(obj, finding.path[:end]))
     whole = _REQUIRED <= constraint.keys() and "$patch" not in constraint
     return whole or finding.rule != INVALID_CONSTRAINT
 
