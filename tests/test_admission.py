@@ -281,6 +281,19 @@ def test_the_table(case):
     assert decision.allowed == (not case.denied)
 
 
+@pytest.mark.parametrize("enforcement", ["Warn", "Audit"])
+@pytest.mark.parametrize(
+    ("obj", "old", "spared"),
+    [(deployment(EMPTY), None, True), (deployment(), None, False), (RESTARTED, deployment(EMPTY), False)],
+    ids=["new", "nothing wrong", "old"],
+)
+def test_what_only_the_enforcement_lets_pass_is_spared(enforcement, obj, old, spared):
+    decision = validate(obj, old, rules=f"{{enforcement: {enforcement}}}")
+
+    assert (True, spared) == (decision.allowed, decision.spared)
+    assert not validate(obj, old).spared
+
+
 KINDS = [
     "Pod",
     "PodTemplate",

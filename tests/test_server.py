@@ -231,6 +231,16 @@ def test_denied_and_defaulted_are_logged_and_nothing_else(server):
     assert 'x\n{"level": "error"}\x1b[31m' == line["generateName"]
 
 
+def test_what_would_be_denied_is_logged(tmp_path):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(BUILT_IN.replace("enforcement: Deny", "enforcement: Warn"), "utf-8")
+    with serving(tmp_path, "--policy", policy) as running:
+        running.review("/validate", review(workload("Deployment", constraint(labelSelector={}))))
+
+        (line,) = running.lines("would be denied")
+        assert ("web", ["empty-selector"]) == (line["name"], line["rules"])
+
+
 @pytest.mark.parametrize(
     "value", ["x" * 5_000_000, float("nan"), 10**4_000, json.loads("[" * 700 + "]" * 700)], ids=type
 )

@@ -43,7 +43,11 @@ CHAIN = {
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The answer to a review, and what led to it; `status` is a metav1.Status where it is not allowed."""
+    """
+    The answer to a review, and what led to it; `status` is a metav1.Status where it is not allowed.
+
+    It is `spared` where only the policy's `enforcement` lets pass what would be denied.
+    """
 
     allowed: bool = True
     status: Mapping[str, object] | None = None
@@ -54,6 +58,7 @@ class Decision:
     defaulted: Defaults | Undefaulted | None = None
     skipped: tuple[Skipped, ...] = ()
     error: str | None = None
+    spared: bool = False
 
 
 def review(
@@ -260,6 +265,7 @@ def _decide(
         audit_annotations={"findings": wording.summary(findings)} if findings else {},
         findings=findings,
         skipped=skipped,
+        spared=phase != MUTATE and enforcement != "Deny" and any(one.denies for one in judged),
     )
 
 

@@ -101,9 +101,9 @@ def _selecting_owner(phase: str, request: Mapping[str, object]) -> Owner | None:
 
 
 def _log(phase: str, uid: str, request: Mapping[str, object], owner: str, decision: Decision) -> None:
-    """One line for each request that was denied, given defaults or not judged, none for the rest below debug."""
+    """One line for each request that was or would be denied, given defaults or not judged; the rest is for debug."""
     message = "not judged" if decision.error else "defaulted" if decision.patch else "allowed"
-    message = message if decision.allowed else "denied"
+    message = "would be denied" if decision.spared else message if decision.allowed else "denied"
     refused = decision.defaulted if isinstance(decision.defaulted, Undefaulted) else None
     if refused is not None and refused.reason in LEFT_OUT:
         message = "defaults left out"
