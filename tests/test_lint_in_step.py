@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests import strategies as some
@@ -92,7 +92,6 @@ ANY = {
 
 
 @given(**ANY)
-@settings(deadline=None)
 def test_whatever_the_object_both_find_the_same_in_lines_that_there_are(obj, style):
     """Save for what lint passes over: patches, templates, and what a controller made."""
     text = style(obj)
@@ -111,7 +110,6 @@ def test_whatever_the_object_both_find_the_same_in_lines_that_there_are(obj, sty
 
 
 @given(**ANY)
-@settings(deadline=None)
 def test_whatever_the_object_a_repair_leaves_text_that_can_be_read(obj, style):
     text = style(obj)
     before, done = judge("a.yaml", text, TERMS), repair("a.yaml", text, TERMS, lambda judged: judged.found)

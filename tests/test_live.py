@@ -89,7 +89,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(STEPS)
 def test_the_view_is_what_is_there_whatever_happened(steps):
     with watching(watch_pods=True) as it:

@@ -254,7 +254,7 @@ steps = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60)
 @given(st.lists(steps, min_size=30, max_size=80))
 def test_whatever_happens_no_call_is_lost_to_a_certificate(story):
     """

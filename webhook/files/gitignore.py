@@ -53,8 +53,8 @@ def _pattern(line: str) -> Pattern | None:
         return None
     negated = line.startswith("!")
     body = line[1:] if negated else line
-    folders_only, body = body.endswith("/"), body.rstrip("/")
-    anchored, body = "/" in body, body.lstrip("/")
+    folders_only, body = body.endswith("/"), body.removesuffix("/")
+    anchored, body = "/" in body, body.removeprefix("/")
     if not body:
         return None
     try:
@@ -65,7 +65,7 @@ def _pattern(line: str) -> Pattern | None:
 
 
 _TOKENS = re.compile(
-    r"(?P<lead>^\*\*/)|(?P<tail>/\*\*$)|(?P<inner>/\*\*/)|(?P<any>\*+)|(?P<one>\?)|(?P<set>\[[!^]?\]?[^\]]*\])|\\?(?P<char>.)"
+    r"(?P<lead>^(?:\*\*/)+)|(?P<tail>(?:/\*\*)+$)|(?P<inner>/(?:\*\*/)+)|(?P<any>\*+)|(?P<one>\?)|(?P<set>\[[!^]?\]?[^\]]*\])|\\?(?P<char>.)"
 )
 _GLOBS = {"lead": "(?:.*/)?", "tail": "/.+", "inner": "/(?:.*/)?", "any": "[^/]*", "one": "[^/]"}
 
