@@ -108,7 +108,7 @@ def serving(folder, *options, program=MAIN, host="127.0.0.1", names=("localhost"
     command = [sys.executable, "-c", program, "serve", "--bind", f"{host}:{port}", *tls, *map(str, options)]
     with log.open("w") as stream:
         process = subprocess.Popen(command, stdout=stream, stderr=stream, env={**os.environ, **environment})
-    running = Running(process, host.strip("[]"), port, ca, log)
+    running = Running(process, host.strip("[]") or "127.0.0.1", port, ca, log)
     try:
         until(lambda: ready(running), "a server that is ready")
         yield running

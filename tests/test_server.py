@@ -481,6 +481,14 @@ def test_a_read_only_file_system_is_enough(tmp_path):
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="there is no IPv6")
+def test_without_a_host_every_address_is_served(tmp_path):
+    with serving(tmp_path, host="", names=("127.0.0.1", "::1")) as running:
+        for host in ("127.0.0.1", "::1"):
+            running.host = host
+            assert 200 == running.call("GET", "/readyz")[0]
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="there is no IPv6")
 def test_ipv6_is_served(tmp_path):
     with serving(tmp_path, host="[::1]", names=("::1",)) as running:
         assert 200 == running.review("/validate", review())[0]

@@ -29,7 +29,7 @@ class Setting:
 
 
 SETTINGS = (
-    Setting("bind", "0.0.0.0:8443", "HOST:PORT", "where to listen"),
+    Setting("bind", ":8443", "HOST:PORT", "where to listen; without a host, on every IPv4 and IPv6 address"),
     Setting("tls-cert", "", "FILE", "the serving certificate, PEM, with its chain; read again when it changes"),
     Setting("tls-key", "", "FILE", "its private key, PEM"),
     Setting("self-signed", "", None, "make a certificate for localhost and the host of --bind, instead of those two"),

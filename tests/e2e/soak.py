@@ -47,6 +47,8 @@ def soak(stage: Stage) -> int:
         made, lost, worst = made + len(calls.seconds), lost + len(calls.lost), max(worst, *calls.seconds)
         for one in calls.lost:
             print(f"lost after {minutes:.1f} minutes: {one}", flush=True)
+        kilobytes = [replica.held()["kilobytes"] for replica in stage.replicas.running]
+        print(f"{minutes:.1f} minutes: {made} calls, {lost} lost, {kilobytes} kilobytes", flush=True)
         if not before and minutes >= min(WARM_MINUTES, MINUTES / 2):
             before = held(stage)
     after = held(stage)

@@ -75,7 +75,7 @@ def _self_signed(host: str, folder: Path) -> list[str]:
     now, names = datetime.now(UTC), ["localhost", "127.0.0.1", "::1"]
     ca = Authority.create(now)
     paths = [folder / name for name in (*FILES, "ca.crt")]
-    ca.issue([*names, *([host] if host not in (*names, "0.0.0.0", "::") else [])], now).write(*paths[:2])
+    ca.issue([*names, *([host] if host not in (*names, "", "0.0.0.0", "::") else [])], now).write(*paths[:2])
     paths[2].write_bytes(ca.pair.chain_pem())
     print(f"CA certificate: {paths[2]}", flush=True)
     return [str(path) for path in paths[:2]]

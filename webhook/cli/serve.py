@@ -13,7 +13,7 @@ import re
 import signal
 import socket
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from webhook import logs
@@ -21,6 +21,7 @@ from webhook.cli import UsageError, certificate, inputs
 from webhook.settings import SETTINGS, Setting
 
 ADDRESS = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<host>[^\[\]:\s]*)):(?P<port>[0-9]{1,5})")
+BACKLOG = 1024  # Connections that may wait at the door.
 TRUE, FALSE = ("true", "1", "yes"), ("", "false", "0", "no")
 
 
@@ -80,11 +81,11 @@ def _serve(values: dict[str, str], stack: ExitStack) -> None:
 
 
 def _address(bind: str) -> tuple[str, int]:
-    """`HOST:PORT`, `[IPv6]:PORT` or `:PORT`, which is every IPv4 address."""
+    """`HOST:PORT`, `[IPv6]:PORT` or `:PORT`, which is every address of this host."""
     found = ADDRESS.fullmatch(bind)
     if not found or int(found["port"]) > 65535:
         raise UsageError(f'--bind: found "{bind}", wanted HOST:PORT')
-    return found["ipv6"] or found["host"] or "0.0.0.0", int(found["port"])
+    return found["ipv6"] or found["host"] or "", int(found["port"])
 
 
 def _threads(text: str) -> int:
@@ -95,8 +96,11 @@ def _threads(text: str) -> int:
 
 def _listen(host: str, port: int, bind: str) -> socket.socket:
     try:
+        if not host and socket.has_dualstack_ipv6():
+            with suppress(OSError):  # a host may know IPv6 and have no such address
+                return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=BACKLOG)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, backlog=1024)
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
         raise UsageError(f"--bind: {bind}: {reason}") from error
