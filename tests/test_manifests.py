@@ -291,6 +291,15 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.parametrize(("version", "there"), [("1.28", False), ("1.29", True)])
+def test_an_api_server_that_would_refuse_the_conditions_gets_none(folder, capsys, version, there):
+    capsys.readouterr()
+    main(["manifests", "--url", "https://a", "--ca-bundle", str(folder / "ca.crt"), "--kubernetes-version", version])
+    found = yaml.safe_load_all(capsys.readouterr().out)
+
+    assert {there} == {"matchConditions" in entry for one in found for entry in one["webhooks"]}
+
+
 @pytest.mark.parametrize("where", [["--service", "guard/keel"], ["--url", "https://localhost"]], ids=["Service", "URL"])
 def test_rights_come_before_what_needs_them(folder, capsys, where):
     capsys.readouterr()

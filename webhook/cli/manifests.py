@@ -16,7 +16,7 @@ import yaml
 
 from certs.pem import CertificateError, ca_bundle, read
 from webhook.cli import UsageError, inputs
-from webhook.manifests.configurations import FAIL, IGNORE, NAME, Target, configurations
+from webhook.manifests.configurations import CONDITIONS_SINCE, FAIL, IGNORE, NAME, Target, configurations
 from webhook.manifests.rbac import rbac
 
 
@@ -33,11 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--rbac", action="store_true", help="also a ServiceAccount, and the rights for --cluster live")
     inputs.add_policy_argument(parser)
+    inputs.add_version_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     policy, service = inputs.policy(args.policy), inputs.namespaced("--service", args.service) if args.service else None
-    target = Target(_bundle(args.ca_bundle), service, _url(args.url), args.failure_policy)
+    conditions = inputs.features(args.kubernetes_version).minor >= CONDITIONS_SINCE
+    target = Target(_bundle(args.ca_bundle), service, _url(args.url), args.failure_policy, conditions)
     rights = rbac(policy, *(service or (NAME, NAME))) if args.rbac else ()
     found = (*rights, *configurations(policy, target))
     print("---\n".join(yaml.safe_dump(one, sort_keys=False, width=1_000) for one in found), end="")

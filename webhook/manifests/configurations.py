@@ -23,6 +23,7 @@ MUTATING_NAME = f"zz-{NAME}"  # Configurations run in the order of their names, 
 TIMEOUT_SECONDS = {MUTATE: 3, VALIDATE: 5}
 SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")
 IGNORE, FAIL = "Ignore", "Fail"
+CONDITIONS_SINCE = 29  # The minor version that takes `.?` in them.
 Object = dict[str, object]
 
 
@@ -32,12 +33,14 @@ class Target:
     Where the API server finds the webhook: `service` is (namespace, name), or else there is a `url`.
 
     `failure_policy` says what becomes of built-in kinds while nobody answers; for other kinds it is always Ignore.
+    Without `conditions` more is sent, and answered alike: for an API server before 1.29, which refuses them.
     """
 
     ca_bundle: bytes
     service: tuple[str, str] | None = None
     url: str = ""
     failure_policy: str = IGNORE
+    conditions: bool = True
 
     def client_config(self, phase: str) -> Object:
         """How to reach the path of a phase."""
@@ -137,7 +140,7 @@ def _webhook(
                 {"key": SKIP_LABEL, "operator": "NotIn", "values": ["true"]},
             ]
         },
-        "matchConditions": list(conditions),
+        **({"matchConditions": list(conditions)} if target.conditions else {}),
         "failurePolicy": target.failure_policy if kinds[0].built_in else IGNORE,
         "sideEffects": "None",
         "timeoutSeconds": TIMEOUT_SECONDS[phase],
