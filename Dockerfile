@@ -22,7 +22,8 @@ LABEL org.opencontainers.image.title="evenkeel" \
       org.opencontainers.image.revision="${REVISION}"
 RUN python -m pip uninstall --yes --quiet --root-user-action=ignore pip
 COPY --from=build /opt/evenkeel /opt/evenkeel
-ENV PATH=/opt/evenkeel/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+# Two arenas: with one for each thread, each keeps what the largest review took in it.
+ENV PATH=/opt/evenkeel/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 MALLOC_ARENA_MAX=2
 USER 65532:65532
 EXPOSE 8443
 ENTRYPOINT ["evenkeel"]

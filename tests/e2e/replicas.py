@@ -86,7 +86,7 @@ class Replica:
                 [*command, "--tls-dir", str(tls), *map(str, options)],
                 stdout=log,
                 stderr=log,
-                env={**os.environ, "KUBECONFIG": str(kubeconfig)},
+                env={**os.environ, "KUBECONFIG": str(kubeconfig), "MALLOC_ARENA_MAX": "2"},  # as in the image
             )
 
     def ready(self) -> bool:
