@@ -31,6 +31,7 @@ class ApiServer:
         self.version = 1_000
         self.floor = 0  # What happened up to here is forgotten: 410.
         self.cuts = 0  # Counts how often every watch was cut.
+        self.errors = []  # The events that ended every watch; no later watch is told of them.
         self.silent = False  # Accepts requests, and says nothing.
         self.refusals = []  # A status for each of the next requests.
         self.asked = []
@@ -82,9 +83,10 @@ class ApiServer:
 
     def error(self, code):
         """End every watch with an event that says why."""
+        status = {"kind": "Status", "code": code, "message": "as the test wants it"}
         with self.changed:
-            for kind in self.history:
-                self._say(kind, "ERROR", {"kind": "Status", "code": code, "message": "as the test wants it"})
+            self.errors.append(json.dumps({"type": "ERROR", "object": status}).encode() + b"\n")
+            self.changed.notify_all()
 
     def cut(self):
         """Cut every watch in the middle of a line."""
@@ -158,7 +160,7 @@ class Handler(BaseHTTPRequestHandler):
     def _watch(self, kind, query):
         api, seen, end = self.api, int(query["resourceVersion"]), time.monotonic() + int(query["timeoutSeconds"])
         with api.changed:
-            cuts = api.cuts
+            cuts, errors = api.cuts, len(api.errors)
             if seen < api.floor:
                 self._refuse(410)
                 return
@@ -170,9 +172,11 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         while time.monotonic() < end:
             with api.changed:
-                api.changed.wait_for(lambda: api.cuts > cuts or len(history) > told, min(0.05, end - time.monotonic()))  # noqa: B023
+                news = lambda: api.cuts > cuts or len(api.errors) > errors or len(history) > told  # noqa: B023, E731
+                api.changed.wait_for(news, min(0.05, end - time.monotonic()))
                 lines, cut = [line for _, line in history[told:]], api.cuts > cuts
                 told += len(lines)
+                lines += api.errors[errors : errors + 1]
             if cut:
                 self.wfile.write(b"14\r\n" + b'{"type": "ADDED", "o')
                 self.close_connection = True
