@@ -6,7 +6,7 @@ found = $(shell $(PYTHON3) -c 'import sys; print("%d.%d" % sys.version_info[:2])
 too_old = $(shell $(PYTHON3) -c 'import sys; assert sys.version_info >= (3, 11)' 2>/dev/null || echo yes)
 no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes)
 
-.PHONY: help run test controlplane e2e bench lint docs clean
+.PHONY: help run test controlplane e2e demo transcripts bench lint docs clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -22,6 +22,13 @@ controlplane: .venv/test ## build etcd, Kubernetes and kubectl for e2e from sour
 
 e2e: controlplane ## run the tests against a real control plane
 	@$(PYTHON) -m pytest -q tests/e2e
+
+demo: controlplane ## run evenkeel in a control plane on this machine, to try kubectl on; Ctrl-C removes it all
+	@$(PYTHON) -m tests.e2e.demo
+
+transcripts: controlplane ## rewrite what kubectl shows in docs/transcripts, and then the documents
+	@$(PYTHON) -m tests.e2e.sessions
+	@$(PYTHON) -m tests.docs
 
 bench: .venv/test ## measure reviews a second, beside an app that only says yes
 	@$(PYTHON) -m tests.bench
