@@ -6,7 +6,7 @@ found = $(shell $(PYTHON3) -c 'import sys; print("%d.%d" % sys.version_info[:2])
 too_old = $(shell $(PYTHON3) -c 'import sys; assert sys.version_info >= (3, 11)' 2>/dev/null || echo yes)
 no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes)
 
-.PHONY: help run test controlplane helm e2e soak bench lint docs image clean
+.PHONY: help run test controlplane helm e2e soak demo transcripts bench lint docs image clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +28,13 @@ e2e: controlplane helm ## run the tests against a real control plane, and those 
 
 soak: controlplane ## keep two replicas under load for 20 minutes, and see whether anything is lost or leaks
 	@$(PYTHON) -m tests.e2e.soak
+
+demo: controlplane ## run evenkeel in a control plane on this machine, to try kubectl on; Ctrl-C removes it all
+	@$(PYTHON) -m tests.e2e.demo
+
+transcripts: controlplane ## rewrite what kubectl shows in docs/transcripts, and then the documents
+	@$(PYTHON) -m tests.e2e.sessions
+	@$(PYTHON) -m tests.docs
 
 bench: .venv/test ## measure reviews, manifests and a large cluster, beside what does less
 	@$(PYTHON) -m tests.bench

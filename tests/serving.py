@@ -25,9 +25,17 @@ MAIN = "from webhook.cli import main; import sys; sys.exit(main())"
 class Running:
     """A server, and a client that trusts its CA."""
 
-    def __init__(self, process, host, port, ca, log):
-        self.process, self.host, self.port, self.ca, self.log_file = process, host, port, ca, log
+    def __init__(self, command, environment, host, port, ca, log):
+        self.command, self.environment = command, {**os.environ, **environment}
+        self.host, self.port, self.ca, self.log_file = host, port, ca, log
         self.context = ssl.create_default_context(cadata=ca)
+        self.process = None
+
+    def start(self):
+        """Start the process, again if another one has ended, and wait until it is ready."""
+        with self.log_file.open("a") as log:
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=log, env=self.environment)
+        until(lambda: ready(self), "a server that is ready")
 
     def connection(self, timeout=PATIENCE):
         return http.client.HTTPSConnection(self.host, self.port, context=self.context, timeout=timeout)
@@ -106,18 +114,16 @@ def serving(folder, *options, program=MAIN, host="127.0.0.1", names=("localhost"
     ca, port, log = certificate(folder, names), free_port(), folder / "log"
     tls = ["--tls-cert", str(folder / "tls.crt"), "--tls-key", str(folder / "tls.key")]
     command = [sys.executable, "-c", program, "serve", "--bind", f"{host}:{port}", *tls, *map(str, options)]
-    with log.open("w") as stream:
-        process = subprocess.Popen(command, stdout=stream, stderr=stream, env={**os.environ, **environment})
-    running = Running(process, host.strip("[]") or "127.0.0.1", port, ca, log)
+    running = Running(command, environment, host.strip("[]") or "127.0.0.1", port, ca, log)
     try:
-        until(lambda: ready(running), "a server that is ready")
+        running.start()
         yield running
     finally:
-        process.terminate()
+        running.process.terminate()
         try:
-            process.wait(PATIENCE)
+            running.process.wait(PATIENCE)
         finally:
-            process.kill()
+            running.process.kill()
 
 
 def ready(running):

@@ -252,6 +252,8 @@ def test_a_lost_api_server_leaves_the_last_view():
         until(lambda: not any(cache.problem for cache in it.live.caches().values()), "the return")
 
         assert all(cache.age < 5 for cache in it.live.caches().values())
+        forgotten = [fields["tries"] for fields in it.heard(FAILED) if "410" in fields["problem"]]
+        assert [1] == forgotten, "what is forgotten is listed soon, however long the loss was"
 
 
 def test_a_refused_token_is_read_again(monkeypatch):

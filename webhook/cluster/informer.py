@@ -145,7 +145,7 @@ class Informer(Thread):
                     any_news = True
         except ClusterError as error:
             if error.status in RELIST:
-                self._version = ""
+                self._version, self._failures = "", 0  # it answers again: the list need not wait as long as the loss
             raise
         finally:
             self._stream = None

@@ -1,7 +1,7 @@
 """
 The kinds that evenkeel watches in a cluster: get, list and watch on these, and on nothing else.
 
-RBAC is generated from WATCHED, and the informers follow it.
+RBAC and its table in docs/install.md are generated from WATCHED, and the informers follow it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ ALWAYS, WATCH_PODS = "always", "watchPods"
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """One kind; `needed` is ALWAYS, or the field of the policy that asks for it."""
+    """One kind, and what it is looked at for; `needed` is ALWAYS, or the field of the policy that asks for it."""
 
     api_version: str
     kind: str
     resource: str
+    purpose: str
     namespaced: bool = True
     needed: str = ALWAYS
     query: Mapping[str, str] = field(default_factory=dict)
@@ -42,13 +43,15 @@ class Watched:
         return "/" + "/".join([*parts, self.resource, *([name] if name else [])])
 
 
-NODE = Watched(CORE, "Node", "nodes", namespaced=False)
-NAMESPACE = Watched(CORE, "Namespace", "namespaces", namespaced=False)
-SERVICE = Watched(CORE, "Service", "services")
+SELECTOR = "selectors, from which that of a Pod's defaults is derived"
+NODE = Watched(CORE, "Node", "nodes", "labels and taints, for rules that ask which domains there are", namespaced=False)
+NAMESPACE = Watched(CORE, "Namespace", "namespaces", "labels, for overrides and `evenkeel.dev/skip`", namespaced=False)
+SERVICE = Watched(CORE, "Service", "services", SELECTOR)
 POD = Watched(
     CORE,
     "Pod",
     "pods",
+    "labels and nodes, for rules that count Pods",
     needed=WATCH_PODS,
     query={"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"},
 )
@@ -56,9 +59,9 @@ WATCHED = (
     NODE,
     NAMESPACE,
     SERVICE,
-    Watched(CORE, "ReplicationController", "replicationcontrollers"),
-    Watched(APPS, "ReplicaSet", "replicasets"),
-    Watched(APPS, "StatefulSet", "statefulsets"),
+    Watched(CORE, "ReplicationController", "replicationcontrollers", SELECTOR),
+    Watched(APPS, "ReplicaSet", "replicasets", SELECTOR),
+    Watched(APPS, "StatefulSet", "statefulsets", SELECTOR),
     POD,
 )
 BY_KIND = {one.gvk: one for one in WATCHED}

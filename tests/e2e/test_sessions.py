@@ -1,0 +1,24 @@
+"""The kubectl sessions in docs/transcripts are what kubectl prints."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.docs import TRANSCRIPTS
+from tests.e2e.sessions import SESSIONS, cluster, transcript
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory):
+    with cluster(tmp_path_factory.mktemp("cluster")) as (plane, _):
+        yield plane
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_transcript_is_up_to_date(plane, name):
+    """`make transcripts` rewrites it."""
+    assert (TRANSCRIPTS / f"{name}.txt").read_text("utf-8") == transcript(plane, SESSIONS[name])
+
+
+def test_there_is_no_other_transcript():
+    assert {f"{name}.txt" for name in SESSIONS} == {path.name for path in TRANSCRIPTS.iterdir()}
