@@ -230,6 +230,42 @@ def test_a_store_that_is_emptied_is_filled_again():
     assert entries(parse(shelf.content)) == shelf.content
 
 
+@pytest.mark.parametrize("left", [{}, {CA_CERT: b"", KEY: b""}], ids=["deleted", "emptied"])
+def test_who_knows_what_a_store_held_puts_it_back(left):
+    """Another CA would be trusted before every replica served what it has signed."""
+    shelf, last = Shelf(left), replace(fresh(), trusted=NOW)
+    rotation = rotate(shelf, NAMES, NOW + HOUR, None, LIVES, last)
+
+    assert ("all: was gone, and is put back",) == rotation.reasons
+    assert entries(last) == shelf.content
+    assert () == rotate(shelf, NAMES, NOW + HOUR, None, LIVES, last).reasons
+
+
+def test_what_is_put_back_is_renewed_where_that_is_due():
+    shelf = Shelf()
+    rotation = rotate(shelf, NAMES, NOW + 10 * DAY, None, LIVES, fresh())
+
+    assert ["all", "certificate"] == [reason.partition(":")[0] for reason in rotation.reasons]
+    assert fresh().cas == parse(shelf.content).cas
+
+
+def test_what_somebody_else_has_put_there_since_is_not_undone():
+    shelf = Shelf(rivals=[entries(fresh())])
+    rotation = rotate(shelf, NAMES, NOW, None, LIVES, renewed(Held(), NAMES, NOW, None, LIVES).held)
+
+    assert ((), entries(fresh())) == (rotation.reasons, shelf.content)
+
+
+@pytest.mark.parametrize("content", [{CERT: b"PEM", KEY: b"PEM"}, {"password": b"secret"}], ids=["TLS", "another"])
+def test_a_store_of_somebody_else_is_left_alone(content):
+    """A Secret of cert-manager's, say, which would put its own back again and again."""
+    shelf = Shelf(content)
+
+    with pytest.raises(CertificateError, match=f'found {", ".join(content)} without "trusted"'):
+        rotate(shelf, NAMES, NOW, None, LIVES, fresh())
+    assert content == shelf.content
+
+
 def test_replicas_that_never_let_one_another_win_are_an_error():
     class Contested(Shelf):
         def replace(self, content, version):

@@ -13,7 +13,7 @@ from pathlib import Path
 from time import sleep
 
 from certs.pem import CertificateError, Pair, Pem, certificates
-from certs.rotation import Lifetimes, Rotation, rotate, verifies
+from certs.rotation import NOTHING, Lifetimes, Rotation, rotate, verifies
 from webhook.app import Check
 from webhook.cluster.client import UNAUTHORIZED, Client, ClusterError
 from webhook.cluster.registration import Registration
@@ -41,6 +41,7 @@ class Renewal:
         self.names, self.files, self.lifetimes, self.failed = names, files, lifetimes, failed
         self.problem = ""
         self.served: Pair | None = None
+        self.held = NOTHING  # In the Secret, when it was last seen.
         self.bundles: tuple[bytes, ...] | None = None  # In force when they were last seen.
 
     def round(self) -> None:
@@ -54,7 +55,8 @@ class Renewal:
 
     def _renew(self) -> None:
         self.client.authenticate()  # A service account's token lasts an hour, and its file is written anew.
-        rotation = rotate(self.secret, self.names, datetime.now(UTC), self.bundles, self.lifetimes)
+        rotation = rotate(self.secret, self.names, datetime.now(UTC), self.bundles, self.lifetimes, self.held)
+        self.held = rotation.held
         for reason in rotation.reasons:
             log(logging.INFO, "certificates changed", reason=reason)
         self._serve(rotation)
