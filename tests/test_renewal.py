@@ -12,7 +12,7 @@ from certs.rotation import Lifetimes
 from certs.serving import ServingCertificate
 from tests.build import FEATURES
 from tests.memory import Memory
-from tests.test_registration import VALIDATING, registered, registration
+from tests.test_registration import MUTATING, VALIDATING, refusing, registered, registration
 from webhook import policy as policies
 from webhook.cluster import Unchanging
 from webhook.cluster.client import ClusterError
@@ -183,6 +183,20 @@ def test_a_bundle_that_cannot_be_given_leaves_the_replica_not_ready(replica):
     one.round()
 
     assert (False, "1 of 8 webhooks trust the certificate") == (one.check().ok, one.check().detail)
+
+
+def test_one_that_lost_the_right_to_repair_a_bundle_is_not_ready(replica, monkeypatch):
+    client = registered()
+    one = replica(client)
+    one.round()
+    del client.objects[MUTATING]["webhooks"][0]["clientConfig"]["caBundle"]
+    refusing(client, monkeypatch, [("PUT", MUTATING)])
+    one.round()
+
+    assert (False, f"7 of 8 webhooks trust the certificate; {MUTATING}: 403 forbidden") == (
+        one.check().ok,
+        one.check().detail,
+    )
 
 
 def test_without_configurations_nobody_distrusts_it(replica):

@@ -42,7 +42,6 @@ class Renewal:
         self.problem = ""
         self.served: Pair | None = None
         self.held = NOTHING  # In the Secret, when it was last seen.
-        self.bundles: tuple[bytes, ...] | None = None  # In force when they were last seen.
 
     def round(self) -> None:
         """Renew what is due, serve it, have it trusted; a failure is told once, and tried again in the next round."""
@@ -55,13 +54,13 @@ class Renewal:
 
     def _renew(self) -> None:
         self.client.authenticate()  # A service account's token lasts an hour, and its file is written anew.
-        rotation = rotate(self.secret, self.names, datetime.now(UTC), self.bundles, self.lifetimes, self.held)
+        bundles = self.registration.bundles
+        rotation = rotate(self.secret, self.names, datetime.now(UTC), bundles, self.lifetimes, self.held)
         self.held = rotation.held
         for reason in rotation.reasons:
             log(logging.INFO, "certificates changed", reason=reason)
         self._serve(rotation)
-        changed, self.bundles = self.registration.inject(rotation.held.ca_bundle)
-        if changed:
+        if changed := self.registration.inject(rotation.held.ca_bundle):
             log(logging.INFO, "caBundle injected", configurations=changed)
 
     def _tell(self, error: Exception) -> None:
@@ -97,10 +96,11 @@ class Renewal:
     def check(self) -> Check:
         """Ready if whoever trusts what the API server was told to trust accepts what is served."""
         more = f"; {self.problem}" if self.problem else ""
-        if self.served is None or self.bundles is None:
+        bundles = self.registration.bundles
+        if self.served is None or bundles is None:
             return Check("registration", False, f"not known yet{more}")
-        untrusting = [one for one in self.bundles if not _trusts(one, self.served)]
-        of = f"{len(self.bundles) - len(untrusting)} of {len(self.bundles)} webhooks trust the certificate"
+        untrusting = [one for one in bundles if not _trusts(one, self.served)]
+        of = f"{len(bundles) - len(untrusting)} of {len(bundles)} webhooks trust the certificate"
         return Check("registration", not untrusting, of + more)
 
 
