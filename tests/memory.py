@@ -11,12 +11,12 @@ class Memory:
     """
     Stands in for a Client; `away` makes every request fail, `meanwhile` is called once before the next write.
 
-    `expired` names the method that brings a token which is accepted again.
+    `expired` names the method that brings a token which is accepted again; nothing can be made below `missing`.
     """
 
     def __init__(self, objects=None):
         self.objects, self.version = {}, 0
-        self.away, self.meanwhile, self.writes, self.expired = False, None, [], ""
+        self.away, self.meanwhile, self.writes, self.expired, self.missing = False, None, [], "", ""
         for path, obj in (objects or {}).items():
             self.put(path, obj)
 
@@ -45,6 +45,8 @@ class Memory:
         if method != "GET" and self.meanwhile is not None:
             act, self.meanwhile = self.meanwhile, None
             act()
+        if self.missing and path.startswith(self.missing):
+            raise ClusterError(f"{path}: not found", NOT_FOUND)
         if method == "POST":
             path = f"{path}/{body['metadata']['name']}"
             if path in self.objects:
