@@ -45,7 +45,7 @@ class Lifetimes:
 
     ca: timedelta = CA_LIFETIME
     leaf: timedelta = SERVING_LIFETIME
-    settling: timedelta = timedelta(hours=1)
+    settling: timedelta = timedelta(hours=1) + CLOCK_SKEW  # for who ends it may not be who began it
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,14 +143,26 @@ def test_a_new_ca_signs_nothing_for_an_hour():
     old = replace(old, leaf=old.authority.issue(NAMES, NOW + 55 * DAY, LIVES.leaf))
     new = after(old, 60.1 * DAY, bundles(old)).held
     waiting = after(new, 61 * DAY, bundles(new)).held
-    almost = after(waiting, 62 * DAY - timedelta(hours=23.1), bundles(new)).held
-    settled = after(waiting, 62 * DAY - timedelta(hours=22.9), bundles(new))
+    almost = after(waiting, 61 * DAY + timedelta(hours=1.9), bundles(new)).held
+    settled = after(waiting, 61 * DAY + timedelta(hours=2.1), bundles(new))
 
     assert (2, None) == (len(new.cas), new.trusted)
     assert old.cas[0] == new.cas[1], "the old one stays until it expires"
     assert old.leaf == new.leaf == waiting.leaf == almost.leaf
     assert settled.held.leaf != old.leaf
     assert verifies(settled.held.leaf.certificate, settled.held.cas[:1])
+
+
+@pytest.mark.parametrize("behind", [timedelta(), HOUR], ids=["of one clock", "of two that differ by an hour"])
+def test_an_hour_is_an_hour(behind):
+    """Who notes that a new CA is trusted may be an hour behind whoever lets it sign."""
+    old = replace(after(fresh(), 59 * DAY).held, trusted=NOW)
+    old = replace(old, leaf=old.authority.issue(NAMES, NOW + 55 * DAY, LIVES.leaf))
+    new = after(old, 60.1 * DAY, bundles(old)).held
+    waiting = after(new, 61.5 * DAY - behind, bundles(new)).held
+
+    assert old.leaf == after(waiting, 61.5 * DAY + timedelta(minutes=59), bundles(new)).held.leaf
+    assert old.leaf != after(waiting, 61.5 * DAY + timedelta(minutes=121), bundles(new)).held.leaf
 
 
 def test_a_new_ca_does_not_wait_where_nothing_else_can_be_served():
@@ -296,7 +308,7 @@ def test_whatever_happens_no_call_is_lost_to_a_certificate(story):
     """
     The API server trusts what was injected last; what is served must verify by that, but right after a strip.
 
-    A CA that was injected an hour ago or more may sign; the API server may be lost for days, not for a third of a life.
+    A CA that was injected two hours ago may sign; the API server may be lost for days, not for a third of a life.
     """
     shelf, now, in_force = Shelf(), NOW, None
     lives = Lifetimes(ca=40 * DAY, leaf=15 * DAY)
