@@ -78,12 +78,39 @@ def test_a_configuration_may_be_absent(left):
     assert (len(left), (b"PEM",) * 7 * len(left)) == injected(client)
 
 
-def test_one_that_somebody_changes_meanwhile_is_left_for_the_next_time():
+def test_one_that_somebody_changes_meanwhile_is_read_again():
     client = registered()
     client.meanwhile = lambda: client.put(MUTATING, client.objects[MUTATING])
 
+    assert (2, (b"PEM",) * 8) == injected(client)
+
+
+def test_of_replicas_that_repair_together_all_know_that_it_is_repaired():
+    client = registered()
+    client.meanwhile = lambda: injected(client)
+
+    assert (0, (b"PEM",) * 8) == injected(client)
+
+
+def test_one_that_others_change_all_the_time_is_left_for_the_next_time(monkeypatch):
+    client = registered()
+    real = client.send
+
+    def contested(method, path, body, seconds, query=None):
+        if (method, path) == ("PUT", MUTATING):
+            client.put(MUTATING, client.objects[MUTATING])
+        return real(method, path, body, seconds, query)
+
+    monkeypatch.setattr(client, "send", contested)
+
     assert (1, (b"",) + (b"PEM",) * 7) == injected(client)
-    assert (1, (b"PEM",) * 8) == injected(client)
+
+
+def test_one_that_is_deleted_meanwhile_is_not_missed():
+    client = registered()
+    client.meanwhile = lambda: client.objects.pop(MUTATING)
+
+    assert (1, (b"PEM",) * 7) == injected(client)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from webhook.cluster.client import CONFLICT, NOT_FOUND, Client, ClusterError
 from webhook.scheduler.fields import as_list, as_mapping
 
 SECONDS = 10.0
+TRIES = 3  # Replicas that repair at the same moment: one wins, and the others see that all is well.
 API = "/apis/admissionregistration.k8s.io/v1"
 
 
@@ -43,7 +44,7 @@ class Registration:
         """
         Give every entry of both this caBundle; how many configurations had another.
 
-        What becomes of one is nothing to the other.  One that somebody changes meanwhile is left for the next time.
+        What becomes of one is nothing to the other.  One that others change all the time is left for the next time.
         """
         changed, problems = 0, []
         for path in self._paths:
@@ -56,14 +57,20 @@ class Registration:
         return changed
 
     def _give(self, path: str, ca_bundle: bytes) -> bool:
-        found = self._read(path)
-        self._seen[path] = tuple(_entries(found))
-        if all(_bundle(one) == ca_bundle for one in self._seen[path]):
-            return False
+        for _ in range(TRIES):
+            found = self._read(path)
+            self._seen[path] = tuple(_entries(found))
+            if all(_bundle(one) == ca_bundle for one in self._seen[path]):
+                return False
+            if self._replace(path, found, ca_bundle):
+                return True
+        return False
+
+    def _replace(self, path: str, found: Mapping[str, object], ca_bundle: bytes) -> bool:
         encoded = b64encode(ca_bundle).decode()
         entries = tuple(
             {**one, "clientConfig": {**as_mapping(one.get("clientConfig")), "caBundle": encoded}}
-            for one in self._seen[path]
+            for one in _entries(found)
         )
         try:
             self._client.send("PUT", path, {**found, "webhooks": entries}, SECONDS)
