@@ -152,6 +152,11 @@ def test_that_holds_for_any_kind(policy):
     agree(policy)
 
 
+def test_a_policy_of_which_all_is_commented_out_is_the_built_in_one():
+    """`policy:` and nothing below it, which YAML reads as null."""
+    assert render({}) == render({"policy": None})
+
+
 def test_what_it_refuses_to_render():
     """A mode that lacks something, and what values.schema.json does not allow; a sentence each."""
     for values, complaint in (
