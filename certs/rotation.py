@@ -122,7 +122,7 @@ def renewed(
     if (reason := leaf_reason(held, names, now)) and held.authority is not None:
         settled = held.trusted is not None and now >= held.trusted + lifetimes.settling
         if settled or not is_served(held, names, now):
-            held = replace(held, leaf=held.authority.issue(names, now, lifetimes.leaf))
+            held = replace(held, leaf=held.authority.issue(_all_names(held, names, now), now, lifetimes.leaf))
             reasons.append(f"certificate: {reason}")
     return Rotation(held, tuple(reasons))
 
@@ -134,6 +134,13 @@ def renewal_reason(one: x509.Certificate | None, now: datetime) -> str | None:
     issued = one.not_valid_before_utc + CLOCK_SKEW
     due = issued + (one.not_valid_after_utc - issued) * 2 / 3
     return f"was to be renewed from {stamp(due)} on" if now >= due else None
+
+
+def _all_names(held: Held, names: Collection[str], now: datetime) -> Collection[str]:
+    """With those of a leaf that is not due: replicas that are told other names would replace it in turns."""
+    if held.leaf is None or renewal_reason(held.leaf.certificate, now):
+        return names
+    return tuple(dict.fromkeys((*names, *describe(held.leaf.certificate).names)))
 
 
 def leaf_reason(held: Held, names: Collection[str], now: datetime) -> str | None:

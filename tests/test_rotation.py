@@ -187,6 +187,16 @@ def test_other_names_need_another_leaf_at_once():
     assert leaf_reason(rotation.held, NAMES, NOW) is None, "further names do no harm"
 
 
+def test_replicas_that_are_told_other_names_do_not_replace_each_other_s_leaf():
+    """As while a rollout gives them another; the old name goes when the leaf is due."""
+    other = ["boat.guard.svc"]
+    both = after(fresh(), HOUR, names=other).held
+
+    assert {*other, *NAMES} == {*describe(both.leaf.certificate).names}
+    assert () == after(both, HOUR).reasons
+    assert tuple(other) == describe(after(both, 9.5 * DAY, names=other).held.leaf.certificate).names
+
+
 @pytest.mark.parametrize(
     ("name", "value", "made"),
     [
