@@ -25,6 +25,7 @@ from certs.pem import CertificateError, Pair, Pem, certificates, describe, inval
 
 CA_CERT, CA_KEY, CERT, KEY, TRUSTED = "ca.crt", "ca.key", "tls.crt", "tls.key", "trusted"
 TRIES = 5  # Replicas that replace at the same moment: one wins, and the others find nothing left to do.
+GONE = "all: was gone, and is put back"
 Content = Mapping[str, bytes]
 
 
@@ -44,7 +45,7 @@ class Lifetimes:
 
     ca: timedelta = CA_LIFETIME
     leaf: timedelta = SERVING_LIFETIME
-    settling: timedelta = timedelta(hours=1)
+    settling: timedelta = timedelta(hours=1) + CLOCK_SKEW  # for who ends it may not be who began it
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,9 @@ class Held:
         return b"".join(one.public_bytes(serialization.Encoding.PEM) for one in self.cas)
 
 
+NOTHING = Held()
+
+
 @dataclass(frozen=True, slots=True)
 class Rotation:
     """What is held now, and why that differs from what was held before."""
@@ -71,19 +75,30 @@ class Rotation:
 
 
 def rotate(
-    store: Store, names: Collection[str], now: datetime, bundles: Sequence[bytes] | None, lifetimes: Lifetimes
+    store: Store,
+    names: Collection[str],
+    now: datetime,
+    bundles: Sequence[bytes] | None,
+    lifetimes: Lifetimes,
+    last: Held = NOTHING,
 ) -> Rotation:
     """
     Renew what is due; `bundles` are the caBundles in force, None while they are not known.
 
-    CertificateError where replicas keep one another from replacing.
+    A store that was deleted or emptied is given back what it held `last`: a new CA would be trusted before every
+    replica serves what it has signed.  CertificateError where the store is somebody else's, or replicas keep one
+    another from replacing.
     """
     for _ in range(TRIES):
         content, version = store.read()
+        if any(content.values()) and TRUSTED not in content:
+            found = ", ".join(sorted(content))
+            raise CertificateError(f'found {found} without "{TRUSTED}", wanted nothing or what evenkeel has written')
         held = parse(content)
-        rotation = renewed(held, names, now, bundles, lifetimes)
+        gone = last != NOTHING and not any(content.values())
+        rotation = renewed(last if gone else held, names, now, bundles, lifetimes)
         if rotation.held == held or store.replace(entries(rotation.held), version):
-            return rotation
+            return replace(rotation, reasons=(*((GONE,) if gone else ()), *rotation.reasons))
     raise CertificateError(f"replaced by others {TRIES} times while it was to be renewed")
 
 
@@ -107,7 +122,7 @@ def renewed(
     if (reason := leaf_reason(held, names, now)) and held.authority is not None:
         settled = held.trusted is not None and now >= held.trusted + lifetimes.settling
         if settled or not is_served(held, names, now):
-            held = replace(held, leaf=held.authority.issue(names, now, lifetimes.leaf))
+            held = replace(held, leaf=held.authority.issue(_all_names(held, names, now), now, lifetimes.leaf))
             reasons.append(f"certificate: {reason}")
     return Rotation(held, tuple(reasons))
 
@@ -119,6 +134,13 @@ def renewal_reason(one: x509.Certificate | None, now: datetime) -> str | None:
     issued = one.not_valid_before_utc + CLOCK_SKEW
     due = issued + (one.not_valid_after_utc - issued) * 2 / 3
     return f"was to be renewed from {stamp(due)} on" if now >= due else None
+
+
+def _all_names(held: Held, names: Collection[str], now: datetime) -> Collection[str]:
+    """With those of a leaf that is not due: replicas that are told other names would replace it in turns."""
+    if held.leaf is None or renewal_reason(held.leaf.certificate, now):
+        return names
+    return tuple(dict.fromkeys((*names, *describe(held.leaf.certificate).names)))
 
 
 def leaf_reason(held: Held, names: Collection[str], now: datetime) -> str | None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 
-from webhook.cluster.client import CONFLICT, NOT_FOUND, ClusterError
+from webhook.cluster.client import CONFLICT, NOT_FOUND, UNAUTHORIZED, ClusterError
 
 
 class Memory:
-    """Stands in for a Client; `away` makes every request fail, `meanwhile` is called once before the next write."""
+    """
+    Stands in for a Client; `away` makes every request fail, `meanwhile` is called once before the next write.
+
+    `expired` names the method that brings a token which is accepted again; nothing can be made below `missing`.
+    """
 
     def __init__(self, objects=None):
         self.objects, self.version = {}, 0
-        self.away, self.meanwhile, self.writes = False, None, []
+        self.away, self.meanwhile, self.writes, self.expired, self.missing = False, None, [], "", ""
         for path, obj in (objects or {}).items():
             self.put(path, obj)
 
@@ -21,15 +25,28 @@ class Memory:
         self.objects[path] = {**obj, "metadata": {**obj.get("metadata", {}), "resourceVersion": str(self.version)}}
         return self.objects[path]
 
+    def authenticate(self):
+        self._renew("authenticate")
+
+    def reconnect(self):
+        self._renew("reconnect")
+
+    def _renew(self, by):
+        self.expired = self.expired if self.expired != by else ""
+
     def get(self, path, query, seconds):
         return self.send("GET", path, None, seconds)
 
     def send(self, method, path, body, seconds, query=None):
         if self.away:
             raise ClusterError(f"{path}: connection refused")
+        if self.expired:
+            raise ClusterError(f"{path}: Unauthorized", UNAUTHORIZED)
         if method != "GET" and self.meanwhile is not None:
             act, self.meanwhile = self.meanwhile, None
             act()
+        if self.missing and path.startswith(self.missing):
+            raise ClusterError(f"{path}: not found", NOT_FOUND)
         if method == "POST":
             path = f"{path}/{body['metadata']['name']}"
             if path in self.objects:

@@ -48,6 +48,12 @@ def test_the_defaults_are_what_the_schema_allows():
         ({"image": {"repo": "a"}}, "image"),
         ({"failurePolicy": "ignore"}, "failurePolicy"),
         ({"certificate": {**VALUES["certificate"], "mode": "certmanager"}}, "certificate.mode"),
+        ({"certificate": {**VALUES["certificate"], "caBundle": "LS0tLS1CRUdJTg=="}}, "certificate.caBundle"),
+        ({"kubernetesVersion": "latest"}, "kubernetesVersion"),
+        ({"podLabels": {"team": 1}}, "podLabels.team"),
+        ({"podAnnotations": {"a": True}}, "podAnnotations.a"),
+        ({"nodeSelector": {"a": True}}, "nodeSelector.a"),
+        ({"serviceMonitor": {"labels": {"a": 1}}}, "serviceMonitor.labels.a"),
         ({"policy": {"rules": {"empty-selektor": "error"}}}, "policy.rules"),
         ({"policy": {"rules": {"empty-selector": False}}}, "policy.rules.empty-selector"),
         ({"policy": {"kind": "KubeSchedulerConfiguration"}}, "policy.kind"),
@@ -59,6 +65,7 @@ def test_the_schema_refuses(values, refused):
 
 def test_the_schema_leaves_alone_what_is_kubernetes_own():
     given = {"nodeSelector": {"a": "b"}, "tolerations": [{"key": "a"}], "resources": {}, "global": {"any": 1}}
+    given |= {"dashboard": {"labels": {"grafana_folder": "b"}}, "kubernetesVersion": "v1.34.2-gke.100"}
 
     assert [] == complaints({**given, "policy": {"enforcement": "Warn"}})
 

@@ -12,9 +12,10 @@ from certs.rotation import Lifetimes
 from certs.serving import ServingCertificate
 from tests.build import FEATURES
 from tests.memory import Memory
-from tests.test_registration import VALIDATING, registered, registration
+from tests.test_registration import MUTATING, VALIDATING, refusing, registered, registration
 from webhook import policy as policies
 from webhook.cluster import Unchanging
+from webhook.cluster.client import ClusterError
 from webhook.cluster.secret import Secret
 from webhook.metrics import Metrics
 from webhook.server.calls import Calls
@@ -37,7 +38,7 @@ def replica(tmp_path):
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
         files = folder / "tls.crt", folder / "tls.key"
-        return Renewal(Secret(client, "guard", "keel"), registration(client), NAMES, files, lifetimes)
+        return Renewal(client, Secret(client, "guard", "keel"), registration(client), NAMES, files, lifetimes)
 
     return make
 
@@ -77,14 +78,14 @@ def test_what_was_stripped_or_deleted_is_repaired(replica):
     client = registered()
     one = replica(client)
     one.round()
-    served = one.files[0].read_bytes()
+    served, kept = one.files[0].read_bytes(), one.secret.read()[0]
     del client.objects[VALIDATING]["webhooks"][0]["clientConfig"]["caBundle"]
     del client.objects["/api/v1/namespaces/guard/secrets/keel"]
     one.round()
 
-    assert served != one.files[0].read_bytes(), "the key of the CA is gone with the Secret"
+    assert served == one.files[0].read_bytes()
+    assert {**kept, "trusted": one.secret.read()[0]["trusted"]} == one.secret.read()[0]
     assert one.check().ok
-    assert [one.files[0].read_bytes()] == [one.secret.read()[0]["tls.crt"]]
 
 
 def test_files_are_written_only_when_the_leaf_changes(replica):
@@ -125,6 +126,48 @@ def test_an_api_server_that_is_away_is_told_and_survived(replica, capsys, seen):
     assert "8 of 8 webhooks trust the certificate" == one.check().detail
 
 
+@pytest.mark.parametrize("read_again", ["authenticate", "reconnect"])
+def test_a_token_that_has_expired_is_read_again(replica, read_again):
+    """A service account's file has another after an hour; a kubeconfig may have other credentials altogether."""
+    client = registered()
+    one = replica(client)
+    one.round()
+    client.expired = read_again
+    one.round()
+    one.round()
+
+    assert "" == one.problem
+
+
+def test_a_token_that_stays_refused_is_told(replica, monkeypatch):
+    client = registered()
+    one = replica(client)
+    client.expired = "never"
+    monkeypatch.setattr(client, "reconnect", raises(ClusterError("configuration: no such file")))
+    one.round()
+
+    assert "not known yet; /api/v1/namespaces/guard/secrets/keel: Unauthorized; configuration: no such file" == (
+        one.check().detail
+    )
+
+
+def test_a_defect_is_told_as_a_failure_is(replica, monkeypatch):
+    failures = []
+    one = replica(registered())
+    one.failed = lambda: failures.append(1)
+    monkeypatch.setattr("webhook.server.renewal.rotate", lambda *given: {}["gone"])
+    one.round()
+
+    assert ("not known yet; KeyError: 'gone'", [1]) == (one.check().detail, failures)
+
+
+def raises(error):
+    def call():
+        raise error
+
+    return call
+
+
 def test_a_bundle_that_cannot_be_given_leaves_the_replica_not_ready(replica):
     """Somebody else writes it again and again."""
     client = registered(b"stranger")
@@ -140,6 +183,20 @@ def test_a_bundle_that_cannot_be_given_leaves_the_replica_not_ready(replica):
     one.round()
 
     assert (False, "1 of 8 webhooks trust the certificate") == (one.check().ok, one.check().detail)
+
+
+def test_one_that_lost_the_right_to_repair_a_bundle_is_not_ready(replica, monkeypatch):
+    client = registered()
+    one = replica(client)
+    one.round()
+    del client.objects[MUTATING]["webhooks"][0]["clientConfig"]["caBundle"]
+    refusing(client, monkeypatch, [("PUT", MUTATING)])
+    one.round()
+
+    assert (False, f"7 of 8 webhooks trust the certificate; {MUTATING}: 403 forbidden") == (
+        one.check().ok,
+        one.check().detail,
+    )
 
 
 def test_without_configurations_nobody_distrusts_it(replica):

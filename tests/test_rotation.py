@@ -143,14 +143,26 @@ def test_a_new_ca_signs_nothing_for_an_hour():
     old = replace(old, leaf=old.authority.issue(NAMES, NOW + 55 * DAY, LIVES.leaf))
     new = after(old, 60.1 * DAY, bundles(old)).held
     waiting = after(new, 61 * DAY, bundles(new)).held
-    almost = after(waiting, 62 * DAY - timedelta(hours=23.1), bundles(new)).held
-    settled = after(waiting, 62 * DAY - timedelta(hours=22.9), bundles(new))
+    almost = after(waiting, 61 * DAY + timedelta(hours=1.9), bundles(new)).held
+    settled = after(waiting, 61 * DAY + timedelta(hours=2.1), bundles(new))
 
     assert (2, None) == (len(new.cas), new.trusted)
     assert old.cas[0] == new.cas[1], "the old one stays until it expires"
     assert old.leaf == new.leaf == waiting.leaf == almost.leaf
     assert settled.held.leaf != old.leaf
     assert verifies(settled.held.leaf.certificate, settled.held.cas[:1])
+
+
+@pytest.mark.parametrize("behind", [timedelta(), HOUR], ids=["of one clock", "of two that differ by an hour"])
+def test_an_hour_is_an_hour(behind):
+    """Who notes that a new CA is trusted may be an hour behind whoever lets it sign."""
+    old = replace(after(fresh(), 59 * DAY).held, trusted=NOW)
+    old = replace(old, leaf=old.authority.issue(NAMES, NOW + 55 * DAY, LIVES.leaf))
+    new = after(old, 60.1 * DAY, bundles(old)).held
+    waiting = after(new, 61.5 * DAY - behind, bundles(new)).held
+
+    assert old.leaf == after(waiting, 61.5 * DAY + timedelta(minutes=59), bundles(new)).held.leaf
+    assert old.leaf != after(waiting, 61.5 * DAY + timedelta(minutes=121), bundles(new)).held.leaf
 
 
 def test_a_new_ca_does_not_wait_where_nothing_else_can_be_served():
@@ -173,6 +185,16 @@ def test_other_names_need_another_leaf_at_once():
 
     assert ("certificate: is not for keel.guard.svc.cluster.local",) == rotation.reasons
     assert leaf_reason(rotation.held, NAMES, NOW) is None, "further names do no harm"
+
+
+def test_replicas_that_are_told_other_names_do_not_replace_each_other_s_leaf():
+    """As while a rollout gives them another; the old name goes when the leaf is due."""
+    other = ["boat.guard.svc"]
+    both = after(fresh(), HOUR, names=other).held
+
+    assert {*other, *NAMES} == {*describe(both.leaf.certificate).names}
+    assert () == after(both, HOUR).reasons
+    assert tuple(other) == describe(after(both, 9.5 * DAY, names=other).held.leaf.certificate).names
 
 
 @pytest.mark.parametrize(
@@ -230,6 +252,42 @@ def test_a_store_that_is_emptied_is_filled_again():
     assert entries(parse(shelf.content)) == shelf.content
 
 
+@pytest.mark.parametrize("left", [{}, {CA_CERT: b"", KEY: b""}], ids=["deleted", "emptied"])
+def test_who_knows_what_a_store_held_puts_it_back(left):
+    """Another CA would be trusted before every replica served what it has signed."""
+    shelf, last = Shelf(left), replace(fresh(), trusted=NOW)
+    rotation = rotate(shelf, NAMES, NOW + HOUR, None, LIVES, last)
+
+    assert ("all: was gone, and is put back",) == rotation.reasons
+    assert entries(last) == shelf.content
+    assert () == rotate(shelf, NAMES, NOW + HOUR, None, LIVES, last).reasons
+
+
+def test_what_is_put_back_is_renewed_where_that_is_due():
+    shelf = Shelf()
+    rotation = rotate(shelf, NAMES, NOW + 10 * DAY, None, LIVES, fresh())
+
+    assert ["all", "certificate"] == [reason.partition(":")[0] for reason in rotation.reasons]
+    assert fresh().cas == parse(shelf.content).cas
+
+
+def test_what_somebody_else_has_put_there_since_is_not_undone():
+    shelf = Shelf(rivals=[entries(fresh())])
+    rotation = rotate(shelf, NAMES, NOW, None, LIVES, renewed(Held(), NAMES, NOW, None, LIVES).held)
+
+    assert ((), entries(fresh())) == (rotation.reasons, shelf.content)
+
+
+@pytest.mark.parametrize("content", [{CERT: b"PEM", KEY: b"PEM"}, {"password": b"secret"}], ids=["TLS", "another"])
+def test_a_store_of_somebody_else_is_left_alone(content):
+    """A Secret of cert-manager's, say, which would put its own back again and again."""
+    shelf = Shelf(content)
+
+    with pytest.raises(CertificateError, match=f'found {", ".join(content)} without "trusted"'):
+        rotate(shelf, NAMES, NOW, None, LIVES, fresh())
+    assert content == shelf.content
+
+
 def test_replicas_that_never_let_one_another_win_are_an_error():
     class Contested(Shelf):
         def replace(self, content, version):
@@ -260,7 +318,7 @@ def test_whatever_happens_no_call_is_lost_to_a_certificate(story):
     """
     The API server trusts what was injected last; what is served must verify by that, but right after a strip.
 
-    A CA that was injected an hour ago or more may sign; the API server may be lost for days, not for a third of a life.
+    A CA that was injected two hours ago may sign; the API server may be lost for days, not for a third of a life.
     """
     shelf, now, in_force = Shelf(), NOW, None
     lives = Lifetimes(ca=40 * DAY, leaf=15 * DAY)

@@ -84,6 +84,15 @@ def test_an_api_server_that_is_away_is_an_error():
         secret(client).replace({}, "")
 
 
+def test_a_namespace_that_is_not_there_is_an_error():
+    """Not somebody else who was first."""
+    client = Memory()
+    client.missing = "/api/v1/namespaces/guard"
+
+    with pytest.raises(ClusterError, match="not found"):
+        rotate(secret(client), NAMES, NOW, None, Lifetimes())
+
+
 def test_replicas_that_start_together_serve_the_same_certificate():
     client = Memory()
     client.meanwhile = lambda: rotate(secret(client), NAMES, NOW, None, Lifetimes())

@@ -27,7 +27,8 @@ FOR_SOME = {"name": "some", "podSelector": {}}
 ROLLOUT = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "resource": "rollouts"}
 FLEET = {"apiVersion": "a.io/v1", "kind": "Fleet", "resource": "fleets"}
 KRUISE = {"apiVersion": "apps.kruise.io/v1beta1", "kind": "StatefulSet", "resource": "statefulsets"}
-OWN_FILES = {"certificate": {"mode": "own", "existingSecret": "own-tls", "caBundle": "PEM\n"}}
+CA = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
+OWN_FILES = {"certificate": {"mode": "own", "existingSecret": "own-tls", "caBundle": CA}}
 
 POLICIES = {
     "as built in": {},
@@ -151,10 +152,15 @@ def test_that_holds_for_any_kind(policy):
     agree(policy)
 
 
+def test_a_policy_of_which_all_is_commented_out_is_the_built_in_one():
+    """`policy:` and nothing below it, which YAML reads as null."""
+    assert render({}) == render({"policy": None})
+
+
 def test_what_it_refuses_to_render():
     """A mode that lacks something, and what values.schema.json does not allow; a sentence each."""
     for values, complaint in (
-        ({"certificate": {"mode": "own", "caBundle": "a"}}, "certificate.existingSecret: found none"),
+        ({"certificate": {"mode": "own", "caBundle": CA}}, "certificate.existingSecret: found none"),
         ({"certificate": {"mode": "own", "existingSecret": "a"}}, "certificate.caBundle: found none"),
         ({"policy": {"rules": {"empty-selektor": "error"}}}, "'empty-selektor' not allowed"),
         ({"policy": {"kind": "KubeSchedulerConfiguration"}}, "value must be 'SpreadPolicy'"),
@@ -290,6 +296,21 @@ def test_evenkeel_may_read_what_it_watches_and_write_what_it_keeps(mode, watch_p
         wanted.add(("Role", "", "secrets", (), "create"))
 
     assert wanted == may
+
+
+def test_the_secrets_of_two_modes_have_two_names():
+    """Helm takes over none that cert-manager has made, and evenkeel and cert-manager must not write the same one."""
+    own = one("Secret", render(MODES["self-managed"]))["metadata"]["name"]
+    objects = render(MODES["cert-manager"])
+    (served,) = (volume["secret"]["secretName"] for volume in volumes(objects) if "secret" in volume)
+    made = {obj["spec"]["secretName"] for obj in objects if obj["kind"] == "Certificate"}
+
+    assert served in made
+    assert own not in made
+
+
+def volumes(objects):
+    return one("Deployment", objects)["spec"]["template"]["spec"]["volumes"]
 
 
 @pytest.mark.parametrize("mode", MODES)

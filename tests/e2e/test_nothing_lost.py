@@ -11,6 +11,7 @@ import pytest
 
 from certs.pem import Pem, certificates
 from certs.rotation import CA_CERT, CERT
+from tests.e2e.api import MERGE
 from tests.e2e.replicas import SECRET, be_silent, create_large, reload_policy, staged
 from tests.serving import until
 
@@ -115,3 +116,20 @@ def test_the_api_server_is_restarted(stage):
 
     after = report("after the restart", stage.load.during(lambda: time.sleep(5)))
     assert [] == after.lost
+
+
+@pytest.mark.parametrize("how", ["deleted", "emptied"])
+def test_a_secret_that_is_gone_is_put_back(stage, how):
+    """By whichever replica sees it first, with what was in it: all of them still serve that."""
+
+    def gone():
+        if how == "deleted":
+            stage.plane.api.call("DELETE", SECRET)
+        else:
+            stage.plane.api.call("PATCH", SECRET, {"data": None}, MERGE)
+        until(lambda: stage.plane.api.exists(SECRET), "a Secret")
+        until(lambda: stage.plane.api.call("GET", SECRET).get("data"), "what was in it")
+
+    calls = report("a Secret that is gone", stage.load.during(gone, 15))
+
+    assert [] == calls.lost

@@ -111,7 +111,8 @@ def _renewal(
     from webhook.server.renewal import Renewal
 
     client = inputs.client()
-    return Renewal(Secret(client, *secret), Registration(client, MUTATING_NAME, NAME), names, files, lifetimes)
+    registration = Registration(client, MUTATING_NAME, NAME)
+    return Renewal(client, Secret(client, *secret), registration, names, files, lifetimes)
 
 
 def _lifetimes(values: dict[str, str]) -> Lifetimes:

@@ -10,6 +10,7 @@ from webhook.cluster.client import CONFLICT, NOT_FOUND, Client, ClusterError
 from webhook.scheduler.fields import as_list, as_mapping
 
 SECONDS = 10.0
+TRIES = 3  # Replicas that repair at the same moment: one wins, and the others see that all is well.
 API = "/apis/admissionregistration.k8s.io/v1"
 
 
@@ -22,27 +23,63 @@ class Registration:
 
     def __init__(self, client: Client, mutating: str, validating: str) -> None:
         self._client = client
-        self.seen: tuple[Mapping[str, object], ...] | None = None  # Every entry, when they were last looked at.
         self._paths = (
             f"{API}/mutatingwebhookconfigurations/{mutating}",
             f"{API}/validatingwebhookconfigurations/{validating}",
         )
+        self._seen: dict[str, tuple[Mapping[str, object], ...]] = {}
 
-    def inject(self, ca_bundle: bytes) -> tuple[int, tuple[bytes, ...]]:
-        """
-        Give every entry of both this caBundle; how many configurations had another, and what each entry has now.
+    @property
+    def seen(self) -> tuple[Mapping[str, object], ...] | None:
+        """Every entry, as it is in force since both were last looked at; None until then."""
+        seen = dict(self._seen)
+        return tuple(one for path in self._paths for one in seen[path]) if len(seen) == len(self._paths) else None
 
-        A configuration that somebody else changes meanwhile is left for the next time.
+    @property
+    def bundles(self) -> tuple[bytes, ...] | None:
+        """The caBundle of every entry that was seen."""
+        return tuple(map(_bundle, self.seen)) if self.seen is not None else None
+
+    def inject(self, ca_bundle: bytes) -> int:
         """
-        changed, bundles = 0, []
-        read = [self._read(path) for path in self._paths]
-        self.seen = tuple(one for found in read for one in _entries(found))
-        for path, found in zip(self._paths, read, strict=True):
-            before = [_decoded(one.get("clientConfig")) for one in _entries(found)]
-            if any(one != ca_bundle for one in before) and self._replace(path, found, ca_bundle):
-                changed, before = changed + 1, [ca_bundle] * len(before)
-            bundles += before
-        return changed, tuple(bundles)
+        Give every entry of both this caBundle; how many configurations had another.
+
+        What becomes of one is nothing to the other.  One that others change all the time is left for the next time.
+        """
+        changed, problems = 0, []
+        for path in self._paths:
+            try:
+                changed += self._give(path, ca_bundle)
+            except ClusterError as error:
+                problems.append(error)
+        if problems:
+            raise problems[0]
+        return changed
+
+    def _give(self, path: str, ca_bundle: bytes) -> bool:
+        for _ in range(TRIES):
+            found = self._read(path)
+            self._seen[path] = tuple(_entries(found))
+            if all(_bundle(one) == ca_bundle for one in self._seen[path]):
+                return False
+            if self._replace(path, found, ca_bundle):
+                return True
+        return False
+
+    def _replace(self, path: str, found: Mapping[str, object], ca_bundle: bytes) -> bool:
+        encoded = b64encode(ca_bundle).decode()
+        entries = tuple(
+            {**one, "clientConfig": {**as_mapping(one.get("clientConfig")), "caBundle": encoded}}
+            for one in _entries(found)
+        )
+        try:
+            self._client.send("PUT", path, {**found, "webhooks": entries}, SECONDS)
+        except ClusterError as error:
+            if error.status not in (CONFLICT, NOT_FOUND):
+                raise
+            return False
+        self._seen[path] = entries
+        return True
 
     def _read(self, path: str) -> dict[str, Any]:
         try:
@@ -52,27 +89,13 @@ class Registration:
                 raise
             return {}
 
-    def _replace(self, path: str, found: Mapping[str, Any], ca_bundle: bytes) -> bool:
-        encoded = b64encode(ca_bundle).decode()
-        entries = [
-            {**one, "clientConfig": {**as_mapping(one.get("clientConfig")), "caBundle": encoded}}
-            for one in _entries(found)
-        ]
-        try:
-            self._client.send("PUT", path, {**found, "webhooks": entries}, SECONDS)
-        except ClusterError as error:
-            if error.status not in (CONFLICT, NOT_FOUND):
-                raise
-            return False
-        return True
-
 
 def _entries(found: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
     yield from map(as_mapping, as_list(found.get("webhooks")))
 
 
-def _decoded(client_config: object) -> bytes:
-    text = as_mapping(client_config).get("caBundle")
+def _bundle(entry: Mapping[str, object]) -> bytes:
+    text = as_mapping(entry.get("clientConfig")).get("caBundle")
     try:
         return b64decode(text, validate=True) if isinstance(text, str) else b""
     except ValueError:

@@ -47,9 +47,9 @@ class Secret:
                 secret = {"apiVersion": "v1", "kind": "Secret", "metadata": self._identity, "data": data}
                 self._client.send("POST", self._folder, secret, SECONDS)
         except ClusterError as error:
-            if error.status in (CONFLICT, NOT_FOUND):  # changed, made or deleted by somebody else
-                return False
-            raise
+            if error.status == CONFLICT or (error.status == NOT_FOUND and resource_version):
+                return False  # changed, made or deleted by somebody else
+            raise  # NOT_FOUND, too, where there was none: it is the namespace that is missing
         return True
 
 

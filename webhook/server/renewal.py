@@ -13,9 +13,9 @@ from pathlib import Path
 from time import sleep
 
 from certs.pem import CertificateError, Pair, Pem, certificates
-from certs.rotation import Lifetimes, Rotation, rotate, verifies
+from certs.rotation import NOTHING, Lifetimes, Rotation, rotate, verifies
 from webhook.app import Check
-from webhook.cluster.client import ClusterError
+from webhook.cluster.client import UNAUTHORIZED, Client, ClusterError
 from webhook.cluster.registration import Registration
 from webhook.cluster.secret import Secret
 from webhook.logs import log
@@ -29,6 +29,7 @@ class Renewal:
 
     def __init__(
         self,
+        client: Client,
         secret: Secret,
         registration: Registration,
         names: Collection[str],
@@ -36,29 +37,44 @@ class Renewal:
         lifetimes: Lifetimes,
         failed: Callable[[], None] = lambda: None,
     ) -> None:
-        self.secret, self.registration = secret, registration
+        self.client, self.secret, self.registration = client, secret, registration
         self.names, self.files, self.lifetimes, self.failed = names, files, lifetimes, failed
         self.problem = ""
         self.served: Pair | None = None
-        self.bundles: tuple[bytes, ...] | None = None  # In force when they were last seen.
+        self.held = NOTHING  # In the Secret, when it was last seen.
 
     def round(self) -> None:
         """Renew what is due, serve it, have it trusted; a failure is told once, and tried again in the next round."""
         try:
-            rotation = rotate(self.secret, self.names, datetime.now(UTC), self.bundles, self.lifetimes)
-            for reason in rotation.reasons:
-                log(logging.INFO, "certificates changed", reason=reason)
-            self._serve(rotation)
-            changed, self.bundles = self.registration.inject(rotation.held.ca_bundle)
-            if changed:
-                log(logging.INFO, "caBundle injected", configurations=changed)
-        except (CertificateError, ClusterError) as error:
-            if str(error) != self.problem:
-                log(logging.ERROR, "renewing the certificate failed", problem=str(error))
-            self.problem = str(error)
-            self.failed()
+            self._renew()
+        except Exception as error:  # a defect, too, is to be seen in log, metric and readyz
+            self._tell(error)
         else:
             self.problem = ""
+
+    def _renew(self) -> None:
+        self.client.authenticate()  # A service account's token lasts an hour, and its file is written anew.
+        bundles = self.registration.bundles
+        rotation = rotate(self.secret, self.names, datetime.now(UTC), bundles, self.lifetimes, self.held)
+        self.held = rotation.held
+        for reason in rotation.reasons:
+            log(logging.INFO, "certificates changed", reason=reason)
+        self._serve(rotation)
+        if changed := self.registration.inject(rotation.held.ca_bundle):
+            log(logging.INFO, "caBundle injected", configurations=changed)
+
+    def _tell(self, error: Exception) -> None:
+        known = isinstance(error, CertificateError | ClusterError)
+        problem = str(error) if known else f"{type(error).__name__}: {error}"
+        if isinstance(error, ClusterError) and error.status == UNAUTHORIZED:
+            try:
+                self.client.reconnect()
+            except ClusterError as another:
+                problem = f"{problem}; {another}"
+        if problem != self.problem:
+            log(logging.ERROR, "renewing the certificate failed", problem=problem)
+        self.problem = problem
+        self.failed()
 
     def first(self, patience: float = PATIENCE_SECONDS) -> None:
         """Rounds until there is something to serve; CertificateError if there is nothing in time."""
@@ -80,10 +96,11 @@ class Renewal:
     def check(self) -> Check:
         """Ready if whoever trusts what the API server was told to trust accepts what is served."""
         more = f"; {self.problem}" if self.problem else ""
-        if self.served is None or self.bundles is None:
+        bundles = self.registration.bundles
+        if self.served is None or bundles is None:
             return Check("registration", False, f"not known yet{more}")
-        untrusting = [one for one in self.bundles if not _trusts(one, self.served)]
-        of = f"{len(self.bundles) - len(untrusting)} of {len(self.bundles)} webhooks trust the certificate"
+        untrusting = [one for one in bundles if not _trusts(one, self.served)]
+        of = f"{len(bundles) - len(untrusting)} of {len(bundles)} webhooks trust the certificate"
         return Check("registration", not untrusting, of + more)
 
 

@@ -31,12 +31,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- printf "%s%s" $of.repository (ternary (printf "@%s" $of.digest) (printf ":%s" ($of.tag | default .Chart.AppVersion)) (ne $of.digest "")) }}
 {{- end }}
 
-{{- /* The Secret with the certificate. */}}
+{{- /* The Secret with the certificate: of another name for each mode, for whoever changes it has both for a while. */}}
 {{- define "evenkeel.tlsSecret" -}}
 {{- if eq .Values.certificate.mode "own" }}
 {{- required "certificate.existingSecret: found none, wanted the Secret with tls.crt and tls.key that mode own serves" .Values.certificate.existingSecret }}
 {{- else }}
-{{- include "evenkeel.fullname" . }}-tls
+{{- include "evenkeel.fullname" . }}-{{ ternary "tls" "cert" (eq .Values.certificate.mode "self-managed") }}
 {{- end }}
 {{- end }}
 
