@@ -13,6 +13,7 @@ from certs.pem import Pem, certificates
 from certs.rotation import CA_CERT, CERT
 from tests.e2e.api import MERGE
 from tests.e2e.replicas import SECRET, be_silent, create_large, reload_policy, staged
+from tests.e2e.webhook import NAMESPACE, granted
 from tests.serving import until
 
 
@@ -133,3 +134,22 @@ def test_a_secret_that_is_gone_is_put_back(stage, how):
     calls = report("a Secret that is gone", stage.load.during(gone, 15))
 
     assert [] == calls.lost
+
+
+def test_credentials_that_are_replaced(stage):
+    """An account that is made anew has other tokens; whoever renews the certificate takes the one that is there now."""
+
+    def replaced():
+        stage.plane.kubectl("delete", "serviceaccount", "evenkeel", "-n", NAMESPACE)
+        granted(stage.plane, stage.replicas.folder, stage.policy)
+        until(lambda: all(refused(one) for one in stage.replicas.running), "a token that is refused", 60)
+        stage.plane.api.call("DELETE", SECRET)
+        until(lambda: stage.plane.api.exists(SECRET), "a Secret that is put back", 60)
+
+    calls = report("other credentials", stage.load.during(replaced, 5))
+
+    assert [] == calls.lost
+
+
+def refused(replica):
+    return f"{SECRET}: 401 Unauthorized" in replica.log.read_text("utf-8")
