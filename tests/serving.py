@@ -25,11 +25,11 @@ MAIN = "from webhook.cli import main; import sys; sys.exit(main())"
 class Running:
     """A server, and a client that trusts its CA."""
 
-    def __init__(self, command, environment, host, port, ca, log):
+    def __init__(self, command, environment, host, port, ca, log, process=None):
         self.command, self.environment = command, {**os.environ, **environment}
         self.host, self.port, self.ca, self.log_file = host, port, ca, log
         self.context = ssl.create_default_context(cadata=ca)
-        self.process = None
+        self.process = process
 
     def start(self):
         """Start the process, again if another one has ended, and wait until it is ready."""

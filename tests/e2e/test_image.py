@@ -73,7 +73,7 @@ def test_it_serves_as_nobody_in_particular(tree, open_folder):
     command = [*become, shutil.which(entry, path=environment["PATH"]), "serve", "--bind", f"127.0.0.1:{port}", *tls]
     with (open_folder / "log").open("w") as log:
         process = subprocess.Popen(command, cwd="/", env=environment, stdout=log, stderr=log)
-    running = Running(process, "127.0.0.1", port, ca, open_folder / "log")
+    running = Running((), {}, "127.0.0.1", port, ca, open_folder / "log", process)
     try:
         until(lambda: ready(running), "a server that is ready")
         status = Path(f"/proc/{running.worker()}/status").read_text()

@@ -145,7 +145,7 @@ def played(plane, folder):
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **environment})
     try:
         until(lambda: trusted(plane), "a CA in every entry")
-        running = Running(process, "127.0.0.1", port, trusted(plane), folder / "log")
+        running = Running((), {}, "127.0.0.1", port, trusted(plane), folder / "log", process)
         running.context.check_hostname = False  # It is the Service's name, which is the API server's to look up.
         running.mount = mount
         until(lambda: ready(running), "a replica that is ready")

@@ -102,14 +102,15 @@ def containers(made: dict) -> dict:
         case "PodTemplate":
             del made["spec"]
         case "ReplicationController":
-            outer["selector"] = outer["selector"]["matchLabels"]
+            outer["selector"] = outer["selector"].get("matchLabels", outer["selector"])
         case "DaemonSet":
-            del outer["replicas"]
+            outer.pop("replicas", None)
         case "CronJob":
             outer["schedule"] = "0 0 1 1 *"
     if made["kind"] in ("Job", "CronJob"):
         job = outer["jobTemplate"]["spec"] if "jobTemplate" in outer else outer
-        del job["replicas"], job["selector"]
+        for name in ("replicas", "selector"):
+            job.pop(name, None)
         spec["restartPolicy"] = "Never"
     return made
 

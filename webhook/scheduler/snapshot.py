@@ -159,7 +159,7 @@ def by_rarest_label(services: Sequence[Service]) -> ServiceIndex:
     asked = Counter(item for service in services for item in service.selector.items())
     found: dict[tuple[str, str], list[tuple[int, Service]]] = {}
     for place, service in enumerate(services):
-        rarest = min(service.selector.items(), key=lambda label: asked[label])
+        rarest = min(service.selector.items(), key=lambda label: (asked[label], label))  # whatever their order
         found.setdefault(rarest, []).append((place, service))
     return {label: tuple(those) for label, those in found.items()}
 
