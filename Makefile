@@ -59,6 +59,7 @@ clean: ## remove what the other targets made
 	$(if $(too_old),$(error evenkeel needs Python 3.11 or newer, found $(or $(found),none): \
 	apt install python3.11-venv, then make PYTHON3=python3.11 $(MAKECMDGOALS)))
 	$(if $(no_venv),$(error evenkeel needs the venv module: apt install python$(found)-venv))
+	@echo "making a virtual environment in .venv, once"
 	@$(PYTHON3) -m venv --clear .venv
 	@$(PIP_INSTALL) -e '.[test]'
 	@touch $@

@@ -29,7 +29,7 @@ REASONS = {
     "daemonset": "a DaemonSet pins each Pod to its node",
     "system-defaulting": "defaultingType System leaves it to the scheduler",
     "no-default-constraints": "the policy has no default constraints for it",
-    "namespace-unknown": "an override might apply: the labels of its namespace are not known yet",
+    "namespace-unknown": "its namespace is not known: it may have opted out, or an override may apply",
     "no-cluster": "no cluster is known in which to look for what selects or owns it",
     "nothing-selects-it": "no Service, ReplicationController, ReplicaSet or StatefulSet selects or owns it",
     "malformed": "the Pod is not of the form in which the API server sends it",

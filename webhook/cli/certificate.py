@@ -83,8 +83,8 @@ def _self_signed(host: str, folder: Path) -> list[str]:
 
 def _renewed(values: dict[str, str], stack: ExitStack) -> Chosen:
     """The first round is run here, so that there is something to serve; the worker goes on with a client of its own."""
-    names = _names(values["tls-names"])
     secret = inputs.namespaced("--tls-secret", values["tls-secret"])
+    names = _names(values["tls-names"])
     folder = Path(values["tls-dir"]) if values["tls-dir"] else stack.enter_context(_private_folder("--tls-dir"))
     files = folder / FILES[0], folder / FILES[1]
     lifetimes = _lifetimes(values)

@@ -13,6 +13,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -47,6 +48,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    try:
+        socket.create_server(("127.0.0.1", args.port)).close()
+    except OSError as error:
+        reason = os.strerror(error.errno or 0)
+        raise UsageError(f"127.0.0.1:{args.port}: {reason}; choose another port: --port, or make run PORT=") from error
     with _server(args.port) as (server, ca):
         context = ssl.create_default_context(cafile=ca)
         _wait(server, args.port, context)

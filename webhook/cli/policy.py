@@ -19,7 +19,7 @@ from webhook.workload import parse as parse_workload
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    check = actions.add_parser("check", help="name every cause why a policy cannot be used, and what may surprise")
+    check = actions.add_parser("check", help="name why a policy cannot be used, and what may surprise")
     check.add_argument("file", metavar="FILE", type=Path)
     check.set_defaults(act=_check)
     show = actions.add_parser("show", help="what is in force for which Pod")

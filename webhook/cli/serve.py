@@ -84,7 +84,7 @@ def _address(bind: str) -> tuple[str, int]:
     """`HOST:PORT`, `[IPv6]:PORT` or `:PORT`, which is every address of this host."""
     found = ADDRESS.fullmatch(bind)
     if not found or int(found["port"]) > 65535:
-        raise UsageError(f'--bind: found "{bind}", wanted HOST:PORT')
+        raise UsageError(f'--bind: found "{bind}", wanted HOST:PORT, the port up to 65535')
     return found["ipv6"] or found["host"] or "", int(found["port"])
 
 
