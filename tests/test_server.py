@@ -539,6 +539,11 @@ UNUSABLE = [
         '--certificate-lifetime: found "1y", wanted a duration such as 90d, 36h or 15m',
     ),
     Unusable(
+        "a lifetime that is none, where it is not needed",
+        ("--self-signed", "--ca-lifetime", "banana"),
+        '--ca-lifetime: found "banana", wanted a duration such as 90d, 36h or 15m',
+    ),
+    Unusable(
         "a CA that ends too soon",
         ("--tls-names", "a.b.svc", "--tls-secret", "a/c", "--ca-lifetime", "100d"),
         "--ca-lifetime: found 100d, wanted twice --certificate-lifetime or more",

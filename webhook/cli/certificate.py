@@ -38,8 +38,9 @@ def choose(values: dict[str, str], host: str, stack: ExitStack) -> Chosen:
     given = [f"--{name}" for name in ("self-signed", "tls-secret", "tls-cert") if values[name]]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)}: found {len(given)} certificates, wanted one of them")
+    lifetimes = _lifetimes(values)
     if values["tls-secret"]:
-        return _renewed(values, stack)
+        return _renewed(values, lifetimes, stack)
     files = [values["tls-cert"], values["tls-key"]]
     if values["self-signed"]:
         files = _self_signed(host, stack.enter_context(_private_folder("--self-signed")))
@@ -81,13 +82,12 @@ def _self_signed(host: str, folder: Path) -> list[str]:
     return [str(path) for path in paths[:2]]
 
 
-def _renewed(values: dict[str, str], stack: ExitStack) -> Chosen:
+def _renewed(values: dict[str, str], lifetimes: Lifetimes, stack: ExitStack) -> Chosen:
     """The first round is run here, so that there is something to serve; the worker goes on with a client of its own."""
     secret = inputs.namespaced("--tls-secret", values["tls-secret"])
     names = _names(values["tls-names"])
     folder = Path(values["tls-dir"]) if values["tls-dir"] else stack.enter_context(_private_folder("--tls-dir"))
     files = folder / FILES[0], folder / FILES[1]
-    lifetimes = _lifetimes(values)
     try:
         _renewal(secret, names, files, lifetimes).first()
     except CertificateError as error:
