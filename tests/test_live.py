@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -118,6 +119,27 @@ def test_there_is_no_view_until_every_kind_was_listed():
 
         assert it.is_whole()
         assert [{"seconds"}] == [set(fields) for fields in it.heard(SYNCED, "")]
+
+
+def test_it_is_told_once_that_all_is_known_although_all_lists_end_at_once():
+    with watching(*SHOP, started=False) as it:
+        together = threading.Barrier(len(watched(False)))
+        tell = it.live._tell
+
+        def slowly(what, kind, **fields):
+            if what == LISTED:
+                together.wait(30)
+            tell(what, kind, **fields)
+            if what == SYNCED:
+                time.sleep(0.1)  # while the others look whether they are the last
+
+        it.live._tell = slowly
+        it.live.start()
+        until(it.live.view, "the first lists")
+        it.live.stop()
+        until(lambda: not any(one.is_alive() for one in it.live._informers.values()), "the end")
+
+        assert 1 == len(it.heard(SYNCED, ""))
 
 
 def test_what_is_missing_is_named_with_the_reason():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Lock
 from time import monotonic
 
 from webhook.cluster import State
@@ -57,14 +57,19 @@ class Live:
         self._free = BoundedSemaphore(max(1, threads // 2))
         self._informers = {one.kind: self._informer(one) for one in watched(watch_pods)}
         self._ending: Informer | None = None
-        self._begun, self._ready = 0.0, False
+        self._begun, self._ready, self._syncing = 0.0, False, Lock()
 
     def _informer(self, one: Watched) -> Informer:
         return Informer(one, self._client, self._store, self._told, self._pace)
 
     def _told(self, what: str, kind: str, **fields: object) -> None:
         self._tell(what, kind, **fields)
-        if what == LISTED and not self._ready and all(one.synced for one in self._informers.values()):
+        if what == LISTED and not self._ready:
+            with self._syncing:  # or two that end at the same moment would both be the last
+                self._become_ready()
+
+    def _become_ready(self) -> None:
+        if not self._ready and all(one.synced for one in self._informers.values()):
             self._tell(SYNCED, "", seconds=round(monotonic() - self._begun, 3))
             self._ready = True
 
