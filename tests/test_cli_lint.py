@@ -18,6 +18,7 @@ import pytest
 
 from tests.build import constraint, namespace, pod, workload
 from webhook import cli
+from webhook.cli import lint
 from webhook.files import judging
 from webhook.rules import RULES
 
@@ -142,6 +143,26 @@ def test_a_file_that_cannot_be_read_is_told_with_its_line_and_the_others_are_jud
 
     assert (2, True, True) == (code, "  --> a.yaml:2:1\n" in out, "  --> b.yaml:27:7" in out)
     assert out.splitlines()[-1].startswith("1 error, 1 problem in 2 of 2 files, 1 object")
+
+
+@pytest.mark.parametrize("function, module", [("judge", judging), ("repair", lint)], ids=["judging", "repairing"])
+def test_a_defect_in_one_file_is_a_problem_of_that_file_and_the_others_are_judged(run, monkeypatch, function, module):
+    inner = getattr(module, function)
+
+    def broken(file, *rest):
+        if file == "a.yaml":
+            raise KeyError("some\nthing")
+        return inner(file, *rest)
+
+    monkeypatch.setattr(module, function, broken)
+    found = run("-o json --fix .", a=ERROR, b=ERROR)
+    (problem,) = json.loads(found.out)["problems"]
+
+    assert (2, "", FINE) == (found.code, found.err, json.loads(Path("b.yaml").read_text()))
+    assert re.fullmatch(
+        r"cannot be (judged|repaired): KeyError: \S*some.*thing.*, please report it", problem["message"]
+    )
+    assert ("a.yaml", ERROR) == (problem["file"], json.loads(Path("a.yaml").read_text()))
 
 
 def test_standard_input_is_read_once_and_told_as_such(run):
@@ -492,8 +513,6 @@ def test_colour_on_a_terminal_only_and_not_where_it_is_not_wanted(run):
 
 
 def test_progress_shows_on_a_terminal_once_it_takes_a_while(run, monkeypatch):
-    from webhook.cli import lint
-
     class Terminal(io.StringIO):
         def isatty(self):
             return True

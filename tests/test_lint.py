@@ -211,6 +211,7 @@ PATCHES = [
         ["8:9-25 malformed-topology-key"],
     ),
     Case("no list at all", f"{PATCHED.rstrip()} {{a: b}}\n", []),
+    Case("a word", f"{PATCHED.rstrip()} zone\n", []),
     Case("a value that is", f"{PATCHED}{KEYS}".replace("Skew: 1", "Skew: 0"), ["8:9-19 invalid-constraint"]),
 ]
 

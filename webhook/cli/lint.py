@@ -223,7 +223,11 @@ class _Lint:
         text = self.reader.text(judged.file)
         if not isinstance(text, str):
             return judged
-        repaired = repair(judged.file, text, self.terms, lambda again: self._accepted(again).new)
+        try:
+            repaired = repair(judged.file, text, self.terms, lambda again: self._accepted(again).new)
+        except Exception as error:
+            judged.problems.append(judging.defect(judged.file, "repaired", error))
+            return judged
         if self.args.diff:
             print(
                 as_diff(judged.file, text, repaired.text), file=sys.stdout if self.args.output == "text" else sys.stderr
