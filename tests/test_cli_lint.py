@@ -322,9 +322,13 @@ def test_whatever_is_in_a_manifest_text_stays_printable(everything):
     assert all(line.isprintable() for line in everything("").out.splitlines())
 
 
-def test_what_was_not_judged_is_noted(everything):
+def test_what_was_not_judged_is_noted(everything, run):
     notes = [line for line in everything("").out.splitlines() if line.startswith("note: ")]
 
+    assert (
+        "note: 1 object in kube-system or kube-node-lease passed over; none is sent to the webhook"
+        in run("a.yaml", a=workload("Deployment", namespace="kube-system")).out.splitlines()
+    )
     assert ["note: 1 template passed over", "note: 1 example.com/v1 a,b:c%d\\u000a"] == [
         note.partition(";")[0].partition("::error")[0] for note in notes
     ]

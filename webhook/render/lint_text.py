@@ -15,9 +15,10 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from webhook.lint import PATCH, TEMPLATE, Judged, Located, Problem, Summary
+from webhook.lint import PATCH, SYSTEM, TEMPLATE, Judged, Located, Problem, Summary
 from webhook.rules import Severity
 from webhook.wording import LINE_LIMIT, one_line
+from webhook.workload import SYSTEM_NAMESPACES
 
 LONGEST_QUOTED, KEPT_BEFORE = 160, 80
 _STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36", "file": "1", "faint": "2", "good": "1;32"}
@@ -118,6 +119,8 @@ def notes(summary: Summary) -> Iterator[str]:
     if count := summary.passed_over[PATCH]:
         how = "lint what is made of them: kustomize build FOLDER | evenkeel lint -"
         yield f"{_many(count, 'kustomize patch', 'kustomize patches')} judged in part; {how}"
+    if count := summary.passed_over[SYSTEM]:
+        yield f"{_many(count, 'object')} in {' or '.join(SYSTEM_NAMESPACES)} passed over; none is sent to the webhook"
     for (api_version, kind), count in sorted(summary.unjudged.items()):
         how = "name where its constraints stand under workloads in a policy"
         yield one_line(f"{count} {api_version} {kind} with constraints not judged; {how}", LINE_LIMIT)
