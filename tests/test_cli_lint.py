@@ -145,6 +145,20 @@ def test_a_file_that_cannot_be_read_is_told_with_its_line_and_the_others_are_jud
     assert out.splitlines()[-1].startswith("1 error, 1 problem in 2 of 2 files, 1 object")
 
 
+@pytest.mark.parametrize("form", ["text", "json", "junit", "sarif", "github"])
+def test_a_path_that_leads_nowhere_is_a_problem_and_the_others_are_judged(run, form):
+    code, out, err = run(f"-o {form} a.yaml nope.yaml no*.yml b", {"a.yaml": ERROR, "b/b.yaml": WARNING})
+
+    assert (2, "") == (code, err)
+    for said in ("nope.yaml", "no such file or folder", "matches no file", "empty-selector", "misspelt-topology-key"):
+        assert said in out
+
+
+def test_a_path_that_leads_nowhere_keeps_nothing_from_being_repaired(run):
+    assert (2, "") == run("--fix nope.yaml b.yaml", b=BROKEN)[::2]
+    assert MENDED == Path("b.yaml").read_text()
+
+
 @pytest.mark.parametrize("function, module", [("judge", judging), ("repair", lint)], ids=["judging", "repairing"])
 def test_a_defect_in_one_file_is_a_problem_of_that_file_and_the_others_are_judged(run, monkeypatch, function, module):
     inner = getattr(module, function)
