@@ -322,6 +322,13 @@ def test_github_commands_are_escaped(everything):
     assert [] == [line for line in lines if not re.match(r"::(error|warning|notice) [^:]*::", line)]
 
 
+def test_a_github_command_names_no_file_for_standard_input(run):
+    assert run("-o github -", stdin=json.dumps(ERROR)).out.startswith(
+        "::error title=empty-selector%3A StatefulSet shop/"
+    )
+    assert run("-o github -", stdin="kind: [").out.startswith("::error title=evenkeel::cannot be read")
+
+
 def test_junit_is_xml_in_which_what_passed_passes(everything):
     root = ElementTree.fromstring(everything("-o junit", {"fine.yaml": FINE}).out)
     suites = {suite.get("name"): suite for suite in root}
@@ -465,6 +472,12 @@ def test_a_baseline_accepts_what_is_there_today_and_nothing_new(run):
     assert ["b.yaml:24 invalid-constraint", "base.json:3 unused-suppression"] == found.found
     found = run("--baseline base.json -o json .", a=ERROR, b=WARNING, c=ERROR)
     assert ["c.yaml:27 empty-selector"] == found.found
+
+
+def test_one_finding_is_accepted_in_the_singular(run):
+    command = "--baseline base.json --write-baseline a.yaml"
+
+    assert "base.json: accepts 1 finding in 1 file\n" == run(command, a=ERROR).out
 
 
 def test_a_second_finding_of_the_same_kind_is_new(run):

@@ -164,7 +164,8 @@ def _write_baseline(args: argparse.Namespace, summary: Summary) -> int:
         writing.replace(os.path.realpath(args.baseline), text)
     except OSError as error:
         raise UsageError(f"{args.baseline}: {error.strerror}") from error
-    print(f"{args.baseline}: accepts {len(summary.found)} findings in {len({one.file for one in summary.found})} files")
+    files = lint_text.many(len({one.file for one in summary.found}), "file")
+    print(f"{args.baseline}: accepts {lint_text.many(len(summary.found), 'finding')} in {files}")
     for problem in summary.problems:
         print(f"evenkeel: {problem.file}:{problem.line}:{problem.column}: {problem.message}", file=sys.stderr)
     return 2 if summary.problems else 0
