@@ -348,7 +348,7 @@ def test_what_was_not_judged_is_noted(everything, run):
 
     assert (
         "note: 1 object in kube-system or kube-node-lease passed over; none is sent to the webhook"
-        in run("a.yaml", a=workload("Deployment", namespace="kube-system")).out.splitlines()
+        in run("a.yaml", a=workload("Deployment", constraint(), namespace="kube-system")).out.splitlines()
     )
     assert ["note: 1 template passed over", "note: 1 example.com/v1 a,b:c%d\\u000a"] == [
         note.partition(";")[0].partition("::error")[0] for note in notes

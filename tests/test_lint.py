@@ -262,6 +262,16 @@ def test_what_is_never_sent_to_the_webhook_is_passed_over_and_counted(name):
     assert 0 == judged(json.dumps(namespace(name))).passed_over.total()
 
 
+def test_of_what_is_never_sent_that_is_counted_which_rules_would_have_looked_at():
+    bare = json.dumps(workload("Deployment", namespace="kube-system"))
+    required = parse(
+        "{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, "
+        "rules: {missing-constraints: {severity: warning, minReplicas: 2}}}"
+    )
+
+    assert [0, 1] == [judged(bare, replace(TERMS, policy=one)).passed_over[SYSTEM] for one in (TERMS.policy, required)]
+
+
 def test_kinds_that_nobody_described_are_counted():
     prometheus = {"apiVersion": "monitoring.coreos.com/v1", "kind": "Prometheus"}
     has = prometheus | {"spec": {"topologySpreadConstraints": [{}]}}
