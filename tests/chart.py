@@ -15,7 +15,7 @@ from webhook.manifests import configurations as made
 from webhook.manifests.rbac import rules
 from webhook.policy.schema import schema as policy_schema
 from webhook.rules import WITHOUT_CONSTRAINTS
-from webhook.workload import KINDS, SKIP_LABEL
+from webhook.workload import KINDS, SKIP_LABEL, SYSTEM_NAMESPACES
 
 FOLDER = Path(__file__).parent.parent / "charts" / "evenkeel"
 TYPES = {"bool": "boolean", "int": "integer", "str": "string", "map": "object", "seq": "array"}
@@ -105,7 +105,7 @@ def program() -> str:
     known = {
         "names": {"mutate": made.MUTATING_NAME, "validate": made.NAME},
         "timeoutSeconds": made.TIMEOUT_SECONDS,
-        "systemNamespaces": list(made.SYSTEM_NAMESPACES),
+        "systemNamespaces": list(SYSTEM_NAMESPACES),
         "skipLabel": SKIP_LABEL,
         "builtIn": yaml.safe_load(policies.BUILT_IN),
         "withoutConstraints": {rule.id: str(rule.severity) for rule in WITHOUT_CONSTRAINTS},

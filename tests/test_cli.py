@@ -83,6 +83,19 @@ def test_every_object_is_answered_as_kubectl_would_say_it(run):
     assert 0 == run("admit -f new", new=WARNED).code
 
 
+@pytest.mark.parametrize("obj", [workload("Deployment", EMPTY, namespace=None), pod(EMPTY, namespace=None)])
+def test_what_is_in_a_system_namespace_is_never_sent(run, obj):
+    """The webhook configurations leave these namespaces out."""
+    code, out, _ = run("admit -f new -n kube-system", new=obj)
+
+    assert (0, "  not sent: nothing in kube-system or kube-node-lease is ever sent to the webhook") == (
+        code,
+        out.splitlines()[1],
+    )
+    assert out.splitlines()[0].endswith(" created")
+    assert 1 == run("admit -f new -n shop").code
+
+
 def test_an_update_warns_of_what_was_wrong_already(run):
     new = workload("Deployment", EMPTY, labels={"app": "web", "new": ""})
     code, out, _ = run("admit -f new --old old", new=new, old=[WARNED, DENIED])

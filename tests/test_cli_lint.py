@@ -18,6 +18,7 @@ import pytest
 
 from tests.build import constraint, namespace, pod, workload
 from webhook import cli
+from webhook.cli import lint
 from webhook.files import judging
 from webhook.rules import RULES
 
@@ -142,6 +143,40 @@ def test_a_file_that_cannot_be_read_is_told_with_its_line_and_the_others_are_jud
 
     assert (2, True, True) == (code, "  --> a.yaml:2:1\n" in out, "  --> b.yaml:27:7" in out)
     assert out.splitlines()[-1].startswith("1 error, 1 problem in 2 of 2 files, 1 object")
+
+
+@pytest.mark.parametrize("form", ["text", "json", "junit", "sarif", "github"])
+def test_a_path_that_leads_nowhere_is_a_problem_and_the_others_are_judged(run, form):
+    code, out, err = run(f"-o {form} a.yaml nope.yaml no*.yml b", {"a.yaml": ERROR, "b/b.yaml": WARNING})
+
+    assert (2, "") == (code, err)
+    for said in ("nope.yaml", "no such file or folder", "matches no file", "empty-selector", "misspelt-topology-key"):
+        assert said in out
+
+
+def test_a_path_that_leads_nowhere_keeps_nothing_from_being_repaired(run):
+    assert (2, "") == run("--fix nope.yaml b.yaml", b=BROKEN)[::2]
+    assert MENDED == Path("b.yaml").read_text()
+
+
+@pytest.mark.parametrize("function, module", [("judge", judging), ("repair", lint)], ids=["judging", "repairing"])
+def test_a_defect_in_one_file_is_a_problem_of_that_file_and_the_others_are_judged(run, monkeypatch, function, module):
+    inner = getattr(module, function)
+
+    def broken(file, *rest):
+        if file == "a.yaml":
+            raise KeyError("some\nthing")
+        return inner(file, *rest)
+
+    monkeypatch.setattr(module, function, broken)
+    found = run("-o json --fix .", a=ERROR, b=ERROR)
+    (problem,) = json.loads(found.out)["problems"]
+
+    assert (2, "", FINE) == (found.code, found.err, json.loads(Path("b.yaml").read_text()))
+    assert re.fullmatch(
+        r"cannot be (judged|repaired): KeyError: \S*some.*thing.*, please report it", problem["message"]
+    )
+    assert ("a.yaml", ERROR) == (problem["file"], json.loads(Path("a.yaml").read_text()))
 
 
 def test_standard_input_is_read_once_and_told_as_such(run):
@@ -287,6 +322,13 @@ def test_github_commands_are_escaped(everything):
     assert [] == [line for line in lines if not re.match(r"::(error|warning|notice) [^:]*::", line)]
 
 
+def test_a_github_command_names_no_file_for_standard_input(run):
+    assert run("-o github -", stdin=json.dumps(ERROR)).out.startswith(
+        "::error title=empty-selector%3A StatefulSet shop/"
+    )
+    assert run("-o github -", stdin="kind: [").out.startswith("::error title=evenkeel::cannot be read")
+
+
 def test_junit_is_xml_in_which_what_passed_passes(everything):
     root = ElementTree.fromstring(everything("-o junit", {"fine.yaml": FINE}).out)
     suites = {suite.get("name"): suite for suite in root}
@@ -301,9 +343,13 @@ def test_whatever_is_in_a_manifest_text_stays_printable(everything):
     assert all(line.isprintable() for line in everything("").out.splitlines())
 
 
-def test_what_was_not_judged_is_noted(everything):
+def test_what_was_not_judged_is_noted(everything, run):
     notes = [line for line in everything("").out.splitlines() if line.startswith("note: ")]
 
+    assert (
+        "note: 1 object in kube-system or kube-node-lease passed over; none is sent to the webhook"
+        in run("a.yaml", a=workload("Deployment", constraint(), namespace="kube-system")).out.splitlines()
+    )
     assert ["note: 1 template passed over", "note: 1 example.com/v1 a,b:c%d\\u000a"] == [
         note.partition(";")[0].partition("::error")[0] for note in notes
     ]
@@ -428,6 +474,12 @@ def test_a_baseline_accepts_what_is_there_today_and_nothing_new(run):
     assert ["c.yaml:27 empty-selector"] == found.found
 
 
+def test_one_finding_is_accepted_in_the_singular(run):
+    command = "--baseline base.json --write-baseline a.yaml"
+
+    assert "base.json: accepts 1 finding in 1 file\n" == run(command, a=ERROR).out
+
+
 def test_a_second_finding_of_the_same_kind_is_new(run):
     two = [constraint(labelSelector={}), constraint(labelSelector={}, topologyKey="rack")]
     run("--baseline base.json --write-baseline .", a=workload("StatefulSet", two[0]))
@@ -492,8 +544,6 @@ def test_colour_on_a_terminal_only_and_not_where_it_is_not_wanted(run):
 
 
 def test_progress_shows_on_a_terminal_once_it_takes_a_while(run, monkeypatch):
-    from webhook.cli import lint
-
     class Terminal(io.StringIO):
         def isatty(self):
             return True

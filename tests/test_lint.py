@@ -10,13 +10,14 @@ import pytest
 import yaml
 
 from tests.build import constraint, namespace, owned_by, pod, workload
-from webhook.lint import PATCH, TEMPLATE, Terms
+from webhook.lint import PATCH, SYSTEM, TEMPLATE, Terms
 from webhook.lint.chunks import chunks
 from webhook.lint.context import Context, may_tell, patches_in, telling
 from webhook.lint.judging import judge
 from webhook.policy import built_in, parse
 from webhook.rules import Severity
 from webhook.scheduler.features import LATEST
+from webhook.workload import SYSTEM_NAMESPACES
 
 TERMS = Terms(built_in(), LATEST)
 WEB = """\
@@ -211,6 +212,7 @@ PATCHES = [
         ["8:9-25 malformed-topology-key"],
     ),
     Case("no list at all", f"{PATCHED.rstrip()} {{a: b}}\n", []),
+    Case("a word", f"{PATCHED.rstrip()} zone\n", []),
     Case("a value that is", f"{PATCHED}{KEYS}".replace("Skew: 1", "Skew: 0"), ["8:9-19 invalid-constraint"]),
 ]
 
@@ -246,6 +248,28 @@ def test_what_a_cluster_made_of_an_object_is_passed_over():
     assert 1 == len(judged(json.dumps(owned)).found)
     owned["metadata"]["uid"] = "u"
     assert [] == judged(json.dumps(owned)).found
+
+
+@pytest.mark.parametrize("name", SYSTEM_NAMESPACES)
+def test_what_is_never_sent_to_the_webhook_is_passed_over_and_counted(name):
+    there = json.dumps(workload("Deployment", constraint(labelSelector={}), namespace=name))
+    by_default = replace(TERMS, namespace=name)
+    unnamed = json.dumps(workload("Deployment", constraint(labelSelector={}), namespace=None))
+
+    assert ([], 1) == (shown(there), judged(there).passed_over[SYSTEM])
+    assert ([], 1) == (shown(unnamed, by_default), judged(unnamed, by_default).passed_over[SYSTEM])
+    assert (1, 0) == (len(shown(unnamed)), judged(unnamed).passed_over.total())
+    assert 0 == judged(json.dumps(namespace(name))).passed_over.total()
+
+
+def test_of_what_is_never_sent_that_is_counted_which_rules_would_have_looked_at():
+    bare = json.dumps(workload("Deployment", namespace="kube-system"))
+    required = parse(
+        "{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, "
+        "rules: {missing-constraints: {severity: warning, minReplicas: 2}}}"
+    )
+
+    assert [0, 1] == [judged(bare, replace(TERMS, policy=one)).passed_over[SYSTEM] for one in (TERMS.policy, required)]
 
 
 def test_kinds_that_nobody_described_are_counted():

@@ -14,10 +14,10 @@ from webhook import policy as policies
 from webhook.cli import main
 from webhook.cluster.kinds import watched
 from webhook.manifests.conditions import NOT_OWNED, TO_DEFAULT, changed, has_constraints
-from webhook.manifests.configurations import FAIL, MUTATING_NAME, SYSTEM_NAMESPACES, Target, configurations, unsent
+from webhook.manifests.configurations import FAIL, MUTATING_NAME, Target, configurations, unsent
 from webhook.manifests.rbac import rbac
 from webhook.policy.schema import API_VERSION, KIND
-from webhook.workload import KINDS, Kind
+from webhook.workload import KINDS, SYSTEM_NAMESPACES, Kind
 
 TARGET = Target(b"PEM", service=("guard", "keel"), failure_policy=FAIL)
 FLEET = {"apiVersion": "a.io/v1", "kind": "Fleet", "resource": "fleets"}

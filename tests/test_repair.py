@@ -191,6 +191,23 @@ def test_all_findings_of_all_objects_are_repaired_together():
     assert (4, []) == (done.count, done.left.found)
 
 
+def test_a_remark_that_only_comes_of_a_repair_is_told_and_not_repaired():
+    """Revisions are counted together only once there is a selector that counts any."""
+    rolling = WEB.replace("Recreate", "RollingUpdate")
+    done = repaired(f"{rolling}{KEYS}        labelSelector: {{matchLabels: {{app: wbe}}}}\n{TAIL}")
+
+    assert (1, f"{rolling}{KEYS}{GOOD}{TAIL}") == (done.count, done.text)
+    assert ["rollout-skew"] == [one.finding.rule for one in done.left.found]
+    assert (1, []) == ((again := repaired(done.text)).count, again.left.found)
+
+
+def test_a_remark_that_was_there_is_repaired_though_its_topology_key_is_repaired_first():
+    rolling = WEB.replace("Recreate", "RollingUpdate")
+    done = repaired(f"{rolling}{KEYS}{GOOD}{TAIL}".replace("zone ", "kubernetes.io/zone "))
+
+    assert (2, []) == (done.count, done.left.found)
+
+
 def test_what_cannot_be_repaired_keeps_nothing_else_from_it():
     text = f"{WEB}{KEYS}        labelSelector: &x {{}}\n" + KEYS.replace("zone ", "kubernetes.io/zone ") + GOOD
     done = repaired(text)
@@ -226,5 +243,7 @@ def test_what_a_rule_says_is_the_repair_ends_its_finding(one, style):
     offered = [found for found in judge("a", text, TERMS).found if found.finding.edit]
     done = repaired(text)
 
-    assert len(offered) <= done.count
-    assert [] == [found for found in done.left.found if found.finding.edit]
+    left = {found.finding.rule for found in done.left.found if found.finding.edit}
+
+    assert len(offered) == done.count
+    assert left <= {"rollout-skew"} - {found.finding.rule for found in offered}

@@ -334,6 +334,20 @@ def test_nobody_is_told_to_copy_the_selector_that_the_api_server_makes_up_for_a_
     assert "write labelSelector: {matchLabels: {app: web}}" == replica_set.fix
 
 
+def test_a_selector_of_expressions_that_misses_its_own_pod_has_no_single_repair():
+    expression = {"key": "app", "operator": "In", "values": ["db", "api"]}
+    selectors = [
+        {"matchExpressions": [expression]},
+        {"matchLabels": {"app": "web"}, "matchExpressions": [expression]},
+        {"matchLabels": {"app": "db"}, "matchExpressions": []},
+    ]
+    found = [one for obj in selectors for one in findings(workload("StatefulSet", constraint(labelSelector=obj)))]
+
+    assert ["selector-misses-own-pod"] * 3 == [one.rule for one in found]
+    assert [True, True, False] == [one.edit is None for one in found]
+    assert [True, True, False] == [one.fix == RULES["selector-misses-own-pod"].fix for one in found]
+
+
 def test_a_null_selector_counts_nothing_anywhere():
     assert [Severity.ERROR] == [f.severity for f in findings(pod(constraint(labelSelector=None)), minor=38)]
 

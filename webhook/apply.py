@@ -16,7 +16,7 @@ from webhook.scheduler import constraint
 from webhook.scheduler.features import Features
 from webhook.scheduler.fields import FieldPath, as_mapping, labels_of, value_at
 from webhook.scheduler.snapshot import Snapshot
-from webhook.workload import FIELD, KINDS, children, find_kinds, parse
+from webhook.workload import FIELD, KINDS, SYSTEM_NAMESPACES, children, find_kinds, parse
 
 CONSTRAINTS: FieldPath = ("spec", FIELD)
 
@@ -26,7 +26,8 @@ class Applied:
     """
     Both answers, and the object as it would be stored if it is allowed; `denied_by` is a phase or None.
 
-    `webhook` is the entry of the webhook configuration that sends such an object, "" if none does.
+    `webhook` is the entry of the webhook configuration that sends such an object, "" if none does; it is `unsent` where
+    its namespace keeps even that one from sending it.
     """
 
     obj: Mapping[str, object]
@@ -37,6 +38,7 @@ class Applied:
     refused_by_api_server: bool
     passed_over: bool
     webhook: str
+    unsent: bool = False
 
     @property
     def denied_by(self) -> str | None:
@@ -64,13 +66,18 @@ def apply(
     namespace: str = "default",
 ) -> Applied:
     """Apply `obj`, over `old` if that is given; `namespace` is where it goes if it does not say."""
-    mutate = review(request_of(obj, old, namespace), MUTATE, policy, snapshot, features)
+    kinds = find_kinds(obj, policy.kinds)
+    webhook = kinds[0].webhook if kinds else ""
+    request = request_of(obj, old, namespace)
+    if kinds and in_system_namespace(request):
+        refused = _refused_by_api_server(obj, features)
+        stored = _stored(obj, features)
+        return Applied(obj, old is not None, Decision(), Decision(), stored, refused, False, webhook, unsent=True)
+    mutate = review(request, MUTATE, policy, snapshot, features)
     patched = patch(obj, mutate.patch)
     validate = review(request_of(patched, old, namespace), VALIDATE, policy, snapshot, features)
     refused = validate.error is None and _refused_by_api_server(patched, features)
-    kinds = find_kinds(obj, policy.kinds)
     passed_over = not kinds and mentions_constraints(obj)
-    webhook = kinds[0].webhook if kinds else ""
     return Applied(obj, old is not None, mutate, validate, _stored(patched, features), refused, passed_over, webhook)
 
 
@@ -108,6 +115,11 @@ def request_of(obj: Mapping[str, object], old: Mapping[str, object] | None, name
         "object": obj,
         "oldObject": old,
     }
+
+
+def in_system_namespace(request: Mapping[str, object]) -> bool:
+    """Whether kube-apiserver never makes this request: the webhook configurations leave its namespace out."""
+    return request["namespace"] in SYSTEM_NAMESPACES
 
 
 def patch(obj: Mapping[str, object], operations: Sequence[Mapping[str, object]]) -> Mapping[str, object]:

@@ -22,6 +22,7 @@ EACH = "*"
 Indices = tuple[int, ...]
 IGNORE_ANNOTATION = "evenkeel.dev/ignore"
 SKIP_LABEL = "evenkeel.dev/skip"
+SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")  # nothing in them is ever sent to the webhook
 MOST_CONSTRAINTS, MOST_VALUES, MOST_TEMPLATES = 100, 700, 50  # of one object
 LONGEST_IGNORE = 4_096
 

@@ -86,9 +86,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     _check(args)
-    files = _files(args)
+    files, missing = _files(args)
     reader, baseline = Reader(), _baseline(args)
     lint = _Lint(args, _terms(args, files, reader), reader, baseline)
+    for one in missing:
+        lint.take(Judged(one.path, problems=[Problem(one.path, 1, 1, one.reason)]))
     try:
         for judged in _with_progress(judging.judge_files(files, lint.terms, reader), len(files)):
             lint.take(judged)
@@ -98,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
         return _write_baseline(args, lint.summary)
     lint.conclude()
     code = _exit_code(lint.summary, Severity(args.fail_on))
-    _print(args, lint, files, code)
+    _print(args, lint, [*(one.path for one in missing), *files], code)
     return code
 
 
@@ -111,11 +113,12 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("--fix: standard input cannot be repaired; give files, or --diff to see the repair")
 
 
-def _files(args: argparse.Namespace) -> list[str]:
-    try:
-        return find(args.paths, args.exclude)
-    except NotFound as error:
-        raise UsageError(str(error)) from error
+def _files(args: argparse.Namespace) -> tuple[list[str], list[NotFound]]:
+    """What is to be judged, and what cannot be found; to have nothing to judge is bad usage."""
+    files, missing = find(args.paths, args.exclude)
+    if missing and not files:
+        raise UsageError("\n".join(map(str, missing)))
+    return files, missing
 
 
 def _terms(args: argparse.Namespace, files: list[str], reader: Reader) -> Terms:
@@ -161,7 +164,8 @@ def _write_baseline(args: argparse.Namespace, summary: Summary) -> int:
         writing.replace(os.path.realpath(args.baseline), text)
     except OSError as error:
         raise UsageError(f"{args.baseline}: {error.strerror}") from error
-    print(f"{args.baseline}: accepts {len(summary.found)} findings in {len({one.file for one in summary.found})} files")
+    files = lint_text.many(len({one.file for one in summary.found}), "file")
+    print(f"{args.baseline}: accepts {lint_text.many(len(summary.found), 'finding')} in {files}")
     for problem in summary.problems:
         print(f"evenkeel: {problem.file}:{problem.line}:{problem.column}: {problem.message}", file=sys.stderr)
     return 2 if summary.problems else 0
@@ -223,7 +227,11 @@ class _Lint:
         text = self.reader.text(judged.file)
         if not isinstance(text, str):
             return judged
-        repaired = repair(judged.file, text, self.terms, lambda again: self._accepted(again).new)
+        try:
+            repaired = repair(judged.file, text, self.terms, lambda again: self._accepted(again).new)
+        except Exception as error:
+            judged.problems.append(judging.defect(judged.file, "repaired", error))
+            return judged
         if self.args.diff:
             print(
                 as_diff(judged.file, text, repaired.text), file=sys.stdout if self.args.output == "text" else sys.stderr

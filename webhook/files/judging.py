@@ -18,6 +18,7 @@ from webhook.lint import Judged, Problem, Terms
 from webhook.lint.context import KUSTOMIZATIONS, Context, may_tell, patches_in, telling
 from webhook.lint.judging import judge
 from webhook.lint.passing_over import should_parse
+from webhook.wording import LINE_LIMIT, one_line
 
 
 class Died(RuntimeError):
@@ -99,14 +100,24 @@ def _patches(folder: str, reader: Reader) -> set[str]:
 
 
 def judge_file(file: str, terms: Terms, reader: Reader) -> Judged:
-    """What is to be said of one file."""
+    """What is to be said of one file; a defect of ours in one keeps no other from being judged."""
     text = reader.text(file)
-    if isinstance(text, str):
-        return judge(file, text, terms)
     judged = Judged(file)
+    if isinstance(text, str):
+        try:
+            return judge(file, text, terms)
+        except Exception as error:
+            judged.problems.append(defect(file, "judged", error))
+            return judged
     if not text.looks or should_parse(text.looks, file, SyntaxFault(text.reason)):
         judged.problems.append(Problem(file, 1, 1, f"cannot be read: {text.reason}"))
     return judged
+
+
+def defect(file: str, done: str, error: Exception) -> Problem:
+    """What to say where something went wrong that nobody foresaw; `done` is what could not be done with the file."""
+    what = one_line(f"{type(error).__name__}: {error}", LINE_LIMIT)
+    return Problem(file, 1, 1, f"cannot be {done}: {what}; this is a defect of evenkeel's, please report it")
 
 
 def judge_files(files: Sequence[str], terms: Terms, reader: Reader) -> Iterator[Judged]:

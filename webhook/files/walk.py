@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from glob import glob, has_magic
 
 from webhook.files.gitignore import Ignore, ignored, parse
@@ -12,24 +13,29 @@ SUFFIXES = (".yaml", ".yml", ".json")
 STANDARD_INPUT = "-"
 
 
-class NotFound(ValueError):
-    """A path or pattern that leads to no file."""
+@dataclass(frozen=True, slots=True)
+class NotFound:
+    """A path or pattern that leads to no file, or a folder that cannot be looked into."""
+
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
 
 
-def find(paths: Iterable[str], excluded: Sequence[str] = ()) -> list[str]:
+def find(paths: Iterable[str], excluded: Sequence[str] = ()) -> tuple[list[str], list[NotFound]]:
     """
-    The files that `paths` mean, each once, in the order given; those of a folder are sorted.
+    The files that `paths` mean, each once, in the order given, and what leads to none; those of a folder are sorted.
 
     In folders, .gitignore is honoured, and `excluded` are further lines of one; a file that is given by its name is
     always meant.
     """
-    found: dict[str, None] = {}
-    for path in paths:
-        found |= dict.fromkeys(_meant(path, excluded))
-    return list(found)
+    found = dict.fromkeys(one for path in paths for one in _meant(path, excluded))
+    return [one for one in found if isinstance(one, str)], [one for one in found if isinstance(one, NotFound)]
 
 
-def _meant(path: str, excluded: Sequence[str]) -> Iterator[str]:
+def _meant(path: str, excluded: Sequence[str]) -> Iterator[str | NotFound]:
     if path == STANDARD_INPUT or os.path.isfile(path):
         yield path if path == STANDARD_INPUT else os.path.normpath(path)
     elif os.path.isdir(path):
@@ -40,17 +46,15 @@ def _meant(path: str, excluded: Sequence[str]) -> Iterator[str]:
         yield from _matching(path, excluded)
 
 
-def _matching(pattern: str, excluded: Sequence[str]) -> Iterator[str]:
-    if not has_magic(pattern):
-        raise NotFound(f"{pattern}: no such file or folder")
-    matching = sorted(glob(pattern, recursive=True))
+def _matching(pattern: str, excluded: Sequence[str]) -> Iterator[str | NotFound]:
+    matching = sorted(glob(pattern, recursive=True)) if has_magic(pattern) else []
     if not matching:
-        raise NotFound(f"{pattern}: matches no file")
+        yield NotFound(pattern, "matches no file" if has_magic(pattern) else "no such file or folder")
     for path in matching:
         yield from _below(os.path.normpath(path), excluded) if os.path.isdir(path) else [os.path.normpath(path)]
 
 
-def _below(folder: str, excluded: Sequence[str]) -> Iterator[str]:
+def _below(folder: str, excluded: Sequence[str]) -> Iterator[str | NotFound]:
     absolute = os.path.realpath(folder)
     extra = [parse("\n".join(excluded), absolute)] if excluded else []
     yield from _walk(folder, absolute, _above(absolute), extra)
@@ -78,12 +82,13 @@ def _ignore(file: str, base: str) -> list[Ignore]:
         return []
 
 
-def _walk(folder: str, absolute: str, above: Sequence[Ignore], extra: Sequence[Ignore]) -> Iterator[str]:
+def _walk(folder: str, absolute: str, above: Sequence[Ignore], extra: Sequence[Ignore]) -> Iterator[str | NotFound]:
     ignores = [*above, *_ignore(os.path.join(absolute, ".gitignore"), absolute)]
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        raise NotFound(f"{folder}: {error.strerror}") from error
+        yield NotFound(folder, error.strerror or str(error))
+        return
     for entry in entries:
         is_folder = entry.is_dir(follow_symlinks=False)
         if not is_folder and not (entry.name.endswith(SUFFIXES) and entry.is_file()):

@@ -18,7 +18,7 @@ from webhook.scheduler.fields import FieldPath
 from webhook.scheduler.snapshot import Snapshot
 
 UNUSED_SUPPRESSION = "unused-suppression"
-TEMPLATE, PATCH = "template", "patch"
+TEMPLATE, PATCH, SYSTEM = "template", "patch", "systemNamespace"
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from webhook.admission import VALIDATE, identity, placed, review
-from webhook.apply import mentions_constraints, request_of
+from webhook.apply import in_system_namespace, mentions_constraints, request_of
 from webhook.documents import DocumentError, items_of, read
 from webhook.documents.places import Place
 from webhook.documents.positions import places
-from webhook.lint import PATCH, TEMPLATE, Address, Judged, Located, Named, Problem, Terms
+from webhook.lint import PATCH, SYSTEM, TEMPLATE, Address, Judged, Located, Named, Problem, Terms
 from webhook.lint.chunks import Chunk, Lines, chunks
 from webhook.lint.passing_over import is_patch, is_unrendered, should_parse, tells_of_a_patch
 from webhook.lint.suppressions import Comment, comments_in, silenced, unused_in_comment
@@ -93,6 +93,10 @@ class _File:
         request = request_of(obj, None, terms.namespace)
         workloads = [placed(one, request) for one in parse(obj, terms.policy.kinds)]
         if not workloads or (workloads[0].uid and workloads[0].owner is not None):
+            return
+        if in_system_namespace(request):
+            missed = terms.policy.judges_without_constraints or any(one.has_constraints for one in workloads)
+            self.result.passed_over[SYSTEM] += missed
             return
         if chunk.has_placeholders and any(map(is_unrendered, workloads)):
             self.result.passed_over[TEMPLATE] += 1

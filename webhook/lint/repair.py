@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from webhook.documents import DocumentError, read
 from webhook.documents.positions import places
-from webhook.lint import Address, Judged, Located, Terms
+from webhook.lint import Address, Judged, Located, Named, Terms
 from webhook.lint.judging import judge
 from webhook.lint.rewriting import Change, Text, apply
-from webhook.rules import Edit
+from webhook.rules import Edit, Severity
 from webhook.scheduler.fields import FieldPath, as_mapping, value_at
 
 MOST_ROUNDS = 100  # an object has fewer findings that can be repaired
@@ -32,11 +32,17 @@ class Repaired:
 
 
 def repair(file: str, text: str, terms: Terms, meant: Callable[[Judged], Sequence[Located]]) -> Repaired:
-    """`text` with every repair that can be made safely, of the findings that are `meant`."""
+    """
+    `text` with every repair that can be made safely, of the findings that are `meant`.
+
+    A mere remark that only comes of another repair is left for a person to read first.
+    """
     count, refused, judged = 0, set[tuple[str, FieldPath]](), judge(file, text, terms)
+    announced = {_place(one) for one in meant(judged)}
     for _ in range(MOST_ROUNDS):
         by_chunk = defaultdict[tuple[int, int], list[_Repair]](list)
-        for one in _one_per_object(meant(judged), refused):
+        told = [one for one in meant(judged) if one.finding.severity is not Severity.INFO or _place(one) in announced]
+        for one in _one_per_object(told, refused):
             by_chunk[one.address.start, one.address.end].append(one)
         if not by_chunk:
             break
@@ -46,6 +52,11 @@ def repair(file: str, text: str, terms: Terms, meant: Callable[[Judged], Sequenc
             text, count = text[:start] + changed + text[end:], count + len(repairs) - len(left)
         judged = judge(file, text, terms)
     return Repaired(text, count, judged)
+
+
+def _place(one: Located) -> tuple[Named | None, str, FieldPath]:
+    """By what a finding is known again while others are repaired: even the topology key may be."""
+    return one.object, one.finding.rule, one.finding.path
 
 
 @dataclass(frozen=True, slots=True)

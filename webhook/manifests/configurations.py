@@ -16,12 +16,11 @@ from webhook.admission import CREATE, MUTATE, UPDATE, VALIDATE
 from webhook.manifests.conditions import NOT_OWNED, TO_DEFAULT, Condition, changed, has_constraints
 from webhook.policy import NAMESPACE_NAME, Policy
 from webhook.scheduler.fields import as_list, as_mapping
-from webhook.workload import SKIP_LABEL, Kind, find_kinds
+from webhook.workload import SKIP_LABEL, SYSTEM_NAMESPACES, Kind, find_kinds
 
 NAME = "evenkeel"
 MUTATING_NAME = f"zz-{NAME}"  # Configurations run in the order of their names, and defaults are for what others leave.
 TIMEOUT_SECONDS = {MUTATE: 3, VALIDATE: 5}
-SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")
 IGNORE, FAIL = "Ignore", "Fail"
 CONDITIONS_SINCE = 29  # The minor version that takes `.?` in them.
 Object = dict[str, object]

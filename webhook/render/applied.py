@@ -13,6 +13,7 @@ from webhook.documents.scalars import resolve
 from webhook.render.findings import finding_json, skipped_json
 from webhook.scheduler.fields import as_mapping
 from webhook.wording import LINE_LIMIT, one_line
+from webhook.workload import SYSTEM_NAMESPACES
 
 
 def text(applied: Applied, file: str) -> str:
@@ -45,6 +46,8 @@ def _more(applied: Applied) -> Iterator[str]:
         yield from (f"  - {json.dumps(one, ensure_ascii=False)}" for one in defaulted.constraints)
     elif isinstance(defaulted, Undefaulted):
         yield one_line(f"not defaulted: {defaulted}", LINE_LIMIT)
+    if applied.unsent:
+        yield f"not sent: nothing in {' or '.join(SYSTEM_NAMESPACES)} is ever sent to the webhook"
     if applied.refused_by_api_server:
         yield "note: kube-apiserver itself refuses this, before /validate is asked, in words of its own"
     if applied.passed_over:

@@ -17,16 +17,21 @@ def as_commands(summary: Summary) -> str:
 
 
 def _problem(one: Problem) -> str:
-    place = {"file": one.file, "line": one.line, "col": one.column, "title": "evenkeel"}
-    return command("error", one.message, **place)
+    place = _place(one.file, line=one.line, col=one.column)
+    return command("error", one.message, **place, title="evenkeel")
 
 
 def _finding(one: Located) -> str:
     finding = one.finding
-    place = {"file": one.file, "line": one.line, "endLine": one.line, "col": one.column, "endColumn": one.end_column}
+    place = _place(one.file, line=one.line, endLine=one.line, col=one.column, endColumn=one.end_column)
     title = f"{finding.rule}: {one.object}" if one.object is not None else finding.rule
     message = f"{finding}: found {finding.found}, wanted {finding.wanted}; {finding.fix}".removeprefix(": ")
     return command(_COMMANDS[finding.severity], message, **place, title=title)
+
+
+def _place(file: str, **position: int) -> dict[str, object]:
+    """Where to annotate; standard input is no file of the repository, and its lines lead nowhere."""
+    return {} if file == "-" else {"file": file, **position}
 
 
 def _skipped(summary: Summary) -> Iterator[str]:

@@ -15,9 +15,10 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from webhook.lint import PATCH, TEMPLATE, Judged, Located, Problem, Summary
+from webhook.lint import PATCH, SYSTEM, TEMPLATE, Judged, Located, Problem, Summary
 from webhook.rules import Severity
 from webhook.wording import LINE_LIMIT, one_line
+from webhook.workload import SYSTEM_NAMESPACES
 
 LONGEST_QUOTED, KEPT_BEFORE = 160, 80
 _STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36", "file": "1", "faint": "2", "good": "1;32"}
@@ -89,16 +90,16 @@ def summary(summary: Summary, style: Style, repairable: int) -> str:
 
 
 def _counts(summary: Summary, style: Style, repairable: int) -> str:
-    of = f"{_many(summary.files, 'file')}, {_many(summary.objects, 'object')}"
+    of = f"{many(summary.files, 'file')}, {many(summary.objects, 'object')}"
     if not summary.found and not summary.problems:
         return f"{style('good', 'no findings')} in {of}"
     parts = [
-        style(str(severity), _many(count, str(severity)) if severity is not Severity.INFO else f"{count} info")
+        style(str(severity), many(count, str(severity)) if severity is not Severity.INFO else f"{count} info")
         for severity in Severity
         if (count := summary.count(severity))
     ]
     if summary.problems:
-        parts.append(style("error", _many(len(summary.problems), "problem")))
+        parts.append(style("error", many(len(summary.problems), "problem")))
     files = len({*(one.file for one in summary.found), *(one.file for one in summary.problems)})
     can = f"; --fix repairs {repairable} of them" if repairable else ""
     return f"{', '.join(parts)} in {files} of {of}{can}"
@@ -107,17 +108,19 @@ def _counts(summary: Summary, style: Style, repairable: int) -> str:
 def notes(summary: Summary) -> Iterator[str]:
     """What a person should know of besides the findings."""
     if summary.repaired:
-        yield f"{_many(summary.repaired, 'finding')} repaired"
+        yield f"{many(summary.repaired, 'finding')} repaired"
     if summary.suppressed:
-        yield f"{_many(summary.suppressed, 'finding')} suppressed by comments or annotations"
+        yield f"{many(summary.suppressed, 'finding')} suppressed by comments or annotations"
     if summary.accepted:
-        yield f"{_many(summary.accepted, 'finding')} accepted by the baseline"
+        yield f"{many(summary.accepted, 'finding')} accepted by the baseline"
     if count := summary.passed_over[TEMPLATE]:
         how = "lint what is made of them: helm template CHART | evenkeel lint -"
-        yield f"{_many(count, 'template')} passed over; {how}"
+        yield f"{many(count, 'template')} passed over; {how}"
     if count := summary.passed_over[PATCH]:
         how = "lint what is made of them: kustomize build FOLDER | evenkeel lint -"
-        yield f"{_many(count, 'kustomize patch', 'kustomize patches')} judged in part; {how}"
+        yield f"{many(count, 'kustomize patch', 'kustomize patches')} judged in part; {how}"
+    if count := summary.passed_over[SYSTEM]:
+        yield f"{many(count, 'object')} in {' or '.join(SYSTEM_NAMESPACES)} passed over; none is sent to the webhook"
     for (api_version, kind), count in sorted(summary.unjudged.items()):
         how = "name where its constraints stand under workloads in a policy"
         yield one_line(f"{count} {api_version} {kind} with constraints not judged; {how}", LINE_LIMIT)
@@ -127,5 +130,6 @@ def notes(summary: Summary) -> Iterator[str]:
     yield from (f"skipped {', '.join(rules)}: {reason}" for reason, rules in reasons.items())
 
 
-def _many(count: int, one: str, many: str | None = None) -> str:
-    return f"{count} {one if count == 1 else many or f'{one}s'}"
+def many(count: int, one: str, several: str | None = None) -> str:
+    """`1 file`, `2 files`."""
+    return f"{count} {one if count == 1 else several or f'{one}s'}"

@@ -59,7 +59,9 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
         if selector.matches_nothing or selector.match(subject.workload.labels, subject.addable) is not Match.NO:
             continue
         path, written = subject.at(constraint, "labelSelector"), str(as_selector(constraint.label_selector))
-        fix, edit = subject.copy_own_selector(path)
+        # What is meant by expressions nobody but their author knows.
+        meant = constraint.label_selector is not None and constraint.label_selector.match_expressions
+        fix, edit = (None, None) if meant else subject.copy_own_selector(path)
         yield Cause(
             path,
             f"must match the Pod's own labels, but is {brief(written, 50)}",
