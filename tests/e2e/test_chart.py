@@ -27,6 +27,7 @@ FOR_SOME = {"name": "some", "podSelector": {}}
 ROLLOUT = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "resource": "rollouts"}
 FLEET = {"apiVersion": "a.io/v1", "kind": "Fleet", "resource": "fleets"}
 KRUISE = {"apiVersion": "apps.kruise.io/v1beta1", "kind": "StatefulSet", "resource": "statefulsets"}
+DIGEST = f"sha256:{'d' * 64}"
 CA = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
 OWN_FILES = {"certificate": {"mode": "own", "existingSecret": "own-tls", "caBundle": CA}}
 
@@ -335,7 +336,7 @@ def test_a_replica_that_stops_has_time_to_answer_what_it_was_asked():
     [
         ({}, f"evenkeel:{__version__}"),
         ({"repository": "a/b", "tag": "c"}, "a/b:c"),
-        ({"repository": "a/b", "tag": "c", "digest": "sha256:d"}, "a/b@sha256:d"),
+        ({"repository": "a/b", "tag": "c", "digest": DIGEST}, f"a/b@{DIGEST}"),
     ],
 )
 def test_every_pod_is_of_one_image(image, name):
