@@ -8,7 +8,7 @@ import subprocess
 from typing import NamedTuple
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from webhook.files import writing
@@ -77,6 +77,9 @@ PARTS = ["a", "b", "*", "?", "**", "/", "[ab]", "[!a]", "\\*", ".", "!", "ab"]
 
 
 @given(patterns=st.lists(st.lists(st.sampled_from(PARTS), min_size=1, max_size=5).map("".join), min_size=1, max_size=3))
+@example(patterns=["aa", "//a"])
+@example(patterns=["**/**/a"])
+@example(patterns=["a//"])
 def test_git_agrees(repository, patterns):
     """On files; what lies in a folder that is ignored is not asked about, and what ** means beside others is git's."""
     assume(not any("**" in part and part != "**" for one in patterns for part in one.removeprefix("!").split("/")))
