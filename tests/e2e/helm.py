@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import yaml
 
 from tests.chart import FOLDER
-from tests.e2e.programs import MissingError
+from tests.e2e.programs import MissingError, cache, provide
 
 VERSION = "v4.3.1"
 MODULE = "helm.sh/helm/v4/cmd/helm"
@@ -34,8 +34,7 @@ def program() -> Path:
 
 def built() -> Path:
     """Outside the tree, and another folder for another version."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "evenkeel" / f"helm-{VERSION}" / "helm"
+    return cache() / f"helm-{VERSION}" / "helm"
 
 
 def build() -> None:
@@ -78,15 +77,7 @@ def render(values: Mapping[str, object] | None = None, version: str = "1.36.2", 
 
 
 def main() -> int:
-    """Build what is not there yet; errors are one line."""
-    try:
-        if not os.environ.get("HELM") and not built().exists():
-            build()
-        program()
-    except MissingError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    return provide("HELM", built, build, program)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -35,8 +36,12 @@ def folder() -> Path:
 def built() -> Path:
     """Outside the tree, and another folder as soon as version or source are others."""
     digest = hashlib.sha256(b"".join((SOURCE / name).read_bytes() for name in ("go.mod", "go.sum", "main.go")))
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "evenkeel" / f"controlplane-{VERSION}-{digest.hexdigest()[:12]}"
+    return cache() / f"controlplane-{VERSION}-{digest.hexdigest()[:12]}"
+
+
+def cache() -> Path:
+    """Where what is built once on a machine is kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evenkeel"
 
 
 def build() -> None:
@@ -79,16 +84,20 @@ def version_flags() -> str:
     return " ".join(f"-X {package}.{key}={value}" for package in packages for key, value in values.items())
 
 
-def main() -> int:
-    """Build what is not there yet; errors are one line."""
+def provide(variable: str, built: Callable[[], Path], build: Callable[[], None], use: Callable[[], Path]) -> int:
+    """Build what is not there yet, unless `variable` names it; an exit status, and errors are one line."""
     try:
-        if not os.environ.get("KUBEBUILDER_ASSETS") and not built().exists():
+        if not os.environ.get(variable) and not built().exists():
             build()
-        folder()
+        use()
     except MissingError as error:
         print(error, file=sys.stderr)
         return 1
     return 0
+
+
+def main() -> int:
+    return provide("KUBEBUILDER_ASSETS", built, build, folder)
 
 
 if __name__ == "__main__":
