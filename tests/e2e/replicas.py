@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import socket
 import subprocess
@@ -19,12 +20,15 @@ from signal import SIGTERM
 from typing import NamedTuple
 
 from tests.build import constraint, pod, workload
+from tests.docs import ROOT
 from tests.e2e.api import Api, ApiError
 from tests.e2e.plane import ControlPlane
 from tests.e2e.webhook import CONFIGURATIONS, NAMESPACE, apply, certificate_rights, containers, granted, manifests
 from tests.serving import MAIN, PATIENCE, free_port, until
 from webhook.policy.schema import API_VERSION, KIND
 
+# As the image sets it.
+ARENAS = dict([re.search(r"(MALLOC_ARENA_MAX)=(\d+)", (ROOT / "Dockerfile").read_text("utf-8")).groups()])
 RATE = 10  # objects a second
 PAUSE = 1.0  # Between the end of an endpoint and SIGTERM, as a preStop hook gives the balancers of a cluster.
 
@@ -86,7 +90,7 @@ class Replica:
                 [*command, "--tls-dir", str(tls), *map(str, options)],
                 stdout=log,
                 stderr=log,
-                env={**os.environ, "KUBECONFIG": str(kubeconfig), "MALLOC_ARENA_MAX": "2"},  # as in the image
+                env={**os.environ, "KUBECONFIG": str(kubeconfig), **ARENAS},
             )
 
     def ready(self) -> bool:
