@@ -202,7 +202,7 @@ class Server(BaseApplication):
         _every(POLL_SECONDS, actions)
         if self.config.renewal is not None and self.calls is not None:
             self.config.renewal.failed = metrics.renewal_failures.inc
-            _every(ROUND_SECONDS, (self.config.renewal.round, self.calls.look), at_once=True)
+            _every(ROUND_SECONDS, (self.config.renewal.round, self.calls.look))
 
 
 def _settle() -> None:
@@ -211,12 +211,10 @@ def _settle() -> None:
     gc.freeze()
 
 
-def _every(seconds: float, actions: Sequence[Callable[[], None]], *, at_once: bool = False) -> None:
-    """Run each action again and again, in one thread that ends with the process."""
+def _every(seconds: float, actions: Sequence[Callable[[], None]]) -> None:
+    """Run each action now, and again and again, in one thread that ends with the process."""
 
     def loop() -> None:
-        if not at_once:
-            sleep(seconds)
         while True:
             for action in actions:
                 try:
