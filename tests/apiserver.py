@@ -9,7 +9,7 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
-from webhook.cluster.kinds import WATCHED
+from webhook.cluster.watched import WATCHED
 
 TOKEN = "Bearer evenkeel"
 

@@ -32,7 +32,7 @@ SERVER_CPU, LOAD_CPU = {0}, {1}
 NULL = """
 import json, sys
 from flask import Flask, Response, request
-from webhook import server
+from webhook.serving import server
 def null(service, checks):
     app = Flask("null", static_folder=None)
     @app.post("/<phase>")
@@ -43,7 +43,7 @@ def null(service, checks):
         return Response(json.dumps(answer), content_type="application/json")
     return app
 server.create_app = null
-from webhook.cli import main
+from webhook.cli.main import main
 sys.exit(main())
 """
 
@@ -145,9 +145,9 @@ def _end():
 
 def alone(dump):
     """The pure function, in microseconds for each subject: the best of five runs."""
-    from webhook.admission import review as decide
+    from webhook.admission.review import review as decide
     from webhook.cluster.dump import load
-    from webhook.policy import built_in
+    from webhook.policy.parsing import built_in
     from webhook.scheduler.features import LATEST
 
     snapshot, policy = load(dump), built_in()

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 
 from tests.docs import ROOT
-from webhook.server import GARBAGE_THRESHOLD, _settle
+from webhook.serving.server import GARBAGE_THRESHOLD, _settle
 
 NODES, NAMESPACES, WORKLOADS, PODS = 5_000, 200, 2_000, 150_000
 ZONES = ("a", "b", "c")

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 
 MANIFESTS, TEAMS, ROUNDS = 10_000, 100, 5
-EVENKEEL = [sys.executable, "-c", "import sys; from webhook.cli import main; sys.exit(main())", "lint"]
+EVENKEEL = [sys.executable, "-m", "webhook", "lint"]
 PARSE = """
 import os, sys, yaml
 for folder, _, names in os.walk(sys.argv[1]):

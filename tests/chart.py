@@ -9,13 +9,15 @@ from pathlib import Path
 
 import yaml
 
-from webhook import policy as policies
 from webhook.manifests import conditions
 from webhook.manifests import configurations as made
+from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.manifests.rbac import rules
+from webhook.objects.kinds import KINDS
+from webhook.objects.names import SKIP_LABEL
+from webhook.policy import parsing as policies
 from webhook.policy.schema import schema as policy_schema
 from webhook.rules import WITHOUT_CONSTRAINTS
-from webhook.workload import KINDS, SKIP_LABEL, SYSTEM_NAMESPACES
 
 FOLDER = Path(__file__).parent.parent / "charts" / "evenkeel"
 TYPES = {"bool": "boolean", "int": "integer", "str": "string", "map": "object", "seq": "array"}

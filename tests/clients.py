@@ -208,7 +208,7 @@ def serve(stock: bool, limits: dict[str, float], settings: dict[str, Any]) -> No
     from gunicorn.arbiter import Arbiter as StockArbiter
     from gunicorn.workers.gthread import ThreadWorker
 
-    from webhook.worker import Arbiter, Limits, Worker
+    from webhook.transport.worker import Arbiter, Limits, Worker
 
     class LimitedWorker(Worker):  # type: ignore[misc]
         pass

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tests import chart, metrics
-from webhook import cli
-from webhook.cluster.kinds import ALWAYS, WATCHED, Watched
+from webhook.cli import main as cli
+from webhook.cluster.watched import ALWAYS, WATCHED, Watched
 from webhook.render import catalogue
-from webhook.settings import SETTINGS
+from webhook.serving.settings import SETTINGS
 
 MAKE_RUN = ["make", "run", "ONCE=1"]
 ROOT = Path(__file__).parent.parent

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import yaml
 
 from tests.chart import FOLDER
-from webhook.cluster.kinds import WATCHED
+from webhook.admission.defaulting import REASONS
 from webhook.cluster.live import LOOKUP_KINDS, LOOKUP_RESULTS
-from webhook.defaulting import REASONS
-from webhook.metrics import ClusterMetrics, Metrics
+from webhook.cluster.watched import WATCHED
+from webhook.serving.metrics import ClusterMetrics, Metrics
 
 MOST_SHOWN = 7
 RULES = yaml.safe_load((FOLDER / "files" / "alerts.yaml").read_text("utf-8"))["groups"][0]["rules"]

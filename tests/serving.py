@@ -19,7 +19,7 @@ from pathlib import Path
 from certs.authority import Authority
 
 PATIENCE = 30
-MAIN = "from webhook.cli import main; import sys; sys.exit(main())"
+MAIN = "from webhook.cli.main import main; import sys; sys.exit(main())"
 
 
 class Running:

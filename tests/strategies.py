@@ -10,10 +10,9 @@ from reprlib import Repr
 import yaml
 from hypothesis import strategies as st
 
-from webhook.policy import KINDS
+from webhook.objects.fields import as_list, as_mapping
+from webhook.objects.kinds import EACH, KINDS
 from webhook.rules import RULES
-from webhook.scheduler.fields import as_list, as_mapping
-from webhook.workload import EACH
 
 ZONE, HOSTNAME, HASH = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "pod-template-hash"
 SKIP, IGNORE = "evenkeel.dev/skip", "evenkeel.dev/ignore"

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import pytest
 
 from tests.build import FEATURES, HOSTNAME, ZONE, constraint, namespace, pod, request, service, snapshot, workload
-from webhook import policy as policies
-from webhook.admission import MUTATE, VALIDATE, review
-from webhook.documents import read
+from webhook.admission.review import MUTATE, VALIDATE, review
+from webhook.documents.reading import read_documents
+from webhook.policy import parsing as policies
 from webhook.policy.schema import API_VERSION, KIND
 
 EMPTY, MISSES = constraint(labelSelector={}), constraint(labelSelector={"matchLabels": {"app": "db"}})
@@ -18,8 +18,8 @@ INVALID = constraint(maxSkew=0)
 
 
 def policy(text=""):
-    extra = (read(text) or [{}])[0]
-    return policies.parse(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **extra}))
+    extra = (read_documents(text) or [{}])[0]
+    return policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **extra}))
 
 
 def validate(obj, old=None, rules="", objects=(), **fields):

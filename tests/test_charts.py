@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.conformance import DATA
-from webhook import cli
+from webhook.cli import main as cli
 
 CHARTS = DATA / "charts"
 EXPECTED = {

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.docs import ROOT
-from webhook import cli
+from webhook.cli import main as cli
 from webhook.cli.lint import FORMATS
 
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))

@@ -18,9 +18,9 @@ import yaml
 from tests.apiserver import ApiServer, kubeconfig
 from tests.build import SELECTOR, constraint, namespace, pod, service, workload
 from webhook import __version__
-from webhook.cli import COMMANDS, main
+from webhook.admission.weighing import MOST_CONSTRAINTS
+from webhook.cli.main import COMMANDS, main
 from webhook.policy.schema import schema
-from webhook.workload import MOST_CONSTRAINTS
 
 SCRIPTS = Path(sys.executable).parent
 POLICY = {"apiVersion": "config.evenkeel.dev/v1alpha1", "kind": "SpreadPolicy"}

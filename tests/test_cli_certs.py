@@ -16,8 +16,9 @@ from cryptography import x509
 
 from certs.authority import Authority
 from certs.pem import Pair, read
-from webhook import cli
-from webhook.cli import UsageError, certs
+from webhook.cli import certs
+from webhook.cli import main as cli
+from webhook.cli.usage import UsageError
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -17,9 +17,9 @@ import jsonschema
 import pytest
 
 from tests.build import constraint, namespace, pod, workload
-from webhook import cli
 from webhook.cli import lint
-from webhook.files import judging
+from webhook.cli import main as cli
+from webhook.lint import files as judging
 from webhook.rules import RULES
 
 SCRIPT = Path(sys.executable).parent / "evenkeel"
@@ -567,7 +567,7 @@ def test_ctrl_c_ends_quietly(run, monkeypatch):
 
 def test_it_needs_no_web_server_no_kubernetes_client_and_no_schemas(run):
     run("a.yaml", a=pod(constraint()))
-    program = "import sys; from webhook.cli import main; main(['lint', 'a.yaml']); print(*sys.modules, sep='\\n')"
+    program = "import sys; from webhook.cli.main import main; main(['lint', 'a.yaml']); print(*sys.modules, sep='\\n')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert {"flask", "gunicorn", "kubernetes", "jsonschema", "cryptography", "multiprocessing"}.isdisjoint(

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pytest
 
 from tests.conformance import DATA, MODES, main
-from webhook.scheduler.constraint import validate
 from webhook.scheduler.features import features
+from webhook.scheduler.validation import validate
 
 ALONE = """
 import runpy, sys

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import pytest
 
 from tests.build import FEATURES, SELECTOR, ZONE, constraint
-from webhook.scheduler.constraint import merge, on_stored_pod, parse, same, shown_path, validate
+from webhook.objects.fields import FieldError, path_text, value_at
+from webhook.scheduler.constraint import merge, parse_constraints, same
 from webhook.scheduler.features import features
-from webhook.scheduler.fields import FieldError, path_text, value_at
 from webhook.scheduler.selectors import NOTHING
+from webhook.scheduler.validation import on_stored_pod, shown_path, validate
 
 LABELS = {"app": "web", "tier": "back"}
 UNTIL_1_26, UNTIL_1_33 = range(25, 27), range(27, 34)
@@ -270,7 +271,7 @@ def test_lists_that_decode_alike_are_the_same():
 
 
 def parsed(minor=36, **fields):
-    (one,) = parse([constraint() | fields], LABELS, features(minor))
+    (one,) = parse_constraints([constraint() | fields], LABELS, features(minor))
     return one
 
 
@@ -318,8 +319,8 @@ def test_a_null_selector_matches_nothing_whatever_the_keys_say():
 
 
 def test_what_cannot_be_read_is_read_leniently():
-    first, second = parse([None, {"maxSkew": "3", "labelSelector": "x"}], LABELS, FEATURES)
+    first, second = parse_constraints([None, {"maxSkew": "3", "labelSelector": "x"}], LABELS, FEATURES)
 
     assert (0, 0, "", "") == (first.index, first.max_skew, first.topology_key, first.when_unsatisfiable)
     assert (1, 0, False) == (second.index, second.max_skew, second.hard)
-    assert () == parse("x", LABELS, FEATURES) == parse(None, LABELS, FEATURES)
+    assert () == parse_constraints("x", LABELS, FEATURES) == parse_constraints(None, LABELS, FEATURES)

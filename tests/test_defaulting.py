@@ -10,13 +10,13 @@ import jsonpatch
 import pytest
 
 from tests.build import FEATURES, HOSTNAME, ZONE, constraint, namespace, pod, request, service, snapshot, workload
-from webhook import policy as policies
-from webhook.admission import MUTATE, review
-from webhook.defaulting import Defaults, Undefaulted
+from webhook.admission.defaulting import Defaults, Undefaulted
+from webhook.admission.review import MUTATE, review
+from webhook.policy import parsing as policies
 from webhook.policy.defaults import Defaulting
 from webhook.policy.schema import API_VERSION, KIND
-from webhook.scheduler.constraint import validate
 from webhook.scheduler.features import features
+from webhook.scheduler.validation import validate
 
 SOFT_ZONE = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
 HASH = "pod-template-hash"
@@ -24,7 +24,7 @@ HASH = "pod-template-hash"
 
 def policy_with(*constraints, **more):
     text = {"defaultingType": "List", "defaultConstraints": list(constraints)}
-    return policies.parse(json.dumps({"apiVersion": API_VERSION, "kind": KIND, "defaulting": text, **more}))
+    return policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, "defaulting": text, **more}))
 
 
 def mutated(obj, *objects, policy=None, version=FEATURES):
@@ -60,7 +60,7 @@ LEFT_ALONE = [
         "a policy that leaves it to the scheduler",
         pod(),
         "system-defaulting",
-        policies.parse(
+        policies.parse_policy(
             "{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, defaulting: {defaultingType: System}}"
         ),
     ),

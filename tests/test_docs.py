@@ -8,7 +8,7 @@ import pytest
 
 from tests.docs import GENERATED, ROOT, fill
 from webhook import __version__
-from webhook.cli import COMMANDS, parser
+from webhook.cli.main import COMMANDS, parser
 from webhook.policy.schema import schema
 from webhook.rules import RULES
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from webhook.documents import DocumentError, read, read_objects
+from webhook.documents.reading import read_documents, read_objects
+from webhook.documents.scalars import DocumentError
 
 
 class Case(NamedTuple):
@@ -56,7 +57,7 @@ READ = [
 
 @pytest.mark.parametrize("case", READ, ids=lambda case: case.name)
 def test_text_is_read(case):
-    assert json.dumps(case.found) == json.dumps(read(case.text))
+    assert json.dumps(case.found) == json.dumps(read_documents(case.text))
 
 
 # Each is refused with a line that begins like this; where it does not matter how, with "".
@@ -91,7 +92,7 @@ REFUSED = [
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
 def test_text_is_refused_in_one_line_that_says_where(case):
     with pytest.raises(DocumentError) as caught:
-        read(case.text)
+        read_documents(case.text)
 
     assert str(caught.value).startswith(case.found)
     assert 1 == len(str(caught.value).splitlines())
@@ -133,11 +134,12 @@ HOSTILE = [
 
 READER = """\
 import resource, sys
-from webhook.documents import DocumentError, read
+from webhook.documents.reading import read_documents
+from webhook.documents.scalars import DocumentError
 for limit, most in ((resource.RLIMIT_AS, 2**31), (resource.RLIMIT_CPU, 5), (resource.RLIMIT_CORE, 0)):
     resource.setrlimit(limit, (most, most))
 try:
-    print(read(sys.stdin.buffer.read().decode()))
+    print(read_documents(sys.stdin.buffer.read().decode()))
 except DocumentError as error:
     print(error)
 """
@@ -153,7 +155,7 @@ def test_hostile_text_is_judged_in_bounded_time_and_memory(case):
 
 
 def test_nesting_that_people_write_is_read():
-    assert read("[" * 150 + "]" * 150) == read("- " * 149 + "[]")
+    assert read_documents("[" * 150 + "]" * 150) == read_documents("- " * 149 + "[]")
 
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}

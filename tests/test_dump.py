@@ -9,7 +9,8 @@ import pytest
 
 from tests.build import namespace, pod, service, snapshot, workload
 from webhook.cluster.dump import DumpError, load
-from webhook.scheduler.snapshot import Owner, Snapshot
+from webhook.objects.references import Owner
+from webhook.scheduler.snapshot import Snapshot
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": {"zone": "a"}}}
 OBJECTS = [NODE, namespace(team="web"), service(), workload("ReplicaSet", name="web-1"), workload("Deployment")]

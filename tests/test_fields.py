@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import pytest
 
-from webhook.scheduler import fields
-from webhook.scheduler.fields import label_key_errors, label_value_errors, labels_of, path_text, value_at
+from webhook.objects import labels
+from webhook.objects.fields import path_text, value_at
+from webhook.objects.labels import label_key_errors, label_value_errors, labels_of
 
 HUGE = "x" * 100_000
 SURROGATE = "\ud800"
@@ -99,7 +100,7 @@ def test_label_values(case):
 
 @pytest.mark.parametrize(
     ("errors_of", "cached"),
-    [(label_key_errors, fields._key_errors), (label_value_errors, fields._value_errors)],
+    [(label_key_errors, labels._key_errors), (label_value_errors, labels._value_errors)],
     ids=["key", "value"],
 )
 def test_only_what_could_be_valid_is_cached(errors_of, cached):

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from webhook.files import writing
-from webhook.files.gitignore import ignored, parse
-from webhook.files.walk import find
+from webhook.lint import writing
+from webhook.lint.gitignore import ignored, parse_gitignore
+from webhook.lint.walk import find
 
 
 class Case(NamedTuple):
@@ -46,20 +46,20 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_patterns(case):
-    ignores = [parse(case.patterns, "/top")]
+    ignores = [parse_gitignore(case.patterns, "/top")]
 
     assert case.ignores.split() == [one for one in case.ignores.split() if ignored(ignores, f"/top/{one}", False)]
     assert [] == [one for one in case.keeps.split() if ignored(ignores, f"/top/{one}", False)]
 
 
 def test_a_pattern_for_folders_is_none_for_files():
-    ignores = [parse("x/", "/top")]
+    ignores = [parse_gitignore("x/", "/top")]
 
     assert (True, False) == (ignored(ignores, "/top/x", True), ignored(ignores, "/top/x", False))
 
 
 def test_the_deepest_file_that_speaks_counts():
-    ignores = [parse("a.yaml\nb.yaml", "/top"), parse("!a.yaml", "/top/x")]
+    ignores = [parse_gitignore("a.yaml\nb.yaml", "/top"), parse_gitignore("!a.yaml", "/top/x")]
 
     assert [False, True, False] == [ignored(ignores, f"/top/x/{one}.yaml", False) for one in "abc"]
 
@@ -87,7 +87,7 @@ def test_git_agrees(repository, patterns):
     paths = ["a", "b", "ab", "*", "c"]
     command = ["git", "-C", repository, "check-ignore", "--no-index", "--stdin"]
     told = subprocess.run(command, input="\n".join(paths), capture_output=True, text=True, check=False).stdout.split()
-    ignores = [parse("\n".join(patterns), str(repository))]
+    ignores = [parse_gitignore("\n".join(patterns), str(repository))]
 
     assert told == [one for one in paths if ignored(ignores, f"{repository}/{one}", False)]
 

@@ -27,20 +27,22 @@ from jsonpointer import JsonPointer
 from tests import strategies as some
 from tests.build import constraint, owned_by, pod, service, workload
 from tests.conftest import EXAMPLES
-from webhook import cli, documents
-from webhook.admission import MUTATE, UPDATE, VALIDATE, review
-from webhook.apply import apply, patch, put
-from webhook.policy import PolicyError, parse
+from webhook.admission.dry_run import dry_run, patched, put
+from webhook.admission.review import MUTATE, UPDATE, VALIDATE, review
+from webhook.admission.weighing import MOST_CONSTRAINTS, MOST_VALUES
+from webhook.cli import main as cli
+from webhook.documents import reading as documents
+from webhook.objects.fields import as_mapping, value_at
+from webhook.policy.parsing import parse_policy
+from webhook.policy.policy import PolicyError
 from webhook.render.findings import finding_json, skipped_json
 from webhook.rules import RULES
 from webhook.scheduler.features import features
-from webhook.scheduler.fields import as_mapping, value_at
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
-from webhook.workload import MOST_CONSTRAINTS, MOST_VALUES
 
 fuzz = settings(max_examples=int(EXAMPLES or 150), suppress_health_check=list(HealthCheck))
 
-POLICIES = [parse(json.dumps(raw)) for raw in some.RAW_POLICIES]
+POLICIES = [parse_policy(json.dumps(raw)) for raw in some.RAW_POLICIES]
 KINDS = POLICIES[1].kinds
 CLUSTER = from_objects([*some.CLUSTER_OBJECTS, service("wide", some.label_set(500), namespace="default")])
 
@@ -62,7 +64,7 @@ judging = {"phase": phases, "policy": policies, "snapshot": snapshots, "minor": 
 
 STRICT, LAYERED = replace(POLICIES[1], on_error="Deny"), POLICIES[3]
 BY_STRICT = {"phase": VALIDATE, "policy": STRICT, "snapshot": None, "minor": F37}
-CAREFUL = parse(json.dumps(some.PLAIN | {"rules": {"malformed-topology-key": {"enforced": True}}}))
+CAREFUL = parse_policy(json.dumps(some.PLAIN | {"rules": {"malformed-topology-key": {"enforced": True}}}))
 UNSELECTIVE = constraint(labelSelector={})
 OWNED = {"operation": "CREATE", "object": pod(UNSELECTIVE, owner="ReplicaSet/web")}
 TOO_MANY = {"operation": "CREATE", "object": workload("Deployment", *[UNSELECTIVE] * 101)}
@@ -139,11 +141,11 @@ def test_a_patch_only_adds_and_only_once(obj, bare, namespace, policy, minor):
     assert not (decision.patch and value_at(obj, path))
     assert all(one["op"] == "add" for one in decision.patch)
     assert all(value_at(obj, tuple(JsonPointer(one["path"]).parts)) in (None, []) for one in decision.patch)
-    patched = patch(obj, decision.patch)
+    after = patched(obj, decision.patch)
     with suppress(RecursionError):  # too deep to be copied
-        assert json.dumps(patched) == json.dumps(apply_patch(sent_again(obj), list(decision.patch)))
+        assert json.dumps(after) == json.dumps(apply_patch(sent_again(obj), list(decision.patch)))
     if decision.patch:
-        again = {**request, "object": patched}
+        again = {**request, "object": after}
         assert not review(again, MUTATE, policy, CLUSTER, minor).patch
         assert review(again, VALIDATE, policy, CLUSTER, minor).allowed
 
@@ -238,7 +240,7 @@ def sent_again(obj):
 @example(obj=some.Shown(apiVersion=some.nested(5_000)), old=None, policy=STRICT, snapshot=None, minor=F37)
 def test_whatever_is_applied_is_answered(obj, old, policy, snapshot, minor):
     """Both phases answer, and there is an object to store."""
-    applied = apply(obj, old, policy, snapshot, minor)
+    applied = dry_run(obj, old, policy, snapshot, minor)
 
     assert_well_formed(applied.mutate)
     assert_well_formed(applied.validate)
@@ -251,7 +253,7 @@ def test_whatever_is_applied_is_answered(obj, old, policy, snapshot, minor):
 def test_a_policy_is_read_or_refused_in_words(raw, request, phase, minor):
     """And one that is read judges."""
     with suppress(PolicyError), at_most(seconds=5):
-        policy = parse(sent(raw))
+        policy = parse_policy(sent(raw))
         assert_well_formed(review(request, phase, policy, CLUSTER, minor))
 
 
@@ -284,7 +286,7 @@ def test_a_dump_is_read_or_refused_in_words(objects, request, minor):
 def test_a_text_is_read_or_refused_in_words(text):
     """What is read is JSON: it can be written again."""
     with suppress(documents.DocumentError), at_most(seconds=5):
-        json.dumps(documents.read(text), allow_nan=False)
+        json.dumps(documents.read_documents(text), allow_nan=False)
         json.dumps(tuple(documents.read_objects(text)), allow_nan=False)
 
 

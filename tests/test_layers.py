@@ -121,32 +121,39 @@ class Case(NamedTuple):
 
 
 DIRECTIONS = [
-    Case("down is allowed", "webhook.app", "import webhook.scheduler.filtering, json"),
-    Case("up is not", "webhook.rules.pinned_pod", "from webhook.app import create_app", "webhook.app.create_app"),
-    Case("up, as a name of the package", "webhook.policy", "from webhook import admission", "webhook.admission"),
-    Case("up, inside a function", "webhook.workload", "def f():\n import webhook.rules", "webhook.rules"),
-    Case("up, for types", "webhook.workload", "if TYPE_CHECKING:\n import webhook.rules", "webhook.rules"),
-    Case("up, from a module, relative", "webhook.policy", "from .app import x", "webhook.app.x"),
-    Case("up, from a package, relative", "webhook.rules.__init__", "from .. import policy", "webhook.policy"),
-    Case("sideways", "webhook.cluster.live", "from webhook import metrics", "webhook.metrics"),
-    Case("up, near the top", "webhook.server", "import webhook.cli", "webhook.cli"),
+    Case("down is allowed", "webhook.serving.app", "import webhook.scheduler.filtering, json"),
+    Case(
+        "up is not", "webhook.rules.pinned_pod", "from webhook.app import create_app", "webhook.serving.app.create_app"
+    ),
+    Case(
+        "up, as a name of the package",
+        "webhook.policy.policy",
+        "from webhook import admission",
+        "webhook.admission.review",
+    ),
+    Case("up, inside a function", "webhook.objects.workload", "def f():\n import webhook.rules", "webhook.rules"),
+    Case("up, for types", "webhook.objects.workload", "if TYPE_CHECKING:\n import webhook.rules", "webhook.rules"),
+    Case("up, from a module, relative", "webhook.policy.policy", "from .app import x", "webhook.serving.app.x"),
+    Case("up, from a package, relative", "webhook.rules.__init__", "from .. import policy", "webhook.policy.policy"),
+    Case("sideways", "webhook.cluster.cluster.live", "from webhook import metrics", "webhook.serving.metrics"),
+    Case("up, near the top", "webhook.serving.server", "import webhook.cli", "webhook.cli.main"),
     Case("within a package is allowed", "webhook.scheduler.scoring", "from .filtering import f\nfrom . import x"),
-    Case("the version is for all", "webhook.metrics", "from webhook import __version__"),
-    Case("certs for the server", "webhook.server", "from certs.rotation import renewal_reason"),
-    Case("certs for no other", "webhook.app", "import certs", "certs"),
+    Case("the version is for all", "webhook.serving.metrics", "from webhook import __version__"),
+    Case("certs for the server", "webhook.serving.server", "from certs.rotation import renewal_reason"),
+    Case("certs for no other", "webhook.serving.app", "import certs", "certs"),
     Case("certs knows nothing of webhook", "certs.authority", "from webhook import __version__", "webhook.__version__"),
     Case("certs knows itself", "certs.rotation", "from . import authority\nimport certs.authority"),
     Case("the package itself imports nothing", "webhook.__init__", "import json", "json"),
 ]
 
 PURITY = [
-    Case("json is pure", "webhook.policy", "import json, sys\nfrom collections import Counter"),
-    Case("a clock", "webhook.policy", "from datetime import datetime", "datetime.datetime"),
+    Case("json is pure", "webhook.policy.policy", "import json, sys\nfrom collections import Counter"),
+    Case("a clock", "webhook.policy.policy", "from datetime import datetime", "datetime.datetime"),
     Case("a submodule", "webhook.rules.pinned_pod", "import os.path", "os.path"),
     Case("discovery by the rules", "webhook.rules.__init__", "import importlib, pkgutil"),
     Case("discovery by others", "webhook.rules.pinned_pod", "import importlib", "importlib"),
-    Case("a file", "webhook.defaulting", "text = open('f').read()", "open()"),
-    Case("output", "webhook.admission", "def f():\n print(1)", "print()"),
+    Case("a file", "webhook.admission.review.defaulting", "text = open('f').read()", "open()"),
+    Case("output", "webhook.admission.review", "def f():\n print(1)", "print()"),
 ]
 
 

@@ -10,14 +10,15 @@ import pytest
 import yaml
 
 from tests.build import constraint, namespace, owned_by, pod, workload
-from webhook.lint import PATCH, SYSTEM, TEMPLATE, Terms
+from webhook.findings.finding import Severity
 from webhook.lint.chunks import chunks
 from webhook.lint.context import Context, may_tell, patches_in, telling
 from webhook.lint.judging import judge
-from webhook.policy import built_in, parse
-from webhook.rules import Severity
+from webhook.lint.results import PATCH, SYSTEM, TEMPLATE
+from webhook.lint.terms import Terms
+from webhook.manifests.configurations import SYSTEM_NAMESPACES
+from webhook.policy.parsing import built_in, parse_policy
 from webhook.scheduler.features import LATEST
-from webhook.workload import SYSTEM_NAMESPACES
 
 TERMS = Terms(built_in(), LATEST)
 WEB = """\
@@ -235,7 +236,7 @@ def test_what_a_kustomization_names_is_a_patch():
 def test_what_a_policy_describes_is_no_patch():
     """Its operator fills in labels and containers; the webhook judges what is there."""
     kinds = "{apiVersion: example.com/v1, kind: Thing, resource: things, podTemplate: spec.template}"
-    policy = parse(f"{{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, workloads: [{kinds}]}}")
+    policy = parse_policy(f"{{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, workloads: [{kinds}]}}")
     text = PATCHED.replace("apps/v1", "example.com/v1").replace("Deployment", "Thing") + KEYS
 
     assert ["8:9-19 empty-selector"] == shown(text, replace(TERMS, policy=policy))
@@ -264,7 +265,7 @@ def test_what_is_never_sent_to_the_webhook_is_passed_over_and_counted(name):
 
 def test_of_what_is_never_sent_that_is_counted_which_rules_would_have_looked_at():
     bare = json.dumps(workload("Deployment", namespace="kube-system"))
-    required = parse(
+    required = parse_policy(
         "{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, "
         "rules: {missing-constraints: {severity: warning, minReplicas: 2}}}"
     )
@@ -324,7 +325,7 @@ def test_a_comment_in_text_is_none():
     assert ["12:9-19 empty-selector"] == shown(text)
 
 
-ENFORCED = parse(
+ENFORCED = parse_policy(
     "{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, rules: {empty-selector: {enforced: true}}}"
 )
 

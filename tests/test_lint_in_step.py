@@ -13,17 +13,19 @@ from hypothesis import strategies as st
 
 from tests import strategies as some
 from tests.conformance import DATA
-from webhook.admission import VALIDATE, review
-from webhook.apply import request_of
-from webhook.documents import read
-from webhook.lint import UNUSED_SUPPRESSION, Terms
+from webhook.admission.dry_run import request_of
+from webhook.admission.review import VALIDATE, review
+from webhook.documents.reading import read_documents
+from webhook.findings.finding import Severity
 from webhook.lint.judging import judge
 from webhook.lint.repair import repair
-from webhook.policy import built_in
+from webhook.lint.results import UNUSED_SUPPRESSION
+from webhook.lint.terms import Terms
+from webhook.objects.fields import path_text
+from webhook.policy.parsing import built_in
 from webhook.render.applied import dump
-from webhook.rules import RULES, Severity
+from webhook.rules import RULES
 from webhook.scheduler.features import LATEST, features
-from webhook.scheduler.fields import path_text
 
 TERMS = Terms(built_in(), LATEST)
 VERSIONS = (LATEST, features(26), features(33))
@@ -55,7 +57,7 @@ def by_lint(text, policy, version=LATEST):
 
 @pytest.mark.parametrize("one, example", EXAMPLES, ids=lambda value: getattr(value, "id", ""))
 def test_examples_of_rules(one, example):
-    (obj,), policy = read(example), switched_on(one)
+    (obj,), policy = read_documents(example), switched_on(one)
     found = by_the_webhook(obj, policy)
 
     assert bool(found) == (example == one.bad)
@@ -97,7 +99,7 @@ def test_whatever_the_object_both_find_the_same_in_lines_that_there_are(obj, sty
     text = style(obj)
     judged = judge("a.yaml", text, TERMS)
     assume(judged.objects == 1 and not judged.problems and not judged.passed_over)
-    (obj,) = read(text)
+    (obj,) = read_documents(text)
     assume("ownerReferences" not in text or "uid" not in text)
 
     assert by_the_webhook(obj, built_in()) == said(
@@ -116,4 +118,4 @@ def test_whatever_the_object_a_repair_leaves_text_that_can_be_read(obj, style):
 
     assert (done.text == text) == (done.count == 0)
     assert (before.problems, before.documents) == (done.left.problems, done.left.documents)
-    assert done.count == 0 or len(read(done.text)) == len(read(text))
+    assert done.count == 0 or len(read_documents(done.text)) == len(read_documents(text))

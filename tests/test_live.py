@@ -18,10 +18,10 @@ from tests.serving import until
 from tests.test_store import OBJECTS, whole
 from webhook.cluster.client import Client, ClusterError, configuration
 from webhook.cluster.informer import FAILED, LISTED, RESUMED, UNREADABLE, Pace
-from webhook.cluster.kinds import WATCHED, watched
 from webhook.cluster.live import ABSENT, BUSY, FOUND, LOOKED_UP, SYNCED, Live, listed
 from webhook.cluster.live import FAILED as LOOKUP_FAILED
-from webhook.scheduler.snapshot import Owner
+from webhook.cluster.watched import WATCHED, watched
+from webhook.objects.references import Owner
 
 QUICK = Pace(first=0.01, most=0.05, silence=5.0)
 
@@ -448,7 +448,8 @@ def test_nothing_of_the_kubernetes_package_is_imported_without_need():
     import subprocess
     import sys
 
-    code = "import sys, webhook.server, webhook.cluster.live; print([m for m in sys.modules if m[:10] == 'kubernetes'])"
+    imported = "import sys, webhook.serving.server, webhook.cluster.live"
+    code = f"{imported}; print([m for m in sys.modules if m[:10] == 'kubernetes'])"
 
     assert (
         "[]" == subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()

@@ -10,14 +10,14 @@ from collections import Counter
 import pytest
 import yaml
 
-from webhook import policy as policies
-from webhook.cli import main
-from webhook.cluster.kinds import watched
+from webhook.cli.main import main
+from webhook.cluster.watched import watched
 from webhook.manifests.conditions import NOT_OWNED, TO_DEFAULT, changed, has_constraints
-from webhook.manifests.configurations import FAIL, MUTATING_NAME, Target, configurations, unsent
+from webhook.manifests.configurations import FAIL, MUTATING_NAME, SYSTEM_NAMESPACES, Target, configurations, unsent
 from webhook.manifests.rbac import rbac
+from webhook.objects.kinds import KINDS, Kind
+from webhook.policy import parsing as policies
 from webhook.policy.schema import API_VERSION, KIND
-from webhook.workload import KINDS, SYSTEM_NAMESPACES, Kind
 
 TARGET = Target(b"PEM", service=("guard", "keel"), failure_policy=FAIL)
 FLEET = {"apiVersion": "a.io/v1", "kind": "Fleet", "resource": "fleets"}
@@ -25,7 +25,7 @@ FLEET = {"apiVersion": "a.io/v1", "kind": "Fleet", "resource": "fleets"}
 
 def made(target=TARGET, **policy):
     """The entries by kind of configuration, for the built-in policy with `policy` in it."""
-    parsed = policies.parse(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **policy}))
+    parsed = policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **policy}))
     return {one["kind"].removesuffix("WebhookConfiguration"): one for one in configurations(parsed, target)}
 
 
@@ -254,7 +254,7 @@ MORE = {"workloads": [{**FLEET, "podTemplate": "spec.template"}]}
 )
 def test_what_a_policy_needs_and_is_not_sent_is_named(registered, in_force, missing):
     found = [entry for one in made(**registered).values() for entry in one["webhooks"]]
-    policy = policies.parse(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **in_force}))
+    policy = policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **in_force}))
 
     assert missing == tuple(name.removesuffix(".evenkeel.dev") for name in unsent(policy, found))
 
@@ -265,12 +265,14 @@ def test_an_entry_without_conditions_sends_all_that_is_needed():
         found = [entry for one in made(**policy).values() for entry in one["webhooks"]]
         stored = [{key: value for key, value in one.items() if key != "matchConditions"} for one in found]
 
-        assert () == unsent(policies.parse(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **policy})), stored)
+        assert () == unsent(
+            policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **policy})), stored
+        )
 
 
 @pytest.mark.parametrize("watch_pods", [False, True])
 def test_the_rights_are_those_of_the_kinds_that_are_watched(watch_pods):
-    policy = policies.parse(json.dumps({"apiVersion": API_VERSION, "kind": KIND, "watchPods": watch_pods}))
+    policy = policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, "watchPods": watch_pods}))
     account, role, binding = rbac(policy, "guard", "keel")
     granted = {(group, name) for rule in role["rules"] for group in rule["apiGroups"] for name in rule["resources"]}
 

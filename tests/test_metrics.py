@@ -12,10 +12,10 @@ import pytest
 from tests.build import FEATURES, pod
 from tests.chart import FOLDER
 from tests.metrics import RULES, families
-from webhook import policy as policies
-from webhook.admission import review
-from webhook.metrics import Metrics
+from webhook.admission.review import review
+from webhook.policy import parsing as policies
 from webhook.scheduler.snapshot import from_objects
+from webhook.serving.metrics import Metrics
 
 PANELS = json.loads((FOLDER / "files" / "dashboard.json").read_text("utf-8"))["panels"]
 ALERTS = {rule["alert"]: rule["expr"] for rule in RULES}

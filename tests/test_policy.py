@@ -9,20 +9,23 @@ import jsonschema
 import pytest
 
 from tests.build import FEATURES, HOSTNAME, ZONE, constraint, pod, workload
-from webhook.documents import read
-from webhook.policy import BUILT_IN, PolicyError, built_in, parse
+from webhook.documents.reading import read_documents
+from webhook.findings.evaluation import evaluate
+from webhook.findings.finding import Severity
+from webhook.objects.kinds import KINDS
+from webhook.objects.workload import parse_workloads as parse_workload
 from webhook.policy.defaults import Defaulting
+from webhook.policy.parsing import BUILT_IN, built_in, parse_policy
+from webhook.policy.policy import PolicyError
 from webhook.policy.schema import schema
-from webhook.rules import DEFAULT_SETTINGS, RULES, Severity, evaluate
-from webhook.workload import KINDS
-from webhook.workload import parse as parse_workload
+from webhook.rules import DEFAULT_SETTINGS, RULES
 
 HEAD = "apiVersion: config.evenkeel.dev/v1alpha1\nkind: SpreadPolicy\n"
 EXAMPLE = Path(__file__).parent.parent / "docs" / "examples" / "policy.yaml"
 
 
 def policy(text=""):
-    return parse(HEAD + text)
+    return parse_policy(HEAD + text)
 
 
 class Refused(NamedTuple):
@@ -173,7 +176,7 @@ WHOLE = [
 @pytest.mark.parametrize("case", WHOLE, ids=lambda case: case.name)
 def test_a_policy_is_refused_with_path_value_and_way_out(case):
     with pytest.raises(PolicyError) as caught:
-        parse(case.text)
+        parse_policy(case.text)
 
     assert len(case.causes) == len(caught.value.causes), caught.value.causes
     for wanted, cause in zip(case.causes, caught.value.causes, strict=True):
@@ -210,7 +213,7 @@ overrides:                        # the first that matches a Pod, and only that 
 
 
 def test_the_policy_of_the_design_says_what_it_says():
-    found = parse(DESIGN)
+    found = parse_policy(DESIGN)
     batch, second = found.overrides
     rollout = found.kinds[-1]
 
@@ -255,9 +258,9 @@ TEXTS = {"built in": BUILT_IN, "the design's": DESIGN, "the example": EXAMPLE.re
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_the_schema_validates_what_the_parser_takes(text):
-    jsonschema.validate(read(text)[0], schema(), jsonschema.Draft202012Validator)
+    jsonschema.validate(read_documents(text)[0], schema(), jsonschema.Draft202012Validator)
 
-    assert parse(text)
+    assert parse_policy(text)
 
 
 def test_the_schema_names_every_rule_and_every_parameter():

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.documents import read
-from webhook.documents.positions import comments, places
+from webhook.documents.positions import comments, spans
+from webhook.documents.reading import read_documents
 
 
 class Case(NamedTuple):
@@ -54,7 +54,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_value_is_found(case):
-    (root,) = places(case.text, [case.path])
+    (root,) = spans(case.text, [case.path])
     found = root.at(case.path)
 
     assert len(case.path) + 1 == len(found)
@@ -64,13 +64,13 @@ def test_a_value_is_found(case):
 
 
 def test_what_is_absent_is_looked_for_in_vain_and_its_parent_found():
-    (root,) = places("a:\n  b: 1", [("a", "c", "d")])
+    (root,) = spans("a:\n  b: 1", [("a", "c", "d")])
 
     assert 2 == len(root.at(("a", "c", "d")))
 
 
 def test_only_what_is_asked_for_is_kept():
-    (root,) = places("a: {b: 1, c: 2}\nd: {e: 1}", [("a", "b")])
+    (root,) = spans("a: {b: 1, c: 2}\nd: {e: 1}", [("a", "b")])
 
     assert (["a"], ["b"]) == (list(root.members), list(root.members["a"].members))
 
@@ -78,7 +78,7 @@ def test_only_what_is_asked_for_is_kept():
 def test_each_document_has_a_root_and_empty_ones_have_none():
     text = "a: 1\n---\n---\n# x\n---\nb: 2\n"
 
-    assert len(read(text)) == len(places(text, [()])) == 2
+    assert len(read_documents(text)) == len(spans(text, [()])) == 2
 
 
 JSON = st.recursive(
@@ -98,7 +98,7 @@ def paths_in(value, path=()):
 @given(st.dictionaries(st.text(max_size=5), JSON, max_size=3), st.sampled_from([None, 2, "\t"]))
 def test_in_any_json_the_text_of_every_value_is_that_value(document, indent):
     text = json.dumps(document, indent=indent)
-    (root,) = places(text, [()])
+    (root,) = spans(text, [()])
 
     for path, value in paths_in(document):
         place = root.at(path)[-1]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.memory import Memory
-from webhook import policy as policies
 from webhook.cluster.client import ClusterError
 from webhook.cluster.registration import API, Registration
 from webhook.manifests.configurations import MUTATING_NAME, NAME, Target, configurations
+from webhook.policy import parsing as policies
 
 MUTATING = f"{API}/mutatingwebhookconfigurations/{MUTATING_NAME}"
 VALIDATING = f"{API}/validatingwebhookconfigurations/{NAME}"

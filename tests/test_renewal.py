@@ -13,14 +13,14 @@ from certs.serving import ServingCertificate
 from tests.build import FEATURES
 from tests.memory import Memory
 from tests.test_registration import MUTATING, VALIDATING, refusing, registered, registration
-from webhook import policy as policies
-from webhook.cluster import Unchanging
 from webhook.cluster.client import ClusterError
+from webhook.cluster.cluster import Unchanging
 from webhook.cluster.secret import Secret
-from webhook.metrics import Metrics
-from webhook.server.calls import Calls
-from webhook.server.renewal import Renewal
-from webhook.service import Service
+from webhook.policy import parsing as policies
+from webhook.serving.metrics import Metrics
+from webhook.serving.renewal import Renewal
+from webhook.serving.reviewer import Reviewer
+from webhook.serving.sent_calls import SentCalls
 
 MISSING = """
 apiVersion: config.evenkeel.dev/v1alpha1
@@ -155,7 +155,7 @@ def test_a_defect_is_told_as_a_failure_is(replica, monkeypatch):
     failures = []
     one = replica(registered())
     one.failed = lambda: failures.append(1)
-    monkeypatch.setattr("webhook.server.renewal.rotate", lambda *given: {}["gone"])
+    monkeypatch.setattr("webhook.serving.renewal.rotate", lambda *given: {}["gone"])
     one.round()
 
     assert ("not known yet; KeyError: 'gone'", [1]) == (one.check().detail, failures)
@@ -224,16 +224,18 @@ def test_a_folder_that_cannot_be_written_is_named(replica, tmp_path):
 
 def test_calls_that_the_policy_needs_and_nobody_sends_are_told_once(replica, monkeypatch):
     told = []
-    monkeypatch.setattr("webhook.server.calls.log", lambda level, message, **fields: told.append(fields["entries"]))
+    monkeypatch.setattr(
+        "webhook.serving.sent_calls.log", lambda level, message, **fields: told.append(fields["entries"])
+    )
     one = replica(registered())
-    service = Service(policies.built_in(), Unchanging(None), FEATURES, Metrics())
-    calls = Calls(service, one.registration)
+    service = Reviewer(policies.built_in(), Unchanging(None), FEATURES, Metrics())
+    calls = SentCalls(service, one.registration)
     calls.look()
     one.round()
     calls.look()
     assert (True, "all that the policy needs") == (calls.check().ok, calls.check().detail)
 
-    service.policy = policies.parse(MISSING)
+    service.policy = policies.parse_policy(MISSING)
     calls.look()
     calls.look()
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import pytest
 
 from tests.build import constraint, workload
-from webhook.documents import read
-from webhook.lint import Terms
+from webhook.documents.reading import read_documents
 from webhook.lint.judging import judge
 from webhook.lint.repair import repair
-from webhook.policy import built_in
+from webhook.lint.terms import Terms
+from webhook.policy.parsing import built_in
 from webhook.render.applied import dump
 from webhook.rules import RULES
 from webhook.scheduler.features import LATEST
@@ -231,8 +231,8 @@ def test_json_stays_json(indent):
 
 STYLES = {
     "as written": lambda text: text,
-    "in blocks": lambda text: dump(read(text)[0]),
-    "as JSON": lambda text: json.dumps(read(text)[0]),
+    "in blocks": lambda text: dump(read_documents(text)[0]),
+    "as JSON": lambda text: json.dumps(read_documents(text)[0]),
 }
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from tests.build import ZONE
 from tests.docs import ROOT
-from webhook.admission import MUTATE, VALIDATE, review
-from webhook.defaulting import ANNOTATION, Defaults
-from webhook.policy import built_in
+from webhook.admission.defaulting import ANNOTATION, Defaults
+from webhook.admission.review import MUTATE, VALIDATE, review
+from webhook.policy.parsing import built_in
 from webhook.scheduler.features import features
 from webhook.scheduler.snapshot import from_objects
 

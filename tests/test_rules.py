@@ -7,24 +7,28 @@ from typing import NamedTuple
 import pytest
 
 from tests.build import FEATURES, HOSTNAME, ZONE, constraint, pod, snapshot, workload
-from webhook import wording
-from webhook.documents import read
-from webhook.rules import DEFAULT_SETTINGS, RULES, Severity, evaluate, rule
+from webhook.documents.reading import read_documents
+from webhook.findings import wording
+from webhook.findings.evaluation import evaluate
+from webhook.findings.finding import Severity
+from webhook.findings.rule import rule
+from webhook.objects.kinds import Kind
+from webhook.objects.workload import parse_workloads
+from webhook.rules import DEFAULT_SETTINGS, RULES
 from webhook.scheduler.features import features
-from webhook.workload import Kind, parse
 
 
 def findings(obj, minor=None, snapshot=None, kinds=None, **settings):
     """What the rules find, with the default settings save for those given as rule_id=Setting."""
     chosen = {**DEFAULT_SETTINGS, **{name.replace("_", "-"): setting for name, setting in settings.items()}}
-    (one,) = parse(obj, kinds) if kinds else parse(obj)
+    (one,) = parse_workloads(obj, kinds) if kinds else parse_workloads(obj)
     version = FEATURES if minor is None else features(minor)
     return evaluate(one, chosen, snapshot, version).findings
 
 
 def shown(obj, **given):
     """The findings as `rule field`, the field without the path of the list."""
-    (one,) = parse(obj, given["kinds"]) if given.get("kinds") else parse(obj)
+    (one,) = parse_workloads(obj, given["kinds"]) if given.get("kinds") else parse_workloads(obj)
     return [f"{f.rule} {wording.short_path(f.path[len(one.path) - 1 :])[25:]}".strip() for f in findings(obj, **given)]
 
 
@@ -32,7 +36,7 @@ def shown(obj, **given):
 class TestEveryRule:
     def found(self, one, example):
         setting = one.setting(Severity.WARNING if one.severity is Severity.IGNORE else None, False, one.example)
-        (obj,) = read(example)
+        (obj,) = read_documents(example)
         return findings(obj, **{one.id: setting})
 
     def test_the_bad_example_raises_its_own_id_only(self, one):
@@ -404,7 +408,7 @@ class TestOutsideAPodTemplate:
         assert ["invalid-constraint", "misspelt-topology-key"] == [f.rule for f in found]
 
     def test_the_rest_is_reported_as_skipped(self):
-        (one,) = parse(self.obj(constraint()), self.BARE)
+        (one,) = parse_workloads(self.obj(constraint()), self.BARE)
         skipped = {s.rule for s in evaluate(one, DEFAULT_SETTINGS, None, FEATURES).skipped}
 
         assert {"empty-selector", "selector-misses-own-pod"} < skipped

@@ -6,14 +6,15 @@ import pytest
 
 from tests.build import FEATURES, HOSTNAME, ZONE, constraint, pod, request, service, snapshot, workload
 from tests.scenarios import ROWS
-from webhook.admission import MUTATE, VALIDATE, review
-from webhook.defaulting import Undefaulted
-from webhook.policy import Policy, parse
-from webhook.scheduler.spread import SYSTEM_DEFAULTS
+from webhook.admission.defaulting import Undefaulted
+from webhook.admission.review import MUTATE, VALIDATE, review
+from webhook.policy.parsing import parse_policy
+from webhook.policy.policy import Policy
+from webhook.scheduler.default_constraints import SYSTEM_DEFAULTS
 
 
 def defaulting(text: str) -> Policy:
-    return parse(f"{{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, defaulting: {text}}}")
+    return parse_policy(f"{{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, defaulting: {text}}}")
 
 
 BY_ZONE = f"{{maxSkew: 1, topologyKey: {ZONE}, whenUnsatisfiable: ScheduleAnyway}}"

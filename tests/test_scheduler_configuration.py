@@ -8,9 +8,10 @@ from typing import NamedTuple
 import pytest
 
 from tests.build import HOSTNAME, ZONE, constraint, pod
-from webhook.policy import PolicyError, parse
+from webhook.objects.workload import parse_workloads as parse_workload
 from webhook.policy.defaults import Defaulting
-from webhook.workload import parse as parse_workload
+from webhook.policy.parsing import parse_policy
+from webhook.policy.policy import PolicyError
 
 GROUP = "kubescheduler.config.k8s.io"
 
@@ -44,7 +45,7 @@ HARD, SOFT = default(topologyKey=ZONE, whenUnsatisfiable="DoNotSchedule"), defau
 
 def causes(text):
     with pytest.raises(PolicyError) as caught:
-        parse(text)
+        parse_policy(text)
     return caught.value.causes
 
 
@@ -124,7 +125,7 @@ NOTED = [
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("case", NOTED, ids=lambda case: case.name)
 def test_what_may_surprise_is_noted(case, place):
-    notes = parse(PLACES[place](case.args)).notes
+    notes = parse_policy(PLACES[place](case.args)).notes
 
     assert bool(case.cause) == len(notes)
     assert "".join(notes).startswith(f"{place}{case.cause.rstrip('…')}" if case.cause else "")
@@ -132,12 +133,12 @@ def test_what_may_surprise_is_noted(case, place):
 
 def test_a_whole_number_with_a_point_is_a_whole_number():
     """YAML tools turn 1.0 into 1 on the way to kube-scheduler."""
-    assert parse(policy(defaulting=listed(default(maxSkew=1.0))))
+    assert parse_policy(policy(defaulting=listed(default(maxSkew=1.0))))
 
 
 def given(text, scheduler="default-scheduler"):
     """What the Pods of a scheduler are given."""
-    return parse(text).in_force(*parse_workload(pod(spec={"schedulerName": scheduler})), {}).defaulting
+    return parse_policy(text).in_force(*parse_workload(pod(spec={"schedulerName": scheduler})), {}).defaulting
 
 
 NOTHING, SYSTEM = Defaulting("List"), Defaulting("System")
@@ -214,10 +215,10 @@ def test_args_may_say_what_they_are():
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta2", "v1beta3"])
 def test_an_old_version_is_read_with_a_note(version):
-    (note,) = parse(configuration(profile(listed(SOFT)), version=version)).notes
+    (note,) = parse_policy(configuration(profile(listed(SOFT)), version=version)).notes
 
     assert f"apiVersion: {GROUP}/{version} is no longer served; {GROUP}/v1 has replaced it" == note
-    assert () == parse(configuration(profile(listed(SOFT)))).notes
+    assert () == parse_policy(configuration(profile(listed(SOFT)))).notes
 
 
 CONFIGURATIONS = [

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webhook.objects.reading import Reader
 from webhook.scheduler.constraint import read_selector
-from webhook.scheduler.reading import Reader
 from webhook.scheduler.selectors import (
     DOES_NOT_EXIST,
     EVERYTHING,

@@ -24,20 +24,20 @@ import pytest
 from tests.build import constraint, pod, request, service, workload
 from tests.docs import ROOT
 from tests.serving import MAIN, PATIENCE, certificate, free_port, serving, until
-from webhook import wire
-from webhook.admission import review as decide
-from webhook.app import BODY_LIMIT, Check
-from webhook.cli import UsageError
+from webhook.admission.review import review as decide
 from webhook.cli.serve import value_of
-from webhook.cluster import Unchanging
-from webhook.metrics import Metrics
-from webhook.policy import BUILT_IN, built_in, parse
+from webhook.cli.usage import UsageError
+from webhook.cluster.cluster import Unchanging
+from webhook.policy.parsing import BUILT_IN, built_in, parse_policy
 from webhook.scheduler.features import features
 from webhook.scheduler.snapshot import from_objects
-from webhook.server import HEARTBEAT_FOLDER, PolicyFile
-from webhook.service import Service
-from webhook.settings import SETTINGS
-from webhook.worker import Limits
+from webhook.serving import wire
+from webhook.serving.app import BODY_LIMIT, Check
+from webhook.serving.metrics import Metrics
+from webhook.serving.reviewer import Reviewer
+from webhook.serving.server import HEARTBEAT_FOLDER, PolicyFile
+from webhook.serving.settings import SETTINGS
+from webhook.transport.worker import Limits
 
 MEGABYTE = 1 << 20
 BAD = workload("Deployment", constraint(labelSelector={}))
@@ -333,13 +333,13 @@ class TestPolicyFile:
     def policy(self, tmp_path):
         path = tmp_path / "policy.yaml"
         path.write_text(BUILT_IN)
-        return path, PolicyFile(path, Service(built_in(), Unchanging(None), features(36), Metrics()))
+        return path, PolicyFile(path, Reviewer(built_in(), Unchanging(None), features(36), Metrics()))
 
     def test_what_is_being_written_is_waited_for(self, policy):
         """The first half of a policy is a policy."""
         path, file = policy
         before, whole = file.service.policy, BUILT_IN.replace("Deny", "Warn", 1)
-        parse(whole[: whole.index("defaulting:")])
+        parse_policy(whole[: whole.index("defaulting:")])
         path.write_text(whole[: whole.index("defaulting:")])
         file.reload()
         path.write_text(whole)
@@ -347,7 +347,7 @@ class TestPolicyFile:
         assert before is file.service.policy
 
         file.reload()
-        assert parse(whole) == file.service.policy
+        assert parse_policy(whole) == file.service.policy
 
     def test_a_file_that_is_there_again_is_no_problem_any_more(self, policy):
         path, file = policy

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import pytest
 
 from tests.build import pod, service, snapshot
+from webhook.objects.references import Owner
 from webhook.scheduler.selectors import EVERYTHING
-from webhook.scheduler.snapshot import Controller, Namespace, Node, Owner, Snapshot, SnapshotError
+from webhook.scheduler.snapshot import Controller, Namespace, Node, Snapshot, SnapshotError
 
 
 def raw(kind, api_version="apps/v1", name="web", spec=None, **metadata):

@@ -7,15 +7,10 @@ from typing import NamedTuple
 import pytest
 
 from tests.build import API_VERSIONS, FEATURES, HOSTNAME, ZONE, constraint, owned_by, service, snapshot
-from webhook.scheduler.fields import path_text
+from webhook.objects.fields import path_text
+from webhook.objects.references import controller_of
+from webhook.scheduler.default_constraints import SYSTEM_DEFAULTS, constraints_in_force, default_selector, validate_args
 from webhook.scheduler.selectors import EVERYTHING, NOTHING, equals
-from webhook.scheduler.spread import (
-    SYSTEM_DEFAULTS,
-    constraints_in_force,
-    default_selector,
-    validate_args,
-)
-from webhook.workload import controller_of
 
 LABELS = {"app": "web", "tier": "back", "pod-template-hash": "55fb"}
 EXISTS = {

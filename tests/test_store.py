@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from tests.build import namespace, pod, service, workload
 from webhook.cluster.store import Store
-from webhook.scheduler.snapshot import Owner, from_objects, read
+from webhook.objects.references import Owner
+from webhook.scheduler.snapshot import from_objects, read_object
 
 OWNER = Owner("apps/v1", "ReplicaSet", "web")
 
@@ -21,7 +22,7 @@ def key_of(obj):
 
 
 def kept(obj):
-    return read(obj, *kind_of(obj))[2]
+    return read_object(obj, *kind_of(obj))[2]
 
 
 def tell(store, *objects):

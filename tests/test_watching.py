@@ -11,8 +11,8 @@ from tests.apiserver import ApiServer, kubeconfig
 from tests.build import namespace, pod, request, service, workload
 from tests.serving import serving, until
 from tests.test_live import SHOP
-from webhook.cluster.kinds import WATCHED, watched
-from webhook.policy import BUILT_IN
+from webhook.cluster.watched import WATCHED, watched
+from webhook.policy.parsing import BUILT_IN
 
 POD = pod(owner="ReplicaSet/web")
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from webhook import wire
-from webhook.admission import Decision
+from webhook.admission.review import Decision
+from webhook.serving import wire
 
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 

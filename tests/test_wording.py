@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from webhook import wording
-from webhook.rules import Finding, Severity
+from webhook.findings import wording
+from webhook.findings.finding import Finding, Severity
 
 PATH = ("spec", "template", "spec", "topologySpreadConstraints", 0, "labelSelector")
 

@@ -28,9 +28,9 @@ from gunicorn.http import get_parser
 from gunicorn.workers.gthread import ThreadWorker
 
 from tests.clients import Client, Server, chunked, head, post, until
-from webhook.worker.arbiter import HEARD, IGNORED, Arbiter
-from webhook.worker.connection import Connection, Outbox
-from webhook.worker.limits import Limits, last_response
+from webhook.transport.arbiter import HEARD, IGNORED, Arbiter
+from webhook.transport.connection import Connection, Outbox
+from webhook.transport.limits import Limits, last_response
 
 MB = 1_000_000
 SHORT = {"greeting": 1.0, "head": 1.0, "body": 1.0, "linger": 2.0, "rate": 20 * MB}

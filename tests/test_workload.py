@@ -8,10 +8,12 @@ from typing import NamedTuple
 import pytest
 
 from tests.build import SELECTOR, constraint, pod, workload
-from webhook.apply import put
-from webhook.scheduler.fields import path_text, value_at
-from webhook.scheduler.snapshot import Owner
-from webhook.workload import KINDS, MOST_CONSTRAINTS, MOST_TEMPLATES, MOST_VALUES, Kind, TooLarge, parse, weigh
+from webhook.admission.dry_run import put
+from webhook.admission.weighing import MOST_CONSTRAINTS, MOST_TEMPLATES, MOST_VALUES, TooLarge, weigh
+from webhook.objects.fields import path_text, value_at
+from webhook.objects.kinds import KINDS, Kind
+from webhook.objects.references import Owner
+from webhook.objects.workload import parse_workloads
 
 HASH, REVISION = "pod-template-hash", "controller-revision-hash"
 STATEFUL = f"{REVISION} statefulset.kubernetes.io/pod-name apps.kubernetes.io/pod-index"
@@ -68,7 +70,9 @@ def test_where_a_kind_keeps_what_matters(case):
         "spec": {"topologySpreadConstraints": [constraint()], "nodeName": "n1", "schedulerName": "gpu"},
     }
     obj = {"apiVersion": case.api_version, "kind": case.kind, "metadata": {"name": "web", "namespace": "shop"}}
-    (found,) = parse(merged(merged(obj, nest(case.path, template)), nest(case.replicas, 5) if case.replicas else {}))
+    (found,) = parse_workloads(
+        merged(merged(obj, nest(case.path, template)), nest(case.replicas, 5) if case.replicas else {})
+    )
 
     prefix = f"{case.path}." if case.path else ""
     assert f"{prefix}spec.topologySpreadConstraints" == path_text(found.path)
@@ -86,7 +90,9 @@ def test_the_kinds_are_those_of_the_table():
 
 def test_labels_that_a_controller_only_may_add_are_not_counted_on():
     """Completion indexes are for indexed Jobs, Pod indexes for Kubernetes 1.28 and newer."""
-    certain = {kind: parse(workload(kind))[0].pods_labels().keys() for kind in ("StatefulSet", "Job", "DaemonSet")}
+    certain = {
+        kind: parse_workloads(workload(kind))[0].pods_labels().keys() for kind in ("StatefulSet", "Job", "DaemonSet")
+    }
 
     assert {"app", REVISION, "statefulset.kubernetes.io/pod-name"} == certain["StatefulSet"]
     assert {"app", REVISION, "pod-template-generation"} == certain["DaemonSet"]
@@ -94,7 +100,7 @@ def test_labels_that_a_controller_only_may_add_are_not_counted_on():
 
 
 def test_a_label_that_the_template_has_is_not_overwritten():
-    (found,) = parse(workload("Deployment", labels={HASH: "mine"}))
+    (found,) = parse_workloads(workload("Deployment", labels={HASH: "mine"}))
 
     assert {HASH: "mine"} == found.pods_labels()
 
@@ -103,8 +109,8 @@ def test_a_label_that_the_template_has_is_not_overwritten():
 def test_another_kind_holds_no_workload(of):
     api_version, _, kind = of.partition(" ")
 
-    assert () == parse(workload("Deployment") | {"apiVersion": api_version, "kind": kind})
-    assert () == parse({}) == parse({"apiVersion": ["apps/v1"], "kind": {}})
+    assert () == parse_workloads(workload("Deployment") | {"apiVersion": api_version, "kind": kind})
+    assert () == parse_workloads({}) == parse_workloads({"apiVersion": ["apps/v1"], "kind": {}})
 
 
 def kind(**paths):
@@ -121,7 +127,7 @@ def fleet(**spec):
 
 def test_a_path_through_a_list_leads_to_several_workloads():
     template = workload("Deployment", constraint())["spec"]["template"]
-    found = parse(fleet(sets=[{"template": template, "n": 2}, {"n": 3}, 1, {"template": template}]), [FLEET])
+    found = parse_workloads(fleet(sets=[{"template": template, "n": 2}, {"n": 3}, 1, {"template": template}]), [FLEET])
 
     at = "spec.sets[{}].template.spec.topologySpreadConstraints"
     assert [at.format(i) for i in range(4)] == [path_text(one.path) for one in found]
@@ -133,7 +139,7 @@ def test_a_path_through_a_list_leads_to_several_workloads():
 def test_constraints_outside_a_template_take_labels_and_replicas_from_where_the_kind_says():
     pools = [{"labels": {"p": "0"}, "groups": [{"spread": [1]}, {"spread": [2]}]}, {"groups": [{}]}]
     paths = {"constraints": "spec.pools.*.groups.*.spread", "labels": "spec.pools.*.labels", "replicas": "spec.n"}
-    found = parse(fleet(pools=pools, n=7), [replace(kind(**paths), template=None)])
+    found = parse_workloads(fleet(pools=pools, n=7), [replace(kind(**paths), template=None)])
 
     at = "spec.pools[{}].groups[{}].spread"
     assert [at.format(*indices) for indices in ("00", "01", "10")] == [path_text(one.path) for one in found]
@@ -143,7 +149,7 @@ def test_constraints_outside_a_template_take_labels_and_replicas_from_where_the_
 
 
 def test_of_constraints_outside_a_template_the_labels_may_be_unknown():
-    (found,) = parse(fleet(spread=[1]), [replace(kind(constraints="spec.spread"), template=None)])
+    (found,) = parse_workloads(fleet(spread=[1]), [replace(kind(constraints="spec.spread"), template=None)])
 
     assert (False, {}) == (found.labels_known, found.labels)
 
@@ -153,7 +159,7 @@ def test_a_kind_of_the_policy_comes_before_the_built_in_of_that_name():
     rollout = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "spec": {"pods": {}, "template": {}}}
 
     assert ["spec.pods.spec.topologySpreadConstraints"] == [
-        path_text(one.path) for one in parse(rollout, [*KINDS, own])
+        path_text(one.path) for one in parse_workloads(rollout, [*KINDS, own])
     ]
 
 
@@ -163,14 +169,14 @@ def test_a_kind_may_have_templates_in_several_places():
     obj = {"apiVersion": kinds[0].api_version, "kind": kinds[0].kind}
     obj["spec"] = {"head": {"template": {}}, "groups": {"template": {}}}
 
-    assert 2 == len(parse(obj, kinds))
+    assert 2 == len(parse_workloads(obj, kinds))
 
 
 def test_a_custom_resource_may_do_without_its_template():
     """An Argo Rollout may refer to that of a Deployment."""
     rollout = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "spec": {"replicas": 3, "workloadRef": {}}}
 
-    assert () == parse(rollout)
+    assert () == parse_workloads(rollout)
 
 
 def reference(kind, controller=True):
@@ -196,7 +202,7 @@ OWNED = [
 
 @pytest.mark.parametrize("case", OWNED, ids=lambda case: case.name)
 def test_the_owner_is_the_first_reference_that_controls(case):
-    (found,) = parse(pod(ownerReferences=case.references))
+    (found,) = parse_workloads(pod(ownerReferences=case.references))
 
     assert found.owner == (Owner("apps/v1", case.owner, "web", "u1") if case.owner else None)
 
@@ -217,11 +223,11 @@ def ignoring(text):
 )
 def test_rules_are_ignored_by_annotations_on_the_object_and_on_its_template(on_object, on_template, ignored):
     given = workload("Deployment", template=ignoring(on_template), **ignoring(on_object))
-    (found,) = parse(given)
+    (found,) = parse_workloads(given)
 
     assert set(ignored.split()) == found.ignored_rules
-    (of_a_pod,) = parse(pod(**ignoring(on_object)))
-    assert parse(workload("Deployment", **ignoring(on_object)))[0].ignored_rules == of_a_pod.ignored_rules
+    (of_a_pod,) = parse_workloads(pod(**ignoring(on_object)))
+    assert parse_workloads(workload("Deployment", **ignoring(on_object)))[0].ignored_rules == of_a_pod.ignored_rules
 
 
 OBJECTS = "metadata metadata.labels metadata.annotations spec spec.strategy spec.selector status"
@@ -250,20 +256,20 @@ def without(obj, path):
 def test_what_has_the_wrong_type_reads_as_if_it_were_absent(path, wrong):
     given = merged(workload("Deployment", constraint()), {"spec": {"strategy": {}}, "status": {}})
 
-    assert parse(without(given, path)) == parse(put(given, tuple(path.split(".")), wrong))
+    assert parse_workloads(without(given, path)) == parse_workloads(put(given, tuple(path.split(".")), wrong))
 
 
 def test_labels_that_are_no_strings_are_left_out_and_null_is_empty():
-    (found,) = parse(pod(labels={"a": "b", "c": None, "d": 1, "e": ["f"]}))
+    (found,) = parse_workloads(pod(labels={"a": "b", "c": None, "d": 1, "e": ["f"]}))
 
     assert {"a": "b", "c": ""} == found.labels
 
 
 def test_constraints_are_kept_as_they_are_whatever_they_are():
     for raw in ("text", 1, {"a": 1}, [None], True):
-        assert raw == parse(pod(spec={"topologySpreadConstraints": raw}))[0].raw_constraints
+        assert raw == parse_workloads(pod(spec={"topologySpreadConstraints": raw}))[0].raw_constraints
     assert [False, False, True] == [
-        parse(pod(spec={"topologySpreadConstraints": raw}))[0].has_constraints for raw in (None, [], [{}])
+        parse_workloads(pod(spec={"topologySpreadConstraints": raw}))[0].has_constraints for raw in (None, [], [{}])
     ]
 
 
@@ -274,13 +280,14 @@ def test_a_pod_tells_whether_it_is_stored_and_scheduled():
     given = (pod(), pod(uid="u1") | ready, pod(uid="u1") | scheduled, workload("Deployment", uid="u1"))
 
     assert [(False, False), (True, False), (True, True), (False, False)] == [
-        (one.stored, one.scheduled) for (one,) in map(parse, given)
+        (one.stored, one.scheduled) for (one,) in map(parse_workloads, given)
     ]
 
 
 def test_a_workload_tells_its_strategy_its_selector_and_its_scheduler():
     (recreated,), (own,) = map(
-        parse, (workload("Deployment", spec={"strategy": {"type": "Recreate"}}), pod(spec={"selector": SELECTOR}))
+        parse_workloads,
+        (workload("Deployment", spec={"strategy": {"type": "Recreate"}}), pod(spec={"selector": SELECTOR})),
     )
 
     assert ("Recreate", SELECTOR, "default-scheduler") == (
@@ -292,7 +299,10 @@ def test_a_workload_tells_its_strategy_its_selector_and_its_scheduler():
 
 
 def test_the_title_has_the_namespace_where_it_is_known_and_a_name_that_is_to_be_generated():
-    titles = [parse(pod(**names))[0].title() for names in ({}, {"namespace": ""}, {"name": "", "generateName": "web-"})]
+    titles = [
+        parse_workloads(pod(**names))[0].title()
+        for names in ({}, {"namespace": ""}, {"name": "", "generateName": "web-"})
+    ]
 
     assert ['Pod "shop/web-1"', 'Pod "web-1"', 'Pod "shop/web-"'] == titles
 
@@ -329,7 +339,9 @@ LOADS = [
 
 @pytest.mark.parametrize("case", LOADS, ids=lambda case: case.name)
 def test_what_no_person_writes_is_too_large(case):
-    fits, too_large = (parse(pod(spec={"topologySpreadConstraints": raw})) for raw in (case.fits, case.too_large))
+    fits, too_large = (
+        parse_workloads(pod(spec={"topologySpreadConstraints": raw})) for raw in (case.fits, case.too_large)
+    )
 
     weigh(fits)
     with pytest.raises(TooLarge, match=r"found .*\d"):
@@ -337,7 +349,7 @@ def test_what_no_person_writes_is_too_large(case):
 
 
 def test_more_templates_than_any_person_writes_are_too_many():
-    fits, too_large = (parse(fleet(sets=[{"template": {}}] * n), [FLEET]) for n in (MOST_TEMPLATES, 100_000))
+    fits, too_large = (parse_workloads(fleet(sets=[{"template": {}}] * n), [FLEET]) for n in (MOST_TEMPLATES, 100_000))
 
     weigh(fits)
     assert MOST_TEMPLATES == len(fits)
@@ -347,7 +359,7 @@ def test_more_templates_than_any_person_writes_are_too_many():
 
 def test_items_without_a_template_do_not_hide_one_behind_them():
     sets = [{"size": 1}] * (MOST_TEMPLATES + 1) + [{"template": {}}]
-    (found,) = parse(fleet(sets=sets), [replace(FLEET, built_in=False)])
+    (found,) = parse_workloads(fleet(sets=sets), [replace(FLEET, built_in=False)])
 
     assert ("spec", "sets", MOST_TEMPLATES + 1, "template") == found.path[:4]
 
@@ -356,6 +368,6 @@ def test_the_constraints_of_all_templates_count_together():
     half = workload("Deployment", *[constraint()] * (MOST_CONSTRAINTS // 2))["spec"]["template"]
     rest = workload("Deployment", *[constraint()] * (MOST_CONSTRAINTS // 2 + 1))["spec"]["template"]
 
-    weigh(parse(fleet(sets=[{"template": half}, {"template": half}]), [FLEET]))
+    weigh(parse_workloads(fleet(sets=[{"template": half}, {"template": half}]), [FLEET]))
     with pytest.raises(TooLarge):
-        weigh(parse(fleet(sets=[{"template": half}, {"template": rest}]), [FLEET]))
+        weigh(parse_workloads(fleet(sets=[{"template": half}, {"template": rest}]), [FLEET]))

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from operator import eq
 from pathlib import Path
 
+from webhook.objects.fields import as_mapping
 from webhook.scheduler.features import features
-from webhook.scheduler.fields import as_mapping
 
 FEATURES = features(36)
 CONSTRAINTS = ("spec", "topologySpreadConstraints")

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tests.conformance.cases import CONSTRAINTS, FEATURES, Difference, IllFormed, compared, objects
+from webhook.objects.fields import as_mapping, value_at
+from webhook.objects.labels import labels_of
+from webhook.objects.references import controller_of
 from webhook.scheduler.constraint import Constraint
-from webhook.scheduler.fields import as_mapping, labels_of, value_at
-from webhook.scheduler.selectors import EVERYTHING
-from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
-from webhook.scheduler.spread import (
+from webhook.scheduler.default_constraints import (
     DEFAULTING_TYPES,
     SYSTEM,
     SYSTEM_DEFAULTS,
     constraints_in_force,
     default_selector,
 )
-from webhook.workload import controller_of
+from webhook.scheduler.selectors import EVERYTHING
+from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
 RECORDED = "placement.jsonl.gz"
 SELECTING = ("services", "replicationControllers", "replicaSets", "statefulSets")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tests.conformance.cases import CONSTRAINTS, FEATURES, Difference, compared, objects
-from webhook.scheduler.constraint import merge, same, validate
-from webhook.scheduler.fields import labels_of, path_text, value_at
+from webhook.objects.fields import path_text, value_at
+from webhook.objects.labels import labels_of
+from webhook.scheduler.constraint import merge, same
+from webhook.scheduler.validation import validate
 
 RECORDED = "validation.jsonl.gz"
 CREATED_AS = (("podCreate", CONSTRAINTS, False), ("podTemplate", ("template", *CONSTRAINTS), True))

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from tests.chart import FOLDER
 from tests.e2e.helm import NAMESPACE, RefusedError, helm, render
 from webhook import __version__
-from webhook import policy as policies
-from webhook.cli import main
-from webhook.cluster.kinds import VERBS, watched
+from webhook.cli.main import main
+from webhook.cluster.watched import VERBS, watched
 from webhook.manifests.configurations import FAIL, MUTATING_NAME, NAME, TIMEOUT_SECONDS, Target, configurations
+from webhook.policy import parsing as policies
 from webhook.policy.schema import API_VERSION, KIND
 from webhook.rules import RULES
-from webhook.server import GRACE_SECONDS
-from webhook.settings import SETTINGS
+from webhook.serving.server import GRACE_SECONDS
+from webhook.serving.settings import SETTINGS
 
 SERVICE = (NAMESPACE, "evenkeel")
 SYSTEM = {"defaultingType": "System"}
@@ -105,7 +105,7 @@ def agree(policy, failure_policy="Ignore", **values):
     found = [one for one in rendered if one["kind"].endswith("WebhookConfiguration")]
     bundle = values["certificate"]["caBundle"].encode() if values else b""
     target = Target(bundle, service=SERVICE, failure_policy=failure_policy)
-    wanted = configurations(policies.parse(config_map["data"]["policy.yaml"]), target)
+    wanted = configurations(policies.parse_policy(config_map["data"]["policy.yaml"]), target)
     for one in found:
         labels = one["metadata"].pop("labels")
         one["metadata"]["labels"] = {"app.kubernetes.io/name": labels["app.kubernetes.io/name"]}
@@ -137,7 +137,7 @@ WORKLOADS = st.lists(st.builds(lambda kind, place: {**kind, **place}, KINDS, PLA
 
 def usable(policy):
     try:
-        policies.parse(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **policy}))
+        policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **policy}))
     except policies.PolicyError:
         return False
     return True

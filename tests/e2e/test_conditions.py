@@ -14,10 +14,10 @@ from tests.e2e.api import JSON, MERGE, ApiError
 from tests.e2e.custom import define, path_of
 from tests.e2e.webhook import containers, installed
 from tests.serving import until
-from webhook import policy as policies
+from webhook.objects.fields import path_text
+from webhook.objects.kinds import EACH, KINDS
+from webhook.policy import parsing as policies
 from webhook.policy.schema import API_VERSION, KIND
-from webhook.scheduler.fields import path_text
-from webhook.workload import EACH, KINDS
 
 BAD, GOOD = constraint(topologyKey="no/such/key"), constraint(topologyKey="rack")
 CONSTRAINTS = ("spec", "topologySpreadConstraints")
@@ -39,7 +39,7 @@ SHAPES = [
 ]
 POLICY = {"apiVersion": API_VERSION, "kind": KIND, "earlyAnswer": True, "workloads": SHAPES}
 BUILT_IN = [kind for kind in KINDS if kind.built_in]
-CUSTOM = [kind for kind in policies.parse(json.dumps(POLICY)).kinds if kind.from_policy]
+CUSTOM = [kind for kind in policies.parse_policy(json.dumps(POLICY)).kinds if kind.from_policy]
 POD, SQUAD, FRONT, BACK = KINDS[0], CUSTOM[1], CUSTOM[3], CUSTOM[4]
 NAMES = attrgetter("kind")
 

@@ -24,9 +24,9 @@ from tests.e2e.words import (
     selecting,
     stored,
 )
-from webhook.cli import main
+from webhook.cli.main import main
+from webhook.objects.kinds import KINDS
 from webhook.policy.schema import API_VERSION, KIND
-from webhook.workload import KINDS
 
 HASH = "pod-template-hash"
 TWICE = constraint(matchLabelKeys=["app"])

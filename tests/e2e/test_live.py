@@ -9,9 +9,9 @@ from tests.e2e.webhook import containers
 from tests.serving import until
 from webhook.cluster.client import Client
 from webhook.cluster.informer import LISTED, Pace
-from webhook.cluster.kinds import WATCHED
 from webhook.cluster.live import Live, listed
-from webhook.scheduler.snapshot import Owner
+from webhook.cluster.watched import WATCHED
+from webhook.objects.references import Owner
 
 
 def headless(namespace):

@@ -15,7 +15,7 @@ from tests.e2e.api import MERGE
 from tests.e2e.placement import pods
 from tests.e2e.webhook import containers, installed
 from tests.serving import Running, until
-from webhook.cluster.kinds import watched
+from webhook.cluster.watched import watched
 
 KINDS = [one.kind for one in watched(False)]
 SECONDS = 20  # for which etcd is gone

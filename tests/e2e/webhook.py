@@ -13,7 +13,7 @@ from tests.e2e import configuration
 from tests.e2e.api import ApiError
 from tests.e2e.plane import ControlPlane
 from tests.serving import Running, serving, until
-from webhook.cli import main
+from webhook.cli.main import main
 from webhook.policy.schema import API_VERSION, KIND
 
 NAMESPACE = "evenkeel"

@@ -11,10 +11,11 @@ import argparse
 import sys
 from collections.abc import Mapping
 
-from webhook.apply import Applied, apply
-from webhook.cli import UsageError, inputs
+from webhook.admission.dry_run import Applied, dry_run
+from webhook.cli import inputs
+from webhook.cli.usage import UsageError
+from webhook.objects.fields import as_mapping
 from webhook.render import applied as render
-from webhook.scheduler.fields import as_mapping
 
 Identity = tuple[object, object, object, object]
 
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     features = inputs.features(args.kubernetes_version)
     code = 0
     for file, one in objects:
-        applied = apply(one, _before(one, old, args), policy, snapshot, features, args.namespace)
+        applied = dry_run(one, _before(one, old, args), policy, snapshot, features, args.namespace)
         _print(applied, file, args.output)
         code = code if applied.denied_by is None else 1
     return code

@@ -29,8 +29,8 @@ from certs.pem import (
     read,
     stamp,
 )
-from webhook.cli import UsageError
-from webhook.wording import LINE_LIMIT, one_line
+from webhook.cli.usage import UsageError
+from webhook.findings.wording import LINE_LIMIT, one_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

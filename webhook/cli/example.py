@@ -22,13 +22,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from webhook import example
-from webhook.cli import UsageError
-from webhook.scheduler.fields import as_list, as_mapping
+from webhook.cli.usage import UsageError
+from webhook.objects.fields import as_list, as_mapping
 
-FOLDER = Path(example.__file__).parent
+FOLDER = Path(__file__).parent
 START_SECONDS = 20
-SERVE = "import sys; from webhook.cli import main; sys.exit(main())"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +55,7 @@ def _run(args: argparse.Namespace) -> int:
         context = ssl.create_default_context(cafile=ca)
         _wait(server, args.port, context)
         print(f"evenkeel serves on https://127.0.0.1:{args.port}, CA certificate {ca}\n")
-        for line in (FOLDER / "reviews.jsonl").read_text("utf-8").splitlines():
+        for line in (FOLDER / "example_reviews.jsonl").read_text("utf-8").splitlines():
             review = json.loads(line)
             _show(review, _post(args.port, context, review["path"], json.dumps(review["review"])))
         if args.once or not sys.stdout.isatty():
@@ -71,8 +69,8 @@ def _run(args: argparse.Namespace) -> int:
 @contextmanager
 def _server(port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The running server and the file with its CA certificate; it ends with this command."""
-    options = ["--bind", f"127.0.0.1:{port}", "--self-signed", "--cluster", str(FOLDER / "cluster.yaml")]
-    command = [sys.executable, "-c", SERVE, "serve", *options, "--log-level", "warning"]
+    options = ["--bind", f"127.0.0.1:{port}", "--self-signed", "--cluster", str(FOLDER / "example_cluster.yaml")]
+    command = [sys.executable, "-m", "webhook", "serve", *options, "--log-level", "warning"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("EVENKEEL_")}
     server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     try:

@@ -8,12 +8,14 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from webhook.cli import UsageError
+from webhook.cli.usage import UsageError
 from webhook.cluster.client import Client, ClusterError
 from webhook.cluster.dump import DumpError, load, read_text
 from webhook.cluster.live import listed
-from webhook.documents import DocumentError, read_objects
-from webhook.policy import Policy, PolicyError, built_in, parse
+from webhook.documents.reading import read_objects
+from webhook.documents.scalars import DocumentError
+from webhook.policy.parsing import built_in, parse_policy
+from webhook.policy.policy import Policy, PolicyError
 from webhook.scheduler.features import NEWEST, Features, parse_version
 from webhook.scheduler.snapshot import Snapshot
 
@@ -45,7 +47,7 @@ def policy(path: Path | None) -> Policy:
     if path is None:
         return built_in()
     try:
-        return parse(text(path))
+        return parse_policy(text(path))
     except PolicyError as error:
         raise UsageError("\n".join(f"{path}: {cause}" for cause in error.causes)) from error
 

@@ -22,20 +22,23 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from webhook.cli import UsageError, inputs
+from webhook.cli import inputs
 from webhook.cli.rules import suggestion
-from webhook.files import judging, writing
-from webhook.files.judging import Reader
-from webhook.files.walk import STANDARD_INPUT, NotFound, find
-from webhook.lint import UNUSED_SUPPRESSION, Judged, Problem, Summary, Terms
-from webhook.lint.baseline import Accepted, Baseline, BaselineError, Entry, said_of
-from webhook.lint.baseline import read as read_baseline
-from webhook.lint.baseline import write as write_baseline
+from webhook.cli.usage import UsageError
+from webhook.findings.finding import Severity
+from webhook.lint import files as judging
+from webhook.lint import writing
+from webhook.lint.baseline import Accepted, Baseline, BaselineError, Entry, read_baseline, said_of
+from webhook.lint.baseline import baseline_text as write_baseline
+from webhook.lint.files import FileReader
 from webhook.lint.repair import repair
-from webhook.policy import PolicyError
+from webhook.lint.results import UNUSED_SUPPRESSION, Judged, Problem, Summary
+from webhook.lint.terms import Terms
+from webhook.lint.walk import STANDARD_INPUT, NotFound, find
+from webhook.policy.policy import PolicyError
 from webhook.render import github, lint_json, lint_text, progress
 from webhook.render.diff import as_diff
-from webhook.rules import RULES, Severity
+from webhook.rules import RULES
 
 FORMATS = ("text", "json", "sarif", "github", "junit")
 SEVERITIES = [str(severity) for severity in Severity if severity is not Severity.IGNORE]
@@ -87,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     _check(args)
     files, missing = _files(args)
-    reader, baseline = Reader(), _baseline(args)
+    reader, baseline = FileReader(), _baseline(args)
     lint = _Lint(args, _terms(args, files, reader), reader, baseline)
     for one in missing:
         lint.take(Judged(one.path, problems=[Problem(one.path, 1, 1, one.reason)]))
@@ -121,7 +124,7 @@ def _files(args: argparse.Namespace) -> tuple[list[str], list[NotFound]]:
     return files, missing
 
 
-def _terms(args: argparse.Namespace, files: list[str], reader: Reader) -> Terms:
+def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> Terms:
     severities = dict(map(_severity, args.rule))
     unused = severities.pop(UNUSED_SUPPRESSION, Severity.WARNING)
     try:
@@ -182,7 +185,7 @@ def _named(file: str, baseline: str) -> str:
 class _Lint:
     """Takes in what came of each file; text is printed as it comes, anything else at the end."""
 
-    def __init__(self, args: argparse.Namespace, terms: Terms, reader: Reader, baseline: Baseline) -> None:
+    def __init__(self, args: argparse.Namespace, terms: Terms, reader: FileReader, baseline: Baseline) -> None:
         self.args, self.terms, self.reader, self.baseline = args, terms, reader, baseline
         self.summary, self.style = Summary(), lint_text.Style(_coloured())
         self.repairable = 0

@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 import yaml
 
 from certs.pem import CertificateError, ca_bundle, read
-from webhook.cli import UsageError, inputs
+from webhook.cli import inputs
+from webhook.cli.usage import UsageError
 from webhook.manifests.configurations import CONDITIONS_SINCE, FAIL, IGNORE, NAME, Target, configurations
 from webhook.manifests.rbac import rbac
 

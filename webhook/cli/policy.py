@@ -10,11 +10,12 @@ import argparse
 import json
 from pathlib import Path
 
-from webhook.cli import UsageError, inputs
-from webhook.policy import NAMESPACE_NAME
+from webhook.cli import inputs
+from webhook.cli.usage import UsageError
+from webhook.objects.workload import parse_workloads as parse_workload
+from webhook.policy.policy import NAMESPACE_NAME
 from webhook.policy.schema import schema
 from webhook.render import in_force
-from webhook.workload import parse as parse_workload
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

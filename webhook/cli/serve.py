@@ -16,9 +16,10 @@ import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from webhook import logs
-from webhook.cli import UsageError, certificate, inputs
-from webhook.settings import SETTINGS, Setting
+from webhook.cli import inputs
+from webhook.cli.usage import UsageError
+from webhook.serving import certificate, logs
+from webhook.serving.settings import SETTINGS, Setting
 
 ADDRESS = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<host>[^\[\]:\s]*)):(?P<port>[0-9]{1,5})")
 BACKLOG = 1024  # Connections that may wait at the door.
@@ -58,7 +59,7 @@ def value_of(setting: Setting, args: argparse.Namespace) -> str:
 
 
 def _serve(values: dict[str, str], stack: ExitStack) -> None:
-    from webhook.server import Config, Server
+    from webhook.serving.server import Config, Server
 
     policy_file = Path(values["policy"]) if values["policy"] else None
     policy, features = inputs.policy(policy_file), inputs.features(values["kubernetes-version"])

@@ -60,7 +60,7 @@ class Client:
 
     def __init__(self, configure: Callable[[], Any] = configuration) -> None:
         self._configure, self._lock = configure, Lock()
-        with _explained("configuration"):
+        with _as_cluster_error("configuration"):
             self._connect()
 
     def _connect(self) -> None:
@@ -76,7 +76,7 @@ class Client:
 
     def authenticate(self) -> None:
         """Renew a token that is about to expire; this may read a file or run a plugin."""
-        with self._lock, _explained("token"):
+        with self._lock, _as_cluster_error("token"):
             self._headers = self._authenticated()
 
     def _authenticated(self) -> dict[str, str]:
@@ -86,7 +86,7 @@ class Client:
 
     def reconnect(self) -> None:
         """Begin anew with the configuration as it is by now, unless that has just been done."""
-        with self._lock, _explained("configuration"):
+        with self._lock, _as_cluster_error("configuration"):
             if monotonic() - self._connected > RECONNECT_SECONDS:
                 self._connect()
 
@@ -98,7 +98,7 @@ class Client:
         self, method: str, path: str, body: object, seconds: float, query: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
         """The JSON object that comes back; every other answer is a ClusterError, CONFLICT among them."""
-        with self._request(path, query or {}, seconds, method, body) as response, _explained(path):
+        with self._request(path, query or {}, seconds, method, body) as response, _as_cluster_error(path):
             found = json.loads(response.read())
         if not isinstance(found, dict):
             raise ClusterError(f"{path}: the answer is no JSON object")
@@ -119,7 +119,7 @@ class Client:
         timeout = Timeout(connect=min(seconds, CONNECT_SECONDS), read=seconds)
         url = f"{self.host}{path}" + (f"?{urlencode(query)}" if query else "")
         sent = {"headers": self._headers} if body is None else _with_body(self._headers, body)
-        with _explained(path):
+        with _as_cluster_error(path):
             response = self._pool.request(method, url, **sent, timeout=timeout, preload_content=False, retries=False)
         try:
             if response.status not in (200, 201):
@@ -142,7 +142,7 @@ class Stream:
     def __iter__(self) -> Iterator[list[bytes]]:
         """The lines that have come whole, as they come; nothing of one that is cut off."""
         rest = b""
-        with _explained(self._path):
+        with _as_cluster_error(self._path):
             for data in self._response.stream(1 << 16):
                 *lines, rest = (rest + data).split(b"\n")
                 if lines:
@@ -155,7 +155,7 @@ class Stream:
 
 
 @contextmanager
-def _explained(path: str) -> Iterator[None]:
+def _as_cluster_error(path: str) -> Iterator[None]:
     """Whatever goes wrong on the way is a ClusterError."""
     from kubernetes.config import ConfigException
     from urllib3.exceptions import HTTPError
@@ -168,7 +168,7 @@ def _explained(path: str) -> Iterator[None]:
 
 def _refusal(path: str, response: Any) -> ClusterError:
     """What the API server says in the metav1.Status that comes with an error."""
-    with _explained(path):
+    with _as_cluster_error(path):
         body = response.read(1 << 16)
     try:
         message = str(json.loads(body)["message"])

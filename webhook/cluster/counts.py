@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from webhook.scheduler.pods import LabelSet, Pod, PodGroup
+from webhook.scheduler.counts import BoundPod, LabelSet, PodGroup
 
 
 class PodCounts:
@@ -16,14 +16,14 @@ class PodCounts:
         self._groups: dict[LabelSet, PodGroup] = {}
         self._changed: set[LabelSet] = set()
 
-    def add(self, pod: Pod) -> Pod:
+    def add(self, pod: BoundPod) -> BoundPod:
         """Count a Pod; what comes back is the same, and shares its label set with its like."""
         shared = self._label_sets.setdefault(pod.labels, pod.labels)
         nodes = self._mine(shared)
         nodes[pod.node] = nodes.get(pod.node, 0) + 1
-        return Pod(shared, pod.node)
+        return BoundPod(shared, pod.node)
 
-    def remove(self, pod: Pod) -> None:
+    def remove(self, pod: BoundPod) -> None:
         """Count a Pod no longer; it was added before."""
         nodes = self._mine(pod.labels)
         nodes[pod.node] -= 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from webhook.documents import DocumentError, read_objects
+from webhook.documents.reading import read_objects
+from webhook.documents.scalars import DocumentError
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
 SUFFIXES = {".yaml", ".yml", ".json"}

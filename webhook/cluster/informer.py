@@ -17,9 +17,9 @@ from time import monotonic
 from typing import Any
 
 from webhook.cluster.client import GONE, UNAUTHORIZED, Client, ClusterError, Stream
-from webhook.cluster.kinds import Watched
 from webhook.cluster.store import Key, Store
-from webhook.scheduler.snapshot import Kept, SnapshotError, read
+from webhook.cluster.watched import Watched
+from webhook.scheduler.snapshot import Kept, SnapshotError, read_object
 
 PAGE = 500
 RELIST = frozenset({400, GONE, 504})  # Of a watch: the resourceVersion is unknown, too old, or not reached yet.
@@ -175,7 +175,7 @@ class Informer(Thread):
     def _read(self, raw: Mapping[str, object]) -> tuple[Key, Kept | None]:
         """What is kept of an object; one that is not of its kind's form is told of and passed over."""
         try:
-            namespace, name, kept = read(raw, *self._kind)
+            namespace, name, kept = read_object(raw, *self._kind)
         except SnapshotError as error:
             metadata: Any = raw.get("metadata")
             self._tell(UNREADABLE, self.watched.kind, problem=str(error))

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from threading import BoundedSemaphore, Lock
 from time import monotonic
 
-from webhook.cluster import State
 from webhook.cluster.client import NOT_FOUND, Client, ClusterError
+from webhook.cluster.cluster import State
 from webhook.cluster.informer import LISTED, Informer, Pace, Tell, pages
-from webhook.cluster.kinds import BY_KIND, NAMESPACE, POD, Watched, watched
 from webhook.cluster.store import Store
-from webhook.scheduler.snapshot import Controller, Namespace, Owner, Snapshot, SnapshotError, from_objects, read
-from webhook.scheduler.spread import SELECTOR_KINDS
+from webhook.cluster.watched import BY_KIND, NAMESPACE, POD, Watched, watched
+from webhook.objects.references import Owner
+from webhook.scheduler.default_constraints import SELECTOR_KINDS
+from webhook.scheduler.snapshot import Controller, Namespace, Snapshot, SnapshotError, from_objects, read_object
 
 LOOKUP_SECONDS = 0.3  # For all that one review lacks: a tenth of what the API server waits for /mutate.
 LIST_SECONDS = 60.0
@@ -144,7 +145,7 @@ class Live:
         result, problem = FOUND, None
         try:
             raw = self._client.get(one.path(namespace, name), {}, max(0.001, deadline - monotonic()))
-            kept = read(raw, one.api_version, one.kind)[2]
+            kept = read_object(raw, one.api_version, one.kind)[2]
             if isinstance(kept, Namespace):
                 view = view.with_namespace(kept)
             elif isinstance(kept, Controller):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from webhook.cluster.client import CONFLICT, NOT_FOUND, Client, ClusterError
-from webhook.scheduler.fields import as_list, as_mapping
+from webhook.objects.fields import as_list, as_mapping
 
 SECONDS = 10.0
 TRIES = 3  # Replicas that repair at the same moment: one wins, and the others see that all is well.

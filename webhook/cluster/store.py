@@ -12,8 +12,8 @@ from threading import Lock
 from typing import Any
 
 from webhook.cluster.counts import PodCounts
-from webhook.cluster.kinds import NAMESPACE, NODE, POD, SERVICE
-from webhook.scheduler.pods import Pod
+from webhook.cluster.watched import NAMESPACE, NODE, POD, SERVICE
+from webhook.scheduler.counts import BoundPod
 from webhook.scheduler.snapshot import Kept, Snapshot, by_rarest_label
 
 Kind = tuple[str, str]  # apiVersion and kind,
@@ -78,8 +78,8 @@ class Store:
             self._shared.discard((kind, namespace))
         if kind == POD.gvk:
             counts = self._pods.setdefault(namespace, PodCounts())
-            kept = counts.add(kept) if isinstance(kept, Pod) else None
-            if isinstance(before, Pod):
+            kept = counts.add(kept) if isinstance(kept, BoundPod) else None
+            if isinstance(before, BoundPod):
                 counts.remove(before)
         if kept is None:
             del those[name]

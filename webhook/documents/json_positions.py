@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from json import JSONDecoder
 
-from webhook.documents.places import ARRAY, OBJECT, Key, Place, Wanted, along
+from webhook.documents.spans import ARRAY, OBJECT, Key, Span, Wanted, along
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = JSONDecoder().raw_decode
 _SCALAR = re.compile(r"[-+.0-9A-Za-z]+")
 
 
-def place(text: str, wanted: Wanted) -> Place:
+def span(text: str, wanted: Wanted) -> Span:
     """The root of `text`, with what is `wanted`; ValueError if it is no JSON."""
     found = _Scanner(text).value(_skip(text, 0), wanted)
     if _skip(text, found.end) != len(text):
@@ -31,19 +31,19 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def value(self, at: int, wanted: Wanted | None, key: Key | None = None) -> Place:
+    def value(self, at: int, wanted: Wanted | None, key: Key | None = None) -> Span:
         first = self.text[at : at + 1]
         if first in ("{", "["):
             return self._collection(at, wanted, key, OBJECT if first == "{" else ARRAY)
         if first == '"':
-            return Place(at, _STRING(self.text, at)[1], key=key)
+            return Span(at, _STRING(self.text, at)[1], key=key)
         found = _SCALAR.match(self.text, at)
         if found is None:
             raise ValueError(f"no value at {at}")
-        return Place(at, found.end(), key=key)
+        return Span(at, found.end(), key=key)
 
-    def _collection(self, start: int, wanted: Wanted | None, key: Key | None, shape: str) -> Place:
-        place, count, closing = Place(start, start, shape, key=key), 0, "}" if shape == OBJECT else "]"
+    def _collection(self, start: int, wanted: Wanted | None, key: Key | None, shape: str) -> Span:
+        span, count, closing = Span(start, start, shape, key=key), 0, "}" if shape == OBJECT else "]"
         at = _skip(self.text, start + 1)
         while self.text[at : at + 1] != closing:
             if count:
@@ -54,10 +54,10 @@ class _Scanner:
             below = along(wanted, name)
             member = self.value(at, below, inner)
             if below is not None:
-                place.members[name] = member
+                span.members[name] = member
             at, count = _skip(self.text, member.end), count + 1
-        place.end = at + 1
-        return place
+        span.end = at + 1
+        return span
 
     def _key(self, at: int) -> Key:
         if self.text[at : at + 1] != '"':

@@ -16,13 +16,11 @@ import yaml
 
 from webhook.documents import json_positions
 from webhook.documents.build import events
-from webhook.documents.places import ARRAY, EVERYTHING, OBJECT, Key, Path, Place, Wanted, along, wanted_of
 from webhook.documents.scalars import scalar_value
+from webhook.documents.spans import ARRAY, EVERYTHING, OBJECT, Key, Path, Span, Wanted, along, wanted_of
 
-__all__ = ["Path", "Place", "comments", "places"]
 
-
-def places(text: str, paths: Iterable[Path]) -> tuple[Place, ...]:
+def spans(text: str, paths: Iterable[Path]) -> tuple[Span, ...]:
     """
     The root of each document that `webhook.documents.read` finds in `text`, with what lies along `paths` and below.
 
@@ -31,7 +29,7 @@ def places(text: str, paths: Iterable[Path]) -> tuple[Place, ...]:
     wanted = wanted_of(paths)
     if text.lstrip()[:1] == "{":
         try:
-            return (json_positions.place(text, wanted),)
+            return (json_positions.span(text, wanted),)
         except ValueError:
             pass  # YAML may begin with a brace, too
     return tuple(_documents(text, wanted))
@@ -56,15 +54,15 @@ def _span(event: yaml.Event) -> tuple[int, int]:
 class _Open:
     """An object or array whose end has not come yet; `key` is None where a key is due."""
 
-    place: Place
+    place: Span
     wanted: Wanted | None
     key: Key | None = None
     merging: bool = False
     count: int = 0
-    merged: list[Place] = field(default_factory=list)
+    merged: list[Span] = field(default_factory=list)
 
 
-def _documents(text: str, wanted: Wanted) -> Iterator[Place]:
+def _documents(text: str, wanted: Wanted) -> Iterator[Span]:
     finder = _Finder(wanted)
     for event in events(text):
         if isinstance(event, yaml.ScalarEvent):
@@ -87,8 +85,8 @@ class _Finder:
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
         self.stack: list[_Open] = []
-        self.anchors: dict[str, Place] = {}
-        self.root: Place | None = None
+        self.anchors: dict[str, Span] = {}
+        self.root: Span | None = None
         self.written_to = 0  # the end of what was last written: a block's own end lies beyond its comments
 
     def scalar(self, event: yaml.ScalarEvent) -> None:
@@ -100,14 +98,14 @@ class _Finder:
             name = value if isinstance(value, str) else json.dumps(value)
             top.key, top.merging = Key(name, start, end), event.value == "<<" and event.implicit[0]
             return
-        place = Place(start, end, tagged=event.tag is not None, anchored=event.anchor is not None)
+        place = Span(start, end, tagged=event.tag is not None, anchored=event.anchor is not None)
         self._close(place, event.anchor)
         if not self.stack and scalar_value(event) is None:
             self.root = None
 
     def begin(self, event: yaml.CollectionStartEvent) -> None:
         start, _ = _span(event)
-        place = Place(
+        place = Span(
             start,
             start,
             OBJECT if isinstance(event, yaml.MappingStartEvent) else ARRAY,
@@ -143,7 +141,7 @@ class _Finder:
         """The key, or the index, of the value that comes next."""
         return top.key.name if top.key is not None else top.count
 
-    def _close(self, place: Place, anchor: str | None) -> None:
+    def _close(self, place: Span, anchor: str | None) -> None:
         if anchor is not None:
             self.anchors[anchor] = place
         if not self.stack:

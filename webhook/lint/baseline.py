@@ -14,11 +14,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from webhook.documents.positions import places
-from webhook.lint import UNUSED_SUPPRESSION, Located
+from webhook.documents.positions import spans
+from webhook.findings.finding import Finding, Severity
 from webhook.lint.chunks import Lines
-from webhook.rules import Finding, Severity
-from webhook.scheduler.fields import as_list, as_mapping
+from webhook.lint.results import UNUSED_SUPPRESSION, Located
+from webhook.objects.fields import as_list, as_mapping
 
 VERSION = 1
 _FIELDS = ("file", "object", "rule", "id")
@@ -87,18 +87,18 @@ def said_of(entry: Entry, name: str, severity: Severity) -> Located:
     return Located(name, entry.line, column, len(entry.quoted.rstrip(",")) + 1, entry.quoted, finding, None, entry.id)
 
 
-def write(found: Iterable[tuple[str, Located]]) -> str:
+def baseline_text(found: Iterable[tuple[str, Located]]) -> str:
     """The text of a baseline that accepts all of `found`, each with its file as the baseline is to name it."""
     entries = sorted((file, str(one.object or ""), one.finding.rule, fingerprint(one)) for file, one in found)
     lines = (json.dumps(dict(zip(_FIELDS, entry, strict=True)), ensure_ascii=False) for entry in entries)
     return "\n".join((f'{{"version": {VERSION}, "findings": [', ",\n".join(f"  {line}" for line in lines), "]}", ""))
 
 
-def read(text: str) -> Baseline:
+def read_baseline(text: str) -> Baseline:
     """The baseline in `text`; BaselineError says what is wrong with it."""
     try:
         document = as_mapping(json.loads(text))
-        (root,) = places(text, [("findings",)])
+        (root,) = spans(text, [("findings",)])
     except (ValueError, RecursionError) as error:
         raise BaselineError(f"is no JSON: {error}") from error
     if document.get("version") != VERSION:

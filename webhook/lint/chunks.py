@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from webhook.lint.passing_over import has_placeholders
-from webhook.workload import FIELD
+from webhook.objects.kinds import FIELD
 
 _BOUNDARY = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^%", re.MULTILINE)

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from webhook.documents import DocumentError, items_of, read
+from webhook.documents.reading import items_of, read_documents
+from webhook.documents.scalars import DocumentError
 from webhook.lint.chunks import chunks
-from webhook.scheduler.fields import as_list, as_mapping
+from webhook.objects.fields import as_list, as_mapping
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
 # What rules look at; Services and controllers bear on the defaults that Pods are given, and on no finding.
@@ -42,7 +43,7 @@ def telling(text: str) -> Iterator[Mapping[str, object]]:
     """The namespaces and nodes in `text`; what cannot be read is complained of elsewhere."""
     for chunk in chunks(text):
         try:
-            documents = read(chunk.text)
+            documents = read_documents(chunk.text)
         except DocumentError:
             continue
         for _, one in (item for document in documents for item in items_of(document)):
@@ -61,7 +62,7 @@ def _sound(one: Mapping[str, object]) -> bool:
 def patches_in(text: str) -> Iterable[str]:
     """The files, relative to its folder, that a kustomization names as patches; inline patches have line breaks."""
     try:
-        documents = read(text)
+        documents = read_documents(text)
     except DocumentError:
         return
     for document in map(as_mapping, documents):

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from webhook.admission import VALIDATE, identity, placed, review
-from webhook.apply import in_system_namespace, mentions_constraints, request_of
-from webhook.documents import DocumentError, items_of, read
-from webhook.documents.places import Place
-from webhook.documents.positions import places
-from webhook.lint import PATCH, SYSTEM, TEMPLATE, Address, Judged, Located, Named, Problem, Terms
+from webhook.admission.dry_run import in_system_namespace, mentions_constraints, request_of
+from webhook.admission.review import VALIDATE, identity, in_namespace, review
+from webhook.documents.positions import spans
+from webhook.documents.reading import items_of, read_documents
+from webhook.documents.scalars import DocumentError
+from webhook.documents.spans import Span
+from webhook.findings.finding import Finding, Severity
 from webhook.lint.chunks import Chunk, Lines, chunks
 from webhook.lint.passing_over import is_patch, is_unrendered, should_parse, tells_of_a_patch
+from webhook.lint.results import PATCH, SYSTEM, TEMPLATE, Address, Judged, Located, Named, Problem
 from webhook.lint.suppressions import Comment, comments_in, silenced, unused_in_comment
-from webhook.rules import Finding, Severity
-from webhook.scheduler.fields import FieldPath, as_mapping, path_text
-from webhook.workload import Workload, find_kinds, parse
+from webhook.lint.terms import Terms
+from webhook.objects.fields import FieldPath, as_mapping, path_text
+from webhook.objects.kinds import find_kinds
+from webhook.objects.workload import Workload, parse_workloads
 
 
 def judge(file: str, text: str, terms: Terms) -> Judged:
@@ -51,7 +54,7 @@ class _File:
     def judged(self) -> Judged:
         for chunk in chunks(self.text):
             try:
-                documents = read(chunk.text)
+                documents = read_documents(chunk.text)
             except DocumentError as error:
                 self._unreadable(chunk, error)
                 continue
@@ -91,7 +94,7 @@ class _File:
                 self.result.unjudged[str(obj["apiVersion"]), str(obj["kind"])] += 1
             return
         request = request_of(obj, None, terms.namespace)
-        workloads = [placed(one, request) for one in parse(obj, terms.policy.kinds)]
+        workloads = [in_namespace(one, request) for one in parse_workloads(obj, terms.policy.kinds)]
         if not workloads or (workloads[0].uid and workloads[0].owner is not None):
             return
         if in_system_namespace(request):
@@ -126,7 +129,7 @@ class _File:
         self.result.problems.append(Problem(self.result.file, line, column, f"{named}: {error}"))
 
     def _place(self, chunk: Chunk, said: Sequence[_Said], silencing: Sequence[Comment]) -> None:
-        roots = places(chunk.text, [(*one.path, *one.finding.path) for one in said]) if said else ()
+        roots = spans(chunk.text, [(*one.path, *one.finding.path) for one in said]) if said else ()
         used: dict[Comment, set[str]] = {comment: set() for comment in silencing}
         on_line = {self.lines.place(chunk.start + one.start)[0]: one for one in silencing}
         for one in said:
@@ -145,7 +148,7 @@ class _File:
     def _skipped_rules(self) -> set[str]:
         return {skipped.rule for skipped in self.result.skipped}
 
-    def _located(self, chunk: Chunk, said: _Said, root: Place) -> Located:
+    def _located(self, chunk: Chunk, said: _Said, root: Span) -> Located:
         """At the field itself, from its key to the end of its value; or in its parent where it is absent."""
         full = (*said.path, *said.finding.path)
         place = root.at(full)[-1]

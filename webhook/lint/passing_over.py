@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from webhook.documents import DocumentError, SyntaxFault
-from webhook.policy import Policy
-from webhook.rules import INVALID_CONSTRAINT, Finding
-from webhook.scheduler.fields import as_list, as_mapping, value_at
-from webhook.workload import FIELD, Kind, Workload, children
+from webhook.documents.scalars import DocumentError, SyntaxFault
+from webhook.findings.finding import Finding
+from webhook.findings.rule import INVALID_CONSTRAINT
+from webhook.objects.fields import as_list, as_mapping, children, value_at
+from webhook.objects.kinds import FIELD, Kind
+from webhook.objects.workload import Workload
+from webhook.policy.policy import Policy
 
 _MARKS = ("{{", "{%", "<%", "${")
 _LOOKS_LIKE_AN_OBJECT = re.compile(r"""^[\s{,-]*["']?apiVersion["']?\s*:""", re.MULTILINE)

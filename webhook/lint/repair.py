@@ -11,13 +11,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 
-from webhook.documents import DocumentError, read
-from webhook.documents.positions import places
-from webhook.lint import Address, Judged, Located, Named, Terms
+from webhook.documents.positions import spans
+from webhook.documents.reading import read_documents
+from webhook.documents.scalars import DocumentError
+from webhook.findings.finding import Edit, Severity
 from webhook.lint.judging import judge
-from webhook.lint.rewriting import Change, Text, apply
-from webhook.rules import Edit, Severity
-from webhook.scheduler.fields import FieldPath, as_mapping, value_at
+from webhook.lint.results import Address, Judged, Located, Named
+from webhook.lint.rewriting import Change, Text, with_changes
+from webhook.lint.terms import Terms
+from webhook.objects.fields import FieldPath, as_mapping, value_at
 
 MOST_ROUNDS = 100  # an object has fewer findings that can be repaired
 
@@ -91,7 +93,7 @@ def _one_per_object(found: Iterable[Located], refused: Set[tuple[str, FieldPath]
 
 def _rewritten(text: str, repairs: Sequence[_Repair]) -> tuple[str, Sequence[_Repair]]:
     """`text` with the repairs that there is a safe change for, and the others; with none, if it would say more."""
-    documents, roots = read(text), places(text, [one.path[:-1] for one in repairs])
+    documents, roots = read_documents(text), spans(text, [one.path[:-1] for one in repairs])
     whole, wanted = Text(text, _is_json(text)), list(documents)
     changes, left = list[Change](), list[_Repair]()
     for one in repairs:
@@ -102,13 +104,13 @@ def _rewritten(text: str, repairs: Sequence[_Repair]) -> tuple[str, Sequence[_Re
         else:
             changes.append(change)
             wanted[number] = _put(wanted[number], one.path, one.edit.value)
-    changed = apply(text, changes)
+    changed = with_changes(text, changes)
     return (changed, left) if _says(changed, wanted) else (text, repairs)
 
 
 def _says(text: str, documents: Sequence[object]) -> bool:
     try:
-        return list(read(text)) == list(documents)
+        return list(read_documents(text)) == list(documents)
     except (DocumentError, RecursionError):
         return False
 

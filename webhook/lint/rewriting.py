@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from webhook.documents.places import OBJECT, SCALAR, Path, Place
 from webhook.documents.scalars import resolve
+from webhook.documents.spans import OBJECT, SCALAR, Path, Span
 
 _PLAIN = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_./]*")
 _COMMENT = re.compile(r"(^|\s)#", re.MULTILINE)
@@ -49,7 +49,7 @@ class Text:
         end = len(self.text) if end < 0 else end
         return end - 1 if self.text[end - 1 : end] == "\r" else end
 
-    def change(self, root: Place, path: Path, old: object, new: object) -> Change | None:
+    def change(self, root: Span, path: Path, old: object, new: object) -> Change | None:
         """The change by which `new` stands at `path` instead of `old`; None if there is none that is safe."""
         way = root.at(path)
         if any(one.elsewhere or one.anchored or one.tagged for one in way):
@@ -58,7 +58,7 @@ class Text:
             return self._insert(way[-1], path[-1], new)
         return self._put(way[-1], way[-2], old, new) if len(way) == len(path) + 1 else None
 
-    def _put(self, place: Place, parent: Place, old: object, new: object) -> Change | None:
+    def _put(self, place: Span, parent: Span, old: object, new: object) -> Change | None:
         if any(one.elsewhere or one.anchored or one.tagged for one in (place, *place.members.values())):
             return None
         if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
@@ -69,7 +69,7 @@ class Text:
             return self._append(place, new[-1])
         return self._replace(place, parent, new)
 
-    def _replace(self, place: Place, parent: Place, new: object) -> Change | None:
+    def _replace(self, place: Span, parent: Span, new: object) -> Change | None:
         written = self.text[place.start : place.end]
         if _COMMENT.search(written) or (place.shape == SCALAR and written[:1] in ("|", ">")):
             return None
@@ -89,7 +89,7 @@ class Text:
             f"{self.newline}{' ' * indent}{self._block(new, indent)}",
         )
 
-    def _append(self, place: Place, item: object) -> Change | None:
+    def _append(self, place: Span, item: object) -> Change | None:
         last = place.members[len(place.members) - 1]
         if place.flow:
             return Change(last.end, last.end, f", {self._flow(item)}")
@@ -100,7 +100,7 @@ class Text:
         at = self.end_of_line(last.end)
         return Change(at, at, f"{self.newline}{dash}{self._flow(item)}")
 
-    def _insert(self, parent: Place, name: str | int, new: object) -> Change | None:
+    def _insert(self, parent: Span, name: str | int, new: object) -> Change | None:
         keys = [one.key for one in parent.members.values() if one.key is not None and not one.elsewhere]
         if parent.shape != OBJECT or not isinstance(name, str) or not keys:
             return None
@@ -149,7 +149,7 @@ class Text:
         return json.dumps(new, ensure_ascii=False) if written[0] == '"' else self._flow(new)
 
 
-def apply(text: str, changes: list[Change]) -> str:
+def with_changes(text: str, changes: list[Change]) -> str:
     """`text` with changes that do not overlap."""
     parts, at = list[str](), 0
     for change in sorted(changes, key=lambda change: change.start):

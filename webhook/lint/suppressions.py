@@ -12,10 +12,16 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from webhook.documents.positions import comments
-from webhook.lint import UNUSED_SUPPRESSION, Terms
-from webhook.rules import RULES, Finding, Setting, Settings, Severity, evaluate, find_all
-from webhook.scheduler.fields import FieldPath, as_mapping, labels_of, value_at
-from webhook.workload import IGNORE_ANNOTATION, Workload, ignored
+from webhook.findings.evaluation import evaluate, find_all
+from webhook.findings.finding import Finding, Severity
+from webhook.findings.rule import RuleSetting, RuleSettings
+from webhook.lint.results import UNUSED_SUPPRESSION
+from webhook.lint.terms import Terms
+from webhook.objects.fields import FieldPath, as_mapping, value_at
+from webhook.objects.labels import labels_of
+from webhook.objects.names import IGNORE_ANNOTATION
+from webhook.objects.workload import Workload, ignored
+from webhook.rules import RULES
 
 _COMMENT = re.compile(r"#[ \t]*evenkeel:[ \t]*ignore(?:\[(?P<rules>[^\]\n]*)\])?")
 
@@ -36,7 +42,7 @@ def comments_in(text: str) -> list[Comment]:
     return [Comment(one.start(), one.end(), tuple(sorted(ignored(one["rules"])))) for one in comments(text, _COMMENT)]
 
 
-def unused_in_comment(comment: Comment, used: Collection[str], settings: Settings) -> Iterator[Finding]:
+def unused_in_comment(comment: Comment, used: Collection[str], settings: RuleSettings) -> Iterator[Finding]:
     """What to say of a comment, of whose rules those that were `used` silenced something."""
     if not comment.rules:
         yield _unused((), "must name the rules that it silences", "no rule", "write evenkeel: ignore[rule-id]")
@@ -71,12 +77,12 @@ def silenced(obj: Mapping[str, object], workloads: Sequence[Workload], terms: Te
     return Silenced(count, tuple(_unused_annotations(obj, workloads, {r: idle[r] for r in idle if r not in used})))
 
 
-def rules_run(settings: Settings) -> set[str]:
+def rules_run(settings: RuleSettings) -> set[str]:
     """The rules that are switched on."""
     return {rule for rule, setting in settings.items() if setting.severity is not Severity.IGNORE}
 
 
-def _reason(setting: Setting) -> str:
+def _reason(setting: RuleSetting) -> str:
     return "the policy enforces it" if setting.enforced else "it finds nothing here"
 
 

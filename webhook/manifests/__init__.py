@@ -1,1 +1,1 @@
-"""The Kubernetes objects that send reviews to evenkeel and let it look at the cluster, as plain JSON."""
+"""The objects that go into a cluster, as plain JSON: webhook configurations, their conditions, RBAC."""

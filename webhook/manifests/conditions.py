@@ -14,9 +14,11 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
-from webhook.defaulting import MIRROR_ANNOTATION
-from webhook.scheduler.fields import FieldPath
-from webhook.workload import EACH, MOST_TEMPLATES, SKIP_LABEL, Kind
+from webhook.admission.defaulting import MIRROR_ANNOTATION
+from webhook.objects.fields import FieldPath
+from webhook.objects.kinds import EACH, Kind
+from webhook.objects.names import SKIP_LABEL
+from webhook.objects.workload import MOST_TEMPLATES
 
 Condition = Mapping[str, str]
 IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")

@@ -12,11 +12,14 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from webhook.admission import CREATE, MUTATE, UPDATE, VALIDATE
+from webhook.admission.review import CREATE, MUTATE, UPDATE, VALIDATE
 from webhook.manifests.conditions import NOT_OWNED, TO_DEFAULT, Condition, changed, has_constraints
-from webhook.policy import NAMESPACE_NAME, Policy
-from webhook.scheduler.fields import as_list, as_mapping
-from webhook.workload import SKIP_LABEL, SYSTEM_NAMESPACES, Kind, find_kinds
+from webhook.objects.fields import as_list, as_mapping
+from webhook.objects.kinds import Kind, find_kinds
+from webhook.objects.names import SKIP_LABEL
+from webhook.policy.policy import NAMESPACE_NAME, Policy
+
+SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")  # nothing in them is ever sent to the webhook
 
 NAME = "evenkeel"
 MUTATING_NAME = f"zz-{NAME}"  # Configurations run in the order of their names, and defaults are for what others leave.

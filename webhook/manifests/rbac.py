@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from webhook.cluster.kinds import VERBS, watched
+from webhook.cluster.watched import VERBS, watched
 from webhook.manifests.configurations import NAME, Object
-from webhook.policy import Policy
+from webhook.policy.policy import Policy
 
 RBAC = "rbac.authorization.k8s.io"
 LABELS = {"app.kubernetes.io/name": NAME}

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from webhook.scheduler.constraint import HARD, shown_path, validate
+from webhook.objects.fields import DUPLICATE, FieldPath, as_list, as_mapping, path_text
+from webhook.objects.labels import label_key_errors
+from webhook.objects.reading import brief
+from webhook.scheduler.constraint import HARD
+from webhook.scheduler.default_constraints import LIST, SYSTEM, validate_args
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.fields import DUPLICATE, FieldPath, as_list, as_mapping, label_key_errors, path_text
-from webhook.scheduler.reading import brief
-from webhook.scheduler.spread import LIST, SYSTEM, validate_args
+from webhook.scheduler.validation import shown_path, validate
 
 HOSTNAME = "kubernetes.io/hostname"
 ANY = "evenkeel.dev/any"  # stands for the labels that a derived selector names

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from webhook.objects.fields import FieldPath, as_list, as_mapping
+from webhook.objects.reading import brief
 from webhook.policy.defaults import defaulting_errors, notes_on, parse_defaulting
 from webhook.policy.schema import API_VERSION, DEFAULTING, Schema, complaints
 from webhook.policy.schema import KIND as POLICY_KIND
 from webhook.scheduler.constraint import HARD
-from webhook.scheduler.fields import FieldPath, as_list, as_mapping
-from webhook.scheduler.reading import brief
-from webhook.scheduler.spread import LIST, SYSTEM
+from webhook.scheduler.default_constraints import LIST, SYSTEM
 
 KIND, PLUGIN = "KubeSchedulerConfiguration", "PodTopologySpread"
 GROUP = "kubescheduler.config.k8s.io"

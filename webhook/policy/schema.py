@@ -7,11 +7,13 @@ from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from webhook.rules import RULES, Rule, Severity
+from webhook.findings.finding import Severity
+from webhook.findings.rule import Rule
+from webhook.objects.fields import FieldPath, as_mapping, path_text
+from webhook.objects.reading import brief
+from webhook.rules import RULES
 from webhook.scheduler.constraint import ACTIONS
-from webhook.scheduler.fields import FieldPath, as_mapping, path_text
-from webhook.scheduler.reading import brief
-from webhook.scheduler.spread import DEFAULTING_TYPES
+from webhook.scheduler.default_constraints import DEFAULTING_TYPES
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -110,12 +112,12 @@ def complaints(raw: object, against: Schema, path: FieldPath = ()) -> Iterator[s
     lines = (
         line
         for error in sorted(errors, key=lambda error: [str(part) for part in error.absolute_path])
-        for line in _explain(error, (*path, *error.absolute_path))
+        for line in _reasons(error, (*path, *error.absolute_path))
     )
     yield from dict.fromkeys(lines)
 
 
-def _explain(error: ValidationError, path: FieldPath) -> Iterator[str]:
+def _reasons(error: ValidationError, path: FieldPath) -> Iterator[str]:
     where = f"{path_text(path)}: " if path else ""
     wanted: Any = error.validator_value
     found: Any = error.instance

@@ -1,1 +1,1 @@
-"""Findings and verdicts as text, JSON and pages."""
+"""What was found or answered, as text, JSON, SARIF, JUnit, annotations and pages."""

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 
 import yaml
 
-from webhook.apply import Applied
-from webhook.defaulting import Defaults, Undefaulted
+from webhook.admission.defaulting import Defaults, Undefaulted
+from webhook.admission.dry_run import Applied
 from webhook.documents.scalars import resolve
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.manifests.configurations import SYSTEM_NAMESPACES
+from webhook.objects.fields import as_mapping
 from webhook.render.findings import finding_json, skipped_json
-from webhook.scheduler.fields import as_mapping
-from webhook.wording import LINE_LIMIT, one_line
-from webhook.workload import SYSTEM_NAMESPACES
 
 
 def text(applied: Applied, file: str) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from webhook.rules import RULES, Rule, Severity
+from webhook.findings.finding import Severity
+from webhook.findings.rule import Rule
+from webhook.rules import RULES
 
 INTRODUCTION = """\
 # Rules

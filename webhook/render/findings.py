@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from webhook.rules import Finding, Skipped
-from webhook.scheduler.fields import path_text
+from webhook.findings.finding import Finding, Skipped
+from webhook.objects.fields import path_text
 
 
 def finding_json(finding: Finding) -> dict[str, object]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.lint import Located, Problem, Summary
-from webhook.rules import Severity
-from webhook.wording import LINE_LIMIT, one_line
+from webhook.findings.finding import Severity
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.lint.results import Located, Problem, Summary
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 

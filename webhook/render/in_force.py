@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from webhook.policy import InForce, Policy
-from webhook.rules import Setting
+from webhook.findings.rule import RuleSetting
+from webhook.policy.policy import InForce, Policy
 
 
 def text(policy: Policy, in_force: InForce) -> str:
@@ -30,6 +30,6 @@ def _lines(policy: Policy, in_force: InForce) -> Iterator[str]:
         yield f"  {rule_id:<24} {_setting(setting)}{', in doubt' if rule_id in in_force.doubted else ''}"
 
 
-def _setting(setting: Setting) -> str:
+def _setting(setting: RuleSetting) -> str:
     parameters = (f"{name}={json.dumps(value)}" for name, value in setting.parameters.items())
     return " ".join((f"{setting.severity:<8}", *(["enforced"] if setting.enforced else []), *parameters)).rstrip()

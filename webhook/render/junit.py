@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
-from webhook.lint import Located, Summary
-from webhook.wording import LINE_LIMIT, one_line
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.lint.results import Located, Summary
 
 
 def as_xml(summary: Summary, files: list[str]) -> str:

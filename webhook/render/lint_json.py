@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from webhook.lint import Located, Problem, Summary
+from webhook.findings.finding import Severity
+from webhook.lint.results import Located, Problem, Summary
 from webhook.render.findings import finding_json, skipped_json
-from webhook.rules import Severity
 
 VERSION = 1  # of this form; it changes when a program that reads it would have to
 

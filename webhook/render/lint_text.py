@@ -15,10 +15,10 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from webhook.lint import PATCH, SYSTEM, TEMPLATE, Judged, Located, Problem, Summary
-from webhook.rules import Severity
-from webhook.wording import LINE_LIMIT, one_line
-from webhook.workload import SYSTEM_NAMESPACES
+from webhook.findings.finding import Severity
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.lint.results import PATCH, SYSTEM, TEMPLATE, Judged, Located, Problem, Summary
+from webhook.manifests.configurations import SYSTEM_NAMESPACES
 
 LONGEST_QUOTED, KEPT_BEFORE = 160, 80
 _STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36", "file": "1", "faint": "2", "good": "1;32"}

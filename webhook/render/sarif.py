@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 from webhook import __version__
-from webhook.lint import UNUSED_SUPPRESSION, Located, Problem, Summary
+from webhook.findings.finding import Severity, Skipped
+from webhook.findings.rule import Rule
 from webhook.lint.baseline import fingerprint
-from webhook.rules import RULES, Rule, Severity, Skipped
+from webhook.lint.results import UNUSED_SUPPRESSION, Located, Problem, Summary
+from webhook.rules import RULES
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 SITE = "https://evenkeel.dev"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.rules import Cause, Severity, Subject, rule
+from webhook.findings.finding import Cause, Severity
+from webhook.findings.rule import Subject, rule
 
 
 @rule(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from webhook.rules import Cause, Severity, Subject, rule
-from webhook.scheduler.constraint import ACTIONS, IN_BOTH, POLICIES, on_stored_pod, shown_path, validate
-from webhook.scheduler.fields import FORBIDDEN, FieldError
-from webhook.scheduler.reading import brief
+from webhook.findings.finding import Cause, Severity
+from webhook.findings.rule import Subject, rule
+from webhook.objects.fields import FORBIDDEN, FieldError
+from webhook.objects.reading import brief
+from webhook.scheduler.constraint import ACTIONS, POLICIES
 from webhook.scheduler.selectors import OPERATORS
+from webhook.scheduler.validation import IN_BOTH, on_stored_pod, shown_path, validate
 
 MOST_CAUSES = 100
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.rules import Cause, Severity, Subject, rule
-from webhook.scheduler.fields import label_key_errors
-from webhook.scheduler.reading import brief
+from webhook.findings.finding import Cause, Severity
+from webhook.findings.rule import Subject, rule
+from webhook.objects.labels import label_key_errors
+from webhook.objects.reading import brief
 
 
 @rule(

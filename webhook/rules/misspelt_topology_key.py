@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from webhook.rules import Cause, Edit, Severity, Subject, rule
-from webhook.scheduler.reading import brief
+from webhook.findings.finding import Cause, Edit, Severity
+from webhook.findings.rule import Subject, rule
+from webhook.objects.reading import brief
 
 HOSTNAME, ZONE, REGION = "kubernetes.io/hostname", "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 WELL_KNOWN = (HOSTNAME, ZONE, REGION, "node.kubernetes.io/instance-type", "kubernetes.io/arch", "kubernetes.io/os")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.rules import Cause, Severity, Subject, rule
-from webhook.scheduler.reading import brief
+from webhook.findings.finding import Cause, Severity
+from webhook.findings.rule import Subject, rule
+from webhook.objects.reading import brief
 
 
 @rule(

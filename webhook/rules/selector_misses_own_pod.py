@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from webhook.rules import Cause, Severity, Subject, rule
-from webhook.scheduler.reading import brief
+from webhook.findings.finding import Cause, Severity
+from webhook.findings.rule import Subject, rule
+from webhook.objects.reading import brief
 from webhook.scheduler.selectors import Match, as_selector
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.rules import Cause, Edit, Severity, Subject, rule
+from webhook.findings.finding import Cause, Edit, Severity
+from webhook.findings.rule import Subject, rule
 
 HASH = "pod-template-hash"
 

@@ -7,12 +7,13 @@ Label selectors as apimachinery evaluates and prints them, and in three values w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from webhook.objects.labels import Labels
+
 EQUALS, IN, NOT_IN, EXISTS, DOES_NOT_EXIST = "=", "In", "NotIn", "Exists", "DoesNotExist"
-Labels = Mapping[str, str]
 
 
 class Match(Enum):

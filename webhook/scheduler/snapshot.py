@@ -7,13 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from webhook.scheduler.constraint import read_selector, selector_errors
-from webhook.scheduler.fields import FieldError, path_text
-from webhook.scheduler.pods import FINISHED, LabelSet, Pod, PodGroup, grouped, label_set
-from webhook.scheduler.reading import Reader, brief
-from webhook.scheduler.selectors import Labels, Selector, as_selector, equals
+from webhook.objects.fields import FieldError, path_text
+from webhook.objects.kinds import APPS, BATCH, CORE
+from webhook.objects.labels import Labels
+from webhook.objects.reading import Reader, brief
+from webhook.objects.references import Owner
+from webhook.scheduler.constraint import read_selector
+from webhook.scheduler.counts import FINISHED, BoundPod, LabelSet, PodGroup, grouped, label_set
+from webhook.scheduler.selectors import Selector, as_selector, equals
+from webhook.scheduler.validation import selector_errors
 
-CORE, APPS, BATCH = "v1", "apps/v1", "batch/v1"
 CONTROLLER_KINDS = frozenset(
     {
         (CORE, "ReplicationController"),
@@ -25,9 +28,7 @@ CONTROLLER_KINDS = frozenset(
         (BATCH, "Job"),
     }
 )
-
-
-KINDS = CONTROLLER_KINDS | {(CORE, kind) for kind in ("Node", "Namespace", "Service", "Pod")}
+READ_KINDS = CONTROLLER_KINDS | {(CORE, kind) for kind in ("Node", "Namespace", "Service", "Pod")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +65,7 @@ class Controller:
     selector: Selector | None
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """The owner reference with `controller: true`."""
-
-    api_version: str
-    kind: str
-    name: str
-    uid: str = ""
-
-
-Kept = Node | Namespace | Service | Controller | Pod
+Kept = Node | Namespace | Service | Controller | BoundPod
 # Each Service under one label of its selector, with its place among those of its namespace.
 ServiceIndex = Mapping[tuple[str, str], tuple[tuple[int, Service], ...]]
 
@@ -129,12 +120,12 @@ def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
     namespaces: dict[str, Labels] = {}
     services: dict[str, list[Service]] = {}
     controllers: dict[tuple[str, str, str], dict[str, Controller]] = {}
-    pods: dict[str, list[Pod]] = {}
+    pods: dict[str, list[BoundPod]] = {}
     for raw in objects:
         api_version, kind = raw.get("apiVersion"), raw.get("kind")
-        if not any((api_version, kind) == known for known in KINDS):
+        if not any((api_version, kind) == known for known in READ_KINDS):
             continue
-        namespace, _, one = read(raw, str(api_version), str(kind))
+        namespace, _, one = read_object(raw, str(api_version), str(kind))
         if isinstance(one, Node):
             nodes.append(one)
         elif isinstance(one, Namespace):
@@ -143,7 +134,7 @@ def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
             services.setdefault(namespace, []).append(one)
         elif isinstance(one, Controller):
             controllers.setdefault((namespace, one.api_version, one.kind), {})[one.name] = one
-        elif isinstance(one, Pod):
+        elif isinstance(one, BoundPod):
             pods.setdefault(namespace, []).append(one)
     return Snapshot(
         tuple(nodes),
@@ -164,7 +155,7 @@ def by_rarest_label(services: Sequence[Service]) -> ServiceIndex:
     return {label: tuple(those) for label, those in found.items()}
 
 
-def read(raw: Mapping[str, object], api_version: str, kind: str) -> tuple[str, str, Kept | None]:
+def read_object(raw: Mapping[str, object], api_version: str, kind: str) -> tuple[str, str, Kept | None]:
     """
     The namespace and the name of an object of KINDS, and what is kept of it.
 
@@ -212,13 +203,13 @@ class _Object:
     def _label_map_selector(self) -> Labels:
         return self.reader.string_map(self.spec.get("selector"), ("spec", "selector"))
 
-    def _pod(self) -> Pod | None:
+    def _pod(self) -> BoundPod | None:
         labels, node = self._labels(), self._string(self.spec, "spec", "nodeName")
         status = self.reader.mapping(self.raw.get("status"), ("status",))
         phase = self._string(status, "status", "phase")
         if not node or phase in FINISHED or self.metadata.get("deletionTimestamp") is not None:
             return None
-        return Pod(label_set(labels), node)
+        return BoundPod(label_set(labels), node)
 
     def _selector(self) -> Selector | None:
         if self.gvk == (CORE, "ReplicationController"):

@@ -1,0 +1,153 @@
+"""Which constraints a Pod is given, and from what; where there is a doubt, none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from webhook.admission.weighing import MOST_VALUES, TooLarge, weigh_constraints
+from webhook.findings.evaluation import evaluate
+from webhook.findings.finding import Finding, Severity
+from webhook.findings.rule import INVALID_CONSTRAINT, RuleSettings
+from webhook.objects.fields import path_text
+from webhook.objects.names import SKIP_LABEL
+from webhook.objects.workload import Workload
+from webhook.policy.policy import InForce
+from webhook.scheduler.default_constraints import SYSTEM, default_selector
+from webhook.scheduler.features import Features
+from webhook.scheduler.selectors import Selector, as_label_selector
+from webhook.scheduler.snapshot import Snapshot
+from webhook.scheduler.validation import validate
+
+ANNOTATION = "evenkeel.dev/defaulted-by"
+MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+
+# What defaults keep by themselves: they are validated, and derived with a selector that is not empty.
+KEPT = frozenset({INVALID_CONSTRAINT, "malformed-topology-key", "empty-selector"})
+
+REASONS = {
+    "has-constraints": "the Pod has constraints of its own",
+    "opted-out": f'the label {SKIP_LABEL}: "true" says so',
+    "bound": "nodeName binds the Pod already",
+    "mirror-pod": "a mirror Pod runs where its file lies",
+    "daemonset": "a DaemonSet pins each Pod to its node",
+    "system-defaulting": "defaultingType System leaves it to the scheduler",
+    "no-default-constraints": "the policy has no default constraints for it",
+    "namespace-unknown": "its namespace is not known: it may have opted out, or an override may apply",
+    "no-cluster": "no cluster is known in which to look for what selects or owns it",
+    "nothing-selects-it": "no Service, ReplicationController, ReplicaSet or StatefulSet selects or owns it",
+    "malformed": "the Pod is not of the form in which the API server sends it",
+    "too-large": "with them it could not be judged",
+    "would-be-denied": "the policy itself would deny the Pod with them",
+    "would-be-invalid": "the API server would refuse the Pod with them",
+}
+
+
+# Where there would be defaults, but for what is wrong with them: somebody should look into it.
+LEFT_OUT = frozenset({"too-large", "would-be-denied", "would-be-invalid"})
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """Constraints to write into a Pod, as JSON, the selector they share, and the objects it came from."""
+
+    constraints: tuple[Mapping[str, object], ...]
+    selector: Selector
+    source: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Undefaulted:
+    """Why a Pod gets no defaults: one of REASONS, and what more there is to say."""
+
+    reason: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return REASONS[self.reason] + (f": {self.detail}" if self.detail else "")
+
+
+def default_constraints(
+    pod: Workload, policy: InForce, snapshot: Snapshot | None, features: Features
+) -> Defaults | Undefaulted:
+    """
+    The constraints that kube-scheduler, were it configured with the policy's, would apply to this new Pod.
+
+    (podTopologySpread.buildDefaultConstraints)  matchLabelKeys are kept, which the scheduler ignores there; a key
+    that the derived selector names already is left out, for the API server rejects a key that is in both.
+    """
+    reason, defaulting = _exempt(pod, policy), policy.defaulting
+    if reason is not None or defaulting is None:
+        return Undefaulted(reason or "namespace-unknown")
+    if snapshot is None:
+        return Undefaulted("no-cluster")
+    if len(pod.labels) > MOST_VALUES:
+        return Undefaulted("too-large")
+    derived = default_selector(pod.namespace, pod.labels, pod.owner, snapshot)
+    if derived.selector.empty:
+        return Undefaulted("nothing-selects-it")
+    label_selector = as_label_selector(derived.selector)
+    constraints = tuple(_constraint(one, derived.selector, label_selector) for one in defaulting.constraints)
+    try:
+        weigh_constraints([list(constraints)])
+    except TooLarge as error:
+        return Undefaulted("too-large", str(error))
+    if errors := validate(list(constraints), pod.labels, pod.path, merged=False, features=features):
+        return Undefaulted("would-be-invalid", f"{path_text(errors[0].path)}: {errors[0].detail}")
+    if denied := _denied(pod, list(constraints), policy.settings, features):
+        return Undefaulted("would-be-denied", str(denied[0]))
+    return Defaults(constraints, derived.selector, derived.sources)
+
+
+def _denied(pod: Workload, constraints: object, settings: RuleSettings, features: Features) -> list[Finding]:
+    """The errors that the policy's other rules would find in a Pod with these constraints."""
+    if not [rule for rule, one in settings.items() if one.severity is Severity.ERROR and rule not in KEPT]:
+        return []
+    findings = evaluate(replace(pod, raw_constraints=constraints), settings, None, features).findings
+    return [finding for finding in findings if finding.severity is Severity.ERROR]
+
+
+def _exempt(pod: Workload, policy: InForce) -> str | None:
+    if pod.has_constraints:
+        return "has-constraints"
+    if pod.labels.get(SKIP_LABEL) == "true":
+        return "opted-out"
+    if pod.node_name:
+        return "bound"
+    if MIRROR_ANNOTATION in pod.annotations:
+        return "mirror-pod"
+    if pod.affine_to_one_node or (pod.owner is not None and pod.owner.kind == "DaemonSet"):
+        return "daemonset"
+    if policy.defaulting is None:
+        return "namespace-unknown"
+    if policy.defaulting.type == SYSTEM:
+        return "system-defaulting"
+    return None if policy.defaulting.constraints else "no-default-constraints"
+
+
+def _constraint(default: Mapping[str, object], selector: Selector, label_selector: object) -> dict[str, object]:
+    selected = {**default, "labelSelector": label_selector}
+    keys = default.get("matchLabelKeys")
+    if isinstance(keys, list):
+        left = [key for key in keys if key not in selector.keys]
+        selected["matchLabelKeys"] = left
+        if not left:
+            del selected["matchLabelKeys"]
+    return selected
+
+
+def json_patch(
+    obj: Mapping[str, object], constraints: Sequence[Mapping[str, object]], note: str
+) -> list[dict[str, object]]:
+    """The JSON patch that writes defaults and the annotation that tells of them; it only adds."""
+    metadata = obj.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    operations: list[dict[str, object]] = [
+        {"op": "add", "path": "/spec/topologySpreadConstraints", "value": list(constraints)}
+    ]
+    if annotations is None:
+        operations.append({"op": "add", "path": "/metadata/annotations", "value": {ANNOTATION: note}})
+    else:
+        member = ANNOTATION.replace("/", "~1")
+        operations.append({"op": "add", "path": f"/metadata/annotations/{member}", "value": note})
+    return operations

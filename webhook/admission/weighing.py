@@ -1,0 +1,34 @@
+"""Whether an object can be judged in reasonable time: one review must not keep all others waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webhook.objects.fields import children
+from webhook.objects.workload import MOST_TEMPLATES, Workload
+
+MOST_CONSTRAINTS, MOST_VALUES = 100, 700  # of one object
+
+
+class TooLarge(ValueError):
+    """More constraints than any person writes: judging them all would keep every other request waiting."""
+
+
+def weigh(workloads: Sequence[Workload]) -> None:
+    """TooLarge if the workloads of an object cannot be judged in reasonable time."""
+    if len(workloads) > MOST_TEMPLATES:
+        raise TooLarge(f"found more than {MOST_TEMPLATES} Pod templates, no more can be judged")
+    weigh_constraints([one.raw_constraints for one in workloads])
+
+
+def weigh_constraints(lists: Sequence[object]) -> None:
+    """TooLarge if lists of constraints are more than can be judged; follows nothing into depth."""
+    constraints = sum([len(one) for one in lists if isinstance(one, list)])
+    if constraints > MOST_CONSTRAINTS:
+        raise TooLarge(f"found {constraints} constraints, at most {MOST_CONSTRAINTS} can be judged")
+    values = list(lists)
+    for value in values:  # which grows meanwhile
+        if isinstance(value, dict | list):
+            values += children(value)
+            if len(values) - len(lists) > MOST_VALUES:
+                raise TooLarge(f"found more than {MOST_VALUES} values in constraints, no more can be judged")

@@ -1,0 +1,77 @@
+"""The command line: `evenkeel`, and `kubectl evenkeel`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from io import TextIOWrapper
+
+from webhook import __version__
+from webhook.cli.usage import UsageError
+
+COMMANDS = {
+    "admit": "print what the webhook will answer when an object is applied",
+    "certs": "issue the webhook's serving certificate, or print what certificates say",
+    "example": "start the webhook on an embedded default and show it answering",
+    "lint": "judge manifests before anything reaches a cluster",
+    "manifests": "print the objects that send a cluster's reviews here",
+    "policy": "check a policy file, show what is in force, print the schema",
+    "rules": "print the catalogue of rules, or the page of one",
+    "serve": "serve the webhook over TLS",
+}
+
+
+def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """
+    The parser of all commands; a command is a module here with `add_arguments` and `run`.
+
+    Only the module of the command that `argv` names is imported: `admit` need not wait for a web server.
+    """
+    name = "kubectl evenkeel" if os.path.basename(sys.argv[0]).startswith("kubectl") else "evenkeel"
+    top = argparse.ArgumentParser(
+        prog=name, description="Pods that spread across zones and nodes as their owners meant."
+    )
+    top.add_argument("-V", "--version", action="version", version=f"evenkeel {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command, summary in COMMANDS.items():
+        one = commands.add_parser(command, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
+        if argv[:1] == [command]:
+            module = import_module(f"webhook.cli.{command}")
+            one.description = module.__doc__
+            module.add_arguments(one)
+            one.set_defaults(run=module.run)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    words = list(sys.argv[1:] if argv is None else argv)
+    args = parser(words).parse_args(words)
+    try:
+        code: int = args.run(args)
+        if sys.stdout is None:
+            raise UsageError("standard output is closed")
+        sys.stdout.flush()
+        return code
+    except UsageError as error:
+        for line in str(error).splitlines():
+            print(f"evenkeel: {line}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader of the output has seen enough
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        return 0
+    except RecursionError:
+        print("evenkeel: the input is nested too deep", file=sys.stderr)
+        return 2
+    except OSError as error:  # a full disk, say; what is left in the buffer must not be tried again at the end
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        print(f"evenkeel: standard output: {error.strerror}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130

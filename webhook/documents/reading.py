@@ -1,0 +1,109 @@
+"""YAML and JSON text into JSON values, as kubectl's own reader (sigs.k8s.io/yaml) takes them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from math import isfinite
+from typing import NoReturn
+
+import yaml
+
+from webhook.documents.build import DEEPEST, TOO_DEEP, build
+from webhook.documents.scalars import DocumentError, SyntaxFault
+
+
+def read_documents(text: str) -> tuple[object, ...]:
+    """The documents in `text`, empty ones left out."""
+    try:
+        return tuple(document for document in _documents(text) if document is not None)
+    except yaml.MarkedYAMLError as error:
+        message = str(error.problem or error.context)
+        raise SyntaxFault(message, error.problem_mark or error.context_mark) from error
+    except DocumentError:
+        raise
+    except (yaml.YAMLError, ValueError) as error:
+        raise SyntaxFault(str(error).splitlines()[0]) from error
+
+
+def read_objects(text: str) -> Iterator[Mapping[str, object]]:
+    """Every Kubernetes object in `text`, the items of `List` kinds one by one."""
+    for number, document in enumerate(read_documents(text), 1):
+        for path, one in items_of(document):
+            if not isinstance(one, dict):
+                where = "".join(f": items[{i}]" for i in path[1::2])
+                raise DocumentError(f"document {number}{where}: must be an object")
+            yield one
+
+
+def items_of(document: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], object]]:
+    """`document` itself, or the items of one of a `List` kind, each with its path in the document."""
+    found = document if isinstance(document, dict) else {}
+    kind, items = found.get("kind"), found.get("items", "absent")
+    if not isinstance(kind, str) or not kind.endswith("List") or not isinstance(items, list | None):
+        yield path, document
+        return
+    for i, item in enumerate(items or ()):
+        if isinstance(item, dict) and "kind" not in item and kind != "List":  # a typed list, a NodeList say
+            item = {"apiVersion": found.get("apiVersion"), "kind": kind.removesuffix("List"), **item}
+        yield from items_of(item, (*path, "items", i))
+
+
+def _documents(text: str) -> list[object]:
+    if text.lstrip()[:1] == "{":
+        try:
+            document = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number, parse_float=_finite)
+        except json.JSONDecodeError:
+            pass  # YAML may begin with a brace, too
+        except RecursionError:
+            raise DocumentError(TOO_DEEP) from None
+        except DocumentError as error:
+            raise _placed(error, text) from None
+        else:
+            if text.count("{") + text.count("[") > DEEPEST:
+                _check_depth(document)
+            return [document]
+    return list(build(text))
+
+
+def _placed(error: DocumentError, text: str) -> DocumentError:
+    """The error with its line, which only YAML's parser knows; it may stumble over what JSON alone allows."""
+    try:
+        list(build(text))
+    except DocumentError as placed:
+        return placed
+    except yaml.YAMLError:
+        pass
+    return error
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise DocumentError(f'key "{key[:100]}" stands twice in an object')
+    return found
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if isfinite(value) else _no_number(text)
+
+
+def _no_number(text: str) -> NoReturn:
+    raise DocumentError(f"{text} is no number that JSON has")
+
+
+def _check_depth(document: object) -> None:
+    level = [document]
+    for _ in range(DEEPEST):
+        level = [child for one in level for child in _children(one)]
+        if not level:
+            return
+    raise DocumentError(TOO_DEEP)
+
+
+def _children(value: object) -> list[object]:
+    children = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    return [child for child in children if isinstance(child, dict | list)]

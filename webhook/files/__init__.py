@@ -1,1 +1,0 @@
-"""Files on disk: which of them to read, and all of them judged."""

@@ -1,0 +1,95 @@
+"""
+All rules run over one workload.
+
+    Workload ──> Subject ──each rule──> Cause ──severity, at most one per field──> Evaluation(findings, skipped)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from webhook.findings.finding import Cause, Evaluation, Finding, Severity, Skipped
+from webhook.findings.rule import INVALID_CONSTRAINT, RULES, Rule, RuleSetting, RuleSettings, Subject
+from webhook.objects.fields import FieldPath
+from webhook.objects.workload import Workload
+from webhook.scheduler.constraint import parse_constraints
+from webhook.scheduler.features import Features
+from webhook.scheduler.snapshot import Snapshot
+
+TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
+
+
+def evaluate(workload: Workload, settings: RuleSettings, snapshot: Snapshot | None, features: Features) -> Evaluation:
+    """
+    The findings on `workload`, at most one rule's per field, in the order of the fields.
+
+    The annotation `evenkeel.dev/ignore` silences what is not enforced.  A rule that cannot be run is reported as
+    skipped, never passed over in silence.
+    """
+    found = find_all(workload, settings, snapshot, features)
+    return replace(found, findings=_one_per_field(found.findings, len(workload.path) + 2)) if found.findings else found
+
+
+def find_all(workload: Workload, settings: RuleSettings, snapshot: Snapshot | None, features: Features) -> Evaluation:
+    """Like `evaluate`, with all findings on a field."""
+    constraints = parse_constraints(workload.raw_constraints, workload.labels, features)
+    addable = workload.addable | (TOPOLOGY_LABELS if features.topology_labels else frozenset())
+    findings: list[Finding] = []
+    skipped: list[Skipped] = []
+    bare = Subject(workload, constraints, addable, features, snapshot, {})
+    for rule_id, setting in settings.items():
+        if setting.severity is Severity.IGNORE or (rule_id in workload.ignored_rules and not setting.enforced):
+            continue
+        one = RULES[rule_id]
+        if one.needs_constraints and not workload.has_constraints:
+            continue
+        if reason := _missing(one, workload, snapshot):
+            skipped.append(Skipped(one.id, reason))
+            continue
+        subject = replace(bare, parameters=setting.parameters) if setting.parameters else bare
+        findings += (_finding(one, setting, cause) for cause in one.check(subject))
+    return Evaluation(tuple(findings), tuple(skipped))
+
+
+def _missing(one: Rule, workload: Workload, snapshot: Snapshot | None) -> str | None:
+    if not one.operators_too and not workload.labels_known:
+        return "the labels of its Pods are not known: name their path in the policy's workloads"
+    if "nodes" in one.needs and (snapshot is None or not snapshot.nodes):
+        return "needs the nodes of a cluster"
+    return None
+
+
+def _finding(one: Rule, setting: RuleSetting, cause: Cause) -> Finding:
+    severity = max(setting.severity, cause.at_most, key=lambda severity: severity.rank)
+    fix = cause.fix or one.fix
+    return Finding(
+        one.id, severity, cause.path, cause.message, cause.found, cause.wanted, fix, cause.edit, setting.enforced
+    )
+
+
+def _one_per_field(findings: Sequence[Finding], field_length: int) -> tuple[Finding, ...]:
+    """
+    What the API server itself rejects silences the rest on that field of a constraint, however deep in it it lies.
+
+    Else the gravest stays.  What is enforced is never silenced by what is not.
+    """
+    rejected = [f.path for f in findings if f.rule == INVALID_CONSTRAINT]
+    invalid = {path[:end] for path in rejected for end in (*range(field_length, len(path)), len(path))}
+    shown: dict[tuple[FieldPath, bool], str] = {}
+    kept: list[Finding] = []
+    for finding in sorted(findings, key=lambda f: (f.severity.rank, not f.enforced, _depth(f.rule), f.rule)):
+        at, above = (finding.path, finding.enforced), shown.get((finding.path, True), finding.rule)
+        silenced = not finding.enforced and (finding.path in invalid or above != finding.rule)
+        if finding.rule == INVALID_CONSTRAINT or (not silenced and shown.setdefault(at, finding.rule) == finding.rule):
+            kept.append(finding)
+    return tuple(sorted(kept, key=lambda f: _order(f.path)))
+
+
+def _depth(rule_id: str) -> int:
+    above = RULES[rule_id].yields_to
+    return 0 if above is None else 1 + _depth(above)
+
+
+def _order(path: FieldPath) -> tuple[tuple[int, str], ...]:
+    return tuple((part, "") if isinstance(part, int) else (-1, part) for part in path)

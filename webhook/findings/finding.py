@@ -1,0 +1,78 @@
+"""What a rule finds, and how grave it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from webhook.objects.fields import FieldPath, path_text
+
+
+class Severity(StrEnum):
+    """What a finding does: an error denies, a warning warns, info shows in lint and reports."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+    IGNORE = "ignore"
+
+    @property
+    def rank(self) -> int:
+        """0 is the gravest."""
+        return _RANKS[self]
+
+
+_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A repair where there is exactly one right answer: `value` goes to `path`."""
+
+    path: FieldPath
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What a rule yields: `message` says what must hold; `at_most` lowers the severity, never raises it."""
+
+    path: FieldPath
+    message: str
+    found: str
+    wanted: str
+    fix: str | None = None
+    edit: Edit | None = None
+    at_most: Severity = Severity.ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A cause, with the rule that found it and the severity that the policy gives it."""
+
+    rule: str
+    severity: Severity
+    path: FieldPath
+    message: str
+    found: str
+    wanted: str
+    fix: str
+    edit: Edit | None = None
+    enforced: bool = False
+
+    def __str__(self) -> str:
+        return f"{path_text(self.path)}: {self.message} ({self.rule})"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A rule that could not be run, and why."""
+
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    findings: tuple[Finding, ...] = ()
+    skipped: tuple[Skipped, ...] = ()

@@ -1,0 +1,167 @@
+"""What a rule is: a function over a Subject that yields causes, and what a policy may set of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from inspect import cleandoc
+
+from webhook.findings.finding import Cause, Edit, Severity
+from webhook.objects.fields import FieldPath
+from webhook.objects.workload import Workload
+from webhook.scheduler.constraint import Constraint
+from webhook.scheduler.features import Features
+from webhook.scheduler.snapshot import Snapshot
+
+MOST_LABELS_COPIED = 20
+INVALID_CONSTRAINT = "invalid-constraint"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSetting:
+    """What a policy says of one rule; `parameters` are complete, defaults filled in."""
+
+    severity: Severity
+    enforced: bool = False
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+
+RuleSettings = Mapping[str, RuleSetting]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a rule may look at, and nothing else; `addable` are the labels that a controller may still add."""
+
+    workload: Workload
+    constraints: tuple[Constraint, ...]
+    addable: frozenset[str]
+    features: Features
+    snapshot: Snapshot | None
+    parameters: Mapping[str, object]
+
+    def at(self, constraint: Constraint, *names: str | int) -> FieldPath:
+        """The path of a constraint's field in the object."""
+        return (*self.workload.path, constraint.index, *names)
+
+    def keys(self, name: str) -> frozenset[str]:
+        """A parameter that is a list of strings."""
+        found = self.parameters.get(name)
+        return frozenset(key for key in found if isinstance(key, str)) if isinstance(found, list) else frozenset()
+
+    def number(self, name: str) -> int:
+        """A parameter that is an integer."""
+        found = self.parameters.get(name)
+        return found if isinstance(found, int) else 0
+
+    def carries(self, key: str) -> bool:
+        """Whether a Pod has a label of this key, or may have, before it is scheduled."""
+        return key in self.workload.labels or key in self.workload.addable
+
+    @property
+    def merges(self) -> bool:
+        """Whether there is anything that the API server merges into a selector."""
+        return any(constraint.match_label_keys for constraint in self.constraints)
+
+    @property
+    def own_selector(self) -> dict[str, str]:
+        """
+        The labels of the workload's own selector, where it is a plain one that matches its Pods; else empty.
+
+        A Job's is not its author's to write: the API server makes it up, of a uid.
+        """
+        raw, labels = self.workload.selector, self.workload.labels
+        match_labels = raw.get("matchLabels")
+        if not isinstance(match_labels, dict) or len(raw) > 1 or len(match_labels) > MOST_LABELS_COPIED:
+            return {}
+        made_up = self.workload.addable & match_labels.keys()
+        return match_labels if match_labels.items() <= labels.items() and not made_up else {}
+
+    def copy_own_selector(self, path: FieldPath) -> tuple[str | None, Edit | None]:
+        """The way out, in words and as an edit, that writes the workload's own selector to `path`."""
+        own = self.own_selector
+        labels = ", ".join(f"{key}: {value}" for key, value in own.items())
+        edit = Edit(path, {"matchLabels": own}) if own else None
+        return (f"write labelSelector: {{matchLabels: {{{labels}}}}}" if own else None), edit
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """
+    One rule.  `needs` names what it cannot do without: "nodes".  Of the `required` parameters one must be given;
+    `example` has those under which the bad example is bad.
+
+    `yields_to` is the rule whose finding is shown where both find the same field.  Only rules that are
+    `operators_too` look at constraints outside a Pod template of which no labels are known: operators fill in the rest.
+    """
+
+    id: str
+    title: str
+    severity: Severity
+    fix: str
+    rationale: str
+    bad: str
+    good: str
+    parameters: Mapping[str, Mapping[str, object]]
+    required: tuple[str, ...]
+    example: Mapping[str, object]
+    needs: tuple[str, ...]
+    needs_constraints: bool
+    yields_to: str | None
+    operators_too: bool
+    check: Callable[[Subject], Iterable[Cause]]
+
+    def setting(
+        self, severity: Severity | None = None, enforced: bool = False, parameters: Mapping[str, object] | None = None
+    ) -> RuleSetting:
+        """A setting of this rule, with the defaults of what is not given."""
+        defaults = {name: schema["default"] for name, schema in self.parameters.items() if "default" in schema}
+        return RuleSetting(
+            self.severity if severity is None else severity, enforced, {**defaults, **(parameters or {})}
+        )
+
+
+RULES: dict[str, Rule] = {}  # Filled as webhook.rules imports its files, in the order of their names.
+
+
+def rule(
+    *,
+    title: str,
+    severity: Severity,
+    fix: str,
+    bad: str,
+    good: str,
+    parameters: Mapping[str, Mapping[str, object]] | None = None,
+    required: tuple[str, ...] = (),
+    example: Mapping[str, object] | None = None,
+    needs: tuple[str, ...] = (),
+    needs_constraints: bool = True,
+    yields_to: str | None = None,
+    operators_too: bool = False,
+) -> Callable[[Callable[[Subject], Iterable[Cause]]], Callable[[Subject], Iterable[Cause]]]:
+    """Make a rule of a function: its name is the id, its docstring the rationale, `parameters` their JSON schemas."""
+
+    def register(check: Callable[[Subject], Iterable[Cause]]) -> Callable[[Subject], Iterable[Cause]]:
+        rule_id, rationale = check.__name__.replace("_", "-"), cleandoc(check.__doc__ or "")
+        if rule_id in RULES or not rationale:
+            raise TypeError(f"rule {rule_id}: must have a rationale and an id of its own")
+        RULES[rule_id] = Rule(
+            id=rule_id,
+            title=title,
+            severity=severity,
+            fix=fix,
+            rationale=rationale,
+            bad=f"{cleandoc(bad)}\n",
+            good=f"{cleandoc(good)}\n",
+            parameters=parameters or {},
+            required=required,
+            example=example or {},
+            needs=needs,
+            needs_constraints=needs_constraints,
+            yields_to=yields_to,
+            operators_too=operators_too,
+            check=check,
+        )
+        return check
+
+    return register

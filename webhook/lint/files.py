@@ -1,0 +1,156 @@
+"""
+Every file read and judged, in several processes where that pays.
+
+    files ──a cheap look──> Context ──> Terms ──judge, file by file──> Judged, in the order of the files
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from webhook.documents.scalars import SyntaxFault
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.lint.context import KUSTOMIZATIONS, Context, may_tell, patches_in, telling
+from webhook.lint.judging import judge
+from webhook.lint.passing_over import should_parse
+from webhook.lint.results import Judged, Problem
+from webhook.lint.terms import Terms
+from webhook.lint.walk import STANDARD_INPUT
+
+
+class Died(RuntimeError):
+    """A process that ended before it had answered."""
+
+
+WORTH_A_PROCESS = 500  # files: fewer are done before another process has begun
+AT_ONCE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Why there is no text; `looks` is what there is instead."""
+
+    reason: str
+    looks: str = ""
+
+
+class FileReader:
+    """Reads files; of what can be read only once, standard input or a pipe, it keeps the content."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, bytes] = {}
+
+    def content(self, file: str) -> bytes:
+        if os.path.isfile(file):
+            return _content(file)
+        if file not in self._kept:
+            self._kept[file] = _standard_input() if file == STANDARD_INPUT else _content(file)
+        return self._kept[file]
+
+    def text(self, file: str) -> str | Unread:
+        """The text of a file, its line ends as they are."""
+        try:
+            content = self.content(file)
+        except OSError as error:
+            return Unread(error.strerror or str(error))
+        try:
+            return content.decode("utf-8")
+        except UnicodeDecodeError:
+            return Unread("is not UTF-8", content.decode("latin-1"))
+
+
+def _content(file: str) -> bytes:
+    with open(file, "rb") as opened:
+        return opened.read()
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise OSError("standard input is closed")
+    return sys.stdin.buffer.read()
+
+
+def context(files: Iterable[str], reader: FileReader) -> Context:
+    """What the files tell that bears on others."""
+    found, seen = Context(), set[str]()
+    for file in files:
+        folder = os.path.dirname(file)
+        if folder not in seen:
+            seen.add(folder)
+            found.patches |= _patches(folder, reader)
+        try:
+            content = reader.content(file)
+        except OSError:
+            continue
+        if may_tell(content):
+            found.objects += telling(content.decode("utf-8", "replace"))
+    return found
+
+
+def _patches(folder: str, reader: FileReader) -> set[str]:
+    for name in KUSTOMIZATIONS:
+        file = os.path.join(folder, name)
+        text = reader.text(file) if os.path.isfile(file) else None
+        if isinstance(text, str):
+            return {os.path.normpath(os.path.join(folder, patch)) for patch in patches_in(text)}
+    return set()
+
+
+def judge_file(file: str, terms: Terms, reader: FileReader) -> Judged:
+    """What is to be said of one file; a defect of ours in one keeps no other from being judged."""
+    text = reader.text(file)
+    judged = Judged(file)
+    if isinstance(text, str):
+        try:
+            return judge(file, text, terms)
+        except Exception as error:
+            judged.problems.append(defect(file, "judged", error))
+            return judged
+    if not text.looks or should_parse(text.looks, file, SyntaxFault(text.reason)):
+        judged.problems.append(Problem(file, 1, 1, f"cannot be read: {text.reason}"))
+    return judged
+
+
+def defect(file: str, done: str, error: Exception) -> Problem:
+    """What to say where something went wrong that nobody foresaw; `done` is what could not be done with the file."""
+    what = one_line(f"{type(error).__name__}: {error}", LINE_LIMIT)
+    return Problem(file, 1, 1, f"cannot be {done}: {what}; this is a defect of evenkeel's, please report it")
+
+
+def judge_files(files: Sequence[str], terms: Terms, reader: FileReader) -> Iterator[Judged]:
+    """What is to be said of each, in the order given."""
+    processes = min(_cpus(), len(files) // WORTH_A_PROCESS + 1)
+    if processes == 1 or not all(map(os.path.isfile, files)):
+        yield from (judge_file(file, terms, reader) for file in files)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
+    with ProcessPoolExecutor(processes, initializer=_begin, initargs=(terms,)) as pool:
+        try:
+            yield from pool.map(_judge, files, chunksize=AT_ONCE)
+        except BrokenProcessPool as error:
+            raise Died("a process that judges files was killed, for want of memory perhaps") from error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _cpus() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_terms: list[Terms] = []
+
+
+def _begin(terms: Terms) -> None:
+    """In each process: the terms, once; Ctrl-C is for the parent to answer."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _terms[:] = [terms]
+
+
+def _judge(file: str) -> Judged:
+    return judge_file(file, _terms[0], FileReader())

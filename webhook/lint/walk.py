@@ -1,0 +1,103 @@
+"""Which files are meant: files as they are given, folders with all manifests below them, patterns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from glob import glob, has_magic
+
+from webhook.lint.gitignore import Ignore, ignored, parse_gitignore
+
+SUFFIXES = (".yaml", ".yml", ".json")
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class NotFound:
+    """A path or pattern that leads to no file, or a folder that cannot be looked into."""
+
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+def find(paths: Iterable[str], excluded: Sequence[str] = ()) -> tuple[list[str], list[NotFound]]:
+    """
+    The files that `paths` mean, each once, in the order given, and what leads to none; those of a folder are sorted.
+
+    In folders, .gitignore is honoured, and `excluded` are further lines of one; a file that is given by its name is
+    always meant.
+    """
+    found = dict.fromkeys(one for path in paths for one in _meant(path, excluded))
+    return [one for one in found if isinstance(one, str)], [one for one in found if isinstance(one, NotFound)]
+
+
+def _meant(path: str, excluded: Sequence[str]) -> Iterator[str | NotFound]:
+    if path == STANDARD_INPUT or os.path.isfile(path):
+        yield path if path == STANDARD_INPUT else os.path.normpath(path)
+    elif os.path.isdir(path):
+        yield from _below(os.path.normpath(path), excluded)
+    elif os.path.lexists(path):  # a pipe, say: <(helm template …)
+        yield path
+    else:
+        yield from _matching(path, excluded)
+
+
+def _matching(pattern: str, excluded: Sequence[str]) -> Iterator[str | NotFound]:
+    matching = sorted(glob(pattern, recursive=True)) if has_magic(pattern) else []
+    if not matching:
+        yield NotFound(pattern, "matches no file" if has_magic(pattern) else "no such file or folder")
+    for path in matching:
+        yield from _below(os.path.normpath(path), excluded) if os.path.isdir(path) else [os.path.normpath(path)]
+
+
+def _below(folder: str, excluded: Sequence[str]) -> Iterator[str | NotFound]:
+    absolute = os.path.realpath(folder)
+    extra = [parse_gitignore("\n".join(excluded), absolute)] if excluded else []
+    yield from _walk(folder, absolute, _above(absolute), extra)
+
+
+def _above(folder: str) -> list[Ignore]:
+    """The .gitignore files of the folders above, up to the top of the repository; without one, none."""
+    above, at = [], folder
+    while not os.path.exists(os.path.join(at, ".git")):
+        parent = os.path.dirname(at)
+        if parent == at:
+            return []
+        above.append(parent)
+        at = parent
+    top = above[-1] if above else folder
+    exclude = _ignore(os.path.join(top, ".git", "info", "exclude"), top)
+    return [*exclude, *(ignore for one in reversed(above) for ignore in _ignore(os.path.join(one, ".gitignore"), one))]
+
+
+def _ignore(file: str, base: str) -> list[Ignore]:
+    try:
+        with open(file, encoding="utf-8", errors="replace") as opened:
+            return [parse_gitignore(opened.read(), base)]
+    except OSError:
+        return []
+
+
+def _walk(folder: str, absolute: str, above: Sequence[Ignore], extra: Sequence[Ignore]) -> Iterator[str | NotFound]:
+    ignores = [*above, *_ignore(os.path.join(absolute, ".gitignore"), absolute)]
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        yield NotFound(folder, error.strerror or str(error))
+        return
+    for entry in entries:
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if not is_folder and not (entry.name.endswith(SUFFIXES) and entry.is_file()):
+            continue
+        path = f"{absolute}/{entry.name}"
+        if entry.name == ".git" or ignored(ignores, path, is_folder) or ignored(extra, path, is_folder):
+            continue
+        name = entry.name if folder == os.curdir else os.path.join(folder, entry.name)
+        if is_folder:
+            yield from _walk(name, path, ignores, extra)
+        else:
+            yield name

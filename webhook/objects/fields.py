@@ -1,0 +1,66 @@
+"""Field paths, field errors, and the syntax of label keys and values, as k8s.io/apimachinery has them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+FieldPath = tuple[str | int, ...]
+INVALID = "FieldValueInvalid"
+REQUIRED = "FieldValueRequired"
+DUPLICATE = "FieldValueDuplicate"
+FORBIDDEN = "FieldValueForbidden"
+NOT_SUPPORTED = "FieldValueNotSupported"
+TYPE_INVALID = "FieldValueTypeInvalid"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One cause of a rejection: `type` as Kubernetes names it, `value` as it was found."""
+
+    type: str
+    path: FieldPath
+    value: object
+    detail: str
+
+
+def path_text(path: FieldPath) -> str:
+    """`("spec", "sets", 0, "name")` as `spec.sets[0].name`."""
+    text = ""
+    for part in path:
+        if isinstance(part, int) or part == "*":
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else part
+    return text
+
+
+def as_mapping(value: object) -> Mapping[str, object]:
+    """The JSON object, or an empty one where something else stands."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[object]:
+    """The JSON array, or an empty one where something else stands."""
+    return value if isinstance(value, list) else []
+
+
+def text_of(value: object) -> str:
+    """The JSON string, or an empty one where something else stands."""
+    return value if isinstance(value, str) else ""
+
+
+def value_at(value: object, path: FieldPath) -> object:
+    """What stands at `path`, or None where it leads nowhere."""
+    for part in path:
+        if isinstance(part, int):
+            items = as_list(value)
+            value = items[part] if part < len(items) else None
+        else:
+            value = as_mapping(value).get(part)
+    return value
+
+
+def children(value: object) -> Collection[object]:
+    """The values in a JSON object or array."""
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -1,0 +1,90 @@
+"""Label sets, and the syntax of label keys and values, as k8s.io/apimachinery checks it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from webhook.objects.fields import as_mapping
+
+Labels = Mapping[str, str]
+
+
+def labels_of(value: object) -> dict[str, str]:
+    """A JSON object as a label set; a null value is "", as Go decodes it, other types are left out."""
+    found = as_mapping(value)
+    return {key: v or "" for key, v in found.items() if isinstance(v, str) or v is None}
+
+
+_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_DNS_LABEL}(\.{_DNS_LABEL})*"
+_ALPHANUMERIC = (
+    "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+)
+_NAME_ERROR = (
+    f"must {_ALPHANUMERIC} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME}')"
+)
+_VALUE_ERROR = (
+    f"a valid label must be an empty string or {_ALPHANUMERIC} "
+    f"(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '({_NAME})?')"
+)
+_SUBDOMAIN_ERROR = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must "
+    f"start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
+)
+_name = re.compile(_NAME)
+_subdomain = re.compile("[a-z0-9]([-.a-z0-9]*[a-z0-9])?")  # with what follows the same as _SUBDOMAIN, and linear
+_NOT_IN_SUBDOMAIN = ("..", ".-", "-.")
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _prefix_errors(prefix: str) -> Iterator[str]:
+    if not prefix:
+        yield "prefix part must be non-empty"
+        return
+    if _bytes(prefix) > 253:
+        yield "prefix part must be no more than 253 bytes"
+    if not _subdomain.fullmatch(prefix) or any(one in prefix for one in _NOT_IN_SUBDOMAIN):
+        yield f"prefix part {_SUBDOMAIN_ERROR}"
+
+
+def _name_errors(name: str) -> Iterator[str]:
+    if not name:
+        yield "name part must be non-empty"
+    elif _bytes(name) > 63:
+        yield "name part must be no more than 63 bytes"
+    if not _name.fullmatch(name):
+        yield f"name part {_NAME_ERROR}"
+
+
+LONGEST_KEPT = 320  # the longest valid key has 317 bytes; anything longer must not fill the caches
+
+
+def label_key_errors(key: str) -> tuple[str, ...]:
+    """Why `key` is no label key; empty if it is one (content.IsLabelKey)."""
+    return _key_errors(key) if len(key) <= LONGEST_KEPT else _key_errors.__wrapped__(key)
+
+
+def label_value_errors(value: str) -> tuple[str, ...]:
+    """Why `value` is no label value; empty if it is one (content.IsLabelValue)."""
+    return _value_errors(value) if len(value) <= LONGEST_KEPT else _value_errors.__wrapped__(value)
+
+
+@lru_cache(maxsize=4096)
+def _key_errors(key: str) -> tuple[str, ...]:
+    prefix, slash, name = key.rpartition("/")
+    if "/" in prefix:
+        prefixed = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return (f"a valid label key {_NAME_ERROR} {prefixed}",)
+    return (*(_prefix_errors(prefix) if slash else ()), *_name_errors(name))
+
+
+@lru_cache(maxsize=4096)
+def _value_errors(value: str) -> tuple[str, ...]:
+    too_long = ("must be no more than 63 bytes",) if _bytes(value) > 63 else ()
+    return too_long if not value or _name.fullmatch(value) else (*too_long, _VALUE_ERROR)

@@ -1,0 +1,85 @@
+"""Raw JSON read as Go decodes it into an API type; what has the wrong type is noted with its path."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from webhook.objects.fields import TYPE_INVALID, FieldError, FieldPath
+
+
+class Reader:
+    """
+    Reads values and collects an error for each that has the wrong type; null is None throughout.
+
+    A value's path is `path`, then `field`: it is put together only for an error.
+    """
+
+    def __init__(self) -> None:
+        self.errors: list[FieldError] = []
+
+    def integer(self, value: object, path: FieldPath, *field: str | int) -> int | None:
+        """An int32; 1.0 counts, for YAML tools turn it into 1 on the way to the API server."""
+        if value is None:
+            return None
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, int) and not isinstance(value, bool) and -(2**31) <= value < 2**31:
+            return value
+        self._wrong(value, (*path, *field), "a 32-bit integer")
+        return None
+
+    def string(self, value: object, path: FieldPath, *field: str | int) -> str | None:
+        if value is None or isinstance(value, str):
+            return value
+        self._wrong(value, (*path, *field), "a string")
+        return None
+
+    def strings(self, value: object, path: FieldPath, *field: str | int) -> tuple[str, ...]:
+        """An array of strings; a null element is ""."""
+        if value is None:
+            return ()
+        found = self.array(value, (*path, *field))
+        return tuple([self.string(item, path, *field, i) or "" for i, item in enumerate(found)])
+
+    def string_map(self, value: object, path: FieldPath) -> Mapping[str, str]:
+        """An object whose values are strings; a null value is ""."""
+        return {key: self.string(item, path, key) or "" for key, item in self.mapping(value, path).items()}
+
+    def mappings(self, value: object, path: FieldPath) -> Iterator[tuple[Mapping[str, object], FieldPath]]:
+        """Each object of an array, with its path; a null element is an empty object."""
+        for i, item in enumerate(self.array(value, path)):
+            yield self.mapping(item, (*path, i)), (*path, i)
+
+    def mapping(self, value: object, path: FieldPath) -> Mapping[str, object]:
+        if isinstance(value, dict):
+            return value
+        if value is not None:
+            self._wrong(value, path, "an object")
+        return {}
+
+    def array(self, value: object, path: FieldPath) -> list[object]:
+        if isinstance(value, list):
+            return value
+        if value is not None:
+            self._wrong(value, path, "an array")
+        return []
+
+    def _wrong(self, value: object, path: FieldPath, wanted: str) -> None:
+        self.errors.append(FieldError(TYPE_INVALID, path, value, f"must be {wanted}"))
+
+
+def brief(value: object, limit: int = 60) -> str:
+    """A value as a person wants to read it in one line: JSON, cut where it grows long, never followed into depth."""
+    if isinstance(value, dict):
+        return "an object" if value else "{}"
+    if isinstance(value, list) and not all(isinstance(item, str) for item in value[:20]):
+        return "an array"
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
+        return "a very large number"
+    if isinstance(value, str):
+        value = value[: limit + 1]
+    elif isinstance(value, list):
+        value = [item[: limit + 1] for item in value[:20]]
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -1,0 +1,206 @@
+"""
+The policy, parsed and checked from text.
+
+    text ──YAML──> raw ──schema──> raw of the right form ──what no schema can check──> Policy
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+
+from webhook.documents.reading import read_documents
+from webhook.documents.scalars import DocumentError
+from webhook.findings.finding import Severity
+from webhook.findings.rule import RuleSettings
+from webhook.objects.fields import FieldPath, as_list, as_mapping, path_text
+from webhook.objects.kinds import EACH, KINDS, Kind
+from webhook.objects.labels import label_key_errors
+from webhook.objects.reading import Reader, brief
+from webhook.policy import scheduler_configuration
+from webhook.policy.defaults import Defaulting, defaulting_errors, integers, notes_on, parse_defaulting
+from webhook.policy.policy import Override, Policy, PolicyError, _lacks_parameters
+from webhook.policy.schema import complaints, schema
+from webhook.rules import DEFAULT_SETTINGS, RULES
+from webhook.scheduler.constraint import read_selector
+from webhook.scheduler.selectors import Selector, as_selector
+from webhook.scheduler.validation import selector_errors
+
+BUILT_IN = """\
+apiVersion: config.evenkeel.dev/v1alpha1
+kind: SpreadPolicy
+enforcement: Deny
+ownedObjects: Audit
+earlyAnswer: false
+onError: Allow
+watchPods: false
+defaulting:
+  defaultingType: List
+  defaultConstraints:
+  - {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: ScheduleAnyway}
+  - {maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}
+"""
+
+
+def parse_policy(text: str) -> Policy:
+    """The policy in `text`, a SpreadPolicy or a KubeSchedulerConfiguration; PolicyError names every cause."""
+    try:
+        documents = read_documents(text)
+    except DocumentError as error:
+        raise PolicyError([str(error)]) from error
+    if len(documents) != 1 or not isinstance(documents[0], dict):
+        found = brief(documents[0]) if len(documents) == 1 else f"{len(documents)} documents"
+        raise PolicyError([f"found {found}, wanted one object"])
+    raw = documents[0]
+    if raw.get("kind") == scheduler_configuration.KIND:
+        raw, notes, causes = scheduler_configuration.translate(raw)
+        if causes:
+            raise PolicyError(causes)
+        return replace(_checked(raw), notes=notes)
+    return _checked(raw)
+
+
+@cache
+def built_in() -> Policy:
+    """The policy that is in force where none is given."""
+    return _policy(as_mapping(read_documents(BUILT_IN)[0]))
+
+
+def _checked(raw: Mapping[str, object]) -> Policy:
+    if wrong := tuple(complaints(raw, schema())):
+        raise PolicyError(wrong)
+    return _policy(raw)
+
+
+def _policy(raw: Mapping[str, object]) -> Policy:
+    causes: list[str] = []
+    settings = _settings(raw.get("rules"), DEFAULT_SETTINGS, ("rules",), causes)
+    causes += defaulting_errors(raw.get("defaulting"), ("defaulting",))
+    overrides, kinds = _overrides(raw, settings, causes), _kinds(raw, causes)
+    if causes:
+        raise PolicyError(causes)
+    base = {**as_mapping(read_documents(BUILT_IN)[0]), **raw}
+    defaulting = parse_defaulting(base["defaulting"])
+    found: list[tuple[FieldPath, Defaulting]] = [(("defaulting",), defaulting)] if "defaulting" in raw else []
+    found += [(("overrides", i, "defaulting"), o.defaulting) for i, o in enumerate(overrides) if o.defaulting]
+    return Policy(
+        enforcement=str(base["enforcement"]),
+        owned_objects=str(base["ownedObjects"]),
+        early_answer=base["earlyAnswer"] is True,
+        on_error=str(base["onError"]),
+        watch_pods=base["watchPods"] is True,
+        defaulting=defaulting,
+        settings=settings,
+        kinds=(*KINDS, *kinds),
+        overrides=overrides,
+        notes=tuple(note for path, one in found for note in notes_on(one, path)),
+    )
+
+
+def _settings(raw: object, base: RuleSettings, path: FieldPath, causes: list[str]) -> RuleSettings:
+    """`base` with what `raw` says of single rules: each field of a rule that it does not name stays."""
+    settings = dict(base)
+    for rule_id, value in as_mapping(raw).items():
+        given = dict(as_mapping(value)) if isinstance(value, dict) else {"severity": value}
+        old, rule = settings[rule_id], RULES[rule_id]
+        severity = Severity(str(given.pop("severity", old.severity)))
+        enforced = given.pop("enforced", old.enforced) is True
+        settings[rule_id] = rule.setting(severity, enforced, {**old.parameters, **integers(given)})
+        if severity is not Severity.IGNORE and _lacks_parameters(settings[rule_id], rule):
+            example = f"{{severity: {severity}, {rule.required[0]}: …}}"
+            causes.append(f"{path_text((*path, rule_id))}: must have {' or '.join(rule.required)}; write {example}")
+    return settings
+
+
+def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str]) -> tuple[Override, ...]:
+    found: list[Override] = []
+    for i, one in enumerate(map(as_mapping, as_list(raw.get("overrides")))):
+        path: FieldPath = ("overrides", i)
+        if not one.keys() & {"namespaceSelector", "podSelector", "schedulerName"}:
+            causes.append(f"{path_text(path)}: must have namespaceSelector, podSelector or schedulerName")
+        causes += defaulting_errors(one.get("defaulting"), (*path, "defaulting"))
+        name = one.get("schedulerName")
+        override = Override(
+            name=str(one["name"]),
+            namespace_selector=_selector(one, (*path, "namespaceSelector"), causes),
+            pod_selector=_selector(one, (*path, "podSelector"), causes),
+            scheduler_name=name if isinstance(name, str) else None,
+            settings=_settings(one.get("rules"), base, (*path, "rules"), causes),
+            defaulting=parse_defaulting(one["defaulting"]) if "defaulting" in one else None,
+        )
+        if override.name in {other.name for other in found}:
+            causes.append(f"{path_text(path)}.name: found {brief(override.name)} twice, wanted a name of its own")
+        found.append(override)
+    return tuple(found)
+
+
+def _selector(raw: Mapping[str, object], path: FieldPath, causes: list[str]) -> Selector | None:
+    reader = Reader()
+    selector = read_selector(reader, raw.get(str(path[-1])), path)
+    if selector is None:
+        return None
+    errors = [*reader.errors, *(() if reader.errors else selector_errors(selector, path))]
+    causes += (f"{path_text(error.path)}: found {brief(error.value)}, {error.detail}" for error in errors)
+    return None if errors else as_selector(selector)
+
+
+def _kinds(raw: Mapping[str, object], causes: list[str]) -> tuple[Kind, ...]:
+    found: list[Kind] = []
+    for i, one in enumerate(map(as_mapping, as_list(raw.get("workloads")))):
+        where, template, constraints = f"workloads[{i}]", _path(one, "podTemplate"), _path(one, "constraints")
+        labels, replicas = _path(one, "labels"), _path(one, "replicas")
+        anchor = template or constraints
+        if anchor is None or (template is not None and constraints is not None):
+            causes.append(f"{where}: must have either podTemplate or constraints")
+            continue
+        if labels is not None and template is not None:
+            causes.append(f"{where}.labels: goes with constraints; a Pod template has its labels in it")
+        for name, other in (("labels", labels), ("replicas", replicas)):
+            if other is not None and other.count(EACH) and _lists(other) != _lists(anchor)[: other.count(EACH)]:
+                causes.append(f"{where}.{name}: must lead through the same lists as {path_text(anchor)}")
+        causes += _repeated(where, one, raw)
+        causes += (
+            f"{where}.addedLabels: found {brief(key)}, wanted label keys"
+            for key in as_list(one.get("addedLabels"))
+            if label_key_errors(str(key))
+        )
+        added = tuple(str(key) for key in as_list(one.get("addedLabels")))
+        found.append(
+            Kind(
+                str(one["apiVersion"]),
+                str(one["kind"]),
+                str(one["resource"]),
+                template=template,
+                replicas=replicas,
+                added_labels=added,
+                revision_key=next((key for key in added if key.endswith("-hash")), None),
+                constraints=constraints,
+                labels=labels,
+                built_in=False,
+                from_policy=True,
+            )
+        )
+    return tuple(found)
+
+
+def _repeated(where: str, one: Mapping[str, object], raw: Mapping[str, object]) -> Iterator[str]:
+    """A place in a kind is described once; those built in are known better here than a policy can say."""
+    of = (one["apiVersion"], one["kind"])
+    if any(of == (kind.api_version, kind.kind) for kind in KINDS if kind.built_in):
+        yield f"{where}: {of[0]} {of[1]} is built in, and cannot be described anew"
+    same = [other for other in map(as_mapping, as_list(raw["workloads"])) if (other["apiVersion"], other["kind"]) == of]
+    for name in ("podTemplate", "constraints"):
+        if name in one and [other.get(name) for other in same].count(one[name]) > 1:
+            yield f"{where}.{name}: stands more than once for {of[0]} {of[1]}"
+
+
+def _path(raw: Mapping[str, object], name: str) -> FieldPath | None:
+    """`spec.sets[*].template` as `("spec", "sets", "*", "template")`."""
+    text = raw.get(name)
+    return tuple(text.replace("[*]", f".{EACH}").split(".")) if isinstance(text, str) else None
+
+
+def _lists(path: FieldPath) -> list[FieldPath]:
+    """The lists that a path leads through."""
+    return [path[:i] for i, part in enumerate(path) if part == EACH]

@@ -1,0 +1,155 @@
+"""
+The policy: parsed and checked from text, and what of it is in force for one Pod.
+
+    text ──parse──> Policy ──in_force(namespace, labels, schedulerName)──> InForce(settings, defaulting)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from webhook.findings.finding import Severity
+from webhook.findings.rule import Rule, RuleSetting, RuleSettings
+from webhook.objects.kinds import Kind
+from webhook.objects.labels import Labels
+from webhook.objects.workload import Workload
+from webhook.policy.defaults import Defaulting
+from webhook.rules import DEFAULT_SETTINGS, RULES, WITHOUT_CONSTRAINTS
+from webhook.scheduler.default_constraints import LIST
+from webhook.scheduler.selectors import Match, Selector
+
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+
+
+class PolicyError(ValueError):
+    """A policy that cannot be used; one line for each cause, which names its path."""
+
+    def __init__(self, causes: Iterable[str]) -> None:
+        self.causes = tuple(causes)
+        super().__init__("\n".join(self.causes))
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """What differs for some Pods; a condition that is None is not asked."""
+
+    name: str
+    namespace_selector: Selector | None = None
+    pod_selector: Selector | None = None
+    scheduler_name: str | None = None
+    settings: RuleSettings = field(default_factory=lambda: DEFAULT_SETTINGS)
+    defaulting: Defaulting | None = None
+
+    def matches(self, namespace: Match | Labels, workload: Workload) -> Match:
+        """Whether this is for the Pods of `workload`, in three values."""
+        if self.scheduler_name is not None and self.scheduler_name != workload.scheduler_name:
+            return Match.NO
+        found = {Match.YES}
+        if self.pod_selector is not None:
+            known = workload.labels_known
+            found.add(self.pod_selector.match(workload.labels, workload.addable if known else self.pod_selector.keys))
+        if self.namespace_selector is not None:
+            found.add(namespace if isinstance(namespace, Match) else self.namespace_selector.match(namespace))
+        return Match.NO if Match.NO in found else Match.UNKNOWN if Match.UNKNOWN in found else Match.YES
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """
+    What a policy says of one workload.
+
+    `doubted` are the rules that an override would change which applies or not by labels that are not known yet;
+    `defaulting` is None where that is in doubt.
+    """
+
+    override: str | None
+    settings: RuleSettings
+    defaulting: Defaulting | None
+    doubted: frozenset[str] = frozenset()
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A policy whose every part is valid; `notes` is what is worth a second thought."""
+
+    enforcement: str
+    owned_objects: str
+    early_answer: bool
+    on_error: str
+    watch_pods: bool
+    defaulting: Defaulting
+    settings: RuleSettings
+    kinds: tuple[Kind, ...]
+    overrides: tuple[Override, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def enforces(self) -> bool:
+        """Whether any rule that denies is enforced for anybody."""
+        return any(one.enforced and one.severity is Severity.ERROR for one in self._each_setting())
+
+    @property
+    def defaults(self) -> bool:
+        """Whether any Pod is given constraints."""
+        every = (self.defaulting, *(one.defaulting for one in self.overrides))
+        return any(one is not None and one.type == LIST and one.constraints for one in every)
+
+    @property
+    def judges_without_constraints(self) -> bool:
+        """Whether any rule looks at what has no constraint at all."""
+        return any(one.severity is not Severity.IGNORE for one in self._each_setting(*WITHOUT_CONSTRAINTS))
+
+    def _each_setting(self, *rules: Rule) -> Iterator[RuleSetting]:
+        """Those of some rules, or of all, in the policy and in each override."""
+        for settings in (self.settings, *(one.settings for one in self.overrides)):
+            yield from (settings[rule.id] for rule in rules or RULES.values())
+
+    def with_severities(self, severities: Mapping[str, Severity]) -> Policy:
+        """This policy with other severities, for everybody; PolicyError where a rule lacks what it must be told."""
+        causes = tuple(
+            f"{rule_id}: must have {' or '.join(RULES[rule_id].required)}; give its parameters in a policy file"
+            for rule_id, severity in severities.items()
+            if severity is not Severity.IGNORE and _lacks_parameters(self.settings[rule_id], RULES[rule_id])
+        )
+        if causes:
+            raise PolicyError(causes)
+        overrides = tuple(replace(one, settings=_changed(one.settings, severities)) for one in self.overrides)
+        return replace(self, settings=_changed(self.settings, severities), overrides=overrides)
+
+    def in_force(self, workload: Workload, namespace_labels: Labels | None) -> InForce:
+        """The policy for the Pods of `workload`: the first override that matches, and only that one."""
+        base = InForce(None, self.settings, self.defaulting)
+        if not self.overrides:
+            return base
+        perhaps: list[Override] = []
+        for override in self.overrides:
+            match = override.matches(_namespace(workload, namespace_labels, override), workload)
+            if match is Match.UNKNOWN:
+                perhaps.append(override)
+            elif match is Match.YES:
+                base = InForce(override.name, override.settings, override.defaulting or self.defaulting)
+                break
+        if not perhaps:
+            return base
+        doubted = frozenset(rule for rule in RULES for one in perhaps if one.settings[rule] != base.settings[rule])
+        sure = all((one.defaulting or self.defaulting) == base.defaulting for one in perhaps)
+        return InForce(base.override, base.settings, base.defaulting if sure else None, doubted, certain=False)
+
+
+def _namespace(workload: Workload, labels: Labels | None, override: Override) -> Match | Labels:
+    """The labels of the namespace; of one that is not known, only the name label is certain."""
+    if labels is not None:
+        return labels
+    if override.namespace_selector is None:
+        return Match.UNKNOWN
+    return override.namespace_selector.match({NAMESPACE_NAME: workload.namespace}, override.namespace_selector.keys)
+
+
+def _lacks_parameters(setting: RuleSetting, rule: Rule) -> bool:
+    return bool(rule.required) and not any(setting.parameters.get(name) for name in rule.required)
+
+
+def _changed(settings: RuleSettings, severities: Mapping[str, Severity]) -> RuleSettings:
+    return {**settings, **{rule: replace(settings[rule], severity=new) for rule, new in severities.items()}}

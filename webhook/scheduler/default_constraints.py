@@ -1,0 +1,110 @@
+"""
+The scheduler's own defaults: which selector it derives for a Pod, and which constraints it then applies.
+
+    selector = selectors of all Services that select the Pod + the selector of its controller
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from webhook.objects.fields import (
+    DUPLICATE,
+    FORBIDDEN,
+    INVALID,
+    NOT_SUPPORTED,
+    REQUIRED,
+    FieldError,
+    FieldPath,
+    as_mapping,
+)
+from webhook.objects.kinds import APPS, CORE
+from webhook.objects.labels import Labels, label_key_errors
+from webhook.objects.references import Owner
+from webhook.scheduler.constraint import ACTIONS, SOFT, Constraint, parse_constraints
+from webhook.scheduler.features import Features
+from webhook.scheduler.selectors import EVERYTHING, Selector, equals
+from webhook.scheduler.snapshot import Snapshot
+
+SYSTEM_DEFAULTS: Sequence[dict[str, object]] = (
+    {"maxSkew": 3, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": SOFT},
+    {"maxSkew": 5, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": SOFT},
+)
+SYSTEM, LIST = "System", "List"
+DEFAULTING_TYPES = (SYSTEM, LIST)
+SELECTOR_KINDS = ((CORE, "ReplicationController"), (APPS, "ReplicaSet"), (APPS, "StatefulSet"))
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultSelector:
+    """The selector, and the objects it was derived from, as `Kind/name`."""
+
+    selector: Selector
+    sources: tuple[str, ...]
+
+
+def default_selector(namespace: str, labels: Labels, owner: Owner | None, snapshot: Snapshot) -> DefaultSelector:
+    """helper.DefaultSelector; the selector is empty if nothing selects or owns the Pod."""
+    services = snapshot.services_of(namespace, labels)
+    sources = tuple(f"Service/{service.name}" for service in services)
+    merged = {key: value for service in services for key, value in service.selector.items()}
+    selector = EVERYTHING.add(equals(merged))
+    if owner is None or (owner.api_version, owner.kind) not in SELECTOR_KINDS:
+        return DefaultSelector(selector, sources)
+    controller = snapshot.controller(namespace, owner)
+    if controller is None or controller.selector is None or controller.selector.empty:
+        return DefaultSelector(selector, sources)
+    if owner.kind == "ReplicationController":  # its selector is a label map, and merged as one
+        kept = tuple(one for one in selector.requirements if one.key not in controller.selector.keys)
+        selector = Selector(kept)
+    return DefaultSelector(selector.add(controller.selector.requirements), (*sources, f"{owner.kind}/{owner.name}"))
+
+
+def constraints_in_force(
+    raw: object, labels: Labels, defaults: Sequence[dict[str, object]], selector: Selector, features: Features
+) -> tuple[Constraint, ...]:
+    """
+    The constraints by which the scheduler places a Pod: its own, or else `defaults` with the derived `selector`.
+
+    It ignores the matchLabelKeys of its defaults.  (podTopologySpread.buildDefaultConstraints)
+    """
+    own = parse_constraints(raw, labels, features)
+    if own or selector.empty:
+        return own
+    return tuple(replace(one, selector=selector) for one in parse_constraints(list(defaults), {}, features))
+
+
+def validate_args(defaulting_type: str, constraints: Sequence[object], path: FieldPath) -> tuple[FieldError, ...]:
+    """Why kube-scheduler would refuse these PodTopologySpreadArgs, whose fields have the right types."""
+    return (*_type_errors(defaulting_type, constraints, (*path, "defaultingType")), *_default_errors(constraints, path))
+
+
+def _type_errors(defaulting_type: str, constraints: Sequence[object], path: FieldPath) -> Iterator[FieldError]:
+    if defaulting_type not in DEFAULTING_TYPES:
+        yield FieldError(NOT_SUPPORTED, path, defaulting_type, 'supported values: "System", "List"')
+    elif defaulting_type == SYSTEM and constraints:
+        yield FieldError(INVALID, path, defaulting_type, "must be List when defaultConstraints are given")
+
+
+def _default_errors(constraints: Sequence[object], path: FieldPath) -> Iterator[FieldError]:
+    seen: set[tuple[object, object]] = set()
+    for i, one in enumerate(map(as_mapping, constraints)):
+        at = (*path, "defaultConstraints", i)
+        key, action, max_skew = one.get("topologyKey"), one.get("whenUnsatisfiable"), one.get("maxSkew")
+        if not isinstance(max_skew, int) or max_skew <= 0:
+            yield FieldError(INVALID, (*at, "maxSkew"), max_skew, "must be greater than zero")
+        if not isinstance(key, str) or not key:
+            yield FieldError(REQUIRED, (*at, "topologyKey"), key, "can not be empty")
+        else:
+            yield from (FieldError(INVALID, (*at, "topologyKey"), key, detail) for detail in label_key_errors(key))
+        if action not in ACTIONS:
+            detail = 'supported values: "DoNotSchedule", "ScheduleAnyway"' if action else "can not be empty"
+            kind = NOT_SUPPORTED if action else REQUIRED
+            yield FieldError(kind, (*at, "whenUnsatisfiable"), action, detail)
+        if one.get("labelSelector") is not None:
+            detail = "must not be given: the selector is derived for each Pod"
+            yield FieldError(FORBIDDEN, (*at, "labelSelector"), one["labelSelector"], detail)
+        if (key, action) in seen:
+            yield FieldError(DUPLICATE, at, f"{{{key}, {action}}}", "must not repeat (topologyKey, whenUnsatisfiable)")
+        seen.add((key, action))

@@ -1,0 +1,176 @@
+"""Why kube-apiserver rejects topology spread constraints, error by error as its own validation says it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
+
+from webhook.objects.fields import (
+    DUPLICATE,
+    FORBIDDEN,
+    INVALID,
+    NOT_SUPPORTED,
+    REQUIRED,
+    FieldError,
+    FieldPath,
+)
+from webhook.objects.labels import Labels, label_key_errors, label_value_errors
+from webhook.scheduler.constraint import (
+    ACTIONS,
+    HARD,
+    POLICIES,
+    WrittenConstraint,
+    kept_by_content,
+    merge,
+    read_constraints,
+)
+from webhook.scheduler.features import Features
+from webhook.scheduler.selectors import (
+    DOES_NOT_EXIST,
+    EXISTS,
+    IN,
+    NOT_IN,
+    LabelSelector,
+    Requirement,
+)
+
+REPEATED = "{topologyKey, whenUnsatisfiable}"
+IN_BOTH = "exists in both matchLabelKeys and labelSelector"
+
+
+def validate(
+    raw: object, labels: Labels, path: FieldPath, *, merged: bool, features: Features
+) -> tuple[FieldError, ...]:
+    """
+    Every reason why kube-apiserver rejects `raw`, the list of constraints that stands at `path`.
+
+    With `merged` the constraints are judged as they stand, as in a template or a Pod that is stored; without, they
+    are first merged with the Pod's `labels`, as when a Pod is created.  Where a type is wrong, the API server cannot
+    read the object at all; here each such field is named, and nothing is said that rests on it.
+    (validation.validateTopologySpreadConstraints)
+    """
+    errors = _errors(raw if merged else merge(raw, labels, features), features)
+    return tuple([replace(error, path=(*path, *error.path)) for error in errors]) if errors else ()
+
+
+@kept_by_content
+def _errors(raw: object, features: Features) -> tuple[FieldError, ...]:
+    """Those of constraints as they stand; paths begin at the list."""
+    reading = read_constraints(raw, features)
+    errors = [error for i, one in enumerate(reading.written) for error in _constraint_errors(one, (i,), features)]
+    errors += _repeated(reading.written)
+    unread = {error.path for error in reading.mistyped}
+    return (*reading.mistyped, *(error for error in errors if not unread or not _rests_on(error, unread)))
+
+
+def _constraint_errors(written: WrittenConstraint, path: FieldPath, features: Features) -> Iterator[FieldError]:
+    if written.max_skew <= 0:
+        yield FieldError(INVALID, (*path, "maxSkew"), written.max_skew, "must be greater than zero")
+    if not written.topology_key:
+        yield FieldError(REQUIRED, (*path, "topologyKey"), "", "can not be empty")
+    if written.when_unsatisfiable not in ACTIONS:
+        yield _not_supported((*path, "whenUnsatisfiable"), written.when_unsatisfiable, ACTIONS)
+    yield from _min_domains_errors(written, (*path, "minDomains"))
+    for name, policy in (
+        ("nodeAffinityPolicy", written.node_affinity_policy),
+        ("nodeTaintsPolicy", written.node_taints_policy),
+    ):
+        if policy is not None and policy not in POLICIES:
+            yield _not_supported((*path, name), policy, POLICIES)
+    yield from _match_label_keys_errors(written, path, features)
+    if written.label_selector is not None and features.selector_validation:
+        yield from selector_errors(written.label_selector, (*path, "labelSelector"))
+
+
+def _not_supported(path: FieldPath, value: str, wanted: Sequence[str]) -> FieldError:
+    supported = ", ".join(f'"{one}"' for one in wanted)
+    return FieldError(NOT_SUPPORTED, path, value, f"supported values: {supported}")
+
+
+def _min_domains_errors(written: WrittenConstraint, path: FieldPath) -> Iterator[FieldError]:
+    if written.min_domains is None:
+        return
+    if written.min_domains <= 0:
+        yield FieldError(INVALID, path, written.min_domains, "must be greater than zero")
+    if written.when_unsatisfiable != HARD:
+        detail = f"can only use minDomains if whenUnsatisfiable={HARD}, not {written.when_unsatisfiable}"
+        yield FieldError(INVALID, path, written.min_domains, detail)
+
+
+def _match_label_keys_errors(written: WrittenConstraint, path: FieldPath, features: Features) -> Iterator[FieldError]:
+    """ValidateMatchLabelKeysAndMismatchLabelKeys; before the merge of 1.34, ValidateMatchLabelKeysInTopologySpread."""
+    keys, selector, at = written.match_label_keys, written.label_selector, (*path, "matchLabelKeys")
+    if keys and selector is None:
+        yield FieldError(FORBIDDEN, at, list(keys), "must not be specified when labelSelector is not set")
+    if selector is not None or not features.selector_merge:
+        for i, key in enumerate(keys):
+            yield from (FieldError(INVALID, (*at, i), key, detail) for detail in label_key_errors(key))
+    if selector is not None and features.selector_merge:
+        yield from _keys_in_both_after_merge(keys, selector, path)
+    elif selector is not None:
+        yield from (FieldError(INVALID, (*at, i), key, IN_BOTH) for i, key in enumerate(keys) if key in selector.keys)
+
+
+def _keys_in_both_after_merge(keys: Sequence[str], selector: LabelSelector, path: FieldPath) -> Iterator[FieldError]:
+    """The merge puts each key into the selector once, so it is wrong only when it stands there again."""
+    index_of = {key: i for i, key in enumerate(keys)}
+    seen = set(selector.match_labels)
+    for expression in selector.match_expressions:
+        if expression.key in index_of and expression.key in seen:
+            # Upstream's path lacks the field's name; `shown_path` puts it back.
+            yield FieldError(INVALID, (*path, index_of[expression.key]), expression.key, IN_BOTH)
+        seen.add(expression.key)
+
+
+def selector_errors(selector: LabelSelector, path: FieldPath) -> Iterator[FieldError]:
+    """unversionedvalidation.ValidateLabelSelector."""
+    at = (*path, "matchLabels")
+    for key, value in selector.match_labels.items():
+        yield from (FieldError(INVALID, at, key, detail) for detail in label_key_errors(key))
+        yield from (FieldError(INVALID, at, value, detail) for detail in label_value_errors(value))
+    for i, expression in enumerate(selector.match_expressions):
+        yield from _expression_errors(expression, (*path, "matchExpressions", i))
+
+
+def _expression_errors(expression: Requirement, path: FieldPath) -> Iterator[FieldError]:
+    operator, values = expression.operator, expression.values
+    if operator in (IN, NOT_IN) and not values:
+        yield FieldError(REQUIRED, (*path, "values"), [], "must be specified when `operator` is 'In' or 'NotIn'")
+    if operator in (EXISTS, DOES_NOT_EXIST) and values:
+        detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        yield FieldError(FORBIDDEN, (*path, "values"), list(values), detail)
+    if operator not in (IN, NOT_IN, EXISTS, DOES_NOT_EXIST):
+        yield FieldError(INVALID, (*path, "operator"), operator, "not a valid selector operator")
+    yield from (FieldError(INVALID, (*path, "key"), expression.key, d) for d in label_key_errors(expression.key))
+    for i, value in enumerate(values):
+        yield from (FieldError(INVALID, (*path, "values", i), value, detail) for detail in label_value_errors(value))
+
+
+def _rests_on(error: FieldError, unread: Set[FieldPath]) -> bool:
+    """Whether `error` is about a field that could not be read, or follows from one."""
+    constraint, field = error.path[:-1], error.path[-1]
+    sources = {"minDomains": ("whenUnsatisfiable",), REPEATED: ("topologyKey", "whenUnsatisfiable")}.get(str(field), ())
+    follows = any((*constraint, source) in unread for source in sources)
+    return follows or any(error.path[:length] in unread for length in range(len(error.path) + 1))
+
+
+def _repeated(written: Sequence[WrittenConstraint]) -> list[FieldError]:
+    """ValidateSpreadConstraintNotRepeat: all but the last of each (topologyKey, whenUnsatisfiable)."""
+    last = {(one.topology_key, one.when_unsatisfiable): i for i, one in enumerate(written)}
+    return [
+        FieldError(DUPLICATE, (i, REPEATED), f"{{{one.topology_key}, {one.when_unsatisfiable}}}", "")
+        for i, one in enumerate(written)
+        if last[one.topology_key, one.when_unsatisfiable] != i
+    ]
+
+
+def shown_path(error: FieldError) -> FieldPath:
+    """Where in the object the field of `error` stands, where upstream's own path leads nowhere."""
+    if error.detail == IN_BOTH and error.path[-2] != "matchLabelKeys":
+        return (*error.path[:-1], "matchLabelKeys", error.path[-1])
+    return error.path[:-1] if error.path[-1] == REPEATED else error.path
+
+
+def on_stored_pod(features: Features) -> Features:
+    """A stored Pod may hold merged keys whatever version is told: the API server that stored it has accepted it."""
+    return replace(features, selector_merge=True)

@@ -1,0 +1,48 @@
+"""A cluster that is watched, and what it tells: counted, and logged where a person may have to do something."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+
+from webhook.cluster.client import Client
+from webhook.cluster.informer import FAILED, LISTED
+from webhook.cluster.live import ABSENT, FOUND, LOOKED_UP, LOOKUP_KINDS, LOOKUP_RESULTS, SYNCED, Live
+from webhook.cluster.watched import WATCHED
+from webhook.serving.logs import log
+from webhook.serving.metrics import ClusterMetrics, Metrics
+
+
+def watch_cluster(
+    client: Client, metrics: Metrics, synced: Callable[[], None], *, watch_pods: bool, threads: int
+) -> Live:
+    """The cluster behind `client`; `synced` is called once, when all of it is known for the first time."""
+
+    def tell(what: str, kind: str, **fields: object) -> None:
+        _count(counted, what, kind, fields)
+        log(_level(what, fields), what, kind=kind or None, **fields)
+        if what == SYNCED:
+            synced()
+
+    def caches() -> Mapping[str, tuple[bool, float]]:
+        return {kind: (cache.synced, cache.age) for kind, cache in live.caches().items()}
+
+    counted = ClusterMetrics(metrics, tuple(one.kind for one in WATCHED), (LOOKUP_KINDS, LOOKUP_RESULTS), caches)
+    live = Live(client, tell, watch_pods=watch_pods, threads=threads)
+    return live
+
+
+def _count(metrics: ClusterMetrics, what: str, kind: str, fields: Mapping[str, object]) -> None:
+    if what == FAILED:
+        metrics.failures.labels(kind).inc()
+    elif what == LISTED and fields["again"]:
+        metrics.relists.labels(kind).inc()
+    elif what == LOOKED_UP:
+        metrics.lookups.labels(kind, str(fields["result"])).inc()
+
+
+def _level(what: str, fields: Mapping[str, object]) -> int:
+    """Only the first of several failures in a row is worth a line, and a look-up only if it was of no use."""
+    if (what == FAILED and fields["tries"] != 1) or fields.get("result") in (FOUND, ABSENT):
+        return logging.DEBUG
+    return logging.INFO if what in (LISTED, SYNCED) else logging.WARNING

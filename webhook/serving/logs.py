@@ -1,0 +1,57 @@
+"""JSON lines: a constant message, and fields; whatever is in a field, a line stays a line."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from math import isfinite
+
+from webhook.objects.reading import brief
+
+FIELD_LIMIT, MOST_ITEMS = 1_000, 100
+logger = logging.getLogger("evenkeel")
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line; ASCII only, so that nothing in it can end the line or colour a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = getattr(record, "fields", {})
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+            **fields,
+        }
+        if record.exc_info and record.exc_info[0] is not None:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
+
+
+def configure(level: str) -> None:
+    """Send everything to stderr as JSON lines: gunicorn's own messages, too, and the warnings of all libraries."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    for name, least in (("", "WARNING"), ("evenkeel", level.upper()), ("gunicorn.error", level.upper())):
+        found = logging.getLogger(name)
+        found.handlers, found.propagate = [handler], False
+        found.setLevel(least)
+
+
+def log(level: int, message: str, /, **fields: object) -> None:
+    """A line with `fields`; those that are None are left out."""
+    if logger.isEnabledFor(level):
+        given = {name: _bounded(value) for name, value in fields.items() if value is not None}
+        logger.log(level, message, extra={"fields": given})
+
+
+def _bounded(value: object) -> object:
+    """What may come from a request, of any type and size, as a line can hold it."""
+    if isinstance(value, str):
+        return value if len(value) <= FIELD_LIMIT else f"{value[: FIELD_LIMIT - 1]}…"
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return [_bounded(one) for one in value[:MOST_ITEMS]]
+    number = (isinstance(value, float) and isfinite(value)) or (isinstance(value, int) and value.bit_length() < 64)
+    return value if number else brief(value)

@@ -1,0 +1,111 @@
+"""
+The certificate of one Service that replicas renew by themselves: kept in a Secret, served from files, and trusted.
+
+    Secret ──rotate──> tls.crt, tls.key (ServingCertificate reads them) ──> every CA into both webhook configurations
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime
+from pathlib import Path
+from time import sleep
+
+from certs.pem import CertificateError, Pair, Pem, certificates
+from certs.rotation import NOTHING, Lifetimes, Rotation, rotate, verifies
+from webhook.cluster.client import UNAUTHORIZED, Client, ClusterError
+from webhook.cluster.registration import Registration
+from webhook.cluster.secret import Secret
+from webhook.serving.app import Check
+from webhook.serving.logs import log
+
+ROUND_SECONDS = 10.0
+PATIENCE_SECONDS = 60.0  # At the start: then it is for the kubelet to try again.
+
+
+class Renewal:
+    """One round after another; what came of the last is `problem` and `check`."""
+
+    def __init__(
+        self,
+        client: Client,
+        secret: Secret,
+        registration: Registration,
+        names: Collection[str],
+        files: tuple[Path, Path],
+        lifetimes: Lifetimes,
+        failed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.client, self.secret, self.registration = client, secret, registration
+        self.names, self.files, self.lifetimes, self.failed = names, files, lifetimes, failed
+        self.problem = ""
+        self.served: Pair | None = None
+        self.held = NOTHING  # In the Secret, when it was last seen.
+
+    def round(self) -> None:
+        """Renew what is due, serve it, have it trusted; a failure is told once, and tried again in the next round."""
+        try:
+            self._renew()
+        except Exception as error:  # a defect, too, is to be seen in log, metric and readyz
+            self._tell(error)
+        else:
+            self.problem = ""
+
+    def _renew(self) -> None:
+        self.client.authenticate()  # A service account's token lasts an hour, and its file is written anew.
+        bundles = self.registration.bundles
+        rotation = rotate(self.secret, self.names, datetime.now(UTC), bundles, self.lifetimes, self.held)
+        self.held = rotation.held
+        for reason in rotation.reasons:
+            log(logging.INFO, "certificates changed", reason=reason)
+        self._serve(rotation)
+        if changed := self.registration.inject(rotation.held.ca_bundle):
+            log(logging.INFO, "caBundle injected", configurations=changed)
+
+    def _tell(self, error: Exception) -> None:
+        known = isinstance(error, CertificateError | ClusterError)
+        problem = str(error) if known else f"{type(error).__name__}: {error}"
+        if isinstance(error, ClusterError) and error.status == UNAUTHORIZED:
+            try:
+                self.client.reconnect()
+            except ClusterError as another:
+                problem = f"{problem}; {another}"
+        if problem != self.problem:
+            log(logging.ERROR, "renewing the certificate failed", problem=problem)
+        self.problem = problem
+        self.failed()
+
+    def first(self, patience: float = PATIENCE_SECONDS) -> None:
+        """Rounds until there is something to serve; CertificateError if there is nothing in time."""
+        waited, pause = 0.0, 1.0
+        self.round()
+        while self.served is None:
+            if waited >= patience:
+                raise CertificateError(self.problem)
+            sleep(pause)
+            waited += pause
+            self.round()
+
+    def _serve(self, rotation: Rotation) -> None:
+        leaf = rotation.held.leaf
+        if leaf is not None and (self.served is None or leaf.chain != self.served.chain):
+            leaf.write(*self.files)
+            self.served = leaf
+
+    def check(self) -> Check:
+        """Ready if whoever trusts what the API server was told to trust accepts what is served."""
+        more = f"; {self.problem}" if self.problem else ""
+        bundles = self.registration.bundles
+        if self.served is None or bundles is None:
+            return Check("registration", False, f"not known yet{more}")
+        untrusting = [one for one in bundles if not _trusts(one, self.served)]
+        of = f"{len(bundles) - len(untrusting)} of {len(bundles)} webhooks trust the certificate"
+        return Check("registration", not untrusting, of + more)
+
+
+def _trusts(bundle: bytes, served: Pair) -> bool:
+    try:
+        return verifies(served.certificate, certificates(Pem("caBundle", bundle)))
+    except CertificateError:
+        return False
