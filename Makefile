@@ -34,18 +34,18 @@ demo: controlplane ## run evenkeel in a control plane on this machine, to try ku
 
 transcripts: controlplane ## rewrite what kubectl shows in docs/transcripts, and then the documents
 	@$(PYTHON) -m tests.e2e.sessions
-	@$(PYTHON) -m tests.docs
+	@$(PYTHON) -m tests.generate.documents
 
 bench: .venv/test ## measure reviews, manifests and a large cluster, beside what does less
-	@$(PYTHON) -m tests.bench
-	@$(PYTHON) -m tests.bench_cluster
+	@$(PYTHON) -m tests.bench.reviews
+	@$(PYTHON) -m tests.bench.cluster
 
 lint: .venv/lint ## check style and types
 	@$(PYTHON) -m ruff check --quiet
 	@$(PYTHON) -m mypy
 
 docs: .venv/test ## rewrite the generated documents
-	@$(PYTHON) -m tests.docs
+	@$(PYTHON) -m tests.generate.documents
 
 image: ## build the container image; needs Docker
 	@docker build --build-arg REVISION=$$(git rev-parse HEAD) --tag evenkeel:$$(sed -n 's/__version__ = "\(.*\)"/\1/p' webhook/__init__.py) .

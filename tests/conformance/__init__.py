@@ -15,8 +15,8 @@ from types import ModuleType
 
 from tests.conformance import defaults, validation
 from tests.conformance.cases import Difference, IllFormed, read
+from tests.support import DATA
 
-DATA = Path(__file__).parent.parent / "data"
 MODES = {"validation": validation, "defaults": defaults}
 SHOWN = 5
 

@@ -9,7 +9,7 @@ from contextlib import closing
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 
-from tests.serving import PATIENCE
+from tests.support.serving import PATIENCE
 
 JSON, MERGE = "application/json", "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.serving import PATIENCE, until
+from tests.support.serving import PATIENCE, until
 
 # Linux kills the component once the thread that started it is gone, even by SIGKILL: 1 is PR_SET_PDEATHSIG, which
 # stays in force over exec. Not in a preexec_fn: that may deadlock beside threads. getppid() sees who was gone before.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tests.e2e.api import ApiError
 from tests.e2e.plane import ControlPlane
-from tests.serving import until
+from tests.support.serving import until
 from webhook.objects.kinds import Kind
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

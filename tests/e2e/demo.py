@@ -13,7 +13,7 @@ from tests.e2e import programs
 from tests.e2e.component import ComponentError
 from tests.e2e.plane import ControlPlane
 from tests.e2e.sessions import NAMESPACE, SESSIONS, cluster
-from tests.serving import Running
+from tests.support.serving import Running
 
 
 def main() -> int:

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 
 import yaml
 
-from tests.chart import FOLDER
 from tests.e2e.programs import MissingError, cache, provide
+from tests.generate.chart import FOLDER
 
 VERSION = "v4.3.1"
 MODULE = "helm.sh/helm/v4/cmd/helm"

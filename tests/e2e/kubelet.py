@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from http.client import HTTPException
 from threading import Event, Thread
 
-from tests.build import HOSTNAME, ZONE
 from tests.e2e.api import MERGE, STRATEGIC, Api, ApiError
+from tests.support.build import HOSTNAME, ZONE
 
 BOUND_PODS = "/api/v1/pods?watch=true&fieldSelector=spec.nodeName!="
 CAPACITY = {"cpu": "16", "memory": "64Gi", "pods": "110"}

@@ -11,10 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
-from tests.build import pod
 from tests.e2e.plane import ControlPlane
 from tests.e2e.webhook import containers
-from tests.serving import certificate, until
+from tests.support.build import pod
+from tests.support.serving import certificate, until
 
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 Change = Callable[[dict], Sequence[dict]]

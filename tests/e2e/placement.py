@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 
 from tests.e2e.plane import ControlPlane
-from tests.serving import until
+from tests.support.serving import until
 
 
 def pods(plane: ControlPlane, namespace: str) -> list[dict]:

@@ -16,7 +16,7 @@ from tests.e2e import configuration, programs
 from tests.e2e.api import Api, healthy
 from tests.e2e.component import Component
 from tests.e2e.kubelet import Kubelet
-from tests.serving import PATIENCE, certificate, free_ports, until
+from tests.support.serving import PATIENCE, certificate, free_ports, until
 
 HEALTH = {
     "etcd": "/health",

@@ -19,12 +19,12 @@ from pathlib import Path
 from signal import SIGTERM
 from typing import NamedTuple
 
-from tests.build import constraint, pod, workload
-from tests.docs import ROOT
 from tests.e2e.api import Api, ApiError
 from tests.e2e.plane import ControlPlane
 from tests.e2e.webhook import CONFIGURATIONS, NAMESPACE, apply, certificate_rights, containers, granted, manifests
-from tests.serving import MAIN, PATIENCE, free_port, until
+from tests.support import ROOT
+from tests.support.build import constraint, pod, workload
+from tests.support.serving import MAIN, PATIENCE, free_port, until
 from webhook.policy.schema import API_VERSION, KIND
 
 # As the image sets it.

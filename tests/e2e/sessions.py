@@ -10,11 +10,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from tests.docs import ROOT, TRANSCRIPTS
 from tests.e2e.kubelet import create_zones
 from tests.e2e.plane import ControlPlane
 from tests.e2e.webhook import installed
-from tests.serving import Running
+from tests.generate.documents import TRANSCRIPTS
+from tests.support import ROOT
+from tests.support.serving import Running
 
 NAMESPACE = "shop"
 COLUMNS = "docs/examples/spread.columns"

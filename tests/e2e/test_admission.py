@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from tests.build import HOSTNAME, SELECTOR, ZONE, constraint
 from tests.e2e.webhook import installed
 from tests.e2e.words import (
     EMPTY,
@@ -24,7 +23,8 @@ from tests.e2e.words import (
     selecting,
     stored,
 )
-from tests.serving import until
+from tests.support.build import HOSTNAME, SELECTOR, ZONE, constraint
+from tests.support.serving import until
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.build import constraint
 from tests.e2e.webhook import calls, installed
 from tests.e2e.words import deployment, of, rolled_out
-from tests.serving import until
+from tests.support.build import constraint
+from tests.support.serving import until
 
 SERIES = re.compile(r"apiserver_admission_webhook_request_total\{(?P<labels>.*)\} (?P<count>\S+)")
 LABEL = re.compile(r'(\w+)="([^"]*)"')

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.chart import FOLDER
 from tests.e2e.helm import NAMESPACE, RefusedError, helm, render
+from tests.generate.chart import FOLDER
 from webhook import __version__
 from webhook.cli.main import main
 from webhook.cluster.watched import VERBS, watched

@@ -9,11 +9,11 @@ from operator import attrgetter
 
 import pytest
 
-from tests.build import constraint, pod, service, workload
 from tests.e2e.api import JSON, MERGE, ApiError
 from tests.e2e.custom import define, path_of
 from tests.e2e.webhook import containers, installed
-from tests.serving import until
+from tests.support.build import constraint, pod, service, workload
+from tests.support.serving import until
 from webhook.objects.fields import path_text
 from webhook.objects.kinds import EACH, KINDS
 from webhook.policy import parsing as policies

@@ -10,11 +10,11 @@ from signal import SIGKILL
 
 import pytest
 
-from tests.build import constraint, workload
-from tests.docs import ROOT
 from tests.e2e import programs
 from tests.e2e.component import ComponentError
-from tests.serving import until
+from tests.support import ROOT
+from tests.support.build import constraint, workload
+from tests.support.serving import until
 
 UP_AND_WAITING = """
 import signal, sys

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.build import API_VERSIONS, HOSTNAME, ZONE, pod, service, workload
 from tests.e2e.api import MERGE
 from tests.e2e.kubelet import set_taints
 from tests.e2e.placement import node, refusal, settled, skew
 from tests.e2e.webhook import containers, installed
-from tests.serving import until
+from tests.support.build import API_VERSIONS, HOSTNAME, ZONE, pod, service, workload
+from tests.support.serving import until
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 NODES = tuple(f"{zone}{number}" for zone in "abc" for number in (1, 2, 3))

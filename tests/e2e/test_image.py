@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.dockerfile import FILE, of, stages
-from tests.serving import PATIENCE, Running, certificate, free_port, ready, until
+from tests.support.dockerfile import FILE, of, stages
+from tests.support.serving import PATIENCE, Running, certificate, free_port, ready, until
 
 BUILD, FINAL = stages()
 

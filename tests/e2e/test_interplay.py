@@ -8,7 +8,6 @@ from operator import attrgetter
 
 import pytest
 
-from tests.build import HOSTNAME, SELECTOR, ZONE, constraint, workload
 from tests.e2e.custom import define
 from tests.e2e.mutator import mutating
 from tests.e2e.webhook import installed
@@ -24,6 +23,7 @@ from tests.e2e.words import (
     selecting,
     stored,
 )
+from tests.support.build import HOSTNAME, SELECTOR, ZONE, constraint, workload
 from webhook.cli.main import main
 from webhook.objects.kinds import KINDS
 from webhook.policy.schema import API_VERSION, KIND

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.build import service, workload
 from tests.e2e.webhook import containers
-from tests.serving import until
+from tests.support.build import service, workload
+from tests.support.serving import until
 from webhook.cluster.client import Client
 from webhook.cluster.informer import LISTED, Pace
 from webhook.cluster.live import Live, listed

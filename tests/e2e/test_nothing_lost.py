@@ -14,7 +14,7 @@ from certs.rotation import CA_CERT, CERT
 from tests.e2e.api import MERGE
 from tests.e2e.replicas import SECRET, be_silent, create_large, reload_policy, staged
 from tests.e2e.webhook import NAMESPACE, granted
-from tests.serving import until
+from tests.support.serving import until
 
 
 @pytest.fixture(scope="module")

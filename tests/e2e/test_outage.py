@@ -10,11 +10,11 @@ from signal import SIGCONT, SIGKILL, SIGSTOP
 
 import pytest
 
-from tests.build import constraint, owned_by, pod, request, service, workload
 from tests.e2e.api import MERGE
 from tests.e2e.placement import pods
 from tests.e2e.webhook import containers, installed
-from tests.serving import Running, until
+from tests.support.build import constraint, owned_by, pod, request, service, workload
+from tests.support.serving import Running, until
 from webhook.cluster.watched import watched
 
 KINDS = [one.kind for one in watched(False)]

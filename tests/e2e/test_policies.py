@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from tests.build import constraint, owned_by
 from tests.e2e.webhook import installed
 from tests.e2e.words import (
     EMPTY,
@@ -23,7 +22,8 @@ from tests.e2e.words import (
     selecting,
     stored,
 )
-from tests.serving import until
+from tests.support.build import constraint, owned_by
+from tests.support.serving import until
 
 SKIP, IGNORE = {"evenkeel.dev/skip": "true"}, {"evenkeel.dev/ignore": "empty-selector"}
 

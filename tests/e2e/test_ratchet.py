@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from tests.build import constraint
 from tests.e2e.webhook import installed
 from tests.e2e.words import EMPTY, denial, empty_selector, of, rolled_out
-from tests.serving import until
+from tests.support.build import constraint
+from tests.support.serving import until
 
 NAMESPACE = "shop"
 IN = ("-n", NAMESPACE)

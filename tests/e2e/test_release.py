@@ -12,11 +12,11 @@ from threading import Thread
 
 import pytest
 
-from tests.chart import FOLDER
 from tests.e2e.api import MERGE
 from tests.e2e.helm import NAMESPACE, helm, render
 from tests.e2e.test_chart import EVERYTHING, MODES, OWN_FILES
-from tests.serving import MAIN, PATIENCE, Running, certificate, free_port, ready, until
+from tests.generate.chart import FOLDER
+from tests.support.serving import MAIN, PATIENCE, Running, certificate, free_port, ready, until
 from webhook.manifests.configurations import MUTATING_NAME, NAME
 
 OPERATORS = ("cert-manager.io", "monitoring.coreos.com")  # whose kinds a bare cluster does not have

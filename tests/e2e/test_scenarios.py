@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.build import SELECTOR, pod, workload
 from tests.e2e.kubelet import create_node
 from tests.e2e.placement import node, pods, refusal, settled
 from tests.e2e.plane import ControlPlane
 from tests.e2e.webhook import containers
-from tests.scenarios import BY_NODE, ROWS, SPREAD, Row
-from tests.serving import until
+from tests.support.build import SELECTOR, pod, workload
+from tests.support.scenarios import BY_NODE, ROWS, SPREAD, Row
+from tests.support.serving import until
 
 # The key of a taint that each node has. Constraints do not look at it; a Pod that tolerates one tries that node alone.
 ONLY = "only"

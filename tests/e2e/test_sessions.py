@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.docs import TRANSCRIPTS
 from tests.e2e.sessions import SESSIONS, cluster, transcript
+from tests.generate.documents import TRANSCRIPTS
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
 
-from tests.build import constraint, pod, workload
 from tests.e2e import configuration
 from tests.e2e.api import ApiError
 from tests.e2e.plane import ControlPlane
-from tests.serving import Running, serving, until
+from tests.support.build import constraint, pod, workload
+from tests.support.serving import Running, serving, until
 from webhook.cli.main import main
 from webhook.policy.schema import API_VERSION, KIND
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.build import constraint, owned_by, pod, service, workload
 from tests.e2e.webhook import containers
-from tests.serving import until
+from tests.support.build import constraint, owned_by, pod, service, workload
+from tests.support.serving import until
 
 EMPTY, MISSES = constraint(labelSelector={}), constraint(labelSelector={"matchLabels": {"app": "db"}})
 MISSED = (

@@ -1,0 +1,323 @@
+"""Which Pods are given default constraints, and from what (facts 5 to 7 of Kubernetes' scheduler)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import NamedTuple
+
+import jsonpatch
+import pytest
+
+from tests.support.build import (
+    FEATURES,
+    HOSTNAME,
+    ZONE,
+    constraint,
+    namespace,
+    pod,
+    request,
+    service,
+    snapshot,
+    workload,
+)
+from webhook.admission.defaulting import Defaults, Undefaulted
+from webhook.admission.review import MUTATE, review
+from webhook.policy import parsing as policies
+from webhook.policy.defaults import Defaulting
+from webhook.policy.schema import API_VERSION, KIND
+from webhook.scheduler.features import features
+from webhook.scheduler.validation import validate
+
+SOFT_ZONE = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
+HASH = "pod-template-hash"
+
+
+def policy_with(*constraints, **more):
+    text = {"defaultingType": "List", "defaultConstraints": list(constraints)}
+    return policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, "defaulting": text, **more}))
+
+
+def mutated(obj, *objects, policy=None, version=FEATURES):
+    """The decision on `obj` in a cluster of `objects`."""
+    return review(request(obj), MUTATE, policy or policies.built_in(), snapshot(*objects), version)
+
+
+def defaults(obj, *objects, **given):
+    """The constraints in the patch."""
+    decision = mutated(obj, *objects, **given)
+    return [dict(one) for one in decision.patch[0]["value"]] if decision.patch else []
+
+
+class Left(NamedTuple):
+    name: str
+    obj: dict
+    reason: str
+    policy: object = None
+    objects: tuple = (service(),)
+
+
+BATCH = {"name": "batch", "namespaceSelector": {"matchLabels": {"team": "batch"}}}
+LEFT_ALONE = [
+    Left("a Pod that nothing selects", pod(), "nothing-selects-it", objects=()),
+    Left("a Pod of another namespace than the Service", pod(), "nothing-selects-it", objects=(service(namespace="x"),)),
+    Left("a Service without a selector", pod(), "nothing-selects-it", objects=(service(selector={}),)),
+    Left("a Pod that opts out", pod(labels={"app": "web", "evenkeel.dev/skip": "true"}), "opted-out"),
+    Left("a Pod with nodeName", pod(spec={"nodeName": "n1"}), "bound"),
+    Left("a mirror Pod", pod(annotations={"kubernetes.io/config.mirror": "x"}), "mirror-pod"),
+    Left("a DaemonSet's Pod, even behind a Service", pod(owner="DaemonSet/agent"), "daemonset"),
+    Left("a policy of an empty list", pod(), "no-default-constraints", policy_with()),
+    Left(
+        "a policy that leaves it to the scheduler",
+        pod(),
+        "system-defaulting",
+        policies.parse_policy(
+            "{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, defaulting: {defaultingType: System}}"
+        ),
+    ),
+    Left(
+        "a namespace whose labels are not known yet, where they matter",
+        pod(),
+        "namespace-unknown",
+        policy_with(SOFT_ZONE, overrides=[BATCH | {"defaulting": {"defaultingType": "System"}}]),
+    ),
+    Left(
+        "a namespace that the cluster does not have, and that may have opted out",
+        pod(),
+        "namespace-unknown",
+        objects=(service(), namespace("another")),
+    ),
+    Left("annotations that are no object", pod(annotations="x"), "malformed"),
+]
+
+
+@pytest.mark.parametrize("case", LEFT_ALONE, ids=lambda case: case.name)
+def test_who_is_left_alone(case):
+    decision = mutated(case.obj, *case.objects, policy=case.policy)
+
+    assert () == decision.patch
+    assert Undefaulted(case.reason) == decision.defaulted
+
+
+@pytest.mark.parametrize("constraints", [[constraint()], [{}], "x", {"a": 1}, 0], ids=str)
+def test_a_pod_with_any_constraint_of_its_own_gets_none(constraints):
+    decision = mutated(pod(spec={"topologySpreadConstraints": constraints}), service())
+
+    assert () == decision.patch
+
+
+@pytest.mark.parametrize("constraints", [None, []], ids=str)
+def test_an_empty_list_is_no_constraint(constraints):
+    assert defaults(pod(spec={"topologySpreadConstraints": constraints}), service())
+
+
+def test_the_built_in_defaults_are_zone_and_hostname():
+    selector = {"matchLabels": {"app": "web"}}
+    assert [
+        SOFT_ZONE | {"labelSelector": selector},
+        SOFT_ZONE | {"topologyKey": HOSTNAME, "labelSelector": selector},
+    ] == (defaults(pod(), service()))
+
+
+class Derived(NamedTuple):
+    name: str
+    obj: dict
+    objects: tuple
+    selector: dict
+
+
+def owner(kind, **spec):
+    return workload(kind, spec=spec)
+
+
+WEB = {"app": "web", HASH: "7"}
+DERIVED = [
+    Derived(
+        "all Services that select the Pod, merged",
+        pod(labels={"app": "web", "tier": "front"}),
+        (service("a"), service("b", {"tier": "front"}), service("c", {"tier": "back"})),
+        {"matchLabels": {"app": "web", "tier": "front"}},
+    ),
+    Derived(
+        "a ReplicaSet's selector, without exact duplicates",
+        pod(labels=WEB, owner="ReplicaSet/web"),
+        (service(), owner("ReplicaSet", selector={"matchLabels": WEB})),
+        {"matchLabels": WEB},
+    ),
+    Derived(
+        "a ReplicaSet's matchExpressions are kept exactly",
+        pod(owner="ReplicaSet/web"),
+        (
+            owner(
+                "ReplicaSet",
+                selector={
+                    "matchExpressions": [
+                        {"key": "app", "operator": "In", "values": ["web", "api"]},
+                        {"key": "old", "operator": "DoesNotExist"},
+                    ]
+                },
+            ),
+        ),
+        {
+            "matchExpressions": [
+                {"key": "app", "operator": "In", "values": ["web", "api"]},
+                {"key": "old", "operator": "DoesNotExist"},
+            ]
+        },
+    ),
+    Derived(
+        "a key that is needed twice goes to matchExpressions",
+        pod(owner="ReplicaSet/web"),
+        (
+            service(),
+            owner("ReplicaSet", selector={"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["db"]}]}),
+        ),
+        {
+            "matchLabels": {"app": "web"},
+            "matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["db"]}],
+        },
+    ),
+    Derived(
+        "two values of one key stay two, and match nothing, as in the scheduler",
+        pod(owner="StatefulSet/web"),
+        (service(), owner("StatefulSet", selector={"matchLabels": {"app": "db"}})),
+        {
+            "matchLabels": {"app": "web"},
+            "matchExpressions": [{"key": "app", "operator": "In", "values": ["db"]}],
+        },
+    ),
+    Derived(
+        "a ReplicationController's label map",
+        pod(owner="ReplicationController/web"),
+        (owner("ReplicationController", selector={"app": "web"}),),
+        {"matchLabels": {"app": "web"}},
+    ),
+    Derived(
+        "a Job's Pod behind a Service",
+        pod(owner="Job/web"),
+        (service(), owner("Job", selector={"matchLabels": {"job": "x"}})),
+        {"matchLabels": {"app": "web"}},
+    ),
+    Derived(
+        "an owner that has not been seen yet",
+        pod(owner="ReplicaSet/web"),
+        (service(),),
+        {"matchLabels": {"app": "web"}},
+    ),
+]
+
+
+@pytest.mark.parametrize("case", DERIVED, ids=lambda case: case.name)
+def test_the_selector_is_the_schedulers_own(case):
+    assert case.selector == defaults(case.obj, *case.objects)[0]["labelSelector"]
+
+
+class Trap(NamedTuple):
+    name: str
+    default: dict
+    minor: int
+    patched: bool
+
+
+KEYED = SOFT_ZONE | {"matchLabelKeys": [HASH, "tier"]}
+TRAPS = [
+    Trap("pod-template-hash that the ReplicaSet selects already, before the merge", KEYED, 33, True),
+    Trap("the same since the merge", KEYED, 34, True),
+    Trap("minDomains with ScheduleAnyway", SOFT_ZONE | {"minDomains": 2}, 34, False),
+    Trap("a policy that the API does not know", SOFT_ZONE | {"nodeAffinityPolicy": "Bogus"}, 34, False),
+    Trap("which 1.25 drops", SOFT_ZONE | {"nodeAffinityPolicy": "Bogus"}, 25, True),
+]
+
+
+@pytest.mark.parametrize("case", TRAPS, ids=lambda case: case.name)
+def test_no_patch_that_the_api_would_refuse_ever_leaves(case):
+    """Even under a policy that never went through the check that refuses such a list."""
+    good = policies.built_in()
+    policy = replace(good, defaulting=Defaulting("List", (case.default,)))
+    obj = pod(labels=WEB, owner="ReplicaSet/web")
+    version = features(case.minor)
+    found = mutated(obj, owner("ReplicaSet", selector={"matchLabels": WEB}), policy=policy, version=version)
+
+    assert case.patched == bool(found.patch)
+    if case.patched:
+        (written,) = found.patch[0]["value"]
+        assert not validate([written], WEB, (), merged=False, features=version)
+    else:
+        assert "would-be-invalid" == found.defaulted.reason
+
+
+def test_a_match_label_key_in_the_derived_selector_is_left_out():
+    (given,) = defaults(
+        pod(labels={**WEB, "tier": "x"}, owner="ReplicaSet/web"),
+        owner("ReplicaSet", selector={"matchLabels": WEB}),
+        policy=policy_with(KEYED),
+    )
+
+    assert ["tier"] == given["matchLabelKeys"]
+
+
+def test_a_list_of_match_label_keys_that_ends_empty_is_left_out_whole():
+    (given,) = defaults(pod(), service(), policy=policy_with(SOFT_ZONE | {"matchLabelKeys": ["app"]}))
+
+    assert "matchLabelKeys" not in given
+
+
+@pytest.mark.parametrize("annotations", [None, {}, {"a": "b"}], ids=str)
+def test_the_patch_only_adds_and_a_second_review_changes_nothing(annotations):
+    obj = pod(**({} if annotations is None else {"annotations": annotations}))
+    decision = mutated(obj, service())
+    patched = jsonpatch.apply_patch(obj, list(decision.patch))
+    annotated = patched["metadata"].pop("annotations")
+    del patched["spec"]["topologySpreadConstraints"]
+
+    assert {"add"} == {operation["op"] for operation in decision.patch}
+    assert {**(annotations or {}), "evenkeel.dev/defaulted-by": "policy; selector from Service/web"} == annotated
+    assert {**obj, "metadata": {k: v for k, v in obj["metadata"].items() if k != "annotations"}} == patched
+    assert () == mutated(jsonpatch.apply_patch(obj, list(decision.patch)), service()).patch
+
+
+def test_an_override_replaces_the_defaults_whole():
+    policy = policy_with(
+        SOFT_ZONE,
+        overrides=[
+            BATCH | {"defaulting": {"defaultingType": "List", "defaultConstraints": [SOFT_ZONE | {"maxSkew": 4}]}}
+        ],
+    )
+    decision = mutated(pod(), service(), namespace(team="batch"), policy=policy)
+
+    assert [4] == [one["maxSkew"] for one in decision.patch[0]["value"]]
+    assert decision.audit_annotations["defaulted"].startswith("override batch;")
+    assert [1] == [one["maxSkew"] for one in defaults(pod(), service(), namespace(team="x"), policy=policy)]
+
+
+def test_a_skipped_namespace_is_left_alone():
+    decision = mutated(pod(), service(), namespace(**{"evenkeel.dev/skip": "true"}))
+
+    assert (True, (), None) == (decision.allowed, decision.patch, decision.defaulted)
+
+
+def test_templates_are_never_patched():
+    assert () == mutated(workload("Deployment"), service()).patch
+
+
+def test_where_the_pod_has_no_namespace_yet_the_request_tells_it():
+    obj = pod()
+    del obj["metadata"]["namespace"]
+    decision = review(request(obj, namespace="shop"), MUTATE, policies.built_in(), snapshot(service()), FEATURES)
+
+    assert isinstance(decision.defaulted, Defaults)
+
+
+def test_no_patch_that_the_policy_itself_would_deny_ever_leaves():
+    decision = mutated(pod(), service(), policy=policy_with(SOFT_ZONE, rules={"soft-constraint": "error"}))
+
+    assert ((), "would-be-denied") == (decision.patch, decision.defaulted.reason)
+    assert "must be DoNotSchedule by this cluster's policy (soft-constraint)" in decision.defaulted.detail
+
+
+@pytest.mark.parametrize("count", [500, 900], ids=["more than can be judged with two constraints", "in one"])
+def test_no_patch_that_could_not_be_judged_ever_leaves(count):
+    labels = {f"key{i}": "" for i in range(count)}
+    decision = mutated(pod(labels=labels), service(selector=labels))
+
+    assert ((), "too-large") == (decision.patch, decision.defaulted.reason)

@@ -1,0 +1,96 @@
+"""The reviews that kube-apiserver 1.36.2 sent while workloads of every built-in kind were run, reviewed again."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import jsonpatch
+import pytest
+
+from tests.support import ROOT
+from tests.support.build import ZONE
+from webhook.admission.defaulting import ANNOTATION, Defaults
+from webhook.admission.review import MUTATE, VALIDATE, review
+from webhook.policy.parsing import built_in
+from webhook.scheduler.features import features
+from webhook.scheduler.snapshot import from_objects
+
+with gzip.open(ROOT / "tests" / "data" / "admission-reviews.jsonl.gz", "rt") as file:
+    RECORDED = [json.loads(line) for line in file]
+REQUESTS = [(one["path"].strip("/"), one["review"]["request"]) for one in RECORDED]
+CLUSTER = from_objects(request["object"] for _, request in REQUESTS if request["operation"] == "CREATE")
+V1_36 = features(36)
+
+
+def name(one):
+    phase, request = one
+    metadata = (request["object"] or {}).get("metadata", {})
+    of = metadata.get("name") or metadata.get("generateName") or request.get("name")
+    return f"{phase} {request['operation']} {request['kind']['kind']} {of}"
+
+
+def owner_kind(request):
+    references = request["object"]["metadata"].get("ownerReferences", [])
+    return next((reference["kind"] for reference in references if reference.get("controller")), None)
+
+
+def constraints(obj):
+    return obj["spec"].get("topologySpreadConstraints")
+
+
+def wants_defaults(phase, request):
+    """Design 5: Pods that a controller with a selector creates, and that have no constraints of their own."""
+    is_new_pod = phase == MUTATE and request["operation"] == "CREATE" and request["kind"]["kind"] == "Pod"
+    owned = is_new_pod and owner_kind(request) in ("ReplicaSet", "StatefulSet", "ReplicationController")
+    return owned and not constraints(request["object"])
+
+
+def test_the_recording_holds_what_this_file_is_about():
+    defaulted = [request for phase, request in REQUESTS if wants_defaults(phase, request)]
+
+    assert (92, {MUTATE, VALIDATE}) == (len(REQUESTS), {phase for phase, _ in REQUESTS})
+    assert {"ReplicaSet", "StatefulSet", "ReplicationController"} == {owner_kind(request) for request in defaulted}
+
+
+@pytest.mark.parametrize("one", REQUESTS, ids=name)
+class TestEveryRecordedReview:
+    def decision(self, one):
+        return review(one[1], one[0], built_in(), CLUSTER, V1_36)
+
+    def test_is_allowed_without_a_warning_about_a_real_workload(self, one):
+        decision = self.decision(one)
+        told = {warning.partition(":")[0] for warning in decision.warnings}
+
+        assert (True, None, None) == (decision.allowed, decision.status, decision.error)
+        assert set() == told
+
+    def test_is_patched_only_where_a_pod_wants_defaults(self, one):
+        assert wants_defaults(*one) == bool(self.decision(one).patch)
+
+    def test_patched_and_reviewed_again_changes_nothing(self, one):
+        decision = self.decision(one)
+        if not decision.patch:
+            assert not isinstance(decision.defaulted, Defaults)
+            return
+        phase, request = one
+        patched = jsonpatch.apply_patch(request["object"], list(decision.patch))
+        zone, hostname = constraints(patched)
+        owner = request["object"]["metadata"]["ownerReferences"][0]
+        selector = next(
+            r["object"]["spec"]["selector"]
+            for _, r in REQUESTS
+            if r["operation"] == "CREATE" and (r["kind"]["kind"], r.get("name")) == (owner["kind"], owner["name"])
+        )
+        match_labels = selector.get("matchLabels", selector)
+
+        assert (ZONE, "kubernetes.io/hostname") == (zone["topologyKey"], hostname["topologyKey"])
+        for one_of_two in (zone, hostname):
+            assert (1, "ScheduleAnyway") == (one_of_two["maxSkew"], one_of_two["whenUnsatisfiable"])
+            assert {"matchLabels": match_labels} == one_of_two["labelSelector"]
+        assert owner["name"] in patched["metadata"]["annotations"][ANNOTATION]
+        assert () == review({**request, "object": patched}, phase, built_in(), CLUSTER, V1_36).patch
+        assert review({**request, "object": patched}, VALIDATE, built_in(), CLUSTER, V1_36).allowed
+
+    def test_gives_the_same_answer_twice(self, one):
+        assert self.decision(one) == self.decision(one)

@@ -1,0 +1,103 @@
+"""Situations that the feature's own documents describe, with the outcome they promise; numbered as there."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, pod, request, service, snapshot, workload
+from tests.support.scenarios import ROWS
+from webhook.admission.defaulting import Undefaulted
+from webhook.admission.review import MUTATE, VALIDATE, review
+from webhook.policy.parsing import parse_policy
+from webhook.policy.policy import Policy
+from webhook.scheduler.default_constraints import SYSTEM_DEFAULTS
+
+
+def defaulting(text: str) -> Policy:
+    return parse_policy(f"{{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, defaulting: {text}}}")
+
+
+BY_ZONE = f"{{maxSkew: 1, topologyKey: {ZONE}, whenUnsatisfiable: ScheduleAnyway}}"
+ZONES = defaulting(f"{{defaultingType: List, defaultConstraints: [{BY_ZONE}]}}")
+SYSTEM, NONE = defaulting("{defaultingType: System}"), defaulting("{defaultingType: List, defaultConstraints: []}")
+SOFT = constraint(whenUnsatisfiable="ScheduleAnyway")
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_rows_1_to_12_are_allowed_and_row_6_is_warned_of(row):
+    """Which nodes fit is shown on the real scheduler, in tests/e2e."""
+    decision = review(request(pod(*row.constraints, labels=row.labels, spec=row.spec)), VALIDATE, ZONES, None, FEATURES)
+
+    assert decision.allowed
+    warned = ["selector-misses-own-pod"] if row.name.startswith("6 ") else []
+    assert warned == [one.partition(":")[0] for one in decision.warnings]
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        (SOFT | {"minDomains": 2}, "[0].minDomains: can only use minDomains if whenUnsatisfiable=DoNotSchedule"),
+        (constraint(minDomains=0), "[0].minDomains: must be greater than zero"),
+        (constraint(maxSkew=0), "[0].maxSkew: must be greater than zero"),
+        (constraint(maxSkew=-1), "[0].maxSkew: must be greater than zero"),
+    ],
+)
+def test_row_20_what_is_invalid_is_denied_each_with_its_path(given, field):
+    decision = review(request(pod(given)), VALIDATE, ZONES, None, FEATURES)
+
+    assert f"spec.topologySpreadConstraints{field}" in decision.status["message"]
+
+
+def test_row_21_a_match_label_key_that_the_pod_lacks_is_ignored_and_warned_of():
+    given = pod(constraint(matchLabelKeys=["version"]))
+    decision = review(request(given), VALIDATE, ZONES, None, FEATURES)
+
+    assert decision.allowed
+    (warning,) = decision.warnings
+    assert warning.startswith("absent-match-label-key: topologySpreadConstraints[0].matchLabelKeys[0]: ignored")
+
+
+OWNED = [
+    ("a Service selects", pod(), (service(),)),
+    *(
+        (f"a {kind} owns", pod(owner=f"{kind}/web"), (workload(kind, spec={"selector": selector}),))
+        for kind, selector in (
+            ("ReplicationController", {"app": "web"}),
+            ("ReplicaSet", {"matchLabels": {"app": "web"}}),
+            ("StatefulSet", {"matchLabels": {"app": "web"}}),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "objects"), OWNED, ids=[one[0] for one in OWNED])
+class TestRow24:
+    """Default constraints: a list; System; a List of []."""
+
+    def mutated(self, given, objects, policy):
+        return review(request(given), MUTATE, policy, snapshot(*objects), FEATURES)
+
+    def test_a_list_is_applied(self, name, given, objects):
+        (written,) = self.mutated(given, objects, ZONES).patch[0]["value"]
+
+        assert SOFT == written
+
+    def test_system_defaults_are_the_schedulers_own_and_nothing_is_injected(self, name, given, objects):
+        decision = self.mutated(given, objects, SYSTEM)
+
+        assert ((), Undefaulted("system-defaulting")) == (decision.patch, decision.defaulted)
+
+    def test_an_empty_list_is_none_at_all(self, name, given, objects):
+        decision = self.mutated(given, objects, NONE)
+
+        assert ((), Undefaulted("no-default-constraints")) == (decision.patch, decision.defaulted)
+
+    def test_row_25_a_pod_with_any_constraint_of_its_own_gets_no_default(self, name, given, objects):
+        own = {**given, "spec": {"topologySpreadConstraints": [constraint(topologyKey="rack")]}}
+
+        assert () == self.mutated(own, objects, ZONES).patch
+
+
+def test_row_24_system_is_hostname_3_and_zone_5_soft():
+    assert [(HOSTNAME, 3), (ZONE, 5)] == [(one["topologyKey"], one["maxSkew"]) for one in SYSTEM_DEFAULTS]
+    assert {"ScheduleAnyway"} == {one["whenUnsatisfiable"] for one in SYSTEM_DEFAULTS}

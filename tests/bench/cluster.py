@@ -1,0 +1,213 @@
+"""
+`make bench`, its second part: what watching a cluster of 5,000 nodes and 150,000 Pods costs, beside its bounds.
+
+    an API server of its own process ──TLS──> informers here; memory, CPU and views are this process's
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+from tests.support import ROOT
+from webhook.serving.server import GARBAGE_THRESHOLD, _settle
+
+NODES, NAMESPACES, WORKLOADS, PODS = 5_000, 200, 2_000, 150_000
+ZONES = ("a", "b", "c")
+RATE, SECONDS = 1_000, 20
+# What a real object carries that is not kept: about 7 kB for a Pod, 12 kB for a Node.
+BALLAST = [
+    {"manager": "kubelet", "operation": "Update", "fieldsV1": {f"f:field-{i}": {".": {}} for i in range(60)}}
+] * 2
+CONTAINER = {"name": "c", "image": "registry/app:1", "env": [{"name": f"E{i}", "value": "x" * 40} for i in range(25)]}
+IMAGES = [
+    {"names": [f"registry/image-{i}@sha256:{'0' * 64}", f"registry/image-{i}:1"], "sizeBytes": i} for i in range(50)
+]
+
+
+def metadata(name, labels, namespace=None, version=1):
+    found = {"name": name, "uid": f"{hash((name, namespace)) & (2**64 - 1):036x}", "labels": labels}
+    place = {"namespace": namespace} if namespace else {}
+    return {**found, **place, "resourceVersion": str(version), "managedFields": BALLAST}
+
+
+def node(i):
+    zone = {"topology.kubernetes.io/zone": ZONES[i % 3], "topology.kubernetes.io/region": "r"}
+    more = {f"node.example.com/label-{n}": f"value-{n}-{i % 7}" for n in range(8)}
+    labels = {"kubernetes.io/hostname": f"node-{i}", "kubernetes.io/os": "linux", **zone, **more}
+    return {"metadata": metadata(f"node-{i}", labels), "spec": {"podCIDR": "10.0.0.0/24"}, "status": {"images": IMAGES}}
+
+
+def labels_of(workload):
+    return {"app": f"app-{workload}", "pod-template-hash": f"{workload:010x}"}
+
+
+def pod(i, version=1):
+    workload = i % WORKLOADS
+    labels = {**labels_of(workload), "topology.kubernetes.io/zone": ZONES[i % 3], "topology.kubernetes.io/region": "r"}
+    name, namespace = f"app-{workload}-{workload:010x}-{i:05x}", f"team-{workload % NAMESPACES}"
+    spec = {"nodeName": f"node-{(i * 7) % NODES}", "containers": [CONTAINER, CONTAINER]}
+    return {"metadata": metadata(name, labels, namespace, version), "spec": spec, "status": {"phase": "Running"}}
+
+
+def replica_set(i):
+    selector = {"matchLabels": labels_of(i)}
+    name, namespace = f"app-{i}-{i:010x}", f"team-{i % NAMESPACES}"
+    return {"metadata": metadata(name, labels_of(i), namespace), "spec": {"selector": selector}}
+
+
+def service(i):
+    return {"metadata": metadata(f"app-{i}", {}, f"team-{i % NAMESPACES}"), "spec": {"selector": {"app": f"app-{i}"}}}
+
+
+KINDS = {
+    "nodes": (node, NODES),
+    "namespaces": (lambda i: {"metadata": metadata(f"team-{i}", {"team": f"t{i}"})}, NAMESPACES),
+    "services": (service, WORKLOADS),
+    "replicasets": (replica_set, WORKLOADS),
+    "pods": (pod, PODS),
+}
+
+
+def serve(folder):
+    """The API server's process: lists, and Pods that come, go and change from the moment a file says so."""
+    import ssl
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    from urllib.parse import parse_qs, urlsplit
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *args):
+            pass
+
+        def do_GET(self):
+            parts = urlsplit(self.path)
+            query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+            resource_name = parts.path.rpartition("/")[2]
+            if "watch" in query:
+                self.watch(resource_name)
+                return
+            make, count = KINDS.get(resource_name, (None, 0))
+            begin = int(query.get("continue", "0"))
+            end = min(count, begin + int(query["limit"]))
+            of = {"resourceVersion": "1", **({"continue": str(end)} if end < count else {})}
+            body = json.dumps({"metadata": of, "items": [make(i) for i in range(begin, end)]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def watch(self, resource_name):
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            while resource_name != "pods" or not (folder / "go").exists():
+                time.sleep(0.05)
+            lines = [line(i, back) for back in (False, True) for i in range(RATE)]
+            begun = time.perf_counter()
+            for i in range(RATE * SECONDS):
+                self.wfile.write(lines[i % len(lines)])
+                time.sleep(max(0.0, begun + i / RATE - time.perf_counter()))
+            while True:
+                time.sleep(1)
+
+    def line(i, back):
+        """In turn a Pod's status changes, one is deleted, and another comes in its place; then it all goes back."""
+        what, one = ("MODIFIED", "DELETED", "ADDED")[i % 3], pod(i - i % 3 + 1 if i % 3 else i)
+        if (what == "ADDED") != back and what != "MODIFIED":
+            one["metadata"]["name"] += "-new"
+            one["spec"]["nodeName"] = f"node-{i}"
+        text = json.dumps({"type": what, "object": {"apiVersion": "v1", "kind": "Pod", **one}}).encode() + b"\n"
+        return b"%x\r\n%b\r\n" % (len(text), text)
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    print(server.server_address[1], flush=True)
+    server.serve_forever()
+
+
+def resident():
+    """Megabytes of this process in memory, now."""
+    return int(re.search(r"VmRSS:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 1024
+
+
+def measured(live, folder):
+    """The rows of the table; the cluster has not been asked for anything yet."""
+    gc.set_threshold(GARBAGE_THRESHOLD)
+    before, begun, cpu = resident(), time.perf_counter(), time.process_time()
+    live.start()
+    while live.view() is None:
+        time.sleep(0.05)
+    yield f"| all caches in memory | {resident() - before:.0f} MB | 200 MB |"
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    yield f"| the process beside them, and at its largest | {before:.0f} MB, {peak:.0f} MB | |"
+    seconds, busy = time.perf_counter() - begun, time.process_time() - cpu
+    yield f"| first lists, until it is ready | {seconds:.0f} s, {busy:.0f} s of them CPU | |"
+    _settle()
+    begun, cpu = time.perf_counter(), time.process_time()
+    (folder / "go").touch()
+    views = []
+    while time.perf_counter() < begun + SECONDS:
+        time.sleep(0.1)
+        asked = time.perf_counter()
+        live.view()
+        views.append((time.perf_counter() - asked) * 1e6)
+    share = (time.process_time() - cpu) / (time.perf_counter() - begun)
+    yield f"| {RATE} Pod events a second, and ten views, of one core | {share:.0%} | 15 % |"
+    yield f"| a view after 100 of these events, median and longest | {median(views):.0f} µs, {max(views):.0f} µs | |"
+
+
+def table(folder):
+    from datetime import UTC, datetime
+
+    from kubernetes.client import Configuration
+
+    from certs.authority import Authority
+    from webhook.cluster.client import Client
+    from webhook.cluster.live import Live
+
+    now = datetime.now(UTC)
+    ca = Authority.create(now)
+    ca.issue(["127.0.0.1"], now).write(folder / "tls.crt", folder / "tls.key")
+    (folder / "ca.crt").write_bytes(ca.pair.chain_pem())
+    command = [sys.executable, "-m", "tests.bench.cluster", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            configuration = Configuration()
+            configuration.host = f"https://127.0.0.1:{server.stdout.readline().strip()}"
+            configuration.ssl_ca_cert, configuration.no_proxy = str(folder / "ca.crt"), "*"
+            live = Live(Client(lambda: configuration), lambda *_, **__: None, watch_pods=True)
+            yield f"| {NODES:,} nodes, {PODS:,} Pods in {NAMESPACES} namespaces | measured | bound |"
+            yield "| --- | --- | --- |"
+            yield from measured(live, folder)
+        finally:
+            server.kill()
+
+
+def main():
+    page = ROOT / "docs" / "performance.md"
+    with tempfile.TemporaryDirectory() as temporary:
+        lines = []
+        for line in table(Path(temporary)):
+            print(line, flush=True)
+            lines.append(line)
+    block = "\n".join(lines)
+    text = page.read_text("utf-8")
+    marked = re.compile(r"(<!-- bench-cluster -->\n).*?(<!-- /bench-cluster -->)", re.DOTALL)
+    page.write_text(marked.sub(lambda found: f"{found[1]}{block}\n{found[2]}", text), "utf-8")
+
+
+if __name__ == "__main__":
+    serve(Path(sys.argv[1])) if len(sys.argv) > 1 else main()

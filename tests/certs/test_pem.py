@@ -1,0 +1,230 @@
+"""PEM that can be used is read, other is refused by name, keys are written for nobody else and never shown."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import ssl
+import stat
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import pytest
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa, x25519
+
+from certs.authority import Authority
+from certs.pem import (
+    CertificateError,
+    KeyMismatchError,
+    Pair,
+    Pem,
+    describe,
+    inspect,
+    read,
+    write,
+)
+from tests.certs.test_authority import chain, foreign, key
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+CA = Authority.create(NOW)
+LEAF = CA.issue(["web.shop.svc", "10.0.0.1", "2001:db8::1"], NOW)
+
+
+class Wrong(NamedTuple):
+    name: str
+    message: str
+    chain: bytes = LEAF.chain_pem()
+    key: bytes = LEAF.key_pem()
+
+
+def encoded(made, encryption=None, form=serialization.PrivateFormat.PKCS8):
+    return made.private_bytes(serialization.Encoding.PEM, form, encryption or serialization.NoEncryption())
+
+
+PASSWORD = serialization.BestAvailableEncryption(b"secret")
+OPENSSL = serialization.PrivateFormat.TraditionalOpenSSL
+MISNAMED = LEAF.certificate.public_bytes(serialization.Encoding.DER).replace(b"\x82\x0cweb.", b"\x82\x7fweb.")
+CRACKED = LEAF.chain_pem().replace(b"\nM", b"\nN", 1)
+WRONG = [
+    Wrong("nothing at all", "tls.crt: is not PEM", chain=b""),
+    Wrong("not PEM", "tls.crt: is not PEM", chain=LEAF.certificate.public_bytes(serialization.Encoding.DER)),
+    Wrong("a key for a certificate", "tls.crt: has no certificate, found PRIVATE KEY", chain=LEAF.key_pem()),
+    Wrong("a cracked certificate", "tls.crt: has a certificate that cannot be read: .*", chain=CRACKED),
+    Wrong(
+        "broken names",
+        "tls.crt: has a certificate that cannot be read: .*",
+        chain=ssl.DER_cert_to_PEM_cert(MISNAMED).encode(),
+    ),
+    Wrong("a second one is", "tls.crt: has a certificate that cannot be read: .*", chain=LEAF.chain_pem() + CRACKED),
+    Wrong("cut short", "tls.crt: has a certificate that cannot be read: .*", chain=LEAF.chain_pem()[:-9]),
+    Wrong("no key at all", "tls.key: is not a private key in PEM", key=b""),
+    Wrong("a certificate for a key", "tls.key: is not a private key in PEM", key=LEAF.chain_pem()),
+    Wrong("a cracked key", "tls.key: is not a private key in PEM", key=LEAF.key_pem().replace(b"\nM", b"\nN", 1)),
+    Wrong("a key cut short", "tls.key: is not a private key in PEM", key=LEAF.key_pem()[:-9]),
+    Wrong("a password", "tls.key: is encrypted, must be .*", key=encoded(LEAF.key, PASSWORD)),
+    Wrong("a password in the old form", "tls.key: is encrypted, must be .*", key=encoded(LEAF.key, PASSWORD, OPENSSL)),
+    Wrong("another key", "tls.key: is not the key of tls.crt", key=CA.pair.key_pem()),
+    Wrong(
+        "a key of another kind", "tls.key: is not the key of tls.crt", key=encoded(ed25519.Ed25519PrivateKey.generate())
+    ),
+    Wrong("a key TLS does not want", "tls.key: must be an .* key", key=encoded(x25519.X25519PrivateKey.generate())),
+]
+
+
+class TestPem:
+    @pytest.mark.parametrize("case", WRONG, ids=lambda case: case.name)
+    def test_that_cannot_be_used_is_named(self, case):
+        with pytest.raises(CertificateError, match=f"^{case.message}$"):
+            Pair.parse(Pem("tls.crt", case.chain), Pem("tls.key", case.key))
+
+    def test_of_another_key_can_be_told_from_the_rest(self):
+        with pytest.raises(KeyMismatchError):
+            Pair.parse(chain(LEAF), key(CA.pair))
+
+    @pytest.mark.parametrize("form", [serialization.PrivateFormat.PKCS8, OPENSSL])
+    def test_comes_back_as_it_went(self, form):
+        pair = Pair.parse(
+            Pem("tls.crt", LEAF.chain_pem() + CA.pair.chain_pem()), Pem("tls.key", encoded(LEAF.key, form=form))
+        )
+
+        assert (LEAF.certificate, CA.pair.certificate) == pair.chain
+        assert LEAF.key_pem() == pair.key_pem()
+
+    def test_is_inspected_whole(self):
+        leaf, ca = inspect(Pem("tls.crt", b"a note\n" + LEAF.chain_pem() + CA.pair.chain_pem()))
+
+        assert ("CN=web.shop.svc", "CN=evenkeel CA", False) == (leaf.subject, leaf.issuer, leaf.is_ca)
+        assert ("CN=evenkeel CA", "CN=evenkeel CA", True) == (ca.subject, ca.issuer, ca.is_ca)
+        assert (("web.shop.svc", "10.0.0.1", "2001:db8::1"), ()) == (leaf.names, ca.names)
+        assert LEAF.certificate.serial_number == int(leaf.serial, 16)
+        assert LEAF.certificate.fingerprint(hashes.SHA256()) == bytes.fromhex(leaf.fingerprint.replace(":", ""))
+
+    def test_tells_the_kind_of_key(self):
+        made = (rsa.generate_private_key(65537, 2048), ec.generate_private_key(ec.SECP384R1()))
+        cas = [CA, *(foreign(one, NOW) for one in (*made, ed25519.Ed25519PrivateKey.generate()))]
+
+        kinds = [describe(ca.pair.certificate).public_key for ca in cas]
+        assert ["ECDSA P-256", "RSA 2048", "ECDSA P-384", "Ed25519"] == kinds
+
+
+@pytest.fixture(params=[0o000, 0o022, 0o077], ids=oct)
+def umask(request):
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+class TestFiles:
+    def test_come_back_as_they_went(self, tmp_path):
+        LEAF.write(tmp_path / "tls.crt", tmp_path / "tls.key")
+
+        pair = Pair.parse(read(tmp_path / "tls.crt"), read(tmp_path / "tls.key"))
+        assert (LEAF.chain_pem(), LEAF.key_pem()) == (pair.chain_pem(), pair.key_pem())
+
+    def test_of_keys_are_their_owners_alone(self, tmp_path, umask):
+        LEAF.write(tmp_path / "tls.crt", tmp_path / "tls.key")
+
+        assert (0o600, 0o644 & ~umask) == (mode(tmp_path / "tls.key"), mode(tmp_path / "tls.crt"))
+
+    def test_of_keys_never_were_anybody_elses(self, tmp_path, umask, monkeypatch):
+        """A file that others may read is replaced, not filled; what fills up is named otherwise, and closed to them."""
+        target, seen = tmp_path / "tls.key", []
+        target.write_bytes(b"old")
+        target.chmod(0o666)
+        sync = os.fsync
+
+        def spy(descriptor):
+            seen.extend((path.name, oct(mode(path)), path.read_bytes()) for path in tmp_path.iterdir())
+            sync(descriptor)
+
+        monkeypatch.setattr(os, "fsync", spy)
+        write(target, b"new", 0o600)
+
+        (filling,) = [one for one in seen if one[0] != "tls.key"]
+        assert ("0o600", b"new") == filling[1:]
+        assert ("tls.key", "0o666", b"old") in seen
+        assert (0o600, b"new", ["tls.key"]) == (mode(target), target.read_bytes(), os.listdir(tmp_path))
+
+    @pytest.mark.parametrize("step", ["open", "fsync", "replace"])
+    def test_stay_as_they_were_when_writing_fails(self, tmp_path, monkeypatch, step):
+        def full(*args, **kwargs):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        (tmp_path / "tls.key").write_bytes(b"old")
+        with (
+            monkeypatch.context() as patched,
+            pytest.raises(CertificateError, match=r"tls\.key: No space left on device$"),
+        ):
+            patched.setattr(os, step, full)
+            write(tmp_path / "tls.key", b"new", 0o600)
+
+        assert (["tls.key"], b"old") == (os.listdir(tmp_path), (tmp_path / "tls.key").read_bytes())
+
+    def test_leave_nothing_behind_when_interrupted(self, tmp_path, monkeypatch):
+        def interrupt(descriptor):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(os, "fsync", interrupt)
+            write(tmp_path / "tls.key", b"new", 0o600)
+
+        assert [] == os.listdir(tmp_path)
+
+    def test_that_cannot_be_written_or_read_are_named(self, tmp_path):
+        (tmp_path / "taken").mkdir()
+
+        with pytest.raises(CertificateError, match=r"taken: Is a directory$"):
+            write(tmp_path / "taken", b"new", 0o600)
+        with pytest.raises(CertificateError, match=r"nowhere/tls\.key: No such file or directory$"):
+            write(tmp_path / "nowhere" / "tls.key", b"new", 0o600)
+        with pytest.raises(CertificateError, match=r"taken: Is a directory$"):
+            read(tmp_path / "taken")
+        with pytest.raises(CertificateError, match=r"tls\.key: No such file or directory$"):
+            read(tmp_path / "tls.key")
+        assert ["taken"] == os.listdir(tmp_path)
+
+
+def shown(error):
+    """All that a traceback would show of an error and of those that led to it."""
+    while error is not None:
+        yield f"{error} {error!r} {error.args}"
+        error = error.__cause__ or error.__context__
+
+
+class TestSecrecy:
+    def traces(self, pair):
+        """What would give a key away, whatever form it is shown in."""
+        number = pair.key.private_numbers().private_value
+        lines = pair.key_pem().decode().splitlines()[1:-1]
+        return [*lines, *(line[8:24] for line in lines), str(number), f"{number:x}", repr(number.to_bytes(32))[2:-1]]
+
+    def test_no_repr_shows_a_key(self):
+        held = [CA, CA.pair, LEAF, key(LEAF), [LEAF], {"pair": CA.pair}, describe(LEAF.certificate)]
+        text = " ".join(f"{one} {one!r}" for one in held)
+
+        assert "tls.key" in text and "PrivateKey" not in text
+        assert [] == [trace for pair in (CA.pair, LEAF) for trace in self.traces(pair) if trace in text]
+
+    @pytest.mark.parametrize("at", range(28, 200, 7))
+    def test_no_error_and_no_log_shows_a_key(self, at, caplog):
+        """Wherever the file is damaged; in most places it is no key any more."""
+        caplog.set_level(logging.DEBUG)
+        damaged = LEAF.key_pem()[:at] + b"!" + LEAF.key_pem()[at + 1 :]
+        told = []
+        for chain_pem, key_pem in (
+            (LEAF.chain_pem(), damaged),
+            (damaged, LEAF.key_pem()),
+            (CA.pair.chain_pem(), damaged),
+        ):
+            with pytest.raises(CertificateError) as caught:
+                Pair.parse(Pem("tls.crt", chain_pem), Pem("tls.key", key_pem))
+            told += shown(caught.value)
+
+        text = " ".join((*told, caplog.text))
+        assert [] == [trace for trace in self.traces(LEAF) if trace in text]

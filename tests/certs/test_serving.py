@@ -1,0 +1,91 @@
+"""What is served when the files of a certificate change: a whole pair or the one before, at any moment."""
+
+from __future__ import annotations
+
+import ssl
+
+import pytest
+
+from certs.serving import ServingCertificate
+from tests.support.serving import certificate
+
+
+@pytest.fixture
+def served(tmp_path):
+    ca = certificate(tmp_path)
+    return ServingCertificate(tmp_path / "tls.crt", tmp_path / "tls.key"), ca, tmp_path
+
+
+def handshake(served, ca):
+    """Whether a client that trusts this CA takes what is served."""
+    client = ssl.create_default_context(cadata=ca)
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ends = [
+        client.wrap_bio(to_client, to_server, server_hostname="localhost"),
+        served.context.wrap_bio(to_server, to_client, server_side=True),
+    ]
+    for _ in range(2):
+        for end in ends:
+            try:
+                end.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+            except ssl.SSLCertVerificationError:
+                return False
+    return True
+
+
+def test_a_changed_pair_is_served_once_it_has_stayed_the_same(served):
+    serving, ca, folder = served
+    assert not serving.reload()
+    another = certificate(folder)
+
+    assert [False, True, False] == [serving.reload() for _ in range(3)]
+    assert [False, True] == [handshake(serving, one) for one in (ca, another)]
+
+
+def test_a_pair_of_which_one_half_is_written_is_waited_for(served):
+    """As what writes two files does it: in between, they do not match."""
+    serving, ca, folder = served
+    key = (folder / "tls.key").read_bytes()
+    another = certificate(folder)
+    new_key = (folder / "tls.key").read_bytes()
+    (folder / "tls.key").write_bytes(key)
+    serving.reload()
+    assert ("", True) == (serving.refused, handshake(serving, ca))
+
+    (folder / "tls.key").write_bytes(new_key)
+    serving.reload()
+    assert serving.reload() and handshake(serving, another)
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", None])
+def test_files_that_cannot_be_used_change_nothing_until_they_can(served, content):
+    serving, ca, folder = served
+    good, context = (folder / "tls.key").read_bytes(), serving.context
+    if content is None:
+        (folder / "tls.key").unlink()
+    else:
+        (folder / "tls.key").write_bytes(content)
+    assert [False] * 3 == [serving.reload() for _ in range(3)]
+    assert str(folder / "tls.key") in serving.refused
+    assert context is serving.context
+
+    (folder / "tls.key").write_bytes(good)
+    for _ in range(2):
+        serving.reload()
+    assert ("", True) == (serving.refused, handshake(serving, ca))
+
+
+def test_the_context_in_use_is_never_changed(served):
+    """Else a handshake could meet the new certificate before its key, and a key that does not match would end both."""
+    serving, ca, folder = served
+    before = serving.context
+    certificate(folder)
+    for _ in range(2):
+        serving.reload()
+
+    assert before is not serving.context
+    assert ssl.TLSVersion.TLSv1_2 == serving.context.minimum_version
+    serving.context = before
+    assert handshake(serving, ca)

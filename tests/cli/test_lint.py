@@ -1,0 +1,592 @@
+"""evenkeel lint: what it prints in which form, its exit codes, repairs, baselines, and what it says of bad usage."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+from tests.support import DATA
+from tests.support.build import constraint, namespace, pod, workload
+from webhook.cli import lint
+from webhook.cli import main as cli
+from webhook.lint import files as judging
+from webhook.rules import RULES
+
+SCRIPT = Path(sys.executable).parent / "evenkeel"
+SCHEMA = json.loads((DATA / "sarif-schema-2.1.0.json").read_text("utf-8"))
+POLICY = "{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, rules: {%s}}"
+FINE = workload("StatefulSet", constraint())
+ERROR = workload("StatefulSet", constraint(labelSelector={}))
+WARNING = workload("StatefulSet", constraint(topologyKey="kubernetes.io/zone"), name="db")
+INFO = workload("Deployment", constraint(), name="api")
+
+
+class Run(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def found(self):
+        """The findings of JSON output as `file:line rule`."""
+        return [f"{one['file']}:{one['line']} {one['rule']}" for one in json.loads(self.out)["findings"]]
+
+
+@pytest.fixture
+def run(tmp_path, capsys, monkeypatch):
+    """Run `evenkeel lint` where `files` lie, each of which holds an object, or text; a dot in a name is `_DOT_`."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(command, files=None, stdin=None, **more):
+        for name, content in {**(files or {}), **{f"{name}.yaml": content for name, content in more.items()}}.items():
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            text = json.dumps(content, indent=1) if isinstance(content, dict) else content
+            Path(name).write_bytes(text.encode())
+        if stdin is not None:
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        try:
+            code = cli.main(["lint", *command.split()])
+        except SystemExit as error:
+            code = error.code
+        return Run(code, *capsys.readouterr())
+
+    return run
+
+
+TEXT = """\
+shop/web.yaml
+error: spec.template.spec.topologySpreadConstraints[0].labelSelector: must select Pods, or nothing is spread \
+(empty-selector)
+  --> shop/web.yaml:27:7  StatefulSet shop/web
+   |
+27 |       "labelSelector": {}
+   |       ^^^^^^^^^^^^^^^^^^^ found {}, wanted labels that the Pods carry
+   = write labelSelector: {matchLabels: {app: web}}
+
+1 error in 1 of 2 files, 2 objects; --fix repairs 1 of them
+"""
+
+
+def test_text_quotes_the_line_and_points_at_the_field(run):
+    assert Run(1, TEXT, "") == run("shop fine.yaml", {"shop/web.yaml": ERROR, "fine.yaml": FINE})
+
+
+def test_text_says_so_when_nothing_is_found(run):
+    assert Run(0, "no findings in 1 file, 1 object\n", "") == run("a.yaml", a=FINE)
+
+
+class Exits(NamedTuple):
+    options: str
+    error: int
+    warning: int
+    info: int
+
+
+@pytest.mark.parametrize(
+    "exits",
+    [
+        Exits("", 1, 0, 0),
+        Exits("--fail-on warning", 1, 1, 0),
+        Exits("--fail-on info", 1, 1, 1),
+        Exits("--rule empty-selector=info --rule misspelt-topology-key=error", 0, 1, 0),
+        Exits("--rule empty-selector=ignore --fail-on info", 0, 1, 1),
+        Exits("--policy policy.yaml", 0, 1, 0),
+    ],
+    ids=lambda exits: exits.options or "as is",
+)
+def test_exit_codes(run, exits):
+    rules = POLICY % "empty-selector: warning, misspelt-topology-key: error"
+    codes = {
+        name: run(f"{exits.options} {name}.yaml", **{name: obj, "policy": rules}).code
+        for name, obj in (("error", ERROR), ("warning", WARNING), ("info", INFO))
+    }
+
+    assert exits._asdict() == {"options": exits.options, **codes}
+
+
+UNUSABLE = [
+    ("nowhere.yaml", "nowhere.yaml: no such file or folder"),
+    ("'*.nothing'", "'*.nothing': matches no file"),
+    ("--rule pinned-pd=error a.yaml", '--rule: found "pinned-pd", wanted a rule; did you mean pinned-pod?'),
+    ("--rule pinned-pod=bad a.yaml", '--rule: found "pinned-pod=bad", wanted ID=SEVERITY, a severity being error'),
+    ("--rule excessive-max-skew=error a.yaml", "--rule: excessive-max-skew: must have maxSkew"),
+    ("--write-baseline a.yaml", "--write-baseline: needs --baseline FILE"),
+    ("--baseline b --write-baseline --fix a.yaml", "--write-baseline: cannot be combined with --fix"),
+    ("--baseline nowhere a.yaml", "nowhere: No such file"),
+    ("--baseline a.yaml a.yaml", "a.yaml: version: found null, wanted 1"),
+    ("--fix -", "--fix: standard input cannot be repaired"),
+    ("--kubernetes-version x a.yaml", "Kubernetes version: found"),
+    ("--cluster nowhere a.yaml", "nowhere: "),
+]
+
+
+@pytest.mark.parametrize("command, said", UNUSABLE, ids=lambda value: value)
+def test_bad_usage_is_one_line_and_exit_code_2(run, command, said):
+    code, out, err = run(command, a=ERROR)
+
+    assert (2, "", 1) == (code, out, len(err.splitlines()))
+    assert err.startswith(f"evenkeel: {said}")
+
+
+def test_a_file_that_cannot_be_read_is_told_with_its_line_and_the_others_are_judged(run):
+    code, out, _ = run(".", a="kind: [\n", b=ERROR)
+
+    assert (2, True, True) == (code, "  --> a.yaml:2:1\n" in out, "  --> b.yaml:27:7" in out)
+    assert out.splitlines()[-1].startswith("1 error, 1 problem in 2 of 2 files, 1 object")
+
+
+@pytest.mark.parametrize("form", ["text", "json", "junit", "sarif", "github"])
+def test_a_path_that_leads_nowhere_is_a_problem_and_the_others_are_judged(run, form):
+    code, out, err = run(f"-o {form} a.yaml nope.yaml no*.yml b", {"a.yaml": ERROR, "b/b.yaml": WARNING})
+
+    assert (2, "") == (code, err)
+    for said in ("nope.yaml", "no such file or folder", "matches no file", "empty-selector", "misspelt-topology-key"):
+        assert said in out
+
+
+def test_a_path_that_leads_nowhere_keeps_nothing_from_being_repaired(run):
+    assert (2, "") == run("--fix nope.yaml b.yaml", b=BROKEN)[::2]
+    assert MENDED == Path("b.yaml").read_text()
+
+
+@pytest.mark.parametrize("function, module", [("judge", judging), ("repair", lint)], ids=["judging", "repairing"])
+def test_a_defect_in_one_file_is_a_problem_of_that_file_and_the_others_are_judged(run, monkeypatch, function, module):
+    inner = getattr(module, function)
+
+    def broken(file, *rest):
+        if file == "a.yaml":
+            raise KeyError("some\nthing")
+        return inner(file, *rest)
+
+    monkeypatch.setattr(module, function, broken)
+    found = run("-o json --fix .", a=ERROR, b=ERROR)
+    (problem,) = json.loads(found.out)["problems"]
+
+    assert (2, "", FINE) == (found.code, found.err, json.loads(Path("b.yaml").read_text()))
+    assert re.fullmatch(
+        r"cannot be (judged|repaired): KeyError: \S*some.*thing.*, please report it", problem["message"]
+    )
+    assert ("a.yaml", ERROR) == (problem["file"], json.loads(Path("a.yaml").read_text()))
+
+
+def test_standard_input_is_read_once_and_told_as_such(run):
+    text = "\n---\n".join(json.dumps(one) for one in (ERROR, namespace("shop")))
+    code, out, _ = run("-", stdin=text)
+
+    assert (1, True) == (code, "--> <stdin>:1:" in out)
+
+
+def test_what_helm_made_is_told_with_the_template_it_was_made_of(run):
+    """Lines of what was piped in lead nobody anywhere."""
+    out = run("-", stdin=f"---\n# Source: cart/templates/db.yaml\n{BROKEN}").out
+
+    assert "  --> <stdin>:13:9  StatefulSet db  from cart/templates/db.yaml\n" in out
+
+
+def test_a_pipe_that_brought_nothing_is_a_problem(run):
+    """`helm template … | evenkeel lint -` must not pass because helm failed."""
+    assert (2, True) == ((found := run("-", stdin="")).code, "holds no document" in found.out)
+    assert 0 == run("-", stdin="{apiVersion: v1, kind: List, items: []}").code
+
+
+def test_a_list_of_what_runs_in_a_cluster(run):
+    """kubectl get deploy,rs,pods -A -o json: what controllers made is passed over."""
+    made = workload("ReplicaSet", constraint(labelSelector={}), owner="Deployment/web", uid="u2")
+    items = [workload("Deployment", constraint(labelSelector={}), uid="u1"), made]
+    found = run("-o json -", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+
+    assert (["-:1 empty-selector"], 2) == (found.found, json.loads(found.out)["summary"]["objects"])
+
+
+def test_json(run):
+    document = json.loads(run("-o json .", a=ERROR, b="kind: {{ x", c="kind: [").out)
+
+    assert ["version", "summary", "findings", "problems", "skipped"] == list(document)
+    assert {"files": 3, "objects": 1, "error": 1, "warning": 0, "problems": 1}.items() <= document["summary"].items()
+    assert {"template": 1} == document["summary"]["passedOver"]
+    assert {
+        "file": "a.yaml",
+        "line": 27,
+        "column": 7,
+        "source": None,
+        "object": {"apiVersion": "apps/v1", "kind": "StatefulSet", "namespace": "shop", "name": "web"},
+        "rule": "empty-selector",
+        "severity": "error",
+        "field": "spec.template.spec.topologySpreadConstraints[0].labelSelector",
+        "message": "must select Pods, or nothing is spread",
+        "found": "{}",
+        "wanted": "labels that the Pods carry",
+        "fix": "write labelSelector: {matchLabels: {app: web}}",
+        "fixable": True,
+    } == document["findings"][0]
+
+
+EVIL = 'a,b:c%d\n::error::"<x>&é\x00'
+
+
+@pytest.fixture
+def everything(run):
+    """A folder in which there is one of each, with names that every form must escape."""
+    crd = {"apiVersion": "example.com/v1", "kind": EVIL, "spec": {"topologySpreadConstraints": [{}]}}
+    evil = workload("StatefulSet", constraint(topologyKey=EVIL, labelSelector=None), name=EVIL)
+
+    def everything(options, more=None):
+        files = {"a b,c%é.yaml": evil, "bad.yaml": "kind: [", "crd.yaml": crd, "info.yaml": INFO, "t.yaml": "{{ x"}
+        return run(f"{options} .", files | (more or {}))
+
+    return everything
+
+
+def test_sarif_is_valid_and_keeps_what_was_not_judged_apart(everything):
+    code, out, _ = everything("-o sarif")
+    log = json.loads(out)
+    jsonschema.Draft4Validator(SCHEMA, format_checker=jsonschema.FormatChecker()).validate(log)
+    (one,) = log["runs"]
+    results = one["results"]
+
+    assert ["empty-selector", "malformed-topology-key", "rollout-skew"] == sorted(r["ruleId"] for r in results)
+    assert all(one["tool"]["driver"]["rules"][r["ruleIndex"]]["id"] == r["ruleId"] for r in results)
+    assert {*RULES, "unused-suppression"} == {rule["id"] for rule in one["tool"]["driver"]["rules"]}
+    assert {"note", "error"} == {result["level"] for result in results}
+    region = results[-1]["locations"][0]["physicalLocation"]["region"]
+    assert {"startLine", "startColumn", "endColumn", "snippet"} == set(region)
+    invocation = one["invocations"][0]
+    assert (2, code, False) == (code, invocation["exitCode"], invocation["executionSuccessful"])
+    assert ["error"] == [note["level"] for note in invocation["toolExecutionNotifications"]]
+    assert "a%20b%2Cc%25%C3%A9.yaml" in out
+
+
+OPERATED = {
+    "apiVersion": "example.com/v1",
+    "kind": "Thing",
+    "metadata": {"name": "x"},
+    "spec": {"constraints": [constraint(labelSelector=None)]},
+}
+DESCRIBED = """\
+apiVersion: config.evenkeel.dev/v1alpha1
+kind: SpreadPolicy
+workloads: [{apiVersion: example.com/v1, kind: Thing, resource: things, constraints: spec.constraints}]
+"""
+
+
+def test_rules_that_were_skipped_are_told_once_and_are_no_results(run):
+    files = {"a.yaml": OPERATED, "b.yaml": OPERATED, "policy": DESCRIBED}
+    log = json.loads(run("-o sarif --policy policy a.yaml b.yaml", files).out)
+    jsonschema.Draft4Validator(SCHEMA).validate(log)
+    notes = log["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    skipped = [note["associatedRule"]["id"] for note in notes]
+    text = run("--policy policy a.yaml b.yaml").out
+
+    assert [] == log["runs"][0]["results"]
+    assert ("note", True, len(skipped)) == (notes[0]["level"], "empty-selector" in skipped, len(set(skipped)))
+    assert skipped == [one["rule"] for one in json.loads(run("-o json --policy policy .").out)["skipped"]]
+    assert 1 == text.count("note: skipped ")
+
+
+def test_the_schema_refuses_what_is_no_sarif(everything):
+    log = json.loads(everything("-o sarif").out)
+    log["runs"][0]["results"][0]["level"] = "fatal"
+
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft4Validator(SCHEMA).validate(log)
+
+
+def test_a_fingerprint_stays_where_lines_move_and_differs_between_findings(run):
+    def prints(out):
+        return [one["partialFingerprints"]["evenkeel/v1"] for one in json.loads(out)["runs"][0]["results"]]
+
+    before = prints(run("-o sarif .", a=ERROR, b=WARNING).out)
+    after = prints(run("-o sarif .", a="\n\n" + json.dumps(ERROR), b=WARNING).out)
+
+    assert (before, 2) == (after, len(set(before)))
+
+
+def test_github_commands_are_escaped(everything):
+    lines = everything("-o github").out.splitlines()
+    first = next(line for line in lines if "malformed" in line)
+
+    assert 4 == len(lines)
+    assert all(line.isprintable() for line in lines)
+    assert first.startswith("::error file=a b%2Cc%25é.yaml,line=25,endLine=25,col=7,")
+    assert "%3A%3Aerror" not in first.split("::")[2]
+    assert [] == [line for line in lines if not re.match(r"::(error|warning|notice) [^:]*::", line)]
+
+
+def test_a_github_command_names_no_file_for_standard_input(run):
+    assert run("-o github -", stdin=json.dumps(ERROR)).out.startswith(
+        "::error title=empty-selector%3A StatefulSet shop/"
+    )
+    assert run("-o github -", stdin="kind: [").out.startswith("::error title=evenkeel::cannot be read")
+
+
+def test_junit_is_xml_in_which_what_passed_passes(everything):
+    root = ElementTree.fromstring(everything("-o junit", {"fine.yaml": FINE}).out)
+    suites = {suite.get("name"): suite for suite in root}
+
+    assert {"a b,c%é.yaml", "bad.yaml", "crd.yaml", "fine.yaml", "info.yaml", "t.yaml"} == set(suites)
+    assert ("3", "1") == (root.get("failures"), root.get("errors"))
+    assert int(root.get("tests")) == len(root.findall(".//testcase"))
+    assert [] == suites["fine.yaml"].findall(".//failure")
+
+
+def test_whatever_is_in_a_manifest_text_stays_printable(everything):
+    assert all(line.isprintable() for line in everything("").out.splitlines())
+
+
+def test_what_was_not_judged_is_noted(everything, run):
+    notes = [line for line in everything("").out.splitlines() if line.startswith("note: ")]
+
+    assert (
+        "note: 1 object in kube-system or kube-node-lease passed over; none is sent to the webhook"
+        in run("a.yaml", a=workload("Deployment", constraint(), namespace="kube-system")).out.splitlines()
+    )
+    assert ["note: 1 template passed over", "note: 1 example.com/v1 a,b:c%d\\u000a"] == [
+        note.partition(";")[0].partition("::error")[0] for note in notes
+    ]
+
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"kubernetes.io/zone": "a"}}}
+
+
+def test_the_nodes_of_a_cluster_are_known(run):
+    assert [] == run("-o json --cluster dump.json a.yaml", {"dump.json": NODE, "a.yaml": WARNING}).found
+    assert ["a.yaml:25 misspelt-topology-key"] == run("-o json a.yaml").found
+
+
+def test_a_namespace_in_another_file_counts(run):
+    """Also where files are judged in other processes."""
+    skip = namespace("shop", **{"evenkeel.dev/skip": "true"})
+
+    assert 0 == run(".", {"a/ns.yaml": skip, "b/web.yaml": ERROR}).code
+
+
+def test_many_files_are_judged_in_several_processes(run, monkeypatch):
+    monkeypatch.setattr(judging, "WORTH_A_PROCESS", 10)
+    monkeypatch.setattr(judging, "_cpus", lambda: 2)
+    files = {f"{i:03}.yaml": ERROR if i % 10 == 0 else FINE for i in range(100)}
+    files["101.yaml"] = namespace("other")
+
+    assert [f"{i:03}.yaml:27 empty-selector" for i in range(0, 100, 10)] == run("-o json .", files).found
+
+
+def test_a_process_that_dies_is_told_and_leaves_nothing_waiting(run, monkeypatch):
+    monkeypatch.setattr(judging, "WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(judging, "_cpus", lambda: 2)
+    monkeypatch.setattr(judging, "judge_file", lambda *_: os._exit(1))
+    code, out, err = run(".", a=FINE, b=FINE)
+
+    assert (2, "", "evenkeel: a process that judges files was killed, for want of memory perhaps\n") == (code, out, err)
+
+
+BROKEN = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: kubernetes.io/zone  # the zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: db}}
+"""
+MENDED = BROKEN.replace("kubernetes.io/zone", "topology.kubernetes.io/zone")
+DIFF = """\
+--- a/b.yaml
++++ b/b.yaml
+@@ -8,6 +8,6 @@
+     spec:
+       topologySpreadConstraints:
+       - maxSkew: 1
+-        topologyKey: kubernetes.io/zone  # the zone
++        topologyKey: topology.kubernetes.io/zone  # the zone
+         whenUnsatisfiable: DoNotSchedule
+         labelSelector: {matchLabels: {app: db}}
+"""
+
+
+def test_fix_repairs_files_and_touches_no_other(run, tmp_path):
+    run(".", a=FINE, b=BROKEN)
+    before = os.stat("a.yaml")
+    code, out, _ = run("--fix --fail-on info .")
+
+    assert (0, MENDED) == (code, Path("b.yaml").read_text())
+    assert "note: 1 finding repaired" in out
+    assert (before.st_mtime_ns, before.st_ino) == (os.stat("a.yaml").st_mtime_ns, os.stat("a.yaml").st_ino)
+
+
+def test_diff_shows_the_repair_and_alone_changes_nothing(run):
+    code, out, _ = run("--diff --fail-on warning b.yaml", b=BROKEN)
+
+    assert (1, True, BROKEN) == (code, out.startswith(DIFF), Path("b.yaml").read_text())
+    assert run("--fix --diff --fail-on warning b.yaml").out.startswith(DIFF)
+    assert MENDED == Path("b.yaml").read_text()
+
+
+def test_a_diff_stays_out_of_what_programs_read(run):
+    found = run("--diff -o json b.yaml", b=BROKEN)
+
+    assert (["b.yaml:11 misspelt-topology-key"], DIFF + "\n") == (found.found, found.err)
+
+
+def test_a_diff_applies(run, tmp_path):
+    """Also where the last line has no end."""
+    out = run("--diff .", b=BROKEN.rstrip("\n"), c=BROKEN.replace("db}\n", "db}")).out
+    diff = out[: out.index("b.yaml\nwarning")]
+    done = subprocess.run(["patch", "-p1"], input=diff, capture_output=True, text=True, check=False)
+
+    assert (0, MENDED.rstrip("\n")) == (done.returncode, Path("b.yaml").read_text())
+
+
+def test_a_file_that_cannot_be_written_is_a_problem(run, monkeypatch):
+    def denied(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "replace", denied)
+    code, out, _ = run("--fix b.yaml", b=BROKEN)
+
+    assert (2, True) == (code, "cannot be repaired: Permission denied" in out)
+    assert (BROKEN, ["b.yaml"]) == (Path("b.yaml").read_text(), os.listdir())
+
+
+def test_a_baseline_accepts_what_is_there_today_and_nothing_new(run):
+    assert Run(0, "base.json: accepts 2 findings in 2 files\n", "") == run(
+        "--baseline base.json --write-baseline .", a=ERROR, b=WARNING
+    )
+    assert "2 findings accepted" in run("--baseline base.json --fail-on info .").out
+    assert 0 == run("--baseline base.json --fail-on info .", a="\n\n# moved\n" + json.dumps(ERROR)).code
+    found = run("--baseline base.json -o json .", b=workload("StatefulSet", constraint(maxSkew=0), name="db"))
+    assert ["b.yaml:24 invalid-constraint", "base.json:3 unused-suppression"] == found.found
+    found = run("--baseline base.json -o json .", a=ERROR, b=WARNING, c=ERROR)
+    assert ["c.yaml:27 empty-selector"] == found.found
+
+
+def test_one_finding_is_accepted_in_the_singular(run):
+    command = "--baseline base.json --write-baseline a.yaml"
+
+    assert "base.json: accepts 1 finding in 1 file\n" == run(command, a=ERROR).out
+
+
+def test_a_second_finding_of_the_same_kind_is_new(run):
+    two = [constraint(labelSelector={}), constraint(labelSelector={}, topologyKey="rack")]
+    run("--baseline base.json --write-baseline .", a=workload("StatefulSet", two[0]))
+
+    assert 1 == len(run("--baseline base.json -o json .", a=workload("StatefulSet", *two)).found)
+    assert (
+        []
+        == run("--baseline base.json -o json .", a=workload("StatefulSet", two[0], constraint(topologyKey="r"))).found
+    )
+
+
+def test_a_baseline_is_read_from_anywhere_and_says_nothing_of_files_that_are_not_judged(run, monkeypatch):
+    run("--baseline base.json --write-baseline .", {"x/a.yaml": ERROR, "x/b.yaml": ERROR})
+    monkeypatch.chdir("x")
+
+    assert [] == run("--baseline ../base.json -o json a.yaml").found
+
+
+def test_what_a_baseline_accepts_no_longer_is_told_at_its_line_unless_it_may_be_still(run):
+    run("--baseline base.json --write-baseline .", a=ERROR)
+
+    assert "base.json:2:3" in run("--baseline base.json .", a=FINE).out
+    assert [] == run("--baseline base.json -o json --rule empty-selector=ignore .").found
+    assert [] == run("--baseline base.json -o json --rule unused-suppression=ignore .").found
+
+
+def test_a_fix_leaves_what_the_baseline_accepts(run):
+    run("--baseline base.json --write-baseline .", b=BROKEN)
+
+    assert (0, BROKEN) == (run("--fix --baseline base.json .").code, Path("b.yaml").read_text())
+
+
+def test_suppressions_are_counted(run):
+    text = BROKEN.replace("# the zone", "# evenkeel: ignore[misspelt-topology-key]")
+
+    assert "note: 1 finding suppressed" in run("b.yaml", b=text).out
+
+
+def on_a_terminal(*args, **environment):
+    """What the command writes to a terminal."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [SCRIPT, "lint", *args], stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "xterm", **environment}
+    )
+    os.close(theirs)
+    read = b""
+    try:
+        while part := os.read(ours, 65536):
+            read += part
+    except OSError:  # the other end is closed
+        pass
+    os.close(ours)
+    process.wait()
+    return read.decode()
+
+
+def test_colour_on_a_terminal_only_and_not_where_it_is_not_wanted(run):
+    assert "\x1b" not in run("b.yaml", b=BROKEN).out
+
+    assert "\x1b[1;33mwarning\x1b[0m" in on_a_terminal("b.yaml", NO_COLOR="")
+    assert "\x1b" not in on_a_terminal("b.yaml", NO_COLOR="1")
+
+
+def test_progress_shows_on_a_terminal_once_it_takes_a_while(run, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(lint, "PATIENCE", 0.0)
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    run(".", a=FINE, b=FINE)
+
+    assert "1 of 2 files" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_ctrl_c_ends_quietly(run, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(judging, "judge_files", interrupted)
+
+    assert Run(130, "", "") == run("a.yaml", a=FINE)
+
+
+def test_it_needs_no_web_server_no_kubernetes_client_and_no_schemas(run):
+    run("a.yaml", a=pod(constraint()))
+    program = "import sys; from webhook.cli.main import main; main(['lint', 'a.yaml']); print(*sys.modules, sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert {"flask", "gunicorn", "kubernetes", "jsonschema", "cryptography", "multiprocessing"}.isdisjoint(
+        done.stdout.splitlines()
+    )
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_page_of_a_rule_can_be_printed(rule, capsys):
+    assert 0 == cli.main(["rules", rule])
+    assert capsys.readouterr().out.startswith(f"## {rule}\n")
+
+
+def test_the_catalogue_can_be_printed(capsys):
+    assert 0 == cli.main(["rules"])
+    assert list(RULES) == [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_rule_that_there_is_not(capsys):
+    assert 2 == cli.main(["rules", "empty-selektor"])
+    assert 'evenkeel: found "empty-selektor", wanted a rule; did you mean empty-selector?\n' == capsys.readouterr().err

@@ -1,0 +1,159 @@
+"""A cluster dump becomes a Snapshot; what cannot be used is named with its file."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.build import namespace, pod, service, snapshot, workload
+from webhook.cluster.dump import DumpError, load
+from webhook.objects.references import Owner
+from webhook.scheduler.snapshot import Snapshot
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": {"zone": "a"}}}
+OBJECTS = [NODE, namespace(team="web"), service(), workload("ReplicaSet", name="web-1"), workload("Deployment")]
+LIST = {"apiVersion": "v1", "kind": "List", "items": OBJECTS}
+
+
+def dump(folder, files):
+    """A folder with these files, by their paths in it."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder
+
+
+FORMS = {
+    "several documents": "\n---\n".join(json.dumps(one, indent=1) for one in OBJECTS),
+    "a List": json.dumps(LIST),
+    "several Lists": "\n---\n".join(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": [one]}) for one in OBJECTS
+    ),
+}
+
+
+@pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("name", ["dump.yaml", "dump.json", "dump"])
+def test_a_file_is_read_whatever_its_form_and_name(tmp_path, name, text):
+    (file,) = dump(tmp_path, {name: text}).iterdir()
+
+    assert snapshot(*OBJECTS) == load(file)
+
+
+def test_a_folder_is_read_with_what_lies_below_it(tmp_path):
+    texts = map(json.dumps, OBJECTS)
+    names = ("nodes.yaml", "a/namespaces.yml", "a/services.json", "b/sets.yaml", "b/deployments.yaml")
+    dump(tmp_path, {**dict(zip(names, texts, strict=True)), "README.md": "no: [YAML", "a/notes": "\x00"})
+
+    assert snapshot(*OBJECTS) == load(tmp_path)
+
+
+def test_what_the_objects_say_is_found():
+    found = snapshot(*OBJECTS)
+
+    assert [("n1", {"zone": "a"})] == [(node.name, node.labels) for node in found.nodes]
+    assert {"shop": {"team": "web"}} == found.namespaces
+    assert ["web"] == [one.name for one in found.services_of("shop", {"app": "web", "v": "1"})]
+    assert () == found.services_of("bank", {"app": "web"}) == found.services_of("shop", {"app": "db"})
+    owner = found.controller("shop", Owner("apps/v1", "ReplicaSet", "web-1"))
+    assert "app=web" == str(owner.selector)
+
+
+def test_the_items_of_a_typed_list_carry_no_kind(tmp_path):
+    """kubectl get --raw /api/v1/nodes"""
+    item = {"metadata": NODE["metadata"]}
+    dump(tmp_path, {"nodes.json": json.dumps({"apiVersion": "v1", "kind": "NodeList", "items": [item]})})
+
+    assert snapshot(NODE) == load(tmp_path)
+
+
+class Case(NamedTuple):
+    name: str
+    given: object
+    found: str = ""
+
+
+PASSED_OVER = [
+    Case("a Pod", pod()),
+    Case("a kind that nobody knows", {"apiVersion": "a/v1", "kind": "B", "spec": {"selector": 1}}),
+    Case("another group's Service", service() | {"apiVersion": "serving.knative.dev/v1"}),
+    Case("an old ReplicaSet", workload("ReplicaSet") | {"apiVersion": "extensions/v1beta1"}),
+    Case("a Service whose selector is {}, which the API server stores as absent", service(selector={})),
+    Case("a Service without selector", service() | {"spec": {"type": "ExternalName"}}),
+    Case("a Service whose selector is null", service() | {"spec": {"selector": None}}),
+    Case("what says no kind", {"metadata": {"name": "a"}}),
+    Case("what has a list for its kind", {"apiVersion": {}, "kind": ["Node"]}),
+]
+
+
+@pytest.mark.parametrize("case", PASSED_OVER, ids=lambda case: case.name)
+def test_what_tells_nothing_is_passed_over(tmp_path, case):
+    assert Snapshot() == load(dump(tmp_path, {"a.json": json.dumps(case.given)}))
+
+
+def test_a_controller_whose_selector_the_api_refuses_has_none(tmp_path):
+    wrong = workload("ReplicaSet", spec={"selector": {"matchLabels": {"a b": "c"}}})
+    found = load(dump(tmp_path, {"a.json": json.dumps(wrong)}))
+
+    assert [None] == [one.selector for those in found.controllers.values() for one in those.values()]
+
+
+BROKEN = [
+    Case("broken YAML", "a: [", "line 2, column 1: did not find expected node content"),
+    Case("what is no object", "- a", "document 1: must be an object"),
+    Case("what is no object, in a List", "{kind: List, items: [1]}", "document 1: items[0]: must be an object"),
+    Case("bytes that are no text", b"\xff\xfe", "is not UTF-8"),
+    Case(
+        "a label that is no string",
+        json.dumps(namespace(tier=1)),
+        'Namespace "shop": metadata.labels.tier: found 1, must be a string',
+    ),
+    Case(
+        "labels that are no object",
+        json.dumps(NODE | {"metadata": {"name": "n1", "labels": ["a"]}}),
+        'Node "n1": metadata.labels: found ["a"], must be an object',
+    ),
+    Case(
+        "a selector of a Service that is no map of strings",
+        json.dumps(service(selector={"app": {}})),
+        'Service "shop/web": spec.selector.app: found {}, must be a string',
+    ),
+    Case(
+        "a name that is a number",
+        json.dumps(service(name=1)),
+        'Service "shop/": metadata.name: found 1, must be a string',
+    ),
+]
+
+
+@pytest.mark.parametrize("case", BROKEN, ids=lambda case: case.name)
+def test_what_is_broken_is_named_with_its_file(tmp_path, case):
+    """Among files that are not."""
+    dump(tmp_path, {"a.yaml": json.dumps(NODE), "b.yaml": case.given, "c.yaml": json.dumps(LIST)})
+    with pytest.raises(DumpError) as caught:
+        load(tmp_path)
+
+    assert f"{tmp_path / 'b.yaml'}: {case.found}" == str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(DumpError) as caught:
+        load(tmp_path / "nodes.yaml")
+
+    assert f"{tmp_path / 'nodes.yaml'}: No such file or directory" == str(caught.value)
+
+
+def test_a_folder_without_a_dump_is_named(tmp_path):
+    with pytest.raises(DumpError) as caught:
+        load(dump(tmp_path, {"README.md": ""}))
+
+    assert f"{tmp_path}: found no file that ends in .json, .yaml, .yml" == str(caught.value)
+
+
+def test_a_folder_whose_name_ends_like_a_file_is_a_folder(tmp_path):
+    dump(tmp_path, {"shop.yaml/nodes.yaml": json.dumps(NODE)})
+
+    assert snapshot(NODE) == load(tmp_path)

@@ -1,0 +1,158 @@
+"""Whatever is told in whatever order, a view is what from_objects makes of the objects that are there."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.build import namespace, pod, service, workload
+from webhook.cluster.store import Store
+from webhook.objects.references import Owner
+from webhook.scheduler.snapshot import from_objects, read_object
+
+OWNER = Owner("apps/v1", "ReplicaSet", "web")
+
+
+def kind_of(obj):
+    return obj["apiVersion"], obj["kind"]
+
+
+def key_of(obj):
+    return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
+
+
+def kept(obj):
+    return read_object(obj, *kind_of(obj))[2]
+
+
+def tell(store, *objects):
+    for obj in objects:
+        store.apply(kind_of(obj), [(key_of(obj), kept(obj))])
+
+
+def forget(store, *objects):
+    for obj in objects:
+        store.apply(kind_of(obj), [(key_of(obj), None)])
+
+
+def whole(objects):
+    """What from_objects makes of objects in the order of their names."""
+    return from_objects(sorted(objects, key=key_of))
+
+
+def node(name, **labels):
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+
+
+NAMES, NAMESPACES = st.sampled_from("ab"), st.sampled_from(("shop", "bank"))
+LABELS = st.dictionaries(st.sampled_from(("app", "tier")), st.sampled_from("xy"))
+OBJECTS = st.one_of(
+    st.builds(lambda name, labels: node(name, **labels), NAMES, LABELS),
+    st.builds(lambda name, labels: namespace(name, **labels), NAMESPACES, LABELS),
+    st.builds(service, NAMES, LABELS, NAMESPACES),
+    st.builds(
+        lambda kind, name, space, labels: workload(
+            kind,
+            name=name,
+            namespace=space,
+            spec={"selector": labels if kind[:4] == "Repl" and kind[-1] == "r" else {"matchLabels": labels}},
+        ),
+        st.sampled_from(("ReplicaSet", "StatefulSet", "ReplicationController")),
+        NAMES,
+        NAMESPACES,
+        LABELS,
+    ),
+    st.builds(
+        lambda name, space, labels, on, gone: pod(
+            name=name, namespace=space, labels=labels, spec={"nodeName": on}, deletionTimestamp=gone
+        ),
+        st.sampled_from("abcd"),
+        NAMESPACES,
+        LABELS,
+        st.sampled_from(("n1", "n2", None)),
+        st.sampled_from((None, None, "now")),
+    ),
+)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("tell"), OBJECTS),
+        st.tuples(st.just("forget"), OBJECTS),
+        st.tuples(st.just("relist"), st.lists(OBJECTS)),
+        st.tuples(st.just("view"), st.none()),
+    )
+)
+
+
+@given(STEPS)
+def test_a_view_is_what_the_objects_make_up(steps):
+    """And the views that were taken on the way stay what they were."""
+    store, there, taken = Store(), {}, []
+    for what, given_ in steps:
+        if what == "tell":
+            tell(store, given_)
+            there[kind_of(given_), key_of(given_)] = given_
+        elif what == "forget":
+            forget(store, given_)
+            there.pop((kind_of(given_), key_of(given_)), None)
+        elif what == "relist":
+            those = {key_of(one): one for one in given_ if one["kind"] == "Pod"}
+            tell(store, *those.values())
+            store.retain(("v1", "Pod"), {space: {name for of, name in those if of == space} for space, _ in those})
+            there = {at: one for at, one in there.items() if at[0] != ("v1", "Pod")}
+            there |= {(("v1", "Pod"), key): one for key, one in those.items()}
+        else:
+            taken.append((store.view(), whole(there.values())))
+
+        assert whole(there.values()) == store.view() or what != "view"
+    assert whole(there.values()) == store.view()
+    for view, then in taken:
+        assert then == view
+
+
+def test_a_view_is_the_same_one_until_something_changes():
+    store = Store()
+    tell(store, service(), workload("ReplicaSet"))
+    view = store.view()
+    tell(store, service(), {**workload("ReplicaSet"), "status": {"replicas": 5}})
+
+    assert view is store.view()
+
+
+def test_a_change_leaves_other_namespaces_as_they_are():
+    """What a view costs is what has changed, not the cluster."""
+    store = Store()
+    tell(store, service(), service(namespace="bank"), workload("ReplicaSet"), workload("ReplicaSet", namespace="bank"))
+    before = store.view()
+    tell(store, service("other"), workload("ReplicaSet", name="other"))
+    after = store.view()
+
+    assert before.services["bank"] is after.services["bank"]
+    assert before.controllers["bank", "apps/v1", "ReplicaSet"] is after.controllers["bank", "apps/v1", "ReplicaSet"]
+    assert before.services["shop"] != after.services["shop"]
+
+
+def test_nothing_is_left_of_a_namespace_that_is_gone():
+    store, objects = Store(), (service(), workload("ReplicaSet"), pod(spec={"nodeName": "n1"}))
+    tell(store, *objects)
+    store.view()
+    forget(store, *objects)
+
+    assert from_objects([]) == store.view()
+    assert 0 == sum(store.count(kind_of(one)) for one in objects)
+
+
+def test_while_a_batch_is_applied_the_view_before_it_is_in_force():
+    """No decision waits for the writer, and none sees half a batch."""
+    store, seen = Store(), []
+    tell(store, service("before"))
+    before = store.view()
+
+    def batch():
+        for name in ("web", "api"):
+            yield ("shop", name), kept(service(name))
+            seen.append(store.view())
+
+    store.apply(("v1", "Service"), batch())
+
+    assert [before, before] == seen
+    assert ["api", "before", "web"] == [one.name for one in store.view().services_of("shop", {"app": "web"})]

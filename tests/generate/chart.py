@@ -1,0 +1,136 @@
+"""What of the chart is generated: the values' table and schema from values.yaml, and what the program knows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import yaml
+
+from tests.support import ROOT
+from webhook.manifests import conditions
+from webhook.manifests import configurations as made
+from webhook.manifests.configurations import SYSTEM_NAMESPACES
+from webhook.manifests.rbac import rules
+from webhook.objects.kinds import KINDS
+from webhook.objects.names import SKIP_LABEL
+from webhook.policy import parsing as policies
+from webhook.policy.schema import schema as policy_schema
+from webhook.rules import WITHOUT_CONSTRAINTS
+
+FOLDER = ROOT / "charts" / "evenkeel"
+TYPES = {"bool": "boolean", "int": "integer", "str": "string", "map": "object", "seq": "array"}
+JSON_SCHEMA = "@schema "
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of the chart: where it stands, its default, the comment above it, and the values in it."""
+
+    path: tuple[str, ...]
+    default: object
+    type: str
+    description: str
+    given: dict[str, object]
+    inside: tuple[Value, ...]
+
+    @property
+    def schema(self) -> dict[str, object]:
+        """JSON Schema: no other values than these where any of them is described."""
+        found: dict[str, object] = {"type": self.type} if "$ref" not in self.given else {}
+        if self.description:
+            found["description"] = self.description
+        if self.inside:
+            found["properties"] = {one.path[-1]: one.schema for one in self.inside}
+            found["additionalProperties"] = False
+        return found | self.given
+
+    def rows(self) -> Iterator[str]:
+        """A row of the table for each value that is described."""
+        if self.inside:
+            for one in self.inside:
+                yield from one.rows()
+        else:
+            shown = json.dumps(self.default) if self.type != "array" or not self.default else "see values.yaml"
+            yield f"| `{'.'.join(self.path)}` | `{shown}` | {self.description} |"
+
+
+def values() -> Value:
+    """All values, in the order of values.yaml; one without a comment is an error, unless all in it have one."""
+    text = (FOLDER / "values.yaml").read_text("utf-8")
+    return _read(yaml.compose(text), text.splitlines(), (), [])
+
+
+def _read(node: yaml.Node, lines: list[str], path: tuple[str, ...], comment: list[str]) -> Value:
+    given = [line.removeprefix(JSON_SCHEMA) for line in comment if line.startswith(JSON_SCHEMA)]
+    words = " ".join(line for line in comment if not line.startswith(JSON_SCHEMA))
+    pairs = node.value if isinstance(node, yaml.MappingNode) else []
+    comments = [_above(lines, key.start_mark.line) for key, _ in pairs]
+    described = [(key, value, above) for (key, value), above in zip(pairs, comments, strict=True) if above or not words]
+    inside = tuple(_read(value, lines, (*path, key.value), above) for key, value, above in described)
+    assert words or inside, f"values.yaml: {'.'.join(path)} has no comment"
+    default = yaml.safe_load(yaml.serialize(node))
+    return Value(path, default, TYPES[node.tag.rpartition(":")[2]], words, _merged(given), inside)
+
+
+def _above(lines: list[str], number: int) -> list[str]:
+    """The comment that ends in the line above line `number`."""
+    found: list[str] = []
+    while number and lines[number - 1].lstrip().startswith("# "):
+        number -= 1
+        found.insert(0, lines[number].lstrip().removeprefix("# "))
+    return found
+
+
+def _merged(given: list[str]) -> dict[str, object]:
+    return {key: value for one in given for key, value in json.loads(one).items()}
+
+
+def schema() -> str:
+    """values.schema.json: Helm refuses what it does not allow, a policy with an unknown rule say."""
+    policy = {**policy_schema(), "required": []}
+    del policy["$schema"]
+    whole = values().schema
+    whole["properties"] |= {"global": {"type": "object", "description": "Helm's own."}}
+    head = {"$schema": "http://json-schema.org/draft-07/schema#"}
+    return json.dumps(head | whole | {"$defs": {"policy": policy}}, indent=2) + "\n"
+
+
+def table() -> str:
+    """The table of values in the chart's README."""
+    return "\n".join(("| value | default | what it is |", "| --- | --- | --- |", *values().rows(), ""))
+
+
+def program() -> str:
+    """files/program.yaml: the tables from which the templates make webhook configurations and RBAC."""
+    known = {
+        "names": {"mutate": made.MUTATING_NAME, "validate": made.NAME},
+        "timeoutSeconds": made.TIMEOUT_SECONDS,
+        "systemNamespaces": list(SYSTEM_NAMESPACES),
+        "skipLabel": SKIP_LABEL,
+        "builtIn": yaml.safe_load(policies.BUILT_IN),
+        "withoutConstraints": {rule.id: str(rule.severity) for rule in WITHOUT_CONSTRAINTS},
+        "toDefault": [dict(one) for one in conditions.TO_DEFAULT],
+        "notOwned": dict(conditions.NOT_OWNED),
+        "celKeywords": sorted(conditions.KEYWORDS),
+        "long": conditions.LONG,
+        "kinds": [
+            {
+                "apiVersion": kind.api_version,
+                "kind": kind.kind,
+                "resource": kind.resource,
+                "webhook": kind.webhook,
+                "builtIn": kind.built_in,
+                "template": kind.template is not None,
+                "anchor": list(kind.anchor),
+            }
+            for kind in KINDS
+        ],
+        "clusterRole": {
+            "always": rules(policies.built_in()),
+            "watchPods": rules(replace(policies.built_in(), watch_pods=True)),
+        },
+    }
+    text = yaml.safe_dump(known, sort_keys=False, width=1_000, default_flow_style=None)
+    return f"# What the program knows and the chart needs; `make docs` writes it.\n{text}"

@@ -1,0 +1,102 @@
+"""The generated documents: written by `make docs`, compared by tests/house/test_documents.py."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import socket
+from collections.abc import Iterable
+
+from tests.generate import chart, metrics
+from tests.support import ROOT
+from webhook.cli import main as cli
+from webhook.cluster.watched import ALWAYS, WATCHED, Watched
+from webhook.render import catalogue
+from webhook.serving.settings import SETTINGS
+
+MAKE_RUN = ["make", "run", "ONCE=1"]
+TRANSCRIPTS = ROOT / "docs" / "transcripts"  # of kubectl, written and compared where there is a control plane
+_TABLE = re.compile(r"(<!-- (?P<name>\w+) -->\n).*?(<!-- /(?P=name) -->)", re.DOTALL)
+_TRANSCRIPT = re.compile(r"(<!-- transcript: (?P<name>\w+) -->\n```[a-z]*\n).*?(```\n)", re.DOTALL)
+_BLOCK = re.compile(r"(<!-- output of: (?P<command>.+?) -->\n```[a-z]*\n)(?P<output>.*?)(```\n)", re.DOTALL)
+
+
+def filled(name: str) -> str:
+    """A document with its generated parts as they should be today."""
+    text = (ROOT / name).read_text("utf-8")
+    return _TABLE.sub(lambda block: f"{block[1]}{TABLES[block['name']]()}{block[3]}", fill(text))
+
+
+GENERATED = {
+    "README.md": lambda: filled("README.md"),
+    "docs/install.md": lambda: filled("docs/install.md"),
+    "docs/lint.md": lambda: filled("docs/lint.md"),
+    "docs/metrics.md": lambda: filled("docs/metrics.md"),
+    "docs/policy.md": lambda: filled("docs/policy.md"),
+    "docs/serve.md": lambda: filled("docs/serve.md"),
+    "docs/rules.md": catalogue.page,
+    "charts/evenkeel/README.md": lambda: filled("charts/evenkeel/README.md"),
+    "charts/evenkeel/values.schema.json": chart.schema,
+    "charts/evenkeel/files/program.yaml": chart.program,
+}
+
+
+def fill(text: str) -> str:
+    """`text` with the output of the command above each marked block, as it is today, in that block; or a transcript."""
+    text = _TRANSCRIPT.sub(lambda block: f"{block[1]}{transcript(block['name'])}{block[3]}", text)
+    return _BLOCK.sub(lambda block: f"{block[1]}$ {block['command']}\n{output(block['command'])}{block[4]}", text)
+
+
+def transcript(name: str) -> str:
+    """A session with kubectl in a cluster."""
+    return (TRANSCRIPTS / f"{name}.txt").read_text("utf-8")
+
+
+def settings() -> str:
+    """The table of the server's settings."""
+    rows = ((f"`{one.flag}`", f"`{one.variable}`", one.default or "–", one.help) for one in SETTINGS)
+    return table(("flag", "variable", "default", "what it is"), rows)
+
+
+def rights() -> str:
+    """The table of what may be read of a cluster."""
+    rows = ((one.kind, one.api_group or "core", one.purpose, when(one)) for one in WATCHED)
+    return table(("kind", "API group", "what it is read for", "asked for"), rows)
+
+
+def when(one: Watched) -> str:
+    return one.needed if one.needed == ALWAYS else f"with `{one.needed}: true`"
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
+    return "\n".join((lines[0], "| " + " | ".join("---" for _ in head) + " |", *lines[1:], ""))
+
+
+TABLES = {
+    **{"settings": settings, "rights": rights, "values": chart.table},
+    **{"metrics": metrics.table, "reasons": metrics.reasons, "alerts": metrics.alerts},
+}
+
+
+def output(command: str) -> str:
+    """What a command prints; `make run` is `evenkeel example`, here on a port that is free."""
+    words = shlex.split(command)
+    if words == MAKE_RUN:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = str(free.getsockname()[1])
+        text = output(f"evenkeel example --once --port {port}")
+        return re.sub(r"/\S+/evenkeel-\w+/", "/tmp/evenkeel-…/", text.replace(port, "8443"))
+    printed = io.StringIO()
+    with contextlib.chdir(ROOT), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        os.environ["COLUMNS"] = "100"
+        cli.main(words[1:])
+    return printed.getvalue()
+
+
+if __name__ == "__main__":
+    for name, content in GENERATED.items():
+        (ROOT / name).write_text(content(), "utf-8")

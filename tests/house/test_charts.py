@@ -1,0 +1,82 @@
+"""On manifests as people write them lint says what is wrong, and nothing else: a false alarm is a defect."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support import DATA
+from webhook.cli import main as cli
+
+CHARTS = DATA / "charts"
+EXPECTED = {
+    "mistakes": {
+        "mistakes/agents.yaml:12 pinned-pod",
+        "mistakes/agents.yaml:27 empty-selector",
+        "mistakes/agents.yaml:28 malformed-topology-key",
+        "mistakes/agents.yaml:34 absent-match-label-key",
+        "mistakes/copied.yaml:17 selector-misses-own-pod",
+        "mistakes/copied.yaml:22 misspelt-topology-key",
+        "mistakes/operators.yaml:11 invalid-constraint",
+        "mistakes/operators.yaml:14 invalid-constraint",
+        "mistakes/operators.yaml:16 wrong-revision-key",
+        "mistakes/overlay.yaml:10 misspelt-topology-key",
+    },
+    # Its own key tells versions apart, and no restart of the same one.
+    "shop": {"shop/deployments.yaml:71 rollout-skew"},
+}
+PASSED_OVER = {"helm": {"template": 3}, "tooling": {"template": 1}, "kustomize": {"patch": 2}, "mistakes": {"patch": 1}}
+NOT_JUDGED = {"kafka": ["Kafka"], "monitoring": ["Prometheus"], "cnpg": ["Cluster"], "knative": ["Service"]}
+
+
+@pytest.fixture
+def lint(monkeypatch, capsys):
+    monkeypatch.chdir(CHARTS)
+
+    def lint(*args):
+        cli.main(["lint", "-o", "json", *args])
+        return json.loads(capsys.readouterr().out)
+
+    return lint
+
+
+@pytest.mark.parametrize("chart", sorted(path.name for path in CHARTS.iterdir()))
+def test_each_says_what_is_expected_of_it(lint, chart):
+    document = lint(chart)
+    summary = document["summary"]
+
+    assert EXPECTED.get(chart, set()) == {f"{one['file']}:{one['line']} {one['rule']}" for one in document["findings"]}
+    assert [] == document["problems"]
+    assert PASSED_OVER.get(chart, {}) == summary["passedOver"]
+    assert NOT_JUDGED.get(chart, []) == [one["kind"] for one in summary["notJudged"]]
+
+
+def test_all_together_say_the_same(lint):
+    found = {f"{one['file']}:{one['line']} {one['rule']}" for one in lint(".")["findings"]}
+
+    assert set().union(*EXPECTED.values()) == found
+
+
+WORKLOADS = """\
+apiVersion: config.evenkeel.dev/v1alpha1
+kind: SpreadPolicy
+workloads:
+- {apiVersion: kafka.strimzi.io/v1beta2, kind: Kafka, resource: kafkas,
+   constraints: spec.kafka.template.pod.topologySpreadConstraints}
+- {apiVersion: monitoring.coreos.com/v1, kind: Prometheus, resource: prometheuses,
+   constraints: spec.topologySpreadConstraints}
+- {apiVersion: postgresql.cnpg.io/v1, kind: Cluster, resource: clusters, constraints: spec.topologySpreadConstraints}
+- {apiVersion: serving.knative.dev/v1, kind: Service, resource: services,
+   constraints: spec.template.spec.topologySpreadConstraints}
+"""
+
+
+@pytest.mark.parametrize("chart", NOT_JUDGED)
+def test_what_a_policy_describes_is_judged_and_found_well(lint, chart, tmp_path):
+    """Operators fill in selectors themselves: a Prometheus without one is no mistake."""
+    (tmp_path / "policy.yaml").write_text(WORKLOADS)
+    document = lint("--policy", str(tmp_path / "policy.yaml"), chart)
+
+    assert ([], []) == (document["findings"], document["summary"]["notJudged"])
+    assert document["skipped"]

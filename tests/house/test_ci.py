@@ -1,0 +1,78 @@
+"""What others' CI takes from this repository: the pre-commit hooks and the GitHub Action do what they say."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support import ROOT
+from webhook.cli import main as cli
+from webhook.cli.lint import FORMATS
+
+HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+BIN = Path(sys.executable).parent
+REJECT, WARN = (str(ROOT / "docs" / "examples" / name) for name in ("reject.yaml", "warn.yaml"))
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
+def test_a_hook_takes_the_files_that_pre_commit_gives_it(hook, tmp_path, capsys):
+    (tmp_path / "a.yaml").write_text(Path(WARN).read_text())
+    (tmp_path / "b.json").write_text("{}")
+    _, *words = shlex.split(hook["entry"])
+
+    assert 0 == cli.main([*words, str(tmp_path / "a.yaml"), str(tmp_path / "b.json")])
+    assert ["yaml", "json"] == hook["types_or"]
+    assert ("--fix" in words) == (Path(WARN).read_text() != (tmp_path / "a.yaml").read_text())
+
+
+def action(**inputs):
+    """Run the last step of the action as GitHub's runner does."""
+    given = {name: spec["default"] for name, spec in ACTION["inputs"].items()} | {
+        name.replace("_", "-"): value for name, value in inputs.items()
+    }
+    step = ACTION["runs"]["steps"][-1]
+    variables = {name: given[text.split("inputs.")[1].rstrip(" }")] for name, text in step["env"].items()}
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+        env={**variables, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+
+
+def test_the_action_annotates_and_fails_as_it_is_told():
+    found = action(paths=f"{REJECT} {WARN}")
+    assert (1, 3) == (found.returncode, len(found.stdout.splitlines()))
+    assert found.stdout.startswith("::error file=")
+
+    assert 0 == action(paths=WARN).returncode
+    assert 1 == action(paths=WARN, fail_on="warning").returncode
+    assert 0 == action(paths="docs/exa*/r*.yaml", args="--rule empty-selector=info").returncode
+
+
+def test_the_action_writes_a_file_too(tmp_path):
+    found = action(paths=REJECT, format="sarif", output_file=str(tmp_path / "out.sarif"))
+
+    assert (1, found.stdout) == (found.returncode, (tmp_path / "out.sarif").read_text())
+
+
+def test_no_input_of_the_action_is_a_command(tmp_path):
+    hostile = f"$(touch {tmp_path}/made) `touch {tmp_path}/made` ; touch {tmp_path}/made"
+    action(paths=hostile, fail_on=hostile, format=hostile, args=hostile)
+
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_the_action_knows_every_form():
+    described = ACTION["inputs"]["format"]["description"]
+
+    assert set(FORMATS) == set(described.replace(" or ", " ").replace(",", "").split())

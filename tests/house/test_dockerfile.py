@@ -1,0 +1,42 @@
+"""What can be told of the image without an engine that builds it; tests/e2e/test_image.py takes its steps."""
+
+from __future__ import annotations
+
+import re
+
+from tests.support.dockerfile import FILE, of, stages
+from webhook import __version__
+
+BUILD, FINAL = stages()
+
+
+def test_both_stages_are_of_one_python_that_is_pinned():
+    (version,) = re.findall(r"^ARG PYTHON=(\S+)$", FILE.read_text("utf-8"), re.MULTILINE)
+
+    assert re.fullmatch(r"3\.\d+\.\d+-slim-\w+(@sha256:[0-9a-f]{64})?", version)
+    assert ["python:${PYTHON} AS build", "python:${PYTHON}"] == [*of(BUILD, "FROM"), *of(FINAL, "FROM")]
+
+
+def test_it_runs_as_a_user_that_kubernetes_can_tell_is_not_root():
+    """runAsNonRoot is refused where a name would have to be looked up."""
+    assert ["65532:65532"] == of(FINAL, "USER")
+    assert FINAL.index(("USER", "65532:65532")) > max(FINAL.index(("RUN", run)) for run in of(FINAL, "RUN"))
+
+
+def test_nothing_is_built_or_installed_in_the_final_stage():
+    assert ["python -m pip uninstall --yes --quiet --root-user-action=ignore pip"] == of(FINAL, "RUN")
+    assert ["--from=build /opt/evenkeel /opt/evenkeel"] == of(FINAL, "COPY")
+
+
+def test_what_is_copied_is_there_and_not_ignored():
+    sources = {name for copy in of(BUILD, "COPY") for name in copy.split()[:-1]}
+    kept = {line[1:] for line in (FILE.parent / ".dockerignore").read_text("utf-8").splitlines() if line[0] == "!"}
+
+    assert sources == kept
+    assert all((FILE.parent / name).exists() for name in sources)
+
+
+def test_the_labels_tell_the_version():
+    (labels,) = of(FINAL, "LABEL")
+
+    assert f'org.opencontainers.image.version="{__version__}"' in labels

@@ -1,0 +1,121 @@
+"""Lint and the webhook find the same: for each rule's examples, and for every recorded Pod, in YAML and in JSON."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.support import DATA
+from tests.support import strategies as some
+from webhook.admission.dry_run import request_of
+from webhook.admission.review import VALIDATE, review
+from webhook.documents.reading import read_documents
+from webhook.findings.finding import Severity
+from webhook.lint.judging import judge
+from webhook.lint.repair import repair
+from webhook.lint.results import UNUSED_SUPPRESSION
+from webhook.lint.terms import Terms
+from webhook.objects.fields import path_text
+from webhook.policy.parsing import built_in
+from webhook.render.applied import dump
+from webhook.rules import RULES
+from webhook.scheduler.features import LATEST, features
+
+TERMS = Terms(built_in(), LATEST)
+VERSIONS = (LATEST, features(26), features(33))
+EXAMPLES = [(one, example) for one in RULES.values() for example in (one.bad, one.good)]
+
+
+def switched_on(one=None):
+    """The built-in policy, with a rule that is off by default switched on as its example has it."""
+    policy = built_in()
+    if one is None or one.severity is not Severity.IGNORE:
+        return policy
+    return replace(policy, settings={**policy.settings, one.id: one.setting(Severity.WARNING, False, one.example)})
+
+
+def said(findings):
+    return sorted((f.rule, str(f.severity), path_text(f.path), f.message, f.found, f.wanted, f.fix) for f in findings)
+
+
+def by_the_webhook(obj, policy, version=LATEST):
+    return said(review(request_of(obj, None, "default"), VALIDATE, policy, None, version).findings)
+
+
+def by_lint(text, policy, version=LATEST):
+    judged = judge("a.yaml", text, Terms(policy, version))
+
+    assert ([], 1) == (judged.problems, judged.objects)
+    return said(one.finding for one in judged.found)
+
+
+@pytest.mark.parametrize("one, example", EXAMPLES, ids=lambda value: getattr(value, "id", ""))
+def test_examples_of_rules(one, example):
+    (obj,), policy = read_documents(example), switched_on(one)
+    found = by_the_webhook(obj, policy)
+
+    assert bool(found) == (example == one.bad)
+    assert found == by_lint(example, policy) == by_lint(json.dumps(obj, indent=2), policy)
+
+
+@pytest.mark.parametrize("recorded", ["validation", "placement"])
+def test_recorded_pods(recorded):
+    """Each as JSON; every tenth as YAML, and by the rules of older versions."""
+    found, lines = 0, gzip.decompress((DATA / f"{recorded}.jsonl.gz").read_bytes()).splitlines()
+    for number, line in enumerate(lines):
+        pod = json.loads(line)["pod"]
+        expected = by_the_webhook(pod, built_in())
+        found += len(expected)
+
+        assert expected == by_lint(json.dumps(pod), built_in())
+        for version in VERSIONS if number % 10 == 0 else ():
+            assert by_the_webhook(pod, built_in(), version) == by_lint(dump(pod), built_in(), version)
+    assert found > 100
+
+
+def as_json(value, indent=None):
+    """In one line, or in many; what is nested too deep or is no number is left to other tests."""
+    try:
+        return json.dumps(value, indent=indent, allow_nan=False)
+    except (RecursionError, ValueError):
+        return "# too deep, or no JSON"
+
+
+ANY = {
+    "obj": some.perhaps_damaged(some.objects()),
+    "style": st.sampled_from([some.as_yaml, as_json, partial(as_json, indent=2)]),
+}
+
+
+@given(**ANY)
+def test_whatever_the_object_both_find_the_same_in_lines_that_there_are(obj, style):
+    """Save for what lint passes over: patches, templates, and what a controller made."""
+    text = style(obj)
+    judged = judge("a.yaml", text, TERMS)
+    assume(judged.objects == 1 and not judged.problems and not judged.passed_over)
+    (obj,) = read_documents(text)
+    assume("ownerReferences" not in text or "uid" not in text)
+
+    assert by_the_webhook(obj, built_in()) == said(
+        one.finding for one in judged.found if one.finding.rule != UNUSED_SUPPRESSION
+    )
+    lines = text.split("\n")
+    for one in judged.found:
+        assert lines[one.line - 1].rstrip("\r") == one.quoted
+        assert 1 <= one.column < one.end_column <= len(one.quoted) + 2
+
+
+@given(**ANY)
+def test_whatever_the_object_a_repair_leaves_text_that_can_be_read(obj, style):
+    text = style(obj)
+    before, done = judge("a.yaml", text, TERMS), repair("a.yaml", text, TERMS, lambda judged: judged.found)
+
+    assert (done.text == text) == (done.count == 0)
+    assert (before.problems, before.documents) == (done.left.problems, done.left.documents)
+    assert done.count == 0 or len(read_documents(done.text)) == len(read_documents(text))

@@ -1,0 +1,420 @@
+"""Every rule tests itself: its bad example raises its own id and nothing else, its good example nothing."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, pod, snapshot, workload
+from webhook.documents.reading import read_documents
+from webhook.findings import wording
+from webhook.findings.evaluation import evaluate
+from webhook.findings.finding import Severity
+from webhook.findings.rule import rule
+from webhook.objects.kinds import Kind
+from webhook.objects.workload import parse_workloads
+from webhook.rules import DEFAULT_SETTINGS, RULES
+from webhook.scheduler.features import features
+
+
+def findings(obj, minor=None, snapshot=None, kinds=None, **settings):
+    """What the rules find, with the default settings save for those given as rule_id=Setting."""
+    chosen = {**DEFAULT_SETTINGS, **{name.replace("_", "-"): setting for name, setting in settings.items()}}
+    (one,) = parse_workloads(obj, kinds) if kinds else parse_workloads(obj)
+    version = FEATURES if minor is None else features(minor)
+    return evaluate(one, chosen, snapshot, version).findings
+
+
+def shown(obj, **given):
+    """The findings as `rule field`, the field without the path of the list."""
+    (one,) = parse_workloads(obj, given["kinds"]) if given.get("kinds") else parse_workloads(obj)
+    return [f"{f.rule} {wording.short_path(f.path[len(one.path) - 1 :])[25:]}".strip() for f in findings(obj, **given)]
+
+
+@pytest.mark.parametrize("one", RULES.values(), ids=lambda one: one.id)
+class TestEveryRule:
+    def found(self, one, example):
+        setting = one.setting(Severity.WARNING if one.severity is Severity.IGNORE else None, False, one.example)
+        (obj,) = read_documents(example)
+        return findings(obj, **{one.id: setting})
+
+    def test_the_bad_example_raises_its_own_id_only(self, one):
+        assert {one.id} == {finding.rule for finding in self.found(one, one.bad)}
+
+    def test_the_good_example_raises_nothing(self, one):
+        assert () == self.found(one, one.good)
+
+    def test_a_warning_fits_a_line(self, one):
+        assert all(len(wording.warning(finding)) <= 120 for finding in self.found(one, one.bad))
+
+    def test_the_file_is_named_after_the_rule(self, one):
+        assert one.check.__module__ == f"webhook.rules.{one.id.replace('-', '_')}"
+
+    def test_what_it_yields_to_is_a_rule(self, one):
+        assert one.yields_to is None or one.yields_to in RULES
+
+    def test_it_says_what_was_found_what_is_wanted_and_the_way_out(self, one):
+        assert all(f.found and f.wanted and f.fix and f.message for f in self.found(one, one.bad))
+
+
+def test_a_rule_without_a_fix_is_refused_at_import():
+    with pytest.raises(TypeError):
+        rule(title="t", severity=Severity.INFO, bad="", good="")
+
+
+def test_a_second_rule_of_one_id_is_refused_at_import():
+    def empty_selector(subject):
+        """Twice."""
+
+    with pytest.raises(TypeError):
+        rule(title="t", severity=Severity.INFO, fix="f", bad="", good="")(empty_selector)
+
+
+class Case(NamedTuple):
+    name: str
+    obj: dict
+    finds: list[str]
+    minor: int | None = None
+    snapshot: object = None
+
+
+def deployment(*constraints, **fields):
+    return workload("Deployment", *constraints, **{"spec": {"strategy": {"type": "Recreate"}}, **fields})
+
+
+def rolling(*constraints, **spec):
+    return workload("Deployment", *constraints, spec=spec)
+
+
+HASHED = constraint(matchLabelKeys=["pod-template-hash"])
+MERGED = constraint(
+    labelSelector={"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]}, matchLabelKeys=["app"]
+)
+IN_BOTH = constraint(matchLabelKeys=["app"])
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"kubernetes.io/zone": "a"}}}
+
+CASES = [
+    Case("a null selector is empty", pod(constraint(labelSelector=None)), ["empty-selector [0].labelSelector"]),
+    Case("{} counts no Pod", pod(constraint(labelSelector={})), ["empty-selector [0].labelSelector"]),
+    Case("{} that matchLabelKeys fill is not empty", pod(constraint(labelSelector={}, matchLabelKeys=["app"])), []),
+    Case(
+        "{} that a controller's label fills is not empty",
+        deployment(constraint(labelSelector={}, matchLabelKeys=["pod-template-hash"])),
+        [],
+    ),
+    Case(
+        "before 1.27 matchLabelKeys fill nothing",
+        pod(constraint(labelSelector={}, matchLabelKeys=["app"])),
+        ["empty-selector [0].labelSelector"],
+        minor=26,
+    ),
+    Case(
+        "an absent key fills nothing",
+        pod(constraint(labelSelector={}, matchLabelKeys=["x"])),
+        ["empty-selector [0].labelSelector", "absent-match-label-key [0].matchLabelKeys[0]"],
+    ),
+    Case(
+        "every cause of an invalid constraint",
+        pod(constraint(maxSkew=0, minDomains=0, whenUnsatisfiable="ScheduleAnyway")),
+        [
+            "invalid-constraint [0].maxSkew",
+            "invalid-constraint [0].minDomains",
+            "invalid-constraint [0].minDomains",
+        ],
+    ),
+    Case(
+        "what is invalid silences the rest on its field only",
+        pod(constraint(labelSelector={"matchExpressions": [{"key": "a b", "operator": "Exists"}]}, topologyKey="a b")),
+        [
+            "invalid-constraint [0].labelSelector.matchExpressions[0].key",
+            "malformed-topology-key [0].topologyKey",
+        ],
+    ),
+    Case(
+        "a repeated constraint is named at the constraint",
+        pod(constraint(), constraint()),
+        ["invalid-constraint [0]"],
+    ),
+    Case(
+        "a Pod with a key in both is invalid",
+        pod(IN_BOTH),
+        ["invalid-constraint [0].matchLabelKeys[0]"],
+    ),
+    Case("a stored Pod with a merged key is valid", pod(MERGED, uid="u"), []),
+    Case("which is refused of a Pod that is not merged yet", pod(MERGED), ["invalid-constraint [0].matchLabelKeys[0]"]),
+    Case(
+        "a stored Pod may hold merged keys whatever version is told",
+        pod(IN_BOTH, uid="u"),
+        [],
+        minor=33,
+    ),
+    Case(
+        "a template with a key in both makes Pods that are refused",
+        deployment(IN_BOTH),
+        ["invalid-constraint [0].matchLabelKeys[0]"],
+    ),
+    Case(
+        "and so does one whose key only its controller adds",
+        deployment(
+            constraint(
+                labelSelector={"matchLabels": {"app": "web", "pod-template-hash": "x"}},
+                matchLabelKeys=["pod-template-hash"],
+            )
+        ),
+        ["invalid-constraint [0].matchLabelKeys[0]"],
+    ),
+    Case(
+        "a key that the Pods will not have is merged into none",
+        deployment(
+            constraint(
+                labelSelector={"matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]}, matchLabelKeys=["x"]
+            )
+        ),
+        ["absent-match-label-key [0].matchLabelKeys[0]"],
+    ),
+    Case(
+        "before 1.34 the template itself is refused",
+        deployment(IN_BOTH),
+        ["invalid-constraint [0].matchLabelKeys[0]"],
+        minor=33,
+    ),
+    Case(
+        "a key twice in matchLabelKeys is twice in the merged selector",
+        pod(constraint(labelSelector={}, matchLabelKeys=["app", "app"])),
+        ["invalid-constraint [0].matchLabelKeys[1]"],
+    ),
+    Case(
+        "the wrong label",
+        pod(constraint(labelSelector={"matchLabels": {"app": "db"}})),
+        ["selector-misses-own-pod [0].labelSelector"],
+    ),
+    Case(
+        "a label that a controller may still add is no mistake",
+        workload(
+            "StatefulSet", constraint(labelSelector={"matchLabels": {"statefulset.kubernetes.io/pod-name": "web-0"}})
+        ),
+        [],
+    ),
+    Case(
+        "yet a known label decides against it",
+        workload(
+            "StatefulSet",
+            constraint(labelSelector={"matchLabels": {"app": "db", "statefulset.kubernetes.io/pod-name": "web-0"}}),
+        ),
+        ["selector-misses-own-pod [0].labelSelector"],
+    ),
+    Case(
+        "since 1.35 a zone label is added at binding",
+        pod(constraint(labelSelector={"matchLabels": {ZONE: "a"}})),
+        [],
+        minor=35,
+    ),
+    Case(
+        "yet for matchLabelKeys it comes too late",
+        pod(constraint(labelSelector={}, matchLabelKeys=[ZONE])),
+        ["empty-selector [0].labelSelector", "absent-match-label-key [0].matchLabelKeys[0]"],
+        minor=35,
+    ),
+    Case(
+        "before 1.35 it is not",
+        pod(constraint(labelSelector={"matchLabels": {ZONE: "a"}})),
+        ["selector-misses-own-pod [0].labelSelector"],
+        minor=34,
+    ),
+    Case(
+        "malformed before misspelt", pod(constraint(topologyKey=f"{ZONE} ")), ["malformed-topology-key [0].topologyKey"]
+    ),
+    Case(
+        "a near miss",
+        pod(constraint(topologyKey="topology.kubernetes.io/zne")),
+        ["misspelt-topology-key [0].topologyKey"],
+    ),
+    Case(
+        "the wrong prefix", pod(constraint(topologyKey="kubernetes.io/zone")), ["misspelt-topology-key [0].topologyKey"]
+    ),
+    Case("which a node carries", pod(constraint(topologyKey="kubernetes.io/zone")), [], snapshot=snapshot(NODE)),
+    Case(
+        "the key of old",
+        pod(constraint(topologyKey="failure-domain.beta.kubernetes.io/zone")),
+        ["misspelt-topology-key [0].topologyKey"],
+    ),
+    Case("wrong before absent", workload("Job", HASHED), ["wrong-revision-key [0].matchLabelKeys[0]"]),
+    Case("in a bare ReplicaSet", workload("ReplicaSet", HASHED), ["wrong-revision-key [0].matchLabelKeys[0]"]),
+    Case("in a CronJob", workload("CronJob", HASHED), ["wrong-revision-key [0].matchLabelKeys[0]"]),
+    Case(
+        "in a ReplicationController",
+        workload("ReplicationController", HASHED),
+        ["wrong-revision-key [0].matchLabelKeys[0]"],
+    ),
+    Case(
+        "in a Rollout",
+        workload("Rollout", HASHED) | {"apiVersion": "argoproj.io/v1alpha1"},
+        ["wrong-revision-key [0].matchLabelKeys[0]"],
+    ),
+    Case("a CloneSet's Pods carry it", workload("CloneSet", HASHED) | {"apiVersion": "apps.kruise.io/v1alpha1"}, []),
+    Case(
+        "a Deployment's ReplicaSet carries it in its template",
+        workload("ReplicaSet", HASHED, labels={"app": "web", "pod-template-hash": "7"}),
+        [],
+    ),
+    Case("on a Pod it is only absent", pod(HASHED), ["absent-match-label-key [0].matchLabelKeys[0]"]),
+    Case("a rollout", rolling(constraint()), ["rollout-skew [0].matchLabelKeys"]),
+    Case("with a revision key", rolling(HASHED), []),
+    Case("of one replica", rolling(constraint(), replicas=1), []),
+    Case("with strategy Recreate", rolling(constraint(), strategy={"type": "Recreate"}), []),
+    Case("before 1.27 there is no way out", rolling(constraint()), [], minor=26),
+    Case(
+        "a selector that misses the Pod counts neither old nor new",
+        rolling(constraint(labelSelector={"matchLabels": {"app": "db"}})),
+        ["selector-misses-own-pod [0].labelSelector"],
+    ),
+    Case("a Pod with nodeName", pod(constraint(), spec={"nodeName": "n1"}), ["pinned-pod"]),
+    Case(
+        "a Pod that was bound by the scheduler",
+        pod(constraint(), spec={"nodeName": "n1"}) | {"status": {"conditions": [{"type": "PodScheduled"}]}},
+        [],
+    ),
+    Case(
+        "pinned and invalid, too",
+        pod(constraint(maxSkew=0), spec={"nodeName": "n1"}),
+        ["pinned-pod", "invalid-constraint [0].maxSkew"],
+    ),
+    Case(
+        "constraints that are no list",
+        pod(spec={"topologySpreadConstraints": "x"}),
+        ["invalid-constraint"],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_is_found(case):
+    assert case.finds == shown(case.obj, minor=case.minor, snapshot=case.snapshot)
+
+
+KEYS = [
+    "zone",
+    "node",
+    "rack",
+    "example.com/zone",
+    "topology.ebs.csi.aws.com/zone",
+    "topology.gke.io/zone",
+    ZONE,
+    HOSTNAME,
+]
+KEYS += ["topology.kubernetes.io/region", "node.kubernetes.io/instance-type", "kubernetes.io/arch", "kubernetes.io/os"]
+KEYS += [
+    "topology.kubernetes.io/rack",
+    "cloud.google.com/gke-nodepool",
+    "eks.amazonaws.com/nodegroup",
+    "karpenter.sh/zone",
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_of_ones_own_is_no_mistake(key):
+    assert () == findings(pod(constraint(topologyKey=key)))
+
+
+def test_the_empty_selector_is_worth_a_remark_where_it_counts():
+    """kubernetes#141340, in 1.38: `{}` counts every Pod of the namespace."""
+    severities = {
+        minor: [f.severity for f in findings(pod(constraint(labelSelector={})), minor=minor)] for minor in (37, 38)
+    }
+
+    assert {37: [Severity.ERROR], 38: [Severity.INFO]} == severities
+
+
+def test_nobody_is_told_to_copy_the_selector_that_the_api_server_makes_up_for_a_job():
+    made_up = {"batch.kubernetes.io/controller-uid": "u1"}
+    spec = {"selector": {"matchLabels": made_up}}
+    (job,), (replica_set,) = (
+        findings(workload(kind, constraint(labelSelector={}), labels={"app": "web", **made_up}, spec=own))
+        for kind, own in (("Job", spec), ("ReplicaSet", {}))
+    )
+
+    assert (RULES["empty-selector"].fix, None) == (job.fix, job.edit)
+    assert "write labelSelector: {matchLabels: {app: web}}" == replica_set.fix
+
+
+def test_a_selector_of_expressions_that_misses_its_own_pod_has_no_single_repair():
+    expression = {"key": "app", "operator": "In", "values": ["db", "api"]}
+    selectors = [
+        {"matchExpressions": [expression]},
+        {"matchLabels": {"app": "web"}, "matchExpressions": [expression]},
+        {"matchLabels": {"app": "db"}, "matchExpressions": []},
+    ]
+    found = [one for obj in selectors for one in findings(workload("StatefulSet", constraint(labelSelector=obj)))]
+
+    assert ["selector-misses-own-pod"] * 3 == [one.rule for one in found]
+    assert [True, True, False] == [one.edit is None for one in found]
+    assert [True, True, False] == [one.fix == RULES["selector-misses-own-pod"].fix for one in found]
+
+
+def test_a_null_selector_counts_nothing_anywhere():
+    assert [Severity.ERROR] == [f.severity for f in findings(pod(constraint(labelSelector=None)), minor=38)]
+
+
+def test_what_is_enforced_is_not_silenced_by_what_is_not():
+    enforced = RULES["forbidden-topology-key"].setting(Severity.WARNING, True, {"topologyKeys": ["a b"]})
+    obj = pod(constraint(topologyKey="a b"))
+
+    found = [f.rule for f in findings(obj, forbidden_topology_key=enforced)]
+
+    assert ["malformed-topology-key", "forbidden-topology-key"] == found
+
+
+def test_an_annotation_silences_what_is_not_enforced():
+    obj = pod(constraint(labelSelector={}), annotations={"evenkeel.dev/ignore": "pinned-pod, empty-selector"})
+    enforced = RULES["empty-selector"].setting(None, True)
+
+    assert () == findings(obj)
+    assert ["empty-selector"] == [f.rule for f in findings(obj, empty_selector=enforced)]
+
+
+BY_NAME = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}
+PINNED = {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": BY_NAME}}}
+
+
+class TestMissingConstraints:
+    every = RULES["missing-constraints"].setting(Severity.ERROR, True, {"minReplicas": 1})
+
+    def test_a_pod_that_is_pinned_as_the_daemonset_controller_does_is_left_alone(self):
+        assert () == findings(pod(spec=PINNED), missing_constraints=self.every)
+
+    @pytest.mark.parametrize(
+        "obj", [pod(owner="DaemonSet/x"), workload("Deployment", owner="DaemonSet/x")], ids=["Pod", "Deployment"]
+    )
+    def test_a_made_up_daemonset_is_no_excuse(self, obj):
+        assert ["missing-constraints"] == [f.rule for f in findings(obj, missing_constraints=self.every)]
+
+
+class TestOutsideAPodTemplate:
+    """Constraints of custom resources whose operator fills the rest in (fact 14)."""
+
+    BARE = (Kind("m/v1", "Prometheus", "prometheuses", template=None, constraints=("spec", "spread"), built_in=False),)
+    LABELLED = (
+        Kind("m/v1", "Prometheus", "p", template=None, constraints=("spec", "spread"), labels=("spec", "labels")),
+    )
+
+    def obj(self, *constraints, labels=None):
+        return {"apiVersion": "m/v1", "kind": "Prometheus", "spec": {"spread": list(constraints), "labels": labels}}
+
+    def test_only_what_is_wrong_with_any_labels_is_found(self):
+        given = constraint(labelSelector=None, maxSkew=0, topologyKey="kubernetes.io/zone", matchLabelKeys=["x"])
+        found = findings(self.obj(given), kinds=self.BARE)
+
+        assert ["invalid-constraint", "misspelt-topology-key"] == [f.rule for f in found]
+
+    def test_the_rest_is_reported_as_skipped(self):
+        (one,) = parse_workloads(self.obj(constraint()), self.BARE)
+        skipped = {s.rule for s in evaluate(one, DEFAULT_SETTINGS, None, FEATURES).skipped}
+
+        assert {"empty-selector", "selector-misses-own-pod"} < skipped
+        assert skipped.isdisjoint({"invalid-constraint", "malformed-topology-key", "misspelt-topology-key"})
+
+    def test_with_a_path_to_the_labels_every_rule_runs(self):
+        found = findings(self.obj(constraint(), labels={"app": "db"}), kinds=self.LABELLED)
+
+        assert ["selector-misses-own-pod"] == [f.rule for f in found]

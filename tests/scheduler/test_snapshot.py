@@ -1,0 +1,232 @@
+"""Raw objects become one view of a cluster, or an error that names the object and the field."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.build import pod, service, snapshot
+from webhook.objects.references import Owner
+from webhook.scheduler.selectors import EVERYTHING
+from webhook.scheduler.snapshot import Controller, Namespace, Node, Snapshot, SnapshotError
+
+
+def raw(kind, api_version="apps/v1", name="web", spec=None, **metadata):
+    """An object of the namespace shop."""
+    metadata = {"name": name, "namespace": "shop", "uid": "u1", **metadata}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def node(name="n1", **labels):
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+
+
+def test_nodes_keep_their_order_and_labels():
+    found = snapshot(node("b", zone="z1"), {**node("a"), "metadata": {"name": "a", "labels": None}})
+
+    assert (Node("b", {"zone": "z1"}), Node("a", {})) == found.nodes
+
+
+def test_namespaces_are_known_by_name():
+    shop = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"team": "a"}}}
+
+    assert {"shop": {"team": "a"}, "bare": {}} == snapshot(
+        shop, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "bare"}}
+    ).namespaces
+
+
+class Selected(NamedTuple):
+    name: str
+    services: list
+    found: str = "web"
+    labels: str = "app=web tier=back"
+
+
+SERVICES = [
+    Selected("one that selects the Pod", [service()]),
+    Selected("all that select the Pod", [service(), service("back", {"tier": "back"})], "web back"),
+    Selected("one that selects another", [service(selector={"app": "api"})], ""),
+    Selected("one that asks for more", [service(selector={"app": "web", "version": "2"})], ""),
+    Selected("one of another namespace", [service(namespace="elsewhere")], ""),
+    Selected("{} selects nothing", [service(selector={})], ""),
+    Selected("null selects nothing", [raw("Service", "v1", spec={"selector": None})], ""),
+    Selected("an absent selector selects nothing", [raw("Service", "v1", spec={})], ""),
+    Selected("an absent spec selects nothing", [raw("Service", "v1")], ""),
+    Selected("a null value is empty", [service(selector={"app": None})], labels="app="),
+    Selected("a Service of another group", [raw("Service", "serving.knative.dev/v1", spec={"selector": []})], ""),
+]
+
+
+@pytest.mark.parametrize("case", SERVICES, ids=lambda case: case.name)
+def test_services_that_select_a_pod(case):
+    labels = dict(pair.split("=") for pair in case.labels.split())
+    found = snapshot(*case.services).services_of("shop", labels)
+
+    assert case.found.split() == [service.name for service in found]
+
+
+WEB = {"matchLabels": {"app": "web"}, "matchExpressions": [{"key": "tier", "operator": "Exists"}]}
+CONTROLLERS = [
+    ("ReplicationController", "v1", {"app": "web"}, "app=web"),
+    ("ReplicationController", "v1", None, ""),
+    ("Deployment", "apps/v1", WEB, "app=web,tier"),
+    ("ReplicaSet", "apps/v1", WEB, "app=web,tier"),
+    ("StatefulSet", "apps/v1", WEB, "app=web,tier"),
+    ("DaemonSet", "apps/v1", WEB, "app=web,tier"),
+    ("Job", "batch/v1", WEB, "app=web,tier"),
+    ("ReplicaSet", "apps/v1", {}, ""),
+]
+
+
+@pytest.mark.parametrize(("kind", "api_version", "selector", "text"), CONTROLLERS)
+def test_controllers_are_found_by_name(kind, api_version, selector, text):
+    """The uid of the owner reference is not compared."""
+    found = snapshot(raw(kind, api_version, spec={"selector": selector}))
+    controller = found.controller("shop", Owner(api_version, kind, "web", uid="another"))
+
+    assert (api_version, kind, "web", "u1") == (
+        controller.api_version,
+        controller.kind,
+        controller.name,
+        controller.uid,
+    )
+    assert text == str(controller.selector)
+
+
+@pytest.mark.parametrize(
+    "selector", [None, {"matchLabels": {"a b": "x"}}, {"matchExpressions": [{"key": "app", "operator": "In"}]}]
+)
+def test_a_selector_that_is_absent_or_invalid_is_none(selector):
+    found = snapshot(raw("ReplicaSet", spec={"selector": selector}), raw("CronJob", "batch/v1", spec={}))
+
+    assert found.controller("shop", Owner("apps/v1", "ReplicaSet", "web")).selector is None
+    assert Controller("batch/v1", "CronJob", "web", "u1", None) == found.controller(
+        "shop", Owner("batch/v1", "CronJob", "web")
+    )
+
+
+@pytest.mark.parametrize(
+    "owner",
+    [("apps/v1", "ReplicaSet", "api"), ("apps/v1beta2", "ReplicaSet", "web"), ("apps/v1", "StatefulSet", "web")],
+)
+def test_another_name_version_or_kind_is_another_controller(owner):
+    assert snapshot(raw("ReplicaSet", spec={"selector": WEB})).controller("shop", Owner(*owner)) is None
+
+
+def test_a_controller_of_another_namespace_is_another():
+    assert snapshot(raw("ReplicaSet")).controller("elsewhere", Owner("apps/v1", "ReplicaSet", "web")) is None
+
+
+def test_other_kinds_and_versions_are_passed_over():
+    found = snapshot(raw("ConfigMap", "v1", spec=5), raw("ReplicaSet", "extensions/v1beta1", spec=5), {})
+
+    assert Snapshot() == found
+
+
+def test_the_empty_selector_of_a_controller_selects_everything():
+    """As a selector; the scheduler's default adds nothing from it."""
+    found = snapshot(raw("StatefulSet", spec={"selector": {}}))
+
+    assert EVERYTHING == found.controller("shop", Owner("apps/v1", "StatefulSet", "web")).selector
+
+
+def bound(name, node, labels="app=web", namespace="shop", phase="Running", **metadata):
+    """A Pod on a node."""
+    given = dict(pair.split("=") for pair in labels.split())
+    made = pod(labels=given, name=name, namespace=namespace, spec={"nodeName": node}, **metadata)
+    return {**made, "status": {"phase": phase}}
+
+
+def counted(found):
+    """What a snapshot holds of Pods, as `namespace labels: node=count`."""
+    return [
+        f"{namespace} {' '.join(map('='.join, group.labels.items()))}: "
+        + " ".join(f"{node}={count}" for node, count in group.nodes.items())
+        for namespace, groups in found.pods.items()
+        for group in groups.values()
+    ]
+
+
+COUNTED = [
+    ("Pods with the same labels", [bound("1", "a"), bound("2", "b"), bound("3", "a")], ["shop app=web: a=2 b=1"]),
+    (
+        "labels in another order",
+        [bound("1", "a", "app=web tier=x"), bound("2", "a", "tier=x app=web")],
+        ["shop app=web tier=x: a=2"],
+    ),
+    ("other labels", [bound("1", "a"), bound("2", "a", "app=api")], ["shop app=web: a=1", "shop app=api: a=1"]),
+    ("another namespace", [bound("1", "a"), bound("1", "a", namespace="x")], ["shop app=web: a=1", "x app=web: a=1"]),
+    ("one that waits for a node", [bound("1", "a"), bound("2", None)], ["shop app=web: a=1"]),
+    ("one that is being deleted", [bound("1", "a"), bound("2", "a", deletionTimestamp="now")], ["shop app=web: a=1"]),
+    ("one that has succeeded", [bound("1", "a"), bound("2", "a", phase="Succeeded")], ["shop app=web: a=1"]),
+    ("one that has failed", [bound("1", "a"), bound("2", "a", phase="Failed")], ["shop app=web: a=1"]),
+]
+
+
+@pytest.mark.parametrize(("pods", "found"), [case[1:] for case in COUNTED], ids=[case[0] for case in COUNTED])
+def test_pods_are_counted_by_labels_and_node(pods, found):
+    assert found == counted(snapshot(*pods))
+
+
+def test_a_view_with_one_more_is_another_view():
+    """The view that it was made from stays as it was."""
+    before = snapshot(node("n1"))
+    controller = Controller("apps/v1", "ReplicaSet", "web", "u1", None)
+    after = before.with_namespace(Namespace("shop", {"team": "a"})).with_controller("shop", controller)
+
+    assert ({}, None) == (before.namespaces, before.controller("shop", Owner("apps/v1", "ReplicaSet", "web")))
+    assert ({"shop": {"team": "a"}}, controller, before.nodes) == (
+        after.namespaces,
+        after.controller("shop", Owner("apps/v1", "ReplicaSet", "web")),
+        after.nodes,
+    )
+
+
+class Wrong(NamedTuple):
+    name: str
+    obj: dict
+    message: str
+
+
+WRONG = [
+    Wrong("a node's label", node(zone=5), "metadata.labels.zone: found 5, must be a string"),
+    Wrong("a Service's selector", service(selector=["app"]), 'spec.selector: found ["app"], must be an object'),
+    Wrong("a value in it", service(selector={"app": True}), "spec.selector.app: found true, must be a string"),
+    Wrong("a spec", raw("ReplicaSet", spec="x"), 'spec: found "x", must be an object'),
+    Wrong(
+        "a controller's selector",
+        raw("ReplicaSet", spec={"selector": {"matchExpressions": {}}}),
+        "spec.selector.matchExpressions: found {}, must be an array",
+    ),
+    Wrong("a value far too large", node(zone=2**200), "metadata.labels.zone: found a very large number, must be a"),
+    Wrong("a value far too long", raw("ReplicaSet", spec="x" * 10**6), f'spec: found "{"x" * 58}…, must be'),
+    Wrong("half a character", raw("ReplicaSet", spec="\ud800"), 'spec: found "\ud800", must be an object'),
+    Wrong("a namespace", raw("ReplicaSet", namespace=[None]), "metadata.namespace: found an array, must be a string"),
+    Wrong("a Pod's node", bound("1", 5), "spec.nodeName: found 5, must be a string"),
+    Wrong("a Pod's status", {**bound("1", "a"), "status": []}, "status: found [], must be an object"),
+    Wrong("metadata", {**raw("ReplicaSet"), "metadata": "x"}, 'metadata: found "x", must be an object'),
+]
+
+
+@pytest.mark.parametrize("case", WRONG, ids=lambda case: case.name)
+def test_a_wrong_type_is_named_with_its_field(case):
+    with pytest.raises(SnapshotError) as error:
+        snapshot(service("before"), case.obj)
+
+    assert f": {case.message}" in str(error.value)
+
+
+TITLED = [
+    (service(selector=[]), 'Service "shop/web": '),
+    (raw("Job", "batch/v1", spec=[]), 'Job "shop/web": '),
+    (node(zone=5), 'Node "n1": '),
+]
+
+
+@pytest.mark.parametrize(("obj", "title"), TITLED, ids=[title for _, title in TITLED])
+def test_a_wrong_type_is_named_with_its_object(obj, title):
+    with pytest.raises(SnapshotError) as error:
+        snapshot(obj)
+
+    assert title == str(error.value)[: len(title)]

@@ -1,0 +1,139 @@
+"""`evenkeel serve --cluster live` against a small API server: what it answers, shows and logs while things happen."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+
+import pytest
+
+from tests.cluster.test_live import SHOP
+from tests.support.apiserver import ApiServer, kubeconfig
+from tests.support.build import namespace, pod, request, service, workload
+from tests.support.serving import serving, until
+from webhook.cluster.watched import WATCHED, watched
+from webhook.policy.parsing import BUILT_IN
+
+POD = pod(owner="ReplicaSet/web")
+
+
+def review(obj=POD):
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request(obj)}
+
+
+@pytest.fixture
+def api():
+    server = ApiServer()
+    server.put(*SHOP)
+    yield server
+    server.silent = False
+    server.stop()
+
+
+@contextmanager
+def live(folder, api, *options, **environment):
+    config = kubeconfig(api.url, folder)
+    with serving(folder, "--cluster", "live", *options, KUBECONFIG=str(config), **environment) as running:
+        yield running
+
+
+def source(running, obj=POD):
+    """From what a Pod's defaults are derived."""
+    return running.review("/mutate", review(obj))[1].get("auditAnnotations", {}).get("defaulted")
+
+
+def verbose(running):
+    return running.call("GET", "/readyz?verbose")[1].decode()
+
+
+def test_defaults_follow_the_cluster(tmp_path, api):
+    with live(tmp_path, api) as running:
+        assert "policy; selector from Service/web, ReplicaSet/web" == source(running)
+        api.delete(service())
+        until(lambda: source(running) == "policy; selector from ReplicaSet/web", "the Service to be gone")
+
+        assert ["", "Namespace", "Node"] == sorted(
+            line.get("kind", "") for line in running.lines("cluster synced") + running.lines("listed")
+        )[:3]
+        assert 1 == running.metric('evenkeel_cache_synced{kind="StatefulSet"}')
+        assert 60 > running.metric('evenkeel_cache_age_seconds{kind="Node"}')
+        assert [0] * len(WATCHED) == [
+            running.metric(f'evenkeel_cache_watch_failures_total{{kind="{one.kind}"}}') for one in WATCHED
+        ]
+
+
+def test_an_owner_that_no_watch_has_told_of_is_asked_for(tmp_path, api):
+    with live(tmp_path, api) as running:
+        late = workload("ReplicaSet", name="late")
+        with api.changed:  # there, but not told to any watch
+            api.objects["ReplicaSet"]["shop", "late"] = late
+
+        assert "policy; selector from Service/web, ReplicaSet/late" == source(running, pod(owner="ReplicaSet/late"))
+        assert "policy; selector from Service/web" == source(running, pod(owner="ReplicaSet/none"))
+        for result in ("found", "absent"):
+            assert 1 == running.metric(f'evenkeel_lookups_total{{kind="ReplicaSet",result="{result}"}}')
+        assert 0 == running.metric('evenkeel_lookups_total{kind="Namespace",result="found"}')
+
+
+def test_a_namespace_that_no_watch_has_told_of_is_asked_for(tmp_path, api):
+    with live(tmp_path, api) as running:
+        for one in (service(namespace="new"), service(namespace="off")):
+            api.put(one)
+        with api.changed:
+            api.objects["Namespace"]["", "new"] = namespace("new")
+            api.objects["Namespace"]["", "off"] = namespace("off", **{"evenkeel.dev/skip": "true"})
+        until(lambda: source(running, pod(namespace="new")) == "policy; selector from Service/web", "the Service")
+
+        assert source(running, pod(namespace="off")) is None
+
+
+def test_only_a_pod_that_may_be_given_defaults_is_looked_up_for(tmp_path, api):
+    with live(tmp_path, api) as running:
+        asked = len(api.asked)
+        running.review("/validate", review(pod(owner="ReplicaSet/none")))
+        running.review("/mutate", review(pod({"maxSkew": 1}, owner="ReplicaSet/none")))
+        running.review("/mutate", review(pod(owner="Job/none")))
+
+        assert asked == len(api.asked)
+
+
+def test_an_api_server_that_is_lost_changes_nothing_but_what_is_shown(tmp_path, api):
+    with live(tmp_path, api) as running:
+        api.stop()
+        until(lambda: "Connection refused" in verbose(running), "the loss to be noticed")
+
+        assert 200 == running.call("GET", "/readyz")[0]
+        assert "policy; selector from Service/web, ReplicaSet/web" == source(running)
+        assert "policy; selector from Service/web" == source(running, pod(owner="ReplicaSet/late"))
+        assert 1 == running.metric('evenkeel_lookups_total{kind="ReplicaSet",result="failed"}')
+        failed = [line for line in running.lines("watch failed") if line["kind"] == "Node"]
+        assert [("warning", 1)] == [(line["level"], line["tries"]) for line in failed]
+
+
+def test_it_is_not_ready_until_it_knows_the_cluster(tmp_path, api):
+    api.refusals = [503] * len(watched(False))
+    with live(tmp_path, api) as running:
+        assert len(watched(False)) == len(running.lines("watch failed")) == len(running.lines("watch resumed"))
+        order = [json.loads(line)["message"] for line in running.log_file.read_text("utf-8").splitlines()]
+        assert order.index("cluster synced") > max(i for i, message in enumerate(order) if message == "watch resumed")
+        assert "[+] cluster: http://127.0.0.1" in verbose(running)
+
+
+def test_a_policy_may_ask_for_pods_while_it_runs(tmp_path, api):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(BUILT_IN)
+    with live(tmp_path, api, "--policy", policy) as running:
+        assert "Pod" not in verbose(running)
+        policy.write_text(BUILT_IN.replace("watchPods: false", "watchPods: true"))
+        until(lambda: ", Pod " in verbose(running), "Pods to be watched")
+        until(lambda: running.metric('evenkeel_cache_synced{kind="Pod"}'), "Pods to be listed")
+        policy.write_text(BUILT_IN)
+        until(lambda: ", Pod " not in verbose(running), "Pods to be watched no longer")
+
+
+def test_it_stops_soon_although_nobody_answers(tmp_path, api):
+    with live(tmp_path, api) as running:
+        api.silent = True
+        running.process.terminate()
+
+        assert 0 == running.process.wait(5)

@@ -1,0 +1,237 @@
+"""A gunicorn in a process of its own, and the clients that test it: polite, slow and hostile ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from tests.support import ROOT
+
+PATIENCE = 30.0  # Seconds until a test that waits for something gives up.
+
+
+def until(what: str, holds: Callable[[], Any], seconds: float = PATIENCE) -> Any:
+    """The first true value, asked for again and again."""
+    deadline = time.monotonic() + seconds
+    while not (value := holds()):
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.01)
+    return value
+
+
+def certificate(folder: Path) -> Path:
+    """A key and its self-signed certificate for localhost, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path = folder / "localhost.pem"
+    path.write_bytes(private + signed.public_bytes(serialization.Encoding.PEM))
+    return path
+
+
+class Usage(NamedTuple):
+    """What a process holds."""
+
+    descriptors: int
+    threads: int
+    megabytes: int
+
+
+class Server:
+    """One gunicorn with one worker, listening as soon as it is made: what connects early waits in the backlog."""
+
+    def __init__(self, folder: Path, *, stock: bool = False, limits: dict[str, float] | None = None, **settings: Any):
+        self.pem = certificate(folder)
+        self.log = folder / "gunicorn.log"
+        settings = {"threads": 4, "keepalive": 120, "loglevel": "debug", "errorlog": str(self.log)} | settings
+        listener = socket.create_server(("127.0.0.1", 0))
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # As gunicorn does, too late for early clients.
+        self.address = listener.getsockname()
+        settings |= {"bind": f"fd://{listener.fileno()}", "certfile": str(self.pem), "keyfile": str(self.pem)}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.clients", json.dumps([stock, limits or {}, settings])],
+            pass_fds=[listener.fileno()],
+            cwd=ROOT,
+        )
+        listener.close()
+        self.context = ssl.create_default_context(cafile=str(self.pem))
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        for pid in self.workers(self.process.pid):
+            os.kill(pid, signal.SIGKILL)
+
+    @staticmethod
+    def workers(pid: int) -> list[int]:
+        path = Path(f"/proc/{pid}/task/{pid}/children")
+        return [int(child) for child in path.read_text().split()] if path.exists() else []
+
+    @property
+    def worker(self) -> int:
+        """The process that serves."""
+        return until("a worker", lambda: self.workers(self.process.pid))[0]
+
+    def usage(self) -> Usage:
+        worker = Path(f"/proc/{self.worker}")
+        status = dict(line.split(":", 1) for line in (worker / "status").read_text().splitlines())
+        return Usage(len(os.listdir(worker / "fd")), int(status["Threads"]), int(status["VmRSS"].split()[0]) >> 10)
+
+    def seconds(self) -> float:
+        """Processor time that the worker has taken."""
+        fields = Path(f"/proc/{self.worker}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def connect(self) -> socket.socket:
+        """A connection that has said nothing."""
+        return socket.create_connection(self.address, timeout=PATIENCE)
+
+    def client(self) -> Client:
+        """A connection with its TLS handshake done."""
+        return Client(self.context.wrap_socket(self.connect(), server_hostname="localhost"))
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Client:
+    """HTTP by hand, to say what no library would."""
+
+    def __init__(self, sock: ssl.SSLSocket) -> None:
+        self.sock = sock
+        self.file = sock.makefile("rb")
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.file.close()
+        self.sock.close()
+
+    def send(self, data: bytes) -> None:
+        self.sock.sendall(data)
+
+    def answer(self) -> Answer:
+        """The next response."""
+        line = self.file.readline()
+        if not line:
+            raise EOFError
+        headers = {}
+        while (header := self.file.readline()) not in {b"\r\n", b""}:
+            name, _, value = header.decode("latin-1").partition(":")
+            headers[name.lower()] = value.strip()
+        return Answer(int(line.split()[1]), headers, self.file.read(int(headers.get("content-length", 0))))
+
+    def ask(self, data: bytes) -> Answer:
+        self.send(data)
+        return self.answer()
+
+    def closed(self) -> bool:
+        """Whether the server closes the connection, without another word."""
+        try:
+            return self.file.read(1) == b""
+        except OSError:
+            return True
+
+
+def head(path: str = "/", **headers: object) -> bytes:
+    lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
+    return f"POST {path} HTTP/1.1\r\nHost: localhost\r\n{lines}\r\n".encode()
+
+
+def post(body: bytes = b"{}", path: str = "/", **headers: object) -> bytes:
+    return head(path, Content_Length=len(body), **headers) + body
+
+
+def chunked(parts: Iterable[bytes]) -> bytes:
+    return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+
+
+def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """Tells the length of the body, after what the path asks for."""
+    body = environ["wsgi.input"].read()
+    answer = str(len(body)).encode()
+    match environ["PATH_INFO"].split("/")[1:]:
+        case ["wait", *path]:  # On a named pipe: who opens its other end knows that the request is being served.
+            Path("/", *path).read_bytes()
+        case ["give", length]:
+            answer = b"x" * int(length)
+        case ["raise"]:
+            raise ValueError("asked for")
+        case ["exit"]:
+            raise SystemExit(1)
+        case ["break"]:
+            start_response("200 OK", [("Content-Length", "100")])(b"half")
+            raise ValueError("asked for")
+    start_response("200 OK", [("Content-Length", str(len(answer)))])
+    return [answer]
+
+
+def serve(stock: bool, limits: dict[str, float], settings: dict[str, Any]) -> None:
+    """Run gunicorn with the app above."""
+    from gunicorn.app.base import BaseApplication
+    from gunicorn.arbiter import Arbiter as StockArbiter
+    from gunicorn.workers.gthread import ThreadWorker
+
+    from webhook.transport.worker import Arbiter, Limits, Worker
+
+    class LimitedWorker(Worker):  # type: ignore[misc]
+        pass
+
+    LimitedWorker.limits = Limits(**limits)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(settings["certfile"])
+
+    class Application(BaseApplication):  # type: ignore[misc]
+        def load_config(self) -> None:
+            for name, value in settings.items():
+                self.cfg.set(name, value)
+            self.cfg.set("worker_class", ThreadWorker if stock else LimitedWorker)
+            self.cfg.set("ssl_context", lambda _config, _default: context)
+            self.cfg.set("control_socket_disable", True)
+
+        def load(self) -> Callable[..., Iterable[bytes]]:
+            return app
+
+    (StockArbiter if stock else Arbiter)(Application()).run()
+
+
+if __name__ == "__main__":
+    serve(*json.loads(sys.argv[1]))
