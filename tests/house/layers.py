@@ -1,0 +1,265 @@
+"""
+Who may import whom, what stays pure, and which modules import each other in a circle.
+
+All of it is read from the source with `ast`; nothing is imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+PURE = "-- pure from here down --\n"
+
+# A module imports from its own entry and from the rows below it, never from another entry of its row.
+# An entry is a dotted prefix of the names below `webhook.`; of those that fit a name, the longest is its own.
+ROWS = f"""\
+__main__
+cli.main
+cli
+cli.inputs
+cli.usage
+serving.server
+serving.certificate
+serving.renewal · serving.sent_calls
+serving.app · serving.cluster_telemetry · serving.policy_file
+serving.reviewer
+serving.metrics · serving.wire
+serving
+render
+manifests
+cluster.live
+cluster.informer
+cluster.dump · cluster.registration · cluster.secret · cluster.store
+cluster
+lint.session
+lint.files
+lint.walk · lint.writing
+{PURE}\
+lint.repair
+lint.judging
+lint.baseline · lint.context · lint.suppressions
+lint
+admission.dry_run
+admission.review
+admission.ownership · admission.ratchet
+admission.decision
+admission.defaulting
+admission
+policy.parsing
+policy.policy · policy.scheduler_configuration
+policy
+rules
+findings.evaluation · findings.wording
+findings.rule
+findings
+scheduler.default_constraints
+scheduler.snapshot
+scheduler.counts · scheduler.validation
+scheduler.constraint
+scheduler
+documents.positions · documents.reading
+documents.build · documents.json_positions
+documents
+objects.workload
+objects.kinds
+objects.labels · objects.reading
+objects
+"""
+
+# What stands apart imports nothing of ours but itself, and only the entries named here import it.
+APART = {"certs": "cli · serving", "transport": "serving"}
+
+# Every library that is installed, and what discovers modules: only the entries named here use it.
+USERS = {
+    "cryptography": "certs",
+    "flask": "serving.app",
+    "gunicorn": "serving.server · transport",
+    "importlib": "cli.main · rules.__init__",
+    "jsonschema": "policy.schema",
+    "kubernetes": "cluster.client",
+    "pkgutil": "rules.__init__",
+    "prometheus_client": "serving.metrics",
+    "urllib3": "cluster.client",
+    "werkzeug": "serving.app",
+    "yaml": "cli.manifests · documents · render.applied",
+}
+DISCOVERY = ("importlib", "pkgutil")
+
+# All that the pure half uses of the standard library; a name stands for what is below it, too.
+PURE_NAMES = {
+    *("__future__", "bisect", "collections", "collections.abc", "dataclasses", "difflib", "enum"),
+    *("functools", "hashlib", "inspect.cleandoc", "itertools", "json", "marshal", "math", "re", "sys.intern", "typing"),
+}
+IMPURE_BUILTINS = {
+    *("__builtins__", "__import__", "__loader__", "__spec__", "breakpoint", "compile", "eval", "exec", "exit"),
+    *("globals", "help", "input", "locals", "open", "print", "quit", "vars"),
+}
+
+
+class House(NamedTuple):
+    """The number of each entry's row, the number that purity begins with, and who may import what stands apart."""
+
+    rows: Mapping[str, int]
+    pure_from: int
+    apart: Mapping[str, tuple[str, ...]]
+
+
+def lies_in(name: str, *prefixes: str) -> bool:
+    """Whether a dotted name is one of the prefixes or stands below one."""
+    return any(f"{name}.".startswith(f"{prefix}.") for prefix in prefixes)
+
+
+def entries(text: str) -> tuple[str, ...]:
+    """The full names of the entries that stand in one row."""
+    return tuple(name if lies_in(name, "certs") else f"webhook.{name}" for name in text.split(" · "))
+
+
+def house(rows: str, apart: Mapping[str, str]) -> House:
+    """The house that a table of rows and one of what stands apart describe."""
+    numbered = enumerate([*rows.replace(PURE, "").splitlines(), "__version__"])
+    return House(
+        {entry: number for number, row in numbered for entry in entries(row)},
+        rows.partition(PURE)[0].count("\n"),
+        {entries(name)[0]: entries(users) for name, users in apart.items()},
+    )
+
+
+HOUSE = house(ROWS, APART)
+
+
+def sources() -> dict[str, str]:
+    """The source of every module of ours by its dotted name; that of a package is `package.__init__`."""
+    paths = [path for top in ("webhook", "certs") for path in sorted((ROOT / top).rglob("*.py"))]
+    return {".".join(path.relative_to(ROOT).with_suffix("").parts): path.read_text("utf-8") for path in paths}
+
+
+def is_ours(name: str) -> bool:
+    """Whether a dotted name is one of the project's, and not one of a library."""
+    return lies_in(name, "webhook", "certs")
+
+
+def entry_of(name: str, where: House = HOUSE) -> str:
+    """The entry that a dotted name belongs to, empty for what has none."""
+    return max((entry for entry in (*where.rows, *where.apart) if lies_in(name, entry)), key=len, default="")
+
+
+def is_pure(module: str, where: House = HOUSE) -> bool:
+    """Whether a module stands in the pure half."""
+    return where.rows.get(entry_of(module, where), -1) >= where.pure_from
+
+
+@cache
+def nodes(source: str) -> tuple[ast.AST, ...]:
+    """Every node of a module; those in functions and under TYPE_CHECKING are among them."""
+    return tuple(ast.walk(ast.parse(source)))
+
+
+def bindings(module: str, source: str) -> Iterator[tuple[str, str, str]]:
+    """For each name imported: the name in full, the local name bound, and what that one stands for in full."""
+    for node in nodes(source):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                bound = alias.name if alias.asname else alias.name.partition(".")[0]
+                yield alias.name, alias.asname or bound, bound
+        elif isinstance(node, ast.ImportFrom):
+            package = module.split(".")[: -node.level] if node.level else []
+            for alias in node.names:
+                name = ".".join([*package, *filter(None, [node.module]), alias.name])
+                yield name, alias.asname or alias.name, name
+
+
+def imports(module: str, source: str) -> list[str]:
+    """Every name that a module imports, in full."""
+    return [name for name, _, _ in bindings(module, source)]
+
+
+def misdirected(module: str, source: str, where: House = HOUSE) -> list[str]:
+    """The imports of a module that point up, sideways, or to where it has no business."""
+    names = imports(module, source)
+    if module == "webhook.__init__":
+        return names
+    return [name for name in names if is_ours(name) and not _may_import(module, name, where)]
+
+
+def _may_import(module: str, name: str, where: House) -> bool:
+    own, other = entry_of(module, where), entry_of(name, where)
+    if own == other:
+        return own != ""
+    if other in where.apart:
+        return lies_in(module, *where.apart[other])
+    return own in where.rows and where.rows[own] < where.rows.get(other, -1)
+
+
+def misused(module: str, source: str, where: House = HOUSE) -> list[str]:
+    """The names that a module uses of libraries and builtins, and may not; the longest form of each."""
+    pure = is_pure(module, where)
+    found = {name for name in _used(module, source) if not is_ours(name) and not _may_use(module, name, pure)}
+    return sorted(name for name in found if not any(lies_in(longer, name) for longer in found - {name}))
+
+
+def _used(module: str, source: str) -> Iterator[str]:
+    """Each name that is imported, is read of an import, or is a builtin that reaches outside, in full."""
+    known = {name: f"builtins.{name}" for name in IMPURE_BUILTINS}
+    for name, local, bound in bindings(module, source):
+        known[local] = bound
+        yield name
+    for node in nodes(source):
+        local, dot, rest = _dotted(node).partition(".")
+        if local in known:
+            yield f"{known[local]}{dot}{rest}"
+
+
+def _dotted(node: ast.AST) -> str:
+    """`a.b.c` for a name that is read, or an attribute of one; empty for anything else."""
+    if isinstance(node, ast.Attribute):
+        return f"{value}.{node.attr}" if (value := _dotted(node.value)) else ""
+    return node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) else ""
+
+
+def _may_use(module: str, name: str, pure: bool) -> bool:
+    top = name.partition(".")[0]
+    if top in USERS and not lies_in(module, *entries(USERS[top])):
+        return False
+    if not pure:
+        return top in USERS or top in sys.stdlib_module_names
+    # What a module imports can be read as its attribute (`json.codecs.open`) and is not granted with it.
+    granted = max((grant for grant in (*PURE_NAMES, *USERS) if lies_in(name, grant)), key=len, default="")
+    inside = name.removeprefix(granted).split(".")
+    return granted != "" and not any(part.lstrip("_") in sys.stdlib_module_names for part in inside)
+
+
+def graph(modules: Mapping[str, str]) -> dict[str, set[str]]:
+    """The modules that each one imports; what discovers modules imports all that lie beside it."""
+    edges = {}
+    for module, source in modules.items():
+        names, folder = imports(module, source), module.rpartition(".")[0]
+        beside = {other for other in modules if lies_in(other, folder)} - {module, f"{folder}.__init__"}
+        edges[module] = {found for name in names if (found := _module_of(name, modules))}
+        edges[module] |= beside if any(lies_in(name, *DISCOVERY) for name in names) else set()
+    return edges
+
+
+def _module_of(name: str, modules: Mapping[str, str]) -> str:
+    """The module that a name is or is read from: what is no submodule of a package is from its `__init__`."""
+    while name and not {name, f"{name}.__init__"} & modules.keys():
+        name = name.rpartition(".")[0]
+    return name if name in modules or not name else f"{name}.__init__"
+
+
+def cycles(modules: Mapping[str, str]) -> set[str]:
+    """The sets of modules of which each imports all others, by whatever way: their names, in order."""
+    reach = graph(modules)
+    for through in reach:
+        for found in reach.values():
+            found |= reach[through] if through in found else set()
+    return {
+        " ".join(sorted(other for other in found if module in reach[other]))
+        for module, found in reach.items()
+        if module in found
+    }
