@@ -23,8 +23,8 @@ import pytest
 
 from tests.support import ROOT
 from tests.support.build import constraint, pod, request, service, workload
+from tests.support.review import review as decide
 from tests.support.serving import MAIN, PATIENCE, certificate, free_port, serving, until
-from webhook.admission.review import review as decide
 from webhook.cli.serve import value_of
 from webhook.cli.usage import UsageError
 from webhook.cluster.cluster import Unchanging

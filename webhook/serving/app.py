@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flask import Flask, Request, Response, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
-from webhook.admission.review import MUTATE, VALIDATE
+from webhook.admission.request import MUTATE, VALIDATE
 from webhook.serving.reviewer import Answer, Reviewer
 
 # kube-apiserver escapes <, > and & when it sends an object of up to 3 MiB, old and new: some 36 MiB at most.
