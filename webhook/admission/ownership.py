@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NamedTuple
 
 from webhook.admission.request import AdmissionRequest
 from webhook.admission.terms import Terms
@@ -25,17 +25,25 @@ MANAGER = "system:kube-controller-manager"
 MANAGERS_ACCOUNTS = "system:serviceaccount:kube-system:"
 
 
-def audited(workload: Workload, request: AdmissionRequest, terms: Terms) -> Callable[[bool], bool]:
-    """
-    Whether a finding goes to the audit log only, as a function of whether its rule is enforced.
+class Audited(NamedTuple):
+    """Whether findings go to the audit log only: those of rules that are not enforced, and those of enforced rules."""
 
-    A finding on what a controller owns does, for its denial reaches nobody.  A finding of an enforced rule does only
-    where the owner is genuine.
+    others: bool
+    enforced: bool
+
+
+NEVER = Audited(False, False)
+
+
+def audited(workload: Workload, request: AdmissionRequest, terms: Terms) -> Audited:
     """
-    if workload.owner is None or terms.policy.owned_objects == "Deny":
-        return lambda enforced: False
-    genuine = _owner_is_genuine(workload, request, terms)
-    return lambda enforced: genuine or not enforced
+    What becomes of findings on a workload that has an owner.
+
+    They go to the audit log only, for a denial reaches nobody; those of an enforced rule, only if the owner is genuine.
+    """
+    if terms.policy.owned_objects == "Deny":
+        return NEVER
+    return Audited(True, _owner_is_genuine(workload, request, terms))
 
 
 def _owner_is_genuine(workload: Workload, request: AdmissionRequest, terms: Terms) -> bool:

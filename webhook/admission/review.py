@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from webhook.admission.decision import ALLOWED, Decision, Outcome, bad_request, forbidden, not_judged
 from webhook.admission.defaulting import Undefaulted, default_constraints
-from webhook.admission.ownership import audited
+from webhook.admission.ownership import NEVER, Audited, audited
 from webhook.admission.ratchet import changes_nothing, is_old, keeps_constraints, old_findings
 from webhook.admission.request import MUTATE, UPDATE, VALIDATE, AdmissionRequest
 from webhook.admission.terms import Terms
@@ -80,21 +80,25 @@ def _judge(request: AdmissionRequest, terms: Terms) -> Decision:
     except TooLarge as error:
         if keeps_constraints(request):  # a finding that it had before
             return not_judged(policy, str(error), known=True)
-        excused = audited(request.workloads[0], request, terms)(True)
-        return not_judged(policy, str(error), enforced=policy.enforces and not excused)
+        enforced = policy.enforces and not _audited(request.workloads[0], request, terms).enforced
+        return not_judged(policy, str(error), enforced=enforced)
     old = old_findings(request, in_force, terms) if request.before else None
     judged: list[_Judged] = []
     skipped: dict[Skipped, None] = {}
     for workload in request.workloads:
         rules = in_force[workload.path]
         found = evaluate(workload, rules.settings, terms.snapshot, terms.features)
-        only_audited = audited(workload, request, terms)
+        only_audited = _audited(workload, request, terms)
         for finding in found.findings:
             certain = finding.enforced or finding.rule not in rules.doubted
             was_there = old is not None and is_old(old, workload, finding)
-            judged.append(_Judged(workload, finding, certain, only_audited(finding.enforced), was_there))
+            judged.append(_Judged(workload, finding, certain, only_audited[finding.enforced], was_there))
         skipped |= dict.fromkeys(found.skipped)
     return _decide(request, judged, policy.enforcement, tuple(skipped))
+
+
+def _audited(workload: Workload, request: AdmissionRequest, terms: Terms) -> Audited:
+    return NEVER if workload.owner is None else audited(workload, request, terms)
 
 
 @dataclass(frozen=True, slots=True)
