@@ -9,8 +9,10 @@ import re
 import shlex
 import socket
 from collections.abc import Iterable
+from importlib import import_module
 
 from tests.generate import chart, metrics
+from tests.house.layers import HOUSE
 from tests.support import ROOT
 from webhook.cli import main as cli
 from webhook.cluster.watched import ALWAYS, WATCHED, Watched
@@ -32,6 +34,7 @@ def filled(name: str) -> str:
 
 GENERATED = {
     "README.md": lambda: filled("README.md"),
+    "docs/development.md": lambda: filled("docs/development.md"),
     "docs/install.md": lambda: filled("docs/install.md"),
     "docs/lint.md": lambda: filled("docs/lint.md"),
     "docs/metrics.md": lambda: filled("docs/metrics.md"),
@@ -71,13 +74,26 @@ def when(one: Watched) -> str:
     return one.needed if one.needed == ALWAYS else f"with `{one.needed}: true`"
 
 
+def folders() -> str:
+    """The table of folders, from the top down: what each is for, in the words of its package."""
+    names = dict.fromkeys(entry.split(".")[1] for entry in HOUSE.rows if entry.count(".") and "__" not in entry)
+    rows = [(f"`webhook/{name}/`", purpose(f"webhook.{name}")) for name in names]
+    rows += [(f"`{name.replace('.', '/')}/`", purpose(name)) for name in HOUSE.apart]
+    return table(("folder", "what it is for"), rows)
+
+
+def purpose(package: str) -> str:
+    """The first sentence of a package, which stands in its docstring."""
+    return str(import_module(package).__doc__).strip().splitlines()[0]
+
+
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
     return "\n".join((lines[0], "| " + " | ".join("---" for _ in head) + " |", *lines[1:], ""))
 
 
 TABLES = {
-    **{"settings": settings, "rights": rights, "values": chart.table},
+    **{"folders": folders, "settings": settings, "rights": rights, "values": chart.table},
     **{"metrics": metrics.table, "reasons": metrics.reasons, "alerts": metrics.alerts},
 }
 

@@ -63,7 +63,15 @@ def test_the_changelog_has_the_version():
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "SECURITY.md", "CHANGELOG.md", "charts/evenkeel/README.md", "docs/operations.md"]
+    "name",
+    [
+        "README.md",
+        "SECURITY.md",
+        "CHANGELOG.md",
+        "charts/evenkeel/README.md",
+        "docs/operations.md",
+        "docs/development.md",
+    ],
 )
 def test_a_link_leads_somewhere(name):
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / name).read_text("utf-8")):
