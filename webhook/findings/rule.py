@@ -93,6 +93,9 @@ class Rule:
 
     `yields_to` is the rule whose finding is shown where both find the same field.  Only rules that are
     `operators_too` look at constraints outside a Pod template of which no labels are known: operators fill in the rest.
+
+    What it finds is `rejected_by_api_server` too: on such a field nothing else is reported.  `defaults_keep` says that
+    constraints from a policy's defaulting never break the rule, so that they need not be judged by it.
     """
 
     id: str
@@ -109,6 +112,8 @@ class Rule:
     needs_constraints: bool
     yields_to: str | None
     operators_too: bool
+    rejected_by_api_server: bool
+    defaults_keep: bool
     check: Callable[[Subject], Iterable[Cause]]
 
     def setting(
@@ -138,6 +143,8 @@ def rule(
     needs_constraints: bool = True,
     yields_to: str | None = None,
     operators_too: bool = False,
+    rejected_by_api_server: bool = False,
+    defaults_keep: bool = False,
 ) -> Callable[[Callable[[Subject], Iterable[Cause]]], Callable[[Subject], Iterable[Cause]]]:
     """Make a rule of a function: its name is the id, its docstring the rationale, `parameters` their JSON schemas."""
 
@@ -160,6 +167,8 @@ def rule(
             needs_constraints=needs_constraints,
             yields_to=yields_to,
             operators_too=operators_too,
+            rejected_by_api_server=rejected_by_api_server,
+            defaults_keep=defaults_keep,
             check=check,
         )
         return check

@@ -13,6 +13,7 @@ from webhook.scheduler.constraint import Constraint
     title="labelSelector is null or empty, so the constraint spreads nothing",
     severity=Severity.ERROR,
     fix="select the labels of the Pods that are to be spread",
+    defaults_keep=True,
     bad="""
     apiVersion: apps/v1
     kind: Deployment
@@ -70,6 +71,7 @@ def empty_selector(subject: Subject) -> Iterator[Cause]:
             fix=fix,
             edit=edit,
             at_most=Severity.INFO if counts else Severity.ERROR,
+            said_by_api_server=null,
         )
 
 

@@ -21,6 +21,8 @@ MOST_CAUSES = 100
     severity=Severity.ERROR,
     fix="correct the field",
     operators_too=True,
+    rejected_by_api_server=True,
+    defaults_keep=True,
     bad="""
     apiVersion: apps/v1
     kind: Deployment
