@@ -13,7 +13,7 @@ from webhook.objects.labels import Labels
 from webhook.objects.reading import Reader, brief
 from webhook.objects.references import Owner
 from webhook.scheduler.constraint import read_selector
-from webhook.scheduler.counts import FINISHED, BoundPod, LabelSet, PodGroup, grouped, label_set
+from webhook.scheduler.counts import FINISHED, BoundPod, LabelSet, PodCounts, PodGroup, label_set
 from webhook.scheduler.selectors import Selector, as_selector, equals
 from webhook.scheduler.validation import selector_errors
 
@@ -120,7 +120,7 @@ def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
     namespaces: dict[str, Labels] = {}
     services: dict[str, list[Service]] = {}
     controllers: dict[tuple[str, str, str], dict[str, Controller]] = {}
-    pods: dict[str, list[BoundPod]] = {}
+    pods: dict[str, PodCounts] = {}
     for raw in objects:
         api_version, kind = raw.get("apiVersion"), raw.get("kind")
         if not any((api_version, kind) == known for known in READ_KINDS):
@@ -135,13 +135,13 @@ def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
         elif isinstance(one, Controller):
             controllers.setdefault((namespace, one.api_version, one.kind), {})[one.name] = one
         elif isinstance(one, BoundPod):
-            pods.setdefault(namespace, []).append(one)
+            pods.setdefault(namespace, PodCounts()).add(one)
     return Snapshot(
         tuple(nodes),
         namespaces,
         {namespace: by_rarest_label(those) for namespace, those in services.items()},
         controllers,
-        {namespace: grouped(those) for namespace, those in pods.items()},
+        {namespace: counts.groups() for namespace, counts in pods.items()},
     )
 
 
