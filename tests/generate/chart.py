@@ -120,7 +120,7 @@ def program() -> str:
                 "apiVersion": kind.api_version,
                 "kind": kind.kind,
                 "resource": kind.resource,
-                "webhook": kind.webhook,
+                "webhook": made.entry_name(kind),
                 "builtIn": kind.built_in,
                 "template": kind.template is not None,
                 "anchor": list(kind.anchor),

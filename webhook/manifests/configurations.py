@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from webhook.admission.review import CREATE, MUTATE, UPDATE, VALIDATE
 from webhook.manifests.conditions import NOT_OWNED, TO_DEFAULT, Condition, changed, has_constraints
 from webhook.objects.fields import as_list, as_mapping
-from webhook.objects.kinds import Kind, find_kinds
+from webhook.objects.kinds import TEMPLATE, Kind, find_kinds
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy.policy import NAMESPACE_NAME, Policy
 
@@ -118,8 +118,20 @@ def _groups(policy: Policy) -> dict[str, list[Kind]]:
     for kind in policy.kinds:
         if kind not in find_kinds({"apiVersion": kind.api_version, "kind": kind.kind}, policy.kinds):
             continue  # the policy describes it anew
-        groups.setdefault(kind.webhook, []).append(kind)
+        groups.setdefault(entry_name(kind), []).append(kind)
     return groups
+
+
+def entry_name(kind: Kind) -> str:
+    """
+    The name of the webhook entry that sends objects of a kind; kubectl prints it where one is denied.
+
+    Built-in kinds whose Pod template is at spec.template share `workloads.evenkeel.dev`, others have an entry of their
+    own: `pods.evenkeel.dev`, `rollouts.argoproj.io.evenkeel.dev`.
+    """
+    group = "" if kind.built_in else kind.api_version.rpartition("/")[0]
+    shared = kind.built_in and kind.template == TEMPLATE
+    return ".".join(filter(None, ("workloads" if shared else kind.resource, group, "evenkeel.dev")))
 
 
 def _webhook(
