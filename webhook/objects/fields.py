@@ -53,12 +53,23 @@ def text_of(value: object) -> str:
 def value_at(value: object, path: FieldPath) -> object:
     """What stands at `path`, or None where it leads nowhere."""
     for part in path:
-        if isinstance(part, int):
-            items = as_list(value)
-            value = items[part] if part < len(items) else None
+        if isinstance(value, dict):
+            value = value.get(part)
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
         else:
-            value = as_mapping(value).get(part)
+            return None
     return value
+
+
+def mappings_at(value: object, *paths: FieldPath) -> list[Mapping[str, object]]:
+    """The JSON object at each of the paths, or an empty one where something else stands."""
+    return [found if isinstance(found := value_at(value, path), dict) else {} for path in paths]
+
+
+def texts_in(value: Mapping[str, object], *names: str) -> list[str]:
+    """The JSON string in each of the fields of an object, or an empty one where something else stands."""
+    return [text if isinstance(text := value.get(name), str) else "" for name in names]
 
 
 def children(value: object) -> Collection[object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from webhook.objects.fields import as_list, text_of
+from webhook.objects.fields import texts_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,8 @@ class Owner:
 
 def controller_of(metadata: Mapping[str, object]) -> Owner | None:
     """metav1.GetControllerOf: the first owner reference with `controller: true`."""
-    for reference in as_list(metadata.get("ownerReferences")):
+    references = metadata.get("ownerReferences")
+    for reference in references if isinstance(references, list) else ():
         if isinstance(reference, dict) and reference.get("controller") is True:
-            return Owner(*[text_of(reference.get(name)) for name in ("apiVersion", "kind", "name", "uid")])
+            return Owner(*texts_in(reference, "apiVersion", "kind", "name", "uid"))
     return None

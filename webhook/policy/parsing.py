@@ -15,7 +15,7 @@ from webhook.documents.scalars import DocumentError
 from webhook.findings.finding import Severity
 from webhook.findings.rule import RuleSettings
 from webhook.objects.fields import FieldPath, as_list, as_mapping, path_text
-from webhook.objects.kinds import EACH, KINDS, Kind
+from webhook.objects.kinds import EACH, KINDS, Kind, Kinds
 from webhook.objects.labels import label_key_errors
 from webhook.objects.reading import Reader, brief
 from webhook.policy import scheduler_configuration
@@ -92,7 +92,7 @@ def _policy(raw: Mapping[str, object]) -> Policy:
         watch_pods=base["watchPods"] is True,
         defaulting=defaulting,
         settings=settings,
-        kinds=(*KINDS, *kinds),
+        kinds=Kinds((*KINDS, *kinds)),
         overrides=overrides,
         notes=tuple(note for path, one in found for note in notes_on(one, path)),
     )
