@@ -37,7 +37,16 @@ def find_all(workload: Workload, settings: RuleSettings, snapshot: Snapshot | No
     addable = workload.addable | (TOPOLOGY_LABELS if features.topology_labels else frozenset())
     findings: list[Finding] = []
     skipped: list[Skipped] = []
-    bare = Subject(workload, constraints, addable, features, snapshot, {})
+    bare = Subject(
+        workload,
+        constraints,
+        addable,
+        carries=workload.labels.keys() | workload.addable,
+        merges=any(constraint.match_label_keys for constraint in constraints),
+        features=features,
+        snapshot=snapshot,
+        parameters={},
+    )
     for rule_id, setting in settings.items():
         if setting.severity is Severity.IGNORE or (rule_id in workload.ignored_rules and not setting.enforced):
             continue

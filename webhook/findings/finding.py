@@ -16,13 +16,8 @@ class Severity(StrEnum):
     INFO = "info"
     IGNORE = "ignore"
 
-    @property
-    def rank(self) -> int:
-        """0 is the gravest."""
-        return _RANKS[self]
-
-
-_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
+    def __init__(self, _: str) -> None:
+        self.rank = len(type(self).__members__)  # 0 is the gravest
 
 
 @dataclass(frozen=True, slots=True)

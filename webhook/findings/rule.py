@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from inspect import cleandoc
 
@@ -31,11 +31,18 @@ RuleSettings = Mapping[str, RuleSetting]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a rule may look at, and nothing else; `addable` are the labels that a controller may still add."""
+    """
+    What a rule may look at, and nothing else.
+
+    `addable` are the label keys that may still be added, by a controller or at binding; `carries` are those that a Pod
+    has, or may have, before it is scheduled.  `merges` is whether any constraint has matchLabelKeys.
+    """
 
     workload: Workload
     constraints: tuple[Constraint, ...]
     addable: frozenset[str]
+    carries: Set[str]
+    merges: bool
     features: Features
     snapshot: Snapshot | None
     parameters: Mapping[str, object]
@@ -53,15 +60,6 @@ class Subject:
         """A parameter that is an integer."""
         found = self.parameters.get(name)
         return found if isinstance(found, int) else 0
-
-    def carries(self, key: str) -> bool:
-        """Whether a Pod has a label of this key, or may have, before it is scheduled."""
-        return key in self.workload.labels or key in self.workload.addable
-
-    @property
-    def merges(self) -> bool:
-        """Whether there is anything that the API server merges into a selector."""
-        return any(constraint.match_label_keys for constraint in self.constraints)
 
     @property
     def own_selector(self) -> dict[str, str]:

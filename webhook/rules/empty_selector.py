@@ -76,4 +76,4 @@ def empty_selector(subject: Subject) -> Iterator[Cause]:
 
 
 def _filled(subject: Subject, constraint: Constraint) -> bool:
-    return not constraint.selector.empty or any(map(subject.carries, constraint.match_label_keys))
+    return not constraint.selector.empty or not subject.carries.isdisjoint(constraint.match_label_keys)

@@ -72,7 +72,7 @@ def invalid_constraint(subject: Subject) -> Iterator[Cause]:
 def _errors(subject: Subject) -> Iterator[FieldError]:
     workload = subject.workload
     features = on_stored_pod(subject.features) if workload.stored else subject.features
-    as_stands = not workload.is_pod or workload.stored
+    as_stands = workload.stored or not workload.is_pod
     own = validate(
         workload.raw_constraints,
         workload.labels,

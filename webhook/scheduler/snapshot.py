@@ -14,7 +14,7 @@ from webhook.objects.reading import Reader, brief
 from webhook.objects.references import Owner
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.counts import FINISHED, BoundPod, LabelSet, PodCounts, PodGroup, label_set
-from webhook.scheduler.selectors import Selector, as_selector, equals
+from webhook.scheduler.selectors import Selector, as_selector, selecting
 from webhook.scheduler.validation import selector_errors
 
 CONTROLLER_KINDS = frozenset(
@@ -213,7 +213,7 @@ class _Object:
 
     def _selector(self) -> Selector | None:
         if self.gvk == (CORE, "ReplicationController"):
-            return Selector().add(equals(self._label_map_selector()))
+            return selecting(self._label_map_selector())
         selector = read_selector(self.reader, self.spec.get("selector"), ("spec", "selector"))
         valid = selector is not None and not any(selector_errors(selector, ()))
         return as_selector(selector) if valid else None
