@@ -123,6 +123,10 @@ class Rule:
             self.severity if severity is None else severity, enforced, {**defaults, **(parameters or {})}
         )
 
+    def lacks_parameters(self, setting: RuleSetting) -> bool:
+        """Whether a setting gives none of the `required` parameters."""
+        return bool(self.required) and not any(setting.parameters.get(name) for name in self.required)
+
 
 RULES: dict[str, Rule] = {}  # Filled as webhook.rules imports its files, in the order of their names.
 
