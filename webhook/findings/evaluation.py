@@ -19,6 +19,8 @@ from webhook.scheduler.snapshot import Snapshot
 
 TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
 
+LABELS_UNKNOWN = "the labels of its Pods are not known: name their path in the policy's workloads"
+
 
 def evaluate(workload: Workload, settings: RuleSettings, snapshot: Snapshot | None, features: Features) -> Evaluation:
     """
@@ -53,20 +55,12 @@ def find_all(workload: Workload, settings: RuleSettings, snapshot: Snapshot | No
         one = RULES[rule_id]
         if one.needs_constraints and not workload.has_constraints:
             continue
-        if reason := _missing(one, workload, snapshot):
-            skipped.append(Skipped(one.id, reason))
+        if not one.operators_too and not workload.labels_known:
+            skipped.append(Skipped(one.id, LABELS_UNKNOWN))
             continue
         subject = replace(bare, parameters=setting.parameters) if setting.parameters else bare
         findings += (_finding(one, setting, cause, workload.kind.built_in) for cause in one.check(subject))
     return Evaluation(tuple(findings), tuple(skipped))
-
-
-def _missing(one: Rule, workload: Workload, snapshot: Snapshot | None) -> str | None:
-    if not one.operators_too and not workload.labels_known:
-        return "the labels of its Pods are not known: name their path in the policy's workloads"
-    if "nodes" in one.needs and (snapshot is None or not snapshot.nodes):
-        return "needs the nodes of a cluster"
-    return None
 
 
 def _finding(one: Rule, setting: RuleSetting, cause: Cause, built_in: bool) -> Finding:

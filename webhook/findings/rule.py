@@ -86,8 +86,7 @@ class Subject:
 @dataclass(frozen=True, slots=True)
 class Rule:
     """
-    One rule.  `needs` names what it cannot do without: "nodes".  Of the `required` parameters one must be given;
-    `example` has those under which the bad example is bad.
+    One rule.  Of the `required` parameters one must be given; `example` has those under which the bad example is bad.
 
     `yields_to` is the rule whose finding is shown where both find the same field.  Only rules that are
     `operators_too` look at constraints outside a Pod template of which no labels are known: operators fill in the rest.
@@ -106,7 +105,6 @@ class Rule:
     parameters: Mapping[str, Mapping[str, object]]
     required: tuple[str, ...]
     example: Mapping[str, object]
-    needs: tuple[str, ...]
     needs_constraints: bool
     yields_to: str | None
     operators_too: bool
@@ -141,7 +139,6 @@ def rule(
     parameters: Mapping[str, Mapping[str, object]] | None = None,
     required: tuple[str, ...] = (),
     example: Mapping[str, object] | None = None,
-    needs: tuple[str, ...] = (),
     needs_constraints: bool = True,
     yields_to: str | None = None,
     operators_too: bool = False,
@@ -165,7 +162,6 @@ def rule(
             parameters=parameters or {},
             required=required,
             example=example or {},
-            needs=needs,
             needs_constraints=needs_constraints,
             yields_to=yields_to,
             operators_too=operators_too,
