@@ -15,7 +15,7 @@ from webhook.objects.fields import FieldPath, as_list, as_mapping, mappings_at, 
 from webhook.objects.kinds import EACH, FIELD, KINDS, TEMPLATE, Kind, find_kinds
 from webhook.objects.labels import Labels, labels_of
 from webhook.objects.names import IGNORE_ANNOTATION
-from webhook.objects.references import Owner, controller_of
+from webhook.objects.references import ObjectRef, Owner, controller_of
 
 Indices = tuple[int, ...]
 MOST_TEMPLATES = 50  # of one object
@@ -73,10 +73,10 @@ class Workload:
         """The labels its Pods have at least, with a stand-in for each value that only the controller knows."""
         return {**dict.fromkeys(self.kind.added_labels, "added"), **self.labels}
 
-    def title(self) -> str:
-        return (
-            f'{self.kind.kind} "{self.namespace}/{self.name}"' if self.namespace else f'{self.kind.kind} "{self.name}"'
-        )
+    @property
+    def ref(self) -> ObjectRef:
+        """The object that it is in."""
+        return ObjectRef(self.kind.api_version, self.kind.kind, self.namespace, self.name)
 
 
 def parse_workloads(

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from webhook.objects.fields import FieldError, path_text
+from webhook.objects.fields import path_text
 from webhook.objects.kinds import APPS, BATCH, CORE
 from webhook.objects.labels import Labels
 from webhook.objects.reading import Reader, brief
-from webhook.objects.references import Owner
+from webhook.objects.references import ObjectRef, Owner
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.counts import FINISHED, BoundPod, LabelSet, PodCounts, PodGroup, label_set
 from webhook.scheduler.selectors import Selector, as_selector, selecting
@@ -220,9 +220,5 @@ class _Object:
 
     def check(self) -> None:
         if self.reader.errors:
-            raise SnapshotError(self._complaint(self.reader.errors[0]))
-
-    def _complaint(self, error: FieldError) -> str:
-        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        where = f'{self.gvk[1]} "{name}"'
-        return f"{where}: {path_text(error.path)}: found {brief(error.value)}, {error.detail}"
+            ref, error = ObjectRef(*self.gvk, self.namespace, self.name), self.reader.errors[0]
+            raise SnapshotError(f"{ref}: {path_text(error.path)}: found {brief(error.value)}, {error.detail}")
