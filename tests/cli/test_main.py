@@ -314,7 +314,7 @@ BAD = [
     Bad("a bad policy", "admit -f new --policy p", "p: onError: found null, …", {"p": POLICY | {"onError": None}}),
     Bad("a policy that is no YAML", "policy check p", "p: line 2, column 1: …", {"p": "a: ["}),
     Bad("a missing dump", "admit -f new --cluster none", "none: No such file or directory"),
-    Bad("a bad dump", "admit -f new --cluster c", 'c: Service "shop/web": spec.…', {"c": service(selector={"a": 1})}),
+    Bad("a bad dump", "admit -f new --cluster c", "c: Service shop/web: spec.…", {"c": service(selector={"a": 1})}),
     Bad("a label without value", "policy show --labels app=web,v", '--labels: found "v", wanted KEY=VALUE'),
     Bad("a label without key", "policy show --namespace-labels =a", '--namespace-labels: found "", wanted KEY=VALUE'),
 ]

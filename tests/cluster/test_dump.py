@@ -109,22 +109,22 @@ BROKEN = [
     Case(
         "a label that is no string",
         json.dumps(namespace(tier=1)),
-        'Namespace "shop": metadata.labels.tier: found 1, must be a string',
+        "Namespace shop: metadata.labels.tier: found 1, must be a string",
     ),
     Case(
         "labels that are no object",
         json.dumps(NODE | {"metadata": {"name": "n1", "labels": ["a"]}}),
-        'Node "n1": metadata.labels: found ["a"], must be an object',
+        'Node n1: metadata.labels: found ["a"], must be an object',
     ),
     Case(
         "a selector of a Service that is no map of strings",
         json.dumps(service(selector={"app": {}})),
-        'Service "shop/web": spec.selector.app: found {}, must be a string',
+        "Service shop/web: spec.selector.app: found {}, must be a string",
     ),
     Case(
         "a name that is a number",
         json.dumps(service(name=1)),
-        'Service "shop/": metadata.name: found 1, must be a string',
+        "Service shop/: metadata.name: found 1, must be a string",
     ),
 ]
 

@@ -13,7 +13,15 @@ import yaml
 from webhook.cli.main import main
 from webhook.cluster.watched import watched
 from webhook.manifests.conditions import NOT_OWNED, TO_DEFAULT, changed, has_constraints
-from webhook.manifests.configurations import FAIL, MUTATING_NAME, SYSTEM_NAMESPACES, Target, configurations, unsent
+from webhook.manifests.configurations import (
+    FAIL,
+    MUTATING_NAME,
+    SYSTEM_NAMESPACES,
+    Target,
+    configurations,
+    entry_name,
+    unsent,
+)
 from webhook.manifests.rbac import rbac
 from webhook.objects.kinds import KINDS, Kind
 from webhook.policy import parsing as policies
@@ -42,6 +50,22 @@ def test_the_entries_of_the_built_in_policy():
 
     assert ["defaults"] == [*entries("Mutating")]
     assert ["pods", "podtemplates", "workloads", "cronjobs", *others] == [*entries("Validating")]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.api_version} {kind.kind}")
+def test_an_entry_is_named_after_the_kinds_that_it_sends(kind):
+    """kubectl prints the name where it denies."""
+    sends = {
+        (f"{group}/{version}".lstrip("/"), resource)
+        for entry in made()["Validating"]["webhooks"]
+        if entry["name"] == entry_name(kind)
+        for rule in entry["rules"]
+        for group in rule["apiGroups"]
+        for version in rule["apiVersions"]
+        for resource in rule["resources"]
+    }
+
+    assert (kind.api_version, kind.resource) in sends
 
 
 def test_each_kind_is_sent_once_by_one_entry():

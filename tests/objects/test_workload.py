@@ -298,13 +298,29 @@ def test_a_workload_tells_its_strategy_its_selector_and_its_scheduler():
     assert ("", {}, "default-scheduler") == (own.strategy, own.selector, own.scheduler_name)
 
 
-def test_the_title_has_the_namespace_where_it_is_known_and_a_name_that_is_to_be_generated():
-    titles = [
-        parse_workloads(pod(**names))[0].title()
-        for names in ({}, {"namespace": ""}, {"name": "", "generateName": "web-"})
+def test_a_workload_names_its_object_with_the_namespace_where_it_is_known_and_a_name_that_is_to_be_generated():
+    found = [
+        parse_workloads(pod(**names))[0].ref for names in ({}, {"namespace": ""}, {"name": "", "generateName": "web-"})
     ]
 
-    assert ['Pod "shop/web-1"', 'Pod "web-1"', 'Pod "shop/web-"'] == titles
+    assert ["Pod shop/web-1", "Pod web-1", "Pod shop/web-"] == [str(ref) for ref in found]
+    assert {"v1"} == {ref.api_version for ref in found}
+
+
+def test_the_namespace_of_the_request_is_used_instead_of_the_objects_own():
+    found = [parse_workloads(pod(namespace=own), KINDS, given)[0].namespace for own, given in NAMESPACES]
+
+    assert ["shop", "bank", "bank"] == found
+
+
+NAMESPACES = [("shop", ""), ("shop", "bank"), (None, "bank")]
+
+
+def test_a_copy_with_other_constraints_says_whether_it_has_any():
+    (found,) = parse_workloads(pod(uid="u1"))
+
+    assert (False, True) == (found.has_constraints, replace(found, raw_constraints=[{}]).has_constraints)
+    assert (True, False) == (found.stored, replace(found, uid="").stored)
 
 
 def deep(levels):

@@ -218,9 +218,9 @@ def test_a_wrong_type_is_named_with_its_field(case):
 
 
 TITLED = [
-    (service(selector=[]), 'Service "shop/web": '),
-    (raw("Job", "batch/v1", spec=[]), 'Job "shop/web": '),
-    (node(zone=5), 'Node "n1": '),
+    (service(selector=[]), "Service shop/web: "),
+    (raw("Job", "batch/v1", spec=[]), "Job shop/web: "),
+    (node(zone=5), "Node n1: "),
 ]
 
 

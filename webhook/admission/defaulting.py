@@ -9,7 +9,7 @@ from webhook.admission.terms import Terms
 from webhook.admission.weighing import MOST_VALUES, TooLarge, weigh_constraints
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Finding, Severity
-from webhook.findings.rule import INVALID_CONSTRAINT, RuleSettings
+from webhook.findings.rule import RULES, RuleSettings
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import path_text
 from webhook.objects.names import SKIP_LABEL
@@ -22,9 +22,6 @@ from webhook.scheduler.validation import validate
 
 ANNOTATION = "evenkeel.dev/defaulted-by"
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
-
-# What defaults keep by themselves: they are validated, and derived with a selector that is not empty.
-KEPT = frozenset({INVALID_CONSTRAINT, "malformed-topology-key", "empty-selector"})
 
 REASONS = {
     "has-constraints": "the Pod has constraints of its own",
@@ -135,7 +132,9 @@ def _patch(
 
 def _denied(pod: Workload, constraints: object, settings: RuleSettings, features: Features) -> list[Finding]:
     """The errors that the policy's other rules would find in a Pod with these constraints."""
-    if not [rule for rule, one in settings.items() if one.severity is Severity.ERROR and rule not in KEPT]:
+    if not [
+        rule for rule, each in settings.items() if each.severity is Severity.ERROR and not RULES[rule].defaults_keep
+    ]:
         return []
     findings = evaluate(replace(pod, raw_constraints=constraints), settings, None, features).findings
     return [finding for finding in findings if finding.severity is Severity.ERROR]

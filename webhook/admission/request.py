@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from webhook.objects.fields import texts_of
+from webhook.objects.fields import texts_in
 from webhook.objects.kinds import Kind
 from webhook.objects.reading import brief
 from webhook.objects.references import Owner
@@ -71,8 +71,8 @@ class AdmissionRequest:
         namespace: str,
     ) -> AdmissionRequest:
         """The request that kube-apiserver makes of `obj`; `namespace` is where it goes if it names none."""
-        name, own_namespace = texts_of(obj.get("metadata"), "name", "namespace")
-        api_version, kind = texts_of(obj, "apiVersion", "kind")
+        name, own_namespace = texts_in(obj.get("metadata"), "name", "namespace")
+        api_version, kind = texts_in(obj, "apiVersion", "kind")
         request = cls(
             uid="",
             phase=phase,
@@ -89,9 +89,9 @@ class AdmissionRequest:
 def read_request(uid: str, raw: Mapping[str, object], phase: str, kinds: Iterable[Kind]) -> AdmissionRequest:
     """The AdmissionReview's `request`; what has the wrong type reads as if it were absent."""
     obj, old = raw.get("object"), raw.get("oldObject")
-    operation, namespace, name = texts_of(raw, "operation", "namespace", "name")
-    group, kind = texts_of(raw.get("kind"), "group", "kind")
-    (user,) = texts_of(raw.get("userInfo"), "username")
+    operation, namespace, name = texts_in(raw, "operation", "namespace", "name")
+    group, kind = texts_in(raw.get("kind"), "group", "kind")
+    (user,) = texts_in(raw.get("userInfo"), "username")
     judged = operation in (CREATE, UPDATE) and not raw.get("subResource")
     malformed = judged and not isinstance(obj, dict)
     request = AdmissionRequest(
@@ -111,13 +111,7 @@ def read_request(uid: str, raw: Mapping[str, object], phase: str, kinds: Iterabl
 
 def _with_workloads(request: AdmissionRequest, kinds: Iterable[Kind]) -> AdmissionRequest:
     """In the mutating phase an object may not carry its namespace yet, so that the request's counts."""
-    before = parse_workloads(request.old, kinds) if request.operation == UPDATE else ()
-    return replace(
-        request,
-        workloads=_in_namespace(parse_workloads(request.obj, kinds), request.namespace),
-        before=_in_namespace(before, request.namespace),
-    )
-
-
-def _in_namespace(workloads: tuple[Workload, ...], namespace: str) -> tuple[Workload, ...]:
-    return tuple(replace(one, namespace=namespace) if namespace else one for one in workloads)
+    workloads = parse_workloads(request.obj, kinds, request.namespace)
+    if request.operation != UPDATE:
+        return replace(request, workloads=workloads)
+    return replace(request, workloads=workloads, before=parse_workloads(request.old, kinds, request.namespace))

@@ -20,11 +20,8 @@ from webhook.admission.weighing import TooLarge, weigh
 from webhook.findings import wording
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Finding, Severity, Skipped
-from webhook.findings.rule import INVALID_CONSTRAINT
 from webhook.objects.names import SKIP_LABEL
 from webhook.objects.workload import Workload
-
-DEPRECATED_KEYS = tuple(f'"failure-domain.beta.kubernetes.io/{name}"' for name in ("zone", "region"))
 
 
 def review(request: AdmissionRequest, terms: Terms) -> Decision:
@@ -92,7 +89,7 @@ def _judge(request: AdmissionRequest, terms: Terms) -> Decision:
         for finding in found.findings:
             certain = finding.enforced or finding.rule not in rules.doubted
             was_there = old is not None and is_old(old, workload, finding)
-            judged.append(_Judged(workload, finding, certain, only_audited[finding.enforced], was_there))
+            judged.append(_Judged(finding, certain, only_audited[finding.enforced], was_there))
         skipped |= dict.fromkeys(found.skipped)
     return _decide(request, judged, policy.enforcement, tuple(skipped))
 
@@ -105,7 +102,6 @@ def _audited(workload: Workload, request: AdmissionRequest, terms: Terms) -> Aud
 class _Judged:
     """A finding, and what bears on whether it denies; one that is `audited` is only noted."""
 
-    workload: Workload
     finding: Finding
     certain: bool
     audited: bool
@@ -119,14 +115,7 @@ class _Judged:
     @property
     def warns(self) -> bool:
         grave = self.finding.severity in (Severity.ERROR, Severity.WARNING)
-        return grave and not self.audited and not self._said_by_api_server
-
-    @property
-    def _said_by_api_server(self) -> bool:
-        """pod.GetWarningsForPodTemplate warns, for built-in kinds, of a null selector and of deprecated keys."""
-        null = self.finding.rule == "empty-selector" and self.finding.found == "null"
-        deprecated = self.finding.rule == "misspelt-topology-key" and self.finding.found in DEPRECATED_KEYS
-        return self.workload.kind.built_in and (null or deprecated)
+        return grave and not self.audited and not self.finding.said_by_api_server
 
 
 def _decide(
@@ -137,7 +126,7 @@ def _decide(
     warning = [each.finding for each in judged if each.warns and not (denying and each.denies)]
     if request.phase == MUTATE:  # an early answer, to what the API server is about to reject
         would_deny, warning = [], []
-        if not any(finding.rule == INVALID_CONSTRAINT for finding in denying):
+        if not any(finding.rejected_by_api_server for finding in denying):
             denying = []
     findings = tuple(each.finding for each in judged)
     if not findings:

@@ -11,9 +11,8 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-from webhook.cluster.counts import PodCounts
 from webhook.cluster.watched import NAMESPACE, NODE, POD, SERVICE
-from webhook.scheduler.counts import BoundPod
+from webhook.scheduler.counts import BoundPod, PodCounts
 from webhook.scheduler.snapshot import Kept, Snapshot, by_rarest_label
 
 Kind = tuple[str, str]  # apiVersion and kind,

@@ -44,14 +44,18 @@ class Watched:
 
 
 SELECTOR = "selectors, from which that of a Pod's defaults is derived"
-NODE = Watched(CORE, "Node", "nodes", "labels and taints, for rules that ask which domains there are", namespaced=False)
+CONTROLLER = f"{SELECTOR}, and to check that an owner is real"
+UNREAD = "no rule reads them yet"
+NODE = Watched(
+    CORE, "Node", "nodes", "label keys: `misspelt-topology-key` accepts a key that a node carries", namespaced=False
+)
 NAMESPACE = Watched(CORE, "Namespace", "namespaces", "labels, for overrides and `evenkeel.dev/skip`", namespaced=False)
 SERVICE = Watched(CORE, "Service", "services", SELECTOR)
 POD = Watched(
     CORE,
     "Pod",
     "pods",
-    "labels and nodes, for rules that count Pods",
+    f"labels and nodes, which are counted; {UNREAD}",
     needed=WATCH_PODS,
     query={"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"},
 )
@@ -59,9 +63,9 @@ WATCHED = (
     NODE,
     NAMESPACE,
     SERVICE,
-    Watched(CORE, "ReplicationController", "replicationcontrollers", SELECTOR),
-    Watched(APPS, "ReplicaSet", "replicasets", SELECTOR),
-    Watched(APPS, "StatefulSet", "statefulsets", SELECTOR),
+    Watched(CORE, "ReplicationController", "replicationcontrollers", CONTROLLER),
+    Watched(APPS, "ReplicaSet", "replicasets", CONTROLLER),
+    Watched(APPS, "StatefulSet", "statefulsets", CONTROLLER),
     POD,
 )
 BY_KIND = {one.gvk: one for one in WATCHED}

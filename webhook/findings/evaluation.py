@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from webhook.findings.finding import Cause, Evaluation, Finding, Severity, Skipped
-from webhook.findings.rule import INVALID_CONSTRAINT, RULES, Rule, RuleSetting, RuleSettings, Subject
+from webhook.findings.rule import RULES, Rule, RuleSetting, RuleSettings, Subject
 from webhook.objects.fields import FieldPath
 from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import parse_constraints
@@ -18,6 +18,8 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 
 TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
+
+LABELS_UNKNOWN = "the labels of its Pods are not known: name their path in the policy's workloads"
 
 
 def evaluate(workload: Workload, settings: RuleSettings, snapshot: Snapshot | None, features: Features) -> Evaluation:
@@ -37,34 +39,43 @@ def find_all(workload: Workload, settings: RuleSettings, snapshot: Snapshot | No
     addable = workload.addable | (TOPOLOGY_LABELS if features.topology_labels else frozenset())
     findings: list[Finding] = []
     skipped: list[Skipped] = []
-    bare = Subject(workload, constraints, addable, features, snapshot, {})
+    bare = Subject(
+        workload,
+        constraints,
+        addable,
+        carries=workload.labels.keys() | workload.addable,
+        merges=any(constraint.match_label_keys for constraint in constraints),
+        features=features,
+        snapshot=snapshot,
+        parameters={},
+    )
     for rule_id, setting in settings.items():
         if setting.severity is Severity.IGNORE or (rule_id in workload.ignored_rules and not setting.enforced):
             continue
         one = RULES[rule_id]
         if one.needs_constraints and not workload.has_constraints:
             continue
-        if reason := _missing(one, workload, snapshot):
-            skipped.append(Skipped(one.id, reason))
+        if not one.operators_too and not workload.labels_known:
+            skipped.append(Skipped(one.id, LABELS_UNKNOWN))
             continue
         subject = replace(bare, parameters=setting.parameters) if setting.parameters else bare
-        findings += (_finding(one, setting, cause) for cause in one.check(subject))
+        findings += (_finding(one, setting, cause, workload.kind.built_in) for cause in one.check(subject))
     return Evaluation(tuple(findings), tuple(skipped))
 
 
-def _missing(one: Rule, workload: Workload, snapshot: Snapshot | None) -> str | None:
-    if not one.operators_too and not workload.labels_known:
-        return "the labels of its Pods are not known: name their path in the policy's workloads"
-    if "nodes" in one.needs and (snapshot is None or not snapshot.nodes):
-        return "needs the nodes of a cluster"
-    return None
-
-
-def _finding(one: Rule, setting: RuleSetting, cause: Cause) -> Finding:
-    severity = max(setting.severity, cause.at_most, key=lambda severity: severity.rank)
-    fix = cause.fix or one.fix
+def _finding(one: Rule, setting: RuleSetting, cause: Cause, built_in: bool) -> Finding:
     return Finding(
-        one.id, severity, cause.path, cause.message, cause.found, cause.wanted, fix, cause.edit, setting.enforced
+        rule=one.id,
+        severity=max(setting.severity, cause.at_most, key=lambda severity: severity.rank),
+        path=cause.path,
+        message=cause.message,
+        found=cause.found,
+        wanted=cause.wanted,
+        fix=cause.fix or one.fix,
+        edit=cause.edit,
+        enforced=setting.enforced,
+        said_by_api_server=cause.said_by_api_server and built_in,
+        rejected_by_api_server=one.rejected_by_api_server,
     )
 
 
@@ -74,14 +85,14 @@ def _one_per_field(findings: Sequence[Finding], field_length: int) -> tuple[Find
 
     Else the gravest stays.  What is enforced is never silenced by what is not.
     """
-    rejected = [f.path for f in findings if f.rule == INVALID_CONSTRAINT]
+    rejected = [f.path for f in findings if f.rejected_by_api_server]
     invalid = {path[:end] for path in rejected for end in (*range(field_length, len(path)), len(path))}
     shown: dict[tuple[FieldPath, bool], str] = {}
     kept: list[Finding] = []
     for finding in sorted(findings, key=lambda f: (f.severity.rank, not f.enforced, _depth(f.rule), f.rule)):
         at, above = (finding.path, finding.enforced), shown.get((finding.path, True), finding.rule)
         silenced = not finding.enforced and (finding.path in invalid or above != finding.rule)
-        if finding.rule == INVALID_CONSTRAINT or (not silenced and shown.setdefault(at, finding.rule) == finding.rule):
+        if finding.rejected_by_api_server or (not silenced and shown.setdefault(at, finding.rule) == finding.rule):
             kept.append(finding)
     return tuple(sorted(kept, key=lambda f: _order(f.path)))
 

@@ -16,13 +16,8 @@ class Severity(StrEnum):
     INFO = "info"
     IGNORE = "ignore"
 
-    @property
-    def rank(self) -> int:
-        """0 is the gravest."""
-        return _RANKS[self]
-
-
-_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
+    def __init__(self, _: str) -> None:
+        self.rank = len(type(self).__members__)  # 0 is the gravest
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +30,11 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What a rule yields: `message` says what must hold; `at_most` lowers the severity, never raises it."""
+    """
+    What a rule yields: `message` says what must hold; `at_most` lowers the severity, never raises it.
+
+    `said_by_api_server` marks what kube-apiserver itself warns of in objects of built-in kinds.
+    """
 
     path: FieldPath
     message: str
@@ -44,11 +43,17 @@ class Cause:
     fix: str | None = None
     edit: Edit | None = None
     at_most: Severity = Severity.ERROR
+    said_by_api_server: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A cause, with the rule that found it and the severity that the policy gives it."""
+    """
+    A cause, with the rule that found it and the severity that the policy gives it.
+
+    `said_by_api_server`: kube-apiserver warns of this object in the same review, so a warning would say it twice.
+    `rejected_by_api_server`: the API server rejects the object, or the Pods made from it.
+    """
 
     rule: str
     severity: Severity
@@ -59,6 +64,8 @@ class Finding:
     fix: str
     edit: Edit | None = None
     enforced: bool = False
+    said_by_api_server: bool = False
+    rejected_by_api_server: bool = False
 
     def __str__(self) -> str:
         return f"{path_text(self.path)}: {self.message} ({self.rule})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from inspect import cleandoc
 
@@ -14,7 +14,6 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 
 MOST_LABELS_COPIED = 20
-INVALID_CONSTRAINT = "invalid-constraint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +30,18 @@ RuleSettings = Mapping[str, RuleSetting]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a rule may look at, and nothing else; `addable` are the labels that a controller may still add."""
+    """
+    What a rule may look at, and nothing else.
+
+    `addable` are the label keys that may still be added, by a controller or at binding; `carries` are those that a Pod
+    has, or may have, before it is scheduled.  `merges` is whether any constraint has matchLabelKeys.
+    """
 
     workload: Workload
     constraints: tuple[Constraint, ...]
     addable: frozenset[str]
+    carries: Set[str]
+    merges: bool
     features: Features
     snapshot: Snapshot | None
     parameters: Mapping[str, object]
@@ -53,15 +59,6 @@ class Subject:
         """A parameter that is an integer."""
         found = self.parameters.get(name)
         return found if isinstance(found, int) else 0
-
-    def carries(self, key: str) -> bool:
-        """Whether a Pod has a label of this key, or may have, before it is scheduled."""
-        return key in self.workload.labels or key in self.workload.addable
-
-    @property
-    def merges(self) -> bool:
-        """Whether there is anything that the API server merges into a selector."""
-        return any(constraint.match_label_keys for constraint in self.constraints)
 
     @property
     def own_selector(self) -> dict[str, str]:
@@ -88,11 +85,13 @@ class Subject:
 @dataclass(frozen=True, slots=True)
 class Rule:
     """
-    One rule.  `needs` names what it cannot do without: "nodes".  Of the `required` parameters one must be given;
-    `example` has those under which the bad example is bad.
+    One rule.  Of the `required` parameters one must be given; `example` has those under which the bad example is bad.
 
     `yields_to` is the rule whose finding is shown where both find the same field.  Only rules that are
     `operators_too` look at constraints outside a Pod template of which no labels are known: operators fill in the rest.
+
+    What it finds is `rejected_by_api_server` too: on such a field nothing else is reported.  `defaults_keep` says that
+    constraints from a policy's defaulting never break the rule, so that they need not be judged by it.
     """
 
     id: str
@@ -105,10 +104,11 @@ class Rule:
     parameters: Mapping[str, Mapping[str, object]]
     required: tuple[str, ...]
     example: Mapping[str, object]
-    needs: tuple[str, ...]
     needs_constraints: bool
     yields_to: str | None
     operators_too: bool
+    rejected_by_api_server: bool
+    defaults_keep: bool
     check: Callable[[Subject], Iterable[Cause]]
 
     def setting(
@@ -119,6 +119,10 @@ class Rule:
         return RuleSetting(
             self.severity if severity is None else severity, enforced, {**defaults, **(parameters or {})}
         )
+
+    def lacks_parameters(self, setting: RuleSetting) -> bool:
+        """Whether a setting gives none of the `required` parameters."""
+        return bool(self.required) and not any(setting.parameters.get(name) for name in self.required)
 
 
 RULES: dict[str, Rule] = {}  # Filled as webhook.rules imports its files, in the order of their names.
@@ -134,10 +138,11 @@ def rule(
     parameters: Mapping[str, Mapping[str, object]] | None = None,
     required: tuple[str, ...] = (),
     example: Mapping[str, object] | None = None,
-    needs: tuple[str, ...] = (),
     needs_constraints: bool = True,
     yields_to: str | None = None,
     operators_too: bool = False,
+    rejected_by_api_server: bool = False,
+    defaults_keep: bool = False,
 ) -> Callable[[Callable[[Subject], Iterable[Cause]]], Callable[[Subject], Iterable[Cause]]]:
     """Make a rule of a function: its name is the id, its docstring the rationale, `parameters` their JSON schemas."""
 
@@ -156,10 +161,11 @@ def rule(
             parameters=parameters or {},
             required=required,
             example=example or {},
-            needs=needs,
             needs_constraints=needs_constraints,
             yields_to=yields_to,
             operators_too=operators_too,
+            rejected_by_api_server=rejected_by_api_server,
+            defaults_keep=defaults_keep,
             check=check,
         )
         return check

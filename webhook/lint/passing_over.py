@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from webhook.documents.scalars import DocumentError, SyntaxFault
 from webhook.findings.finding import Finding
-from webhook.findings.rule import INVALID_CONSTRAINT
 from webhook.objects.fields import as_list, as_mapping, children, value_at
 from webhook.objects.kinds import FIELD, Kind
 from webhook.objects.workload import Workload
@@ -71,7 +70,7 @@ def tells_of_a_patch(finding: Finding, obj: Mapping[str, object]) -> bool:
     end = finding.path.index(FIELD) + 2 if FIELD in finding.path else len(finding.path)
     constraint = as_mapping(value_at(obj, finding.path[:end]))
     whole = _REQUIRED <= constraint.keys() and "$patch" not in constraint
-    return whole or finding.rule != INVALID_CONSTRAINT
+    return whole or not finding.rejected_by_api_server
 
 
 def _without_labels(kinds: Iterable[Kind]) -> Iterable[Kind]:

@@ -88,13 +88,6 @@ def _sent(entry: Mapping[str, object]) -> str:
     return json.dumps([entry.get("name"), rules, entry.get("matchConditions") or None], sort_keys=True)
 
 
-def entry_name(kind: Kind) -> str:
-    """The entry that sends objects of a kind, which kubectl names where one is denied; built-in kinds share theirs."""
-    group = "" if kind.built_in else kind.api_version.rpartition("/")[0]
-    shared = kind.built_in and kind.template == TEMPLATE
-    return ".".join(filter(None, ("workloads" if shared else kind.resource, group, "evenkeel.dev")))
-
-
 def _mutating(policy: Policy, target: Target) -> Iterator[Object]:
     if policy.defaults:
         pods = [kind for kind in policy.kinds if kind.template == ()]
@@ -127,6 +120,18 @@ def _groups(policy: Policy) -> dict[str, list[Kind]]:
             continue  # the policy describes it anew
         groups.setdefault(entry_name(kind), []).append(kind)
     return groups
+
+
+def entry_name(kind: Kind) -> str:
+    """
+    The name of the webhook entry that sends objects of a kind; kubectl prints it where one is denied.
+
+    Built-in kinds whose Pod template is at spec.template share `workloads.evenkeel.dev`, others have an entry of their
+    own: `pods.evenkeel.dev`, `rollouts.argoproj.io.evenkeel.dev`.
+    """
+    group = "" if kind.built_in else kind.api_version.rpartition("/")[0]
+    shared = kind.built_in and kind.template == TEMPLATE
+    return ".".join(filter(None, ("workloads" if shared else kind.resource, group, "evenkeel.dev")))
 
 
 def _webhook(

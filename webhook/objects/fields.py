@@ -50,21 +50,27 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def texts_of(value: object, *names: str) -> tuple[str, ...]:
-    """The JSON strings that stand under `names` in an object, each empty where something else stands."""
-    members = value if isinstance(value, dict) else {}
-    return tuple([found if isinstance(found := members.get(name), str) else "" for name in names])
-
-
 def value_at(value: object, path: FieldPath) -> object:
     """What stands at `path`, or None where it leads nowhere."""
     for part in path:
-        if isinstance(part, int):
-            items = as_list(value)
-            value = items[part] if part < len(items) else None
+        if isinstance(value, dict):
+            value = value.get(part)
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
         else:
-            value = as_mapping(value).get(part)
+            return None
     return value
+
+
+def mappings_at(value: object, *paths: FieldPath) -> list[Mapping[str, object]]:
+    """The JSON object at each of the paths, or an empty one where something else stands."""
+    return [found if isinstance(found := value_at(value, path), dict) else {} for path in paths]
+
+
+def texts_in(value: object, *names: str) -> list[str]:
+    """The JSON string in each of the fields of an object, or an empty one where something else stands."""
+    members = value if isinstance(value, dict) else {}
+    return [text if isinstance(text := members.get(name), str) else "" for name in names]
 
 
 def children(value: object) -> Collection[object]:

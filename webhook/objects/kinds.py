@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
@@ -44,16 +44,33 @@ class Kind:
         """The labels that its controller adds, or may add."""
         return frozenset((*self.added_labels, *self.possible_labels))
 
-    @property
+    @cached_property
     def anchor(self) -> FieldPath:
         """The path whose wildcards decide how many workloads an object holds."""
         return self.template if self.template is not None else cast(FieldPath, self.constraints)
 
 
+class Kinds(tuple[Kind, ...]):
+    """Kinds in their order, with an index that is built once."""
+
+    @cached_property
+    def by_name(self) -> Mapping[tuple[str, str], Sequence[Kind]]:
+        """The kinds that count, by apiVersion and kind."""
+        found: dict[tuple[str, str], list[Kind]] = {}
+        for kind in self:
+            found.setdefault((kind.api_version, kind.kind), []).append(kind)
+        return {name: _preferred(kinds) for name, kinds in found.items()}
+
+
+def _preferred(kinds: Sequence[Kind]) -> Sequence[Kind]:
+    """Those of the policy, if it describes any of these anew."""
+    return [kind for kind in kinds if kind.from_policy] or kinds
+
+
 _REPLICAS: FieldPath = ("spec", "replicas")
 _KRUISE = ("controller-revision-hash", "pod-template-hash", "apps.kruise.io/cloneset-instance-id")
 _STATEFUL = ("controller-revision-hash", "statefulset.kubernetes.io/pod-name")
-KINDS: tuple[Kind, ...] = (
+_TABLE: tuple[Kind, ...] = (
     Kind("v1", "Pod", "pods", template=()),
     Kind("v1", "PodTemplate", "podtemplates", template=("template",)),
     Kind("v1", "ReplicationController", "replicationcontrollers", replicas=_REPLICAS),
@@ -131,10 +148,18 @@ KINDS: tuple[Kind, ...] = (
         for version in ("v1alpha1", "v1beta1")
     ),
 )
+KINDS = Kinds(_TABLE)
 
 
-def find_kinds(obj: Mapping[str, object], kinds: Iterable[Kind]) -> list[Kind]:
-    """What is known of the kind of `obj`: more than one where it has templates in several places."""
+def find_kinds(obj: Mapping[str, object], kinds: Iterable[Kind]) -> Sequence[Kind]:
+    """
+    What is known of the kind of `obj`: nothing, or more than one where it has templates in several places.
+
+    Kinds of the policy replace a built-in one.  `kinds` is looked through only where it is not indexed, as Kinds is.
+    """
     api_version, name = obj.get("apiVersion"), obj.get("kind")
-    found = [kind for kind in kinds if kind.kind == name and kind.api_version == api_version]
-    return [kind for kind in found if kind.from_policy] or found
+    if not isinstance(api_version, str) or not isinstance(name, str):
+        return ()
+    if isinstance(kinds, Kinds):
+        return kinds.by_name.get((api_version, name), ())
+    return _preferred([kind for kind in kinds if kind.kind == name and kind.api_version == api_version])

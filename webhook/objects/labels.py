@@ -6,15 +6,14 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from webhook.objects.fields import as_mapping
-
 Labels = Mapping[str, str]
 
 
 def labels_of(value: object) -> dict[str, str]:
     """A JSON object as a label set; a null value is "", as Go decodes it, other types are left out."""
-    found = as_mapping(value)
-    return {key: v or "" for key, v in found.items() if isinstance(v, str) or v is None}
+    if not isinstance(value, dict):
+        return {}
+    return {key: v or "" for key, v in value.items() if isinstance(v, str) or v is None}
 
 
 _NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"

@@ -1,11 +1,38 @@
-"""References from one object to another, and the names by which a person knows an object."""
+"""The names by which a person knows an object, and references from one object to another."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from webhook.objects.fields import as_list, text_of
+from webhook.objects.fields import mappings_at, texts_in
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRef:
+    """One object: `namespace` and `name` are empty where it has none; prints as `Deployment shop/web`."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    @classmethod
+    def of(cls, obj: Mapping[str, object]) -> ObjectRef:
+        """The names in a raw object; what is no string reads as empty, and generateName stands in for a name."""
+        (metadata,) = mappings_at(obj, ("metadata",))
+        api_version, kind = texts_in(obj, "apiVersion", "kind")
+        namespace, name, generated_from = texts_in(metadata, "namespace", "name", "generateName")
+        return cls(api_version, kind, namespace, name or generated_from)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}".rstrip()
+
+    @property
+    def in_kubectl(self) -> str:
+        """As kubectl names it: `deployment.apps/web`, `pod/web`."""
+        group = self.api_version.rpartition("/")[0]
+        return f"{'.'.join(filter(None, (self.kind.lower(), group)))}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +47,8 @@ class Owner:
 
 def controller_of(metadata: Mapping[str, object]) -> Owner | None:
     """metav1.GetControllerOf: the first owner reference with `controller: true`."""
-    for reference in as_list(metadata.get("ownerReferences")):
+    references = metadata.get("ownerReferences")
+    for reference in references if isinstance(references, list) else ():
         if isinstance(reference, dict) and reference.get("controller") is True:
-            return Owner(*[text_of(reference.get(name)) for name in ("apiVersion", "kind", "name", "uid")])
+            return Owner(*texts_in(reference, "apiVersion", "kind", "name", "uid"))
     return None

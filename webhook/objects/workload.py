@@ -7,14 +7,15 @@ Any object with a Pod template: where it is, how many replicas, which labels its
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
+from typing import NamedTuple
 
-from webhook.objects.fields import FieldPath, as_list, as_mapping, text_of, value_at
+from webhook.objects.fields import FieldPath, as_list, as_mapping, mappings_at, texts_in, value_at
 from webhook.objects.kinds import EACH, FIELD, KINDS, TEMPLATE, Kind, find_kinds
 from webhook.objects.labels import Labels, labels_of
 from webhook.objects.names import IGNORE_ANNOTATION
-from webhook.objects.references import Owner, controller_of
+from webhook.objects.references import ObjectRef, Owner, controller_of
 
 Indices = tuple[int, ...]
 MOST_TEMPLATES = 50  # of one object
@@ -23,7 +24,11 @@ LONGEST_IGNORE = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """One Pod template, or a Pod, of an object; `path` is where its constraints stand in the object."""
+    """
+    One Pod template, or a Pod, of an object; `path` is where its constraints stand in the object.
+
+    It is `stored` if it is a Pod that an API server has accepted, whose matchLabelKeys are merged already.
+    """
 
     kind: Kind
     namespace: str
@@ -44,10 +49,15 @@ class Workload:
     owner: Owner | None
     uid: str
     scheduled: bool
+    is_pod: bool = field(init=False)
+    stored: bool = field(init=False)
+    has_constraints: bool = field(init=False)
 
-    @property
-    def is_pod(self) -> bool:
-        return self.kind.template == ()
+    def __post_init__(self) -> None:
+        """Set what follows from other fields, also of a copy that `dataclasses.replace` makes."""
+        object.__setattr__(self, "is_pod", self.kind.template == ())
+        object.__setattr__(self, "stored", self.is_pod and self.uid != "")
+        object.__setattr__(self, "has_constraints", self.raw_constraints not in (None, []))
 
     @property
     def in_template(self) -> bool:
@@ -59,62 +69,69 @@ class Workload:
         """Whether each of its Pods can go to one node only; an owner reference says nothing: anybody may write it."""
         return self.kind.kind == "DaemonSet" or bool(self.node_name) or self.affine_to_one_node
 
-    @property
-    def stored(self) -> bool:
-        """Whether this is a Pod that an API server has accepted, so that its matchLabelKeys are already merged."""
-        return self.is_pod and bool(self.uid)
-
-    @property
-    def has_constraints(self) -> bool:
-        return self.raw_constraints not in (None, [])
-
     def pods_labels(self) -> Labels:
         """The labels its Pods have at least, with a stand-in for each value that only the controller knows."""
         return {**dict.fromkeys(self.kind.added_labels, "added"), **self.labels}
 
-    def title(self) -> str:
-        return (
-            f'{self.kind.kind} "{self.namespace}/{self.name}"' if self.namespace else f'{self.kind.kind} "{self.name}"'
-        )
+    @property
+    def ref(self) -> ObjectRef:
+        """The object that it is in."""
+        return ObjectRef(self.kind.api_version, self.kind.kind, self.namespace, self.name)
 
 
-def parse_workloads(obj: Mapping[str, object], kinds: Iterable[Kind] = KINDS) -> tuple[Workload, ...]:
+def parse_workloads(
+    obj: Mapping[str, object], kinds: Iterable[Kind] = KINDS, namespace: str = ""
+) -> tuple[Workload, ...]:
     """
-    The workloads in an object, none if its kind is not known; no more than can be judged, and one.
+    The workloads in an object, none if its kind is not known; at most MOST_TEMPLATES + 1, one more than can be judged.
 
-    Anything that has the wrong type reads as if it were absent, except the constraints, which are kept as they are.
+    `namespace` is that of the request, and is used instead of the object's own where it is given.  Anything that has
+    the wrong type reads as if it were absent, except the constraints, which are kept as they are.
     """
     found = find_kinds(obj, kinds)
     if not found:
         return ()
-    metadata = as_mapping(obj.get("metadata"))
-    whole = _Whole(obj, metadata, labels_of(metadata.get("annotations")), controller_of(metadata))
+    metadata, spec = mappings_at(obj, ("metadata",), ("spec",))
+    own_namespace, name, generated_from, uid = texts_in(metadata, "namespace", "name", "generateName", "uid")
+    shared = _Shared(
+        obj,
+        spec,
+        namespace or own_namespace,
+        name or generated_from,
+        uid,
+        labels_of(metadata.get("annotations")),
+        controller_of(metadata) if "ownerReferences" in metadata else None,
+    )
     places = ((kind, indices) for kind in found for indices in _expand(obj, kind))
-    return tuple(_workload(whole, kind, indices) for kind, indices in islice(places, MOST_TEMPLATES + 1))
+    return tuple([_workload(shared, kind, indices) for kind, indices in islice(places, MOST_TEMPLATES + 1)])
 
 
-@dataclass(frozen=True, slots=True)
-class _Whole:
-    """What all workloads of an object share."""
+class _Shared(NamedTuple):
+    """What all workloads of an object share; `obj` is the object itself."""
 
     obj: Mapping[str, object]
-    metadata: Mapping[str, object]
+    spec: Mapping[str, object]
+    namespace: str
+    name: str
+    uid: str
     annotations: Labels
     owner: Owner | None
 
 
-def _expand(obj: Mapping[str, object], kind: Kind) -> Iterator[Indices]:
+def _expand(obj: Mapping[str, object], kind: Kind) -> Iterable[Indices]:
     """
     For each place where a kind may have its Pods described, the indices that stand for the wildcards in its path.
 
-    A custom resource may do without its template, or have it in some items of a list only: an Argo Rollout refers to
-    that of a Deployment, say.
+    A custom resource may have no template, or have one in some items of a list only: an Argo Rollout may refer to that
+    of a Deployment.
     """
+    needs_template = kind.template is not None and not kind.built_in
+    if not needs_template and EACH not in kind.anchor:
+        return ((),)
     places: Iterator[tuple[Indices, object]] = iter([((), obj)])
     for part in kind.anchor:
         places = _items(places) if part == EACH else _members(places, str(part))
-    bare = kind.built_in or kind.template is None
-    return (at for at, value in places if bare or isinstance(value, dict))
+    return (at for at, value in places if not needs_template or isinstance(value, dict))
 
 
 def _items(places: Iterable[tuple[Indices, object]]) -> Iterator[tuple[Indices, object]]:
@@ -126,48 +143,55 @@ def _members(places: Iterable[tuple[Indices, object]], name: str) -> Iterator[tu
 
 
 def _fill(path: FieldPath, indices: Sequence[int]) -> FieldPath:
+    if EACH not in path:
+        return path
     left = iter(indices)
     return tuple(next(left, 0) if part == EACH else part for part in path)
 
 
-def _workload(whole: _Whole, kind: Kind, indices: Sequence[int]) -> Workload:
-    obj, metadata = whole.obj, whole.metadata
+def _workload(shared: _Shared, kind: Kind, indices: Sequence[int]) -> Workload:
+    obj, is_pod, template = shared.obj, kind.template == (), _fill(kind.template or (), indices)
+    replicas = _fill(kind.replicas, indices) if kind.replicas is not None else ()
+    metadata, pod_spec, above = mappings_at(obj, (*template, "metadata"), (*template, "spec"), replicas[:-1])
     if kind.template is not None:
-        template_path = _fill(kind.template, indices)
-        template = as_mapping(value_at(obj, template_path))
-        path: FieldPath = (*template_path, "spec", FIELD)
-        labels = as_mapping(template.get("metadata")).get("labels")
+        path: FieldPath = (*template, "spec", FIELD)
+        raw, labels = pod_spec.get(FIELD), metadata.get("labels")
     else:
-        template, path = {}, _fill(kind.anchor, indices)
-        labels = value_at(obj, _fill(kind.labels, indices)) if kind.labels is not None else None
-    pod_spec, spec = as_mapping(template.get("spec")), as_mapping(obj.get("spec"))
-    is_pod = kind.template == ()
-    inherited = {} if is_pod else labels_of(as_mapping(template.get("metadata")).get("annotations"))
+        path, metadata, pod_spec = _fill(kind.anchor, indices), {}, {}
+        raw, labels = value_at(obj, path), value_at(obj, _fill(kind.labels, indices)) if kind.labels else None
+    selector = shared.spec.get("selector")
+    scheduler_name, node_name = texts_in(pod_spec, "schedulerName", "nodeName")
     return Workload(
         kind=kind,
-        namespace=text_of(metadata.get("namespace")),
-        name=text_of(metadata.get("name")) or text_of(metadata.get("generateName")),
+        namespace=shared.namespace,
+        name=shared.name,
         path=path,
-        raw_constraints=value_at(obj, path),
+        raw_constraints=raw,
         labels=labels_of(labels),
         labels_known=kind.template is not None or kind.labels is not None,
         addable=kind.addable,
-        replicas=_replicas(obj, kind, indices),
-        scheduler_name=text_of(pod_spec.get("schedulerName")) or "default-scheduler",
-        node_name=text_of(pod_spec.get("nodeName")),
-        affine_to_one_node=_affine_to_one_node(pod_spec),
-        strategy=text_of(as_mapping(spec.get("strategy")).get("type")),
-        selector=as_mapping(spec.get("selector")) if kind.template == TEMPLATE else {},
-        annotations=whole.annotations,
-        ignored_rules=_ignored(whole.annotations) | _ignored(inherited),
-        owner=whole.owner,
-        uid=text_of(metadata.get("uid")),
-        scheduled=is_pod and _was_scheduled(obj),
+        replicas=_replicas(above, replicas),
+        scheduler_name=scheduler_name or "default-scheduler",
+        node_name=node_name,
+        affine_to_one_node="affinity" in pod_spec and _affine_to_one_node(pod_spec),
+        strategy=_strategy(shared.spec.get("strategy")),
+        selector=selector if kind.template == TEMPLATE and isinstance(selector, dict) else {},
+        annotations=shared.annotations,
+        ignored_rules=_ignored(shared.annotations) | (frozenset() if is_pod else _ignored(metadata.get("annotations"))),
+        owner=shared.owner,
+        uid=shared.uid,
+        scheduled=is_pod and _was_scheduled(obj.get("status")),
     )
 
 
-def _ignored(annotations: Labels) -> frozenset[str]:
-    return ignored(annotations.get(IGNORE_ANNOTATION))
+def _strategy(strategy: object) -> str:
+    found = strategy.get("type") if isinstance(strategy, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def _ignored(annotations: object) -> frozenset[str]:
+    written = annotations.get(IGNORE_ANNOTATION) if isinstance(annotations, dict) else None
+    return ignored(written) if isinstance(written, str) else frozenset()
 
 
 def ignored(written: str | None) -> frozenset[str]:
@@ -179,22 +203,25 @@ def ignored(written: str | None) -> frozenset[str]:
 
 
 def _affine_to_one_node(pod_spec: Mapping[str, object]) -> bool:
-    """As the DaemonSet controller pins each Pod: node affinity requires a node by its name."""
+    """Whether node affinity requires one node by its name, as the DaemonSet controller writes it into each Pod."""
     path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-    terms = as_list(value_at(pod_spec, path)) if "affinity" in pod_spec else []
-    fields = [as_list(as_mapping(term).get("matchFields")) for term in terms[:MOST_TEMPLATES]]
-    return bool(fields) and all(
-        any(as_mapping(one).get("key") == "metadata.name" and as_mapping(one).get("operator") == "In" for one in those)
-        for those in fields
+    terms = as_list(value_at(pod_spec, path))[:MOST_TEMPLATES]
+    fields = [as_list(as_mapping(term).get("matchFields")) for term in terms]
+    return bool(fields) and all(any(map(_names_a_node, those)) for those in fields)
+
+
+def _names_a_node(field: object) -> bool:
+    return isinstance(field, dict) and field.get("key") == "metadata.name" and field.get("operator") == "In"
+
+
+def _was_scheduled(status: object) -> bool:
+    conditions = status.get("conditions") if isinstance(status, dict) else None
+    return isinstance(conditions, list) and any(
+        isinstance(condition, dict) and condition.get("type") == "PodScheduled" for condition in conditions
     )
 
 
-def _was_scheduled(obj: Mapping[str, object]) -> bool:
-    conditions = as_list(as_mapping(obj.get("status")).get("conditions"))
-    return any(isinstance(one, dict) and one.get("type") == "PodScheduled" for one in conditions)
-
-
-def _replicas(obj: Mapping[str, object], kind: Kind, indices: Sequence[int]) -> int:
-    """Absent means 1, as the API server reads it."""
-    found = value_at(obj, _fill(kind.replicas, indices)) if kind.replicas is not None else None
+def _replicas(above: Mapping[str, object], path: FieldPath) -> int:
+    """The last field of `path`, which stands in `above`; absent means 1, as the API server reads it."""
+    found = above.get(str(path[-1])) if path else None
     return found if isinstance(found, int) and not isinstance(found, bool) else 1

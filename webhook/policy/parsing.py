@@ -6,21 +6,22 @@ The policy, parsed and checked from text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import NamedTuple
 
 from webhook.documents.reading import read_documents
 from webhook.documents.scalars import DocumentError
 from webhook.findings.finding import Severity
 from webhook.findings.rule import RuleSettings
 from webhook.objects.fields import FieldPath, as_list, as_mapping, path_text
-from webhook.objects.kinds import EACH, KINDS, Kind
+from webhook.objects.kinds import EACH, KINDS, Kind, Kinds
 from webhook.objects.labels import label_key_errors
 from webhook.objects.reading import Reader, brief
 from webhook.policy import scheduler_configuration
 from webhook.policy.defaults import Defaulting, defaulting_errors, integers, notes_on, parse_defaulting
-from webhook.policy.policy import Override, Policy, PolicyError, _lacks_parameters
+from webhook.policy.policy import Override, Policy, PolicyError
 from webhook.policy.schema import complaints, schema
 from webhook.rules import DEFAULT_SETTINGS, RULES
 from webhook.scheduler.constraint import read_selector
@@ -92,7 +93,7 @@ def _policy(raw: Mapping[str, object]) -> Policy:
         watch_pods=base["watchPods"] is True,
         defaulting=defaulting,
         settings=settings,
-        kinds=(*KINDS, *kinds),
+        kinds=Kinds((*KINDS, *kinds)),
         overrides=overrides,
         notes=tuple(note for path, one in found for note in notes_on(one, path)),
     )
@@ -107,7 +108,7 @@ def _settings(raw: object, base: RuleSettings, path: FieldPath, causes: list[str
         severity = Severity(str(given.pop("severity", old.severity)))
         enforced = given.pop("enforced", old.enforced) is True
         settings[rule_id] = rule.setting(severity, enforced, {**old.parameters, **integers(given)})
-        if severity is not Severity.IGNORE and _lacks_parameters(settings[rule_id], rule):
+        if severity is not Severity.IGNORE and rule.lacks_parameters(settings[rule_id]):
             example = f"{{severity: {severity}, {rule.required[0]}: …}}"
             causes.append(f"{path_text((*path, rule_id))}: must have {' or '.join(rule.required)}; write {example}")
     return settings
@@ -145,54 +146,68 @@ def _selector(raw: Mapping[str, object], path: FieldPath, causes: list[str]) -> 
     return None if errors else as_selector(selector)
 
 
+class _Places(NamedTuple):
+    """The paths in one item of `workloads`."""
+
+    template: FieldPath | None
+    constraints: FieldPath | None
+    labels: FieldPath | None
+    replicas: FieldPath | None
+
+
 def _kinds(raw: Mapping[str, object], causes: list[str]) -> tuple[Kind, ...]:
-    found: list[Kind] = []
-    for i, one in enumerate(map(as_mapping, as_list(raw.get("workloads")))):
-        where, template, constraints = f"workloads[{i}]", _path(one, "podTemplate"), _path(one, "constraints")
-        labels, replicas = _path(one, "labels"), _path(one, "replicas")
-        anchor = template or constraints
-        if anchor is None or (template is not None and constraints is not None):
-            causes.append(f"{where}: must have either podTemplate or constraints")
-            continue
-        if labels is not None and template is not None:
-            causes.append(f"{where}.labels: goes with constraints; a Pod template has its labels in it")
-        for name, other in (("labels", labels), ("replicas", replicas)):
-            if other is not None and other.count(EACH) and _lists(other) != _lists(anchor)[: other.count(EACH)]:
-                causes.append(f"{where}.{name}: must lead through the same lists as {path_text(anchor)}")
-        causes += _repeated(where, one, raw)
-        causes += (
-            f"{where}.addedLabels: found {brief(key)}, wanted label keys"
-            for key in as_list(one.get("addedLabels"))
-            if label_key_errors(str(key))
-        )
-        added = tuple(str(key) for key in as_list(one.get("addedLabels")))
-        found.append(
-            Kind(
-                str(one["apiVersion"]),
-                str(one["kind"]),
-                str(one["resource"]),
-                template=template,
-                replicas=replicas,
-                added_labels=added,
-                revision_key=next((key for key in added if key.endswith("-hash")), None),
-                constraints=constraints,
-                labels=labels,
-                built_in=False,
-                from_policy=True,
-            )
-        )
-    return tuple(found)
+    described = [as_mapping(item) for item in as_list(raw.get("workloads"))]
+    found = [_kind(item, f"workloads[{i}]", described, causes) for i, item in enumerate(described)]
+    return tuple(kind for kind in found if kind is not None)
 
 
-def _repeated(where: str, one: Mapping[str, object], raw: Mapping[str, object]) -> Iterator[str]:
-    """A place in a kind is described once; those built in are known better here than a policy can say."""
-    of = (one["apiVersion"], one["kind"])
-    if any(of == (kind.api_version, kind.kind) for kind in KINDS if kind.built_in):
-        yield f"{where}: {of[0]} {of[1]} is built in, and cannot be described anew"
-    same = [other for other in map(as_mapping, as_list(raw["workloads"])) if (other["apiVersion"], other["kind"]) == of]
+def _kind(
+    raw: Mapping[str, object], where: str, described: Sequence[Mapping[str, object]], causes: list[str]
+) -> Kind | None:
+    """One item of `workloads`, or None where it does not say what to look at."""
+    places = _Places(*[_path(raw, name) for name in ("podTemplate", "constraints", "labels", "replicas")])
+    if (places.template is None) == (places.constraints is None):
+        causes.append(f"{where}: must have either podTemplate or constraints")
+        return None
+    added = [str(key) for key in as_list(raw.get("addedLabels"))]
+    causes += _place_errors(where, places)
+    causes += _repeated(where, raw, described)
+    causes += (f"{where}.addedLabels: found {brief(key)}, wanted label keys" for key in added if label_key_errors(key))
+    return Kind(
+        str(raw["apiVersion"]),
+        str(raw["kind"]),
+        str(raw["resource"]),
+        template=places.template,
+        replicas=places.replicas,
+        added_labels=tuple(added),
+        revision_key=next((key for key in added if key.endswith("-hash")), None),
+        constraints=places.constraints,
+        labels=places.labels,
+        built_in=False,
+        from_policy=True,
+    )
+
+
+def _place_errors(where: str, places: _Places) -> Iterator[str]:
+    """What is wrong with paths of which one leads to a Pod template or to constraints."""
+    if places.labels is not None and places.template is not None:
+        yield f"{where}.labels: goes with constraints; a Pod template has its labels in it"
+    anchor = places.template or places.constraints or ()
+    for name, path in (("labels", places.labels), ("replicas", places.replicas)):
+        lists = _lists(path or ())
+        if lists != _lists(anchor)[: len(lists)]:
+            yield f"{where}.{name}: must lead through the same lists as {path_text(anchor)}"
+
+
+def _repeated(where: str, raw: Mapping[str, object], described: Sequence[Mapping[str, object]]) -> Iterator[str]:
+    """A policy describes each place once, and no kind that is built in: those are known better than it can say."""
+    api_version, kind = raw["apiVersion"], raw["kind"]
+    if any((api_version, kind) == (known.api_version, known.kind) for known in KINDS if known.built_in):
+        yield f"{where}: {api_version} {kind} is built in, and cannot be described anew"
+    same = [other for other in described if (other["apiVersion"], other["kind"]) == (api_version, kind)]
     for name in ("podTemplate", "constraints"):
-        if name in one and [other.get(name) for other in same].count(one[name]) > 1:
-            yield f"{where}.{name}: stands more than once for {of[0]} {of[1]}"
+        if name in raw and [other.get(name) for other in same].count(raw[name]) > 1:
+            yield f"{where}.{name}: stands more than once for {api_version} {kind}"
 
 
 def _path(raw: Mapping[str, object], name: str) -> FieldPath | None:

@@ -1,7 +1,7 @@
 """
-The policy: parsed and checked from text, and what of it is in force for one Pod.
+The policy, and what of it is in force for one Pod.
 
-    text ──parse──> Policy ──in_force(namespace, labels, schedulerName)──> InForce(settings, defaulting)
+    Policy ──in_force(namespace, labels, schedulerName)──> InForce(settings, defaulting)
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from webhook.findings.finding import Severity
 from webhook.findings.rule import Rule, RuleSetting, RuleSettings
+from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.kinds import Kind
 from webhook.objects.labels import Labels
 from webhook.objects.workload import Workload
@@ -23,10 +24,10 @@ NAMESPACE_NAME = "kubernetes.io/metadata.name"
 
 
 class PolicyError(ValueError):
-    """A policy that cannot be used; one line for each cause, which names its path."""
+    """A policy that cannot be used; one printable line for each cause, which names its path."""
 
     def __init__(self, causes: Iterable[str]) -> None:
-        self.causes = tuple(causes)
+        self.causes = tuple([one_line(cause, LINE_LIMIT) for cause in causes])
         super().__init__("\n".join(self.causes))
 
 
@@ -111,7 +112,7 @@ class Policy:
         causes = tuple(
             f"{rule_id}: must have {' or '.join(RULES[rule_id].required)}; give its parameters in a policy file"
             for rule_id, severity in severities.items()
-            if severity is not Severity.IGNORE and _lacks_parameters(self.settings[rule_id], RULES[rule_id])
+            if severity is not Severity.IGNORE and RULES[rule_id].lacks_parameters(self.settings[rule_id])
         )
         if causes:
             raise PolicyError(causes)
@@ -145,10 +146,6 @@ def _namespace(workload: Workload, labels: Labels | None, override: Override) ->
     if override.namespace_selector is None:
         return Match.UNKNOWN
     return override.namespace_selector.match({NAMESPACE_NAME: workload.namespace}, override.namespace_selector.keys)
-
-
-def _lacks_parameters(setting: RuleSetting, rule: Rule) -> bool:
-    return bool(rule.required) and not any(setting.parameters.get(name) for name in rule.required)
 
 
 def _changed(settings: RuleSettings, severities: Mapping[str, Severity]) -> RuleSettings:

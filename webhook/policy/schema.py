@@ -105,7 +105,7 @@ def schema() -> dict[str, object]:
 
 
 def complaints(raw: object, against: Schema, path: FieldPath = ()) -> Iterator[str]:
-    """One line for each thing in `raw` that the schema does not allow."""
+    """One line for each thing in `raw`, which stands at `path`, that the schema does not allow."""
     import jsonschema  # takes longer than all the rest of a command that needs no policy file
 
     errors = jsonschema.Draft202012Validator(against).iter_errors(raw)
@@ -118,7 +118,7 @@ def complaints(raw: object, against: Schema, path: FieldPath = ()) -> Iterator[s
 
 
 def _reasons(error: ValidationError, path: FieldPath) -> Iterator[str]:
-    where = f"{path_text(path)}: " if path else ""
+    where = f"{_shown(path)}: " if path else ""
     wanted: Any = error.validator_value
     found: Any = error.instance
     if error.validator == "additionalProperties":
@@ -126,7 +126,7 @@ def _reasons(error: ValidationError, path: FieldPath) -> Iterator[str]:
         for name in sorted(set(map(str, found)) - set(known)):
             near = get_close_matches(name, known, 1)
             hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-            yield f"{path_text((*path, name))}: unknown field; {hint}"
+            yield f"{_shown((*path, name))}: unknown field; {hint}"
     elif error.validator == "required":
         missing = sorted(set(wanted) - set(found))
         yield f"{where}must have {', '.join(missing)}"
@@ -144,6 +144,15 @@ def _reasons(error: ValidationError, path: FieldPath) -> Iterator[str]:
         yield f"{where}found {brief(found)}, wanted a string that is not empty"
     else:
         yield f"{where}found {brief(found)}, {error.validator} must be {wanted}"
+
+
+def _shown(path: FieldPath) -> str:
+    """A path with its names cut and escaped as `brief` does it: they may be anything that YAML can hold."""
+    return path_text(tuple(part if isinstance(part, int) else _escaped(part) for part in path))
+
+
+def _escaped(name: str) -> str:
+    return brief(name).removeprefix('"').removesuffix('"')
 
 
 def _article(name: str) -> str:

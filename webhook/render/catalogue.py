@@ -17,7 +17,7 @@ An `error` denies, a `warning` warns, an `info` shows in reports only; a policy 
 platform team's own policy: switch them on where you want them.
 
 At most one rule speaks of a field: the gravest, and of equals the one that others yield to. A rule that cannot be run,
-because it needs labels or nodes that are not known, is reported as skipped.
+because it needs labels that are not known, is reported as skipped.
 """
 
 

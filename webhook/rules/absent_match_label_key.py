@@ -47,7 +47,7 @@ def absent_match_label_key(subject: Subject) -> Iterator[Cause]:
     """
     for constraint in subject.constraints:
         for i, key in enumerate(constraint.match_label_keys):
-            if not subject.carries(key):
+            if key not in subject.carries:
                 path = subject.at(constraint, "matchLabelKeys", i)
                 message = f"ignored: the Pod has no label {brief(key)}"
                 yield Cause(path, message, brief(key), f"one of {_carried(subject)}")

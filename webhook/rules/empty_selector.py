@@ -13,6 +13,7 @@ from webhook.scheduler.constraint import Constraint
     title="labelSelector is null or empty, so the constraint spreads nothing",
     severity=Severity.ERROR,
     fix="select the labels of the Pods that are to be spread",
+    defaults_keep=True,
     bad="""
     apiVersion: apps/v1
     kind: Deployment
@@ -70,8 +71,9 @@ def empty_selector(subject: Subject) -> Iterator[Cause]:
             fix=fix,
             edit=edit,
             at_most=Severity.INFO if counts else Severity.ERROR,
+            said_by_api_server=null,
         )
 
 
 def _filled(subject: Subject, constraint: Constraint) -> bool:
-    return not constraint.selector.empty or any(map(subject.carries, constraint.match_label_keys))
+    return not constraint.selector.empty or not subject.carries.isdisjoint(constraint.match_label_keys)

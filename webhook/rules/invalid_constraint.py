@@ -21,6 +21,8 @@ MOST_CAUSES = 100
     severity=Severity.ERROR,
     fix="correct the field",
     operators_too=True,
+    rejected_by_api_server=True,
+    defaults_keep=True,
     bad="""
     apiVersion: apps/v1
     kind: Deployment
@@ -70,7 +72,7 @@ def invalid_constraint(subject: Subject) -> Iterator[Cause]:
 def _errors(subject: Subject) -> Iterator[FieldError]:
     workload = subject.workload
     features = on_stored_pod(subject.features) if workload.stored else subject.features
-    as_stands = not workload.is_pod or workload.stored
+    as_stands = workload.stored or not workload.is_pod
     own = validate(
         workload.raw_constraints,
         workload.labels,

@@ -15,6 +15,7 @@ from webhook.objects.reading import brief
     severity=Severity.ERROR,
     fix="use a label key that nodes can carry, such as topology.kubernetes.io/zone",
     operators_too=True,
+    defaults_keep=True,
     bad="""
     apiVersion: v1
     kind: Pod

@@ -28,6 +28,9 @@ MISTAKES = {
     "node.kubernetes.io/region": REGION,
 }
 
+# pod.GetWarningsForPodTemplate warns of these.
+DEPRECATED = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region")
+
 
 @rule(
     title="topologyKey is nearly a well-known one",
@@ -70,7 +73,15 @@ def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
         if key not in carried and (meant := likely_meant(key)) is not None:
             path = subject.at(constraint, "topologyKey")
             message = f"did you mean {meant}?"
-            yield Cause(path, message, brief(key), meant, fix=f"use {meant}", edit=Edit(path, meant))
+            yield Cause(
+                path,
+                message,
+                found=brief(key),
+                wanted=meant,
+                fix=f"use {meant}",
+                edit=Edit(path, meant),
+                said_by_api_server=key in DEPRECATED,
+            )
 
 
 def likely_meant(key: str) -> str | None:

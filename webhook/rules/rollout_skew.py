@@ -8,7 +8,7 @@ from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.rule import Subject, rule
 from webhook.scheduler.selectors import Match
 
-REVISION_KEYS = ("pod-template-hash", "controller-revision-hash", "rollouts-pod-template-hash")
+REVISION_KEYS = frozenset({"pod-template-hash", "controller-revision-hash", "rollouts-pod-template-hash"})
 
 
 @rule(
@@ -62,9 +62,9 @@ def rollout_skew(subject: Subject) -> Iterator[Cause]:
         return
     for constraint in subject.constraints:
         selector = constraint.selector
-        named = selector.keys | set(constraint.match_label_keys)
-        counts = not selector.empty and selector.match(workload.labels, subject.addable) is not Match.NO
-        if counts and named.isdisjoint(REVISION_KEYS):
+        if selector.empty or not REVISION_KEYS.isdisjoint((*constraint.match_label_keys, *selector.keys)):
+            continue
+        if selector.match(workload.labels, subject.addable) is not Match.NO:
             path = subject.at(constraint, "matchLabelKeys")
             found = ", ".join(constraint.match_label_keys) or "none"
             keys = [*constraint.match_label_keys, "pod-template-hash"]

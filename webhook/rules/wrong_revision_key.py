@@ -57,7 +57,7 @@ def wrong_revision_key(subject: Subject) -> Iterator[Cause]:
     """
     kind = subject.workload.kind
     known = kind.built_in or kind.revision_key is not None
-    if not known or kind.kind in ("Pod", "PodTemplate") or subject.carries(HASH):
+    if not known or kind.kind in ("Pod", "PodTemplate") or HASH in subject.carries:
         return
     for constraint in subject.constraints:
         for i, key in enumerate(constraint.match_label_keys):

@@ -15,7 +15,6 @@ from typing import Any, TypeVar, cast
 from webhook.objects.fields import (
     FieldError,
     FieldPath,
-    as_list,
     as_mapping,
 )
 from webhook.objects.labels import Labels
@@ -115,13 +114,16 @@ def same(one: object, other: object, features: Features) -> bool:
 
 
 def _merge_one(raw: object, labels: Labels) -> object:
-    constraint, selector = as_mapping(raw), as_mapping(raw).get("labelSelector")
-    keys = [key for key in as_list(constraint.get("matchLabelKeys")) if isinstance(key, str) and key in labels]
-    if not keys or not isinstance(selector, dict) or not isinstance(selector.get("matchExpressions"), list | None):
+    keys = raw.get("matchLabelKeys") if isinstance(raw, dict) else None
+    if not isinstance(raw, dict) or not isinstance(keys, list):
         return raw
-    added = [{"key": key, "operator": IN, "values": [labels[key]]} for key in keys]
-    expressions = [*as_list(selector.get("matchExpressions")), *added]
-    return {**constraint, "labelSelector": {**selector, "matchExpressions": expressions}}
+    merged = [key for key in keys if isinstance(key, str) and key in labels]
+    selector = raw.get("labelSelector")
+    written = selector.get("matchExpressions") if isinstance(selector, dict) else None
+    if not merged or not isinstance(selector, dict) or not isinstance(written, list | None):
+        return raw
+    added = [{"key": key, "operator": IN, "values": [labels[key]]} for key in merged]
+    return {**raw, "labelSelector": {**selector, "matchExpressions": [*(written or ()), *added]}}
 
 
 def kept_by_content(function: Callable[[object, Features], Result]) -> Callable[[object, Features], Result]:

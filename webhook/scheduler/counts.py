@@ -6,7 +6,7 @@ Pods as the scheduler counts them: by namespace, label set and node.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from sys import intern
 
@@ -38,10 +38,50 @@ def label_set(labels: Labels) -> LabelSet:
     return tuple(sorted((intern(key), value) for key, value in labels.items()))
 
 
-def grouped(pods: Iterable[BoundPod]) -> dict[LabelSet, PodGroup]:
-    """The Pods of one namespace, counted."""
-    found: dict[LabelSet, dict[str, int]] = {}
-    for pod in pods:
-        nodes = found.setdefault(pod.labels, {})
+class PodCounts:
+    """
+    The Pods of one namespace, counted by label set and node while they come and go.
+
+    What `groups` has returned never changes: a count is copied before it changes.  A cluster has many more Pods than
+    label sets, so equal label sets are kept once.
+    """
+
+    def __init__(self) -> None:
+        self._label_sets: dict[LabelSet, LabelSet] = {}
+        self._nodes: dict[LabelSet, dict[str, int]] = {}
+        self._groups: dict[LabelSet, PodGroup] = {}
+        self._changed: dict[LabelSet, None] = {}  # a set that keeps its order
+
+    def add(self, pod: BoundPod) -> BoundPod:
+        """Count a Pod; returns an equal one whose label set is shared with the other Pods that have the same labels."""
+        shared = self._label_sets.setdefault(pod.labels, pod.labels)
+        nodes = self._own(shared)
         nodes[pod.node] = nodes.get(pod.node, 0) + 1
-    return {labels: PodGroup(dict(labels), nodes) for labels, nodes in found.items()}
+        return BoundPod(shared, pod.node)
+
+    def remove(self, pod: BoundPod) -> None:
+        """Stop counting a Pod that was added before."""
+        nodes = self._own(pod.labels)
+        nodes[pod.node] -= 1
+        if not nodes[pod.node]:
+            del nodes[pod.node]
+        if not nodes:
+            del self._label_sets[pod.labels], self._nodes[pod.labels]
+
+    def _own(self, labels: LabelSet) -> dict[str, int]:
+        """The counts of a label set by node, in a dictionary that no returned group holds."""
+        if labels not in self._changed or labels not in self._nodes:
+            self._nodes[labels] = dict(self._nodes.get(labels, ()))
+            self._changed[labels] = None
+        return self._nodes[labels]
+
+    def groups(self) -> Mapping[LabelSet, PodGroup]:
+        """The counts as they are now."""
+        if self._changed:
+            groups = dict(self._groups)
+            for labels in self._changed:
+                known = groups.pop(labels, None)
+                if nodes := self._nodes.get(labels):
+                    groups[labels] = PodGroup(known.labels if known is not None else dict(labels), nodes)
+            self._groups, self._changed = groups, {}
+        return self._groups

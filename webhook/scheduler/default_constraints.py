@@ -24,7 +24,7 @@ from webhook.objects.labels import Labels, label_key_errors
 from webhook.objects.references import Owner
 from webhook.scheduler.constraint import ACTIONS, SOFT, Constraint, parse_constraints
 from webhook.scheduler.features import Features
-from webhook.scheduler.selectors import EVERYTHING, Selector, equals
+from webhook.scheduler.selectors import Selector, selecting
 from webhook.scheduler.snapshot import Snapshot
 
 SYSTEM_DEFAULTS: Sequence[dict[str, object]] = (
@@ -48,17 +48,18 @@ def default_selector(namespace: str, labels: Labels, owner: Owner | None, snapsh
     """helper.DefaultSelector; the selector is empty if nothing selects or owns the Pod."""
     services = snapshot.services_of(namespace, labels)
     sources = tuple(f"Service/{service.name}" for service in services)
-    merged = {key: value for service in services for key, value in service.selector.items()}
-    selector = EVERYTHING.add(equals(merged))
-    if owner is None or (owner.api_version, owner.kind) not in SELECTOR_KINDS:
-        return DefaultSelector(selector, sources)
-    controller = snapshot.controller(namespace, owner)
-    if controller is None or controller.selector is None or controller.selector.empty:
-        return DefaultSelector(selector, sources)
-    if owner.kind == "ReplicationController":  # its selector is a label map, and merged as one
-        kept = tuple(one for one in selector.requirements if one.key not in controller.selector.keys)
-        selector = Selector(kept)
-    return DefaultSelector(selector.add(controller.selector.requirements), (*sources, f"{owner.kind}/{owner.name}"))
+    asked = {key: value for service in services for key, value in service.selector.items()}
+    controller = snapshot.controller(namespace, owner) if owner is not None and _has_selector(owner) else None
+    own = controller.selector if controller is not None else None
+    if controller is None or own is None or own.empty:
+        return DefaultSelector(selecting(asked), sources)
+    if controller.kind == "ReplicationController":  # Its selector is a label map, and is merged as one.
+        asked = {key: value for key, value in asked.items() if key not in own.keys}
+    return DefaultSelector(selecting(asked, own.requirements), (*sources, f"{controller.kind}/{controller.name}"))
+
+
+def _has_selector(owner: Owner) -> bool:
+    return (owner.api_version, owner.kind) in SELECTOR_KINDS
 
 
 def constraints_in_force(

@@ -8,8 +8,10 @@ Label selectors as apimachinery evaluates and prints them, and in three values w
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
+from operator import attrgetter
 
 from webhook.objects.labels import Labels
 
@@ -63,26 +65,29 @@ _FORMS: dict[str, Callable[[str, str], str]] = {
 OPERATORS = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Selector:
-    """labels.Selector: requirements in the order of their keys; one that `matches_nothing` has none."""
+    """
+    labels.Selector: requirements in the order of their keys; one that `matches_nothing` has none.
+
+    It is `empty` if every label set matches (labels.Selector.Empty).
+    """
 
     requirements: tuple[Requirement, ...] = ()
     matches_nothing: bool = False
+    empty: bool = field(init=False, repr=False, compare=False)
 
-    @property
-    def empty(self) -> bool:
-        """Whether every label set matches (labels.Selector.Empty)."""
-        return not self.requirements and not self.matches_nothing
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "empty", not self.requirements and not self.matches_nothing)
 
-    @property
+    @cached_property
     def keys(self) -> frozenset[str]:
-        return frozenset(requirement.key for requirement in self.requirements)
+        """The label keys that it asks about."""
+        return frozenset([requirement.key for requirement in self.requirements])
 
     def add(self, requirements: Iterable[Requirement]) -> Selector:
         """This selector narrowed by `requirements`; nothing stays nothing."""
-        merged = sorted((*self.requirements, *requirements), key=lambda requirement: requirement.key)
-        return self if self.matches_nothing else Selector(tuple(merged))
+        return self if self.matches_nothing else Selector(_in_order((*self.requirements, *requirements)))
 
     def matches(self, labels: Labels) -> bool:
         return not self.matches_nothing and all(requirement.matches(labels) for requirement in self.requirements)
@@ -98,6 +103,11 @@ class Selector:
 
     def __str__(self) -> str:
         return ",".join(map(str, self.requirements))
+
+
+def _in_order(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
+    """By key; those on one key stay in their order."""
+    return tuple(sorted(requirements, key=attrgetter("key")))
 
 
 NOTHING = Selector(matches_nothing=True)
@@ -121,11 +131,16 @@ def equals(labels: Labels) -> tuple[Requirement, ...]:
     return tuple(Requirement(key, EQUALS, (value,)) for key, value in labels.items())
 
 
+def selecting(labels: Labels, requirements: Iterable[Requirement] = ()) -> Selector:
+    """What asks for all of `labels`, and then for `requirements`."""
+    return Selector(_in_order((*equals(labels), *requirements)))
+
+
 def as_selector(selector: LabelSelector | None, first: Iterable[Requirement] = ()) -> Selector:
     """metav1.LabelSelectorAsSelector; of requirements on one key those of `first` come first."""
     if selector is None:
         return NOTHING
-    return EVERYTHING.add((*first, *equals(selector.match_labels), *selector.match_expressions))
+    return Selector(_in_order((*first, *equals(selector.match_labels), *selector.match_expressions)))
 
 
 def as_label_selector(selector: Selector) -> dict[str, object]:

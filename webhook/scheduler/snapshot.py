@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from webhook.objects.fields import FieldError, path_text
+from webhook.objects.fields import path_text
 from webhook.objects.kinds import APPS, BATCH, CORE
 from webhook.objects.labels import Labels
 from webhook.objects.reading import Reader, brief
-from webhook.objects.references import Owner
+from webhook.objects.references import ObjectRef, Owner
 from webhook.scheduler.constraint import read_selector
-from webhook.scheduler.counts import FINISHED, BoundPod, LabelSet, PodGroup, grouped, label_set
-from webhook.scheduler.selectors import Selector, as_selector, equals
+from webhook.scheduler.counts import FINISHED, BoundPod, LabelSet, PodCounts, PodGroup, label_set
+from webhook.scheduler.selectors import Selector, as_selector, selecting
 from webhook.scheduler.validation import selector_errors
 
 CONTROLLER_KINDS = frozenset(
@@ -120,7 +120,7 @@ def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
     namespaces: dict[str, Labels] = {}
     services: dict[str, list[Service]] = {}
     controllers: dict[tuple[str, str, str], dict[str, Controller]] = {}
-    pods: dict[str, list[BoundPod]] = {}
+    pods: dict[str, PodCounts] = {}
     for raw in objects:
         api_version, kind = raw.get("apiVersion"), raw.get("kind")
         if not any((api_version, kind) == known for known in READ_KINDS):
@@ -135,13 +135,13 @@ def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
         elif isinstance(one, Controller):
             controllers.setdefault((namespace, one.api_version, one.kind), {})[one.name] = one
         elif isinstance(one, BoundPod):
-            pods.setdefault(namespace, []).append(one)
+            pods.setdefault(namespace, PodCounts()).add(one)
     return Snapshot(
         tuple(nodes),
         namespaces,
         {namespace: by_rarest_label(those) for namespace, those in services.items()},
         controllers,
-        {namespace: grouped(those) for namespace, those in pods.items()},
+        {namespace: counts.groups() for namespace, counts in pods.items()},
     )
 
 
@@ -213,16 +213,12 @@ class _Object:
 
     def _selector(self) -> Selector | None:
         if self.gvk == (CORE, "ReplicationController"):
-            return Selector().add(equals(self._label_map_selector()))
+            return selecting(self._label_map_selector())
         selector = read_selector(self.reader, self.spec.get("selector"), ("spec", "selector"))
         valid = selector is not None and not any(selector_errors(selector, ()))
         return as_selector(selector) if valid else None
 
     def check(self) -> None:
         if self.reader.errors:
-            raise SnapshotError(self._complaint(self.reader.errors[0]))
-
-    def _complaint(self, error: FieldError) -> str:
-        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        where = f'{self.gvk[1]} "{name}"'
-        return f"{where}: {path_text(error.path)}: found {brief(error.value)}, {error.detail}"
+            ref, error = ObjectRef(*self.gvk, self.namespace, self.name), self.reader.errors[0]
+            raise SnapshotError(f"{ref}: {path_text(error.path)}: found {brief(error.value)}, {error.detail}")

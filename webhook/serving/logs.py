@@ -11,7 +11,7 @@ from math import isfinite
 from webhook.admission.decision import Decision, Outcome
 from webhook.admission.defaulting import LEFT_OUT, Defaults, Undefaulted
 from webhook.admission.request import AdmissionRequest
-from webhook.objects.fields import texts_of
+from webhook.objects.fields import texts_in
 from webhook.objects.reading import brief
 
 FIELD_LIMIT, MOST_ITEMS = 1_000, 100
@@ -81,7 +81,7 @@ def log_decision(request: AdmissionRequest, decision: Decision) -> None:
     level, message = LEFT_OUT_MESSAGE if left_out else MESSAGES[decision.outcome]
     if not logger.isEnabledFor(level):
         return
-    name, generate_name = texts_of(request.obj.get("metadata"), "name", "generateName")
+    name, generate_name = texts_in(request.obj.get("metadata"), "name", "generateName")
     log(
         level,
         message,

@@ -1,0 +1,59 @@
+"""All rules run over one workload; what a rule says of itself is carried on what it finds."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.build import FEATURES, constraint, pod, workload
+from webhook.findings.evaluation import evaluate
+from webhook.objects.kinds import KINDS
+from webhook.objects.workload import parse_workloads
+from webhook.rules import DEFAULT_SETTINGS, RULES
+
+ROLLOUT = workload("Deployment") | {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}
+
+
+def findings(obj):
+    (one,) = parse_workloads(obj, KINDS)
+    return evaluate(one, DEFAULT_SETTINGS, None, FEATURES).findings
+
+
+def with_constraint(obj, **fields):
+    spec = {**obj["spec"]["template"]["spec"], "topologySpreadConstraints": [constraint(**fields)]}
+    return {**obj, "spec": {**obj["spec"], "template": {**obj["spec"]["template"], "spec": spec}}}
+
+
+ZONE, REGION = (f"failure-domain.beta.kubernetes.io/{name}" for name in ("zone", "region"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"labelSelector": None}, True),
+        ({"labelSelector": {}}, False),
+        ({"topologyKey": ZONE}, True),
+        ({"topologyKey": REGION}, True),
+        ({"topologyKey": ZONE.upper()}, False),
+        ({"topologyKey": "failure-domain.beta.kubernetes.io/hostname"}, False),
+        ({"topologyKey": "topology.kubernetes.io/hostname"}, False),
+        ({"maxSkew": 0}, False),
+    ],
+    ids=str,
+)
+def test_what_the_api_server_warns_of_is_marked_for_built_in_kinds(fields, said):
+    of_pod, of_rollout = findings(pod(constraint(**fields))), findings(with_constraint(ROLLOUT, **fields))
+
+    assert [said] == [one.said_by_api_server for one in of_pod]
+    assert [False] == [one.said_by_api_server for one in of_rollout if one.rule == of_pod[0].rule]
+
+
+def test_only_what_the_api_server_rejects_is_marked_as_that():
+    found = findings(pod(constraint(maxSkew=0, labelSelector={})))
+
+    assert {"invalid-constraint": True, "empty-selector": False} == {f.rule: f.rejected_by_api_server for f in found}
+
+
+def test_rules_say_of_themselves_what_defaults_keep():
+    keep = {rule.id for rule in RULES.values() if rule.defaults_keep}
+
+    assert {"invalid-constraint", "malformed-topology-key", "empty-selector"} == keep
