@@ -14,7 +14,9 @@ def finding(path=PATH, severity=Severity.ERROR, **fields):
 
 
 def test_lint_and_json_say_the_full_path():
-    assert "spec.template.spec.topologySpreadConstraints[0].labelSelector: must hold (a-rule)" == str(finding())
+    assert "spec.template.spec.topologySpreadConstraints[0].labelSelector: must hold (a-rule)" == wording.line(
+        finding()
+    )
 
 
 def test_a_warning_cuts_the_path_to_where_it_starts_to_tell():
@@ -26,9 +28,9 @@ def test_a_warning_cuts_the_path_to_where_it_starts_to_tell():
 
 
 def test_a_denial_says_what_was_found_what_is_wanted_and_the_way_out():
-    lines = wording.denial([finding(), finding(rule="b-rule")]).splitlines()
+    lines = wording.denial([finding(), finding(rule="b-rule")]).message.splitlines()
 
-    assert f"{finding()}: found x, wanted y; write y" == lines[0]
+    assert f"{wording.line(finding())}: found x, wanted y; write y" == lines[0]
     assert 2 == len(lines)
 
 
@@ -61,7 +63,7 @@ def test_all_warnings_together_stay_below_what_the_api_server_cuts():
 
 
 def test_a_denial_of_hundreds_of_errors_ends_too():
-    lines = wording.denial([finding(message=str(i)) for i in range(500)]).splitlines()
+    lines = wording.denial([finding(message=str(i)) for i in range(500)]).message.splitlines()
 
     assert "and 400 more" == lines[-1]
-    assert wording.MOST_LINES == len(wording.causes([finding()] * 500))
+    assert wording.MOST_LINES == len(wording.denial([finding()] * 500).causes)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from webhook.admission.defaulting import Defaults, Undefaulted
-from webhook.admission.request import AdmissionRequest
 from webhook.findings import wording
 from webhook.findings.finding import Finding, Skipped
 from webhook.policy.policy import Policy
@@ -81,14 +80,6 @@ def _on_error(policy: Policy, outcome: Outcome, message: str, on_error: str) -> 
     if on_error == "Allow" or policy.enforcement != "Deny":
         return Decision(outcome, warnings=() if policy.enforcement == "Audit" else (text,), error=message)
     return Decision(outcome, _status(500, "InternalError", text), error=message)
-
-
-def forbidden(request: AdmissionRequest, words: wording.Words) -> Mapping[str, object]:
-    """The metav1.Status of a denial, which kubectl prints."""
-    group, kind = request.kind
-    about = {"name": request.name, "group": group, "kind": kind}
-    details = {**{name: value for name, value in about.items() if value}, "causes": words.causes}
-    return {**_status(403, "Forbidden", words.message), "details": details}
 
 
 def _status(code: int, reason: str, message: str) -> Mapping[str, object]:

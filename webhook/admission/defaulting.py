@@ -10,7 +10,7 @@ from webhook.admission.weighing import MOST_VALUES, TooLarge, weigh_constraints
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.rule import RULES, RuleSettings
-from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.findings.wording import LINE_LIMIT, line, one_line
 from webhook.objects.fields import path_text
 from webhook.objects.names import SKIP_LABEL
 from webhook.objects.workload import Workload
@@ -99,7 +99,7 @@ def default_constraints(
     if errors := validate(constraints, pod.labels, pod.path, merged=False, features=terms.features):
         return Undefaulted("would-be-invalid", f"{path_text(errors[0].path)}: {errors[0].detail}")
     if denied := _denied(pod, constraints, in_force.settings, terms.features):
-        return Undefaulted("would-be-denied", str(denied[0]))
+        return Undefaulted("would-be-denied", line(denied[0]))
     note = _note(in_force.override, derived.sources)
     patch = _patch(obj, constraints, note)
     if patch is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from webhook.objects.fields import texts_in
+from webhook.objects.fields import FieldPath, texts_at
 from webhook.objects.kinds import Kind
 from webhook.objects.reading import brief
 from webhook.objects.references import Owner
@@ -19,6 +19,12 @@ from webhook.objects.workload import Workload, parse_workloads
 MUTATE, VALIDATE = "mutate", "validate"
 CREATE, UPDATE = "CREATE", "UPDATE"
 NOTHING: Mapping[str, object] = {}
+# Where what is text stands in an AdmissionReview's request, and in an object.
+_TEXTS: tuple[FieldPath, ...] = (
+    *(("operation",), ("namespace",), ("name",)),
+    *(("kind", "group"), ("kind", "kind"), ("userInfo", "username")),
+)
+_NAMES: tuple[FieldPath, ...] = (("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +32,10 @@ class AdmissionRequest:
     """
     What kube-apiserver asks, in one phase: "mutate" or "validate".
 
-    `workloads` are those of the object, and `before` those of the old object; both are empty where the operation or
-    the kind is not judged.  `kind` is (group, kind), and `user` is the name of the user who sends the object.
+    `kind` is (group, kind), and `user` the name of the user who sends the object.  `workloads` are those of the object,
+    and `before` those of the old object; both are empty where the operation or the kind is not judged.  `owner` is the
+    object's owner reference with `controller: true`.  A request that `lacks_constraints` creates a Pod that may be
+    given defaults.
 
     Where it could not be read: `unread` says why only the uid could be, `malformed` what no API server sends, and
     `defect` is what evenkeel itself did wrong.
@@ -44,21 +52,11 @@ class AdmissionRequest:
     old: Mapping[str, object] = field(default_factory=dict)
     workloads: tuple[Workload, ...] = ()
     before: tuple[Workload, ...] = ()
+    owner: Owner | None = None
+    lacks_constraints: bool = False
     unread: str = ""
     malformed: str = ""
     defect: Exception | None = None
-
-    @property
-    def owner(self) -> Owner | None:
-        """The owner reference of the object with `controller: true`."""
-        return self.workloads[0].owner if self.workloads else None
-
-    @property
-    def lacks_constraints(self) -> bool:
-        """Whether this is a new Pod that may be given default constraints."""
-        if self.phase != MUTATE or self.operation != CREATE or not self.workloads:
-            return False
-        return self.workloads[0].is_pod and not self.workloads[0].has_constraints
 
     @classmethod
     def of(
@@ -71,8 +69,7 @@ class AdmissionRequest:
         namespace: str,
     ) -> AdmissionRequest:
         """The request that kube-apiserver makes of `obj`; `namespace` is where it goes if it names none."""
-        name, own_namespace = texts_in(obj.get("metadata"), "name", "namespace")
-        api_version, kind = texts_in(obj, "apiVersion", "kind")
+        api_version, kind, own_namespace, name = texts_at(obj, *_NAMES)
         request = cls(
             uid="",
             phase=phase,
@@ -89,9 +86,7 @@ class AdmissionRequest:
 def read_request(uid: str, raw: Mapping[str, object], phase: str, kinds: Iterable[Kind]) -> AdmissionRequest:
     """The AdmissionReview's `request`; what has the wrong type reads as if it were absent."""
     obj, old = raw.get("object"), raw.get("oldObject")
-    operation, namespace, name = texts_in(raw, "operation", "namespace", "name")
-    group, kind = texts_in(raw.get("kind"), "group", "kind")
-    (user,) = texts_in(raw.get("userInfo"), "username")
+    operation, namespace, name, group, kind, user = texts_at(raw, *_TEXTS)
     judged = operation in (CREATE, UPDATE) and not raw.get("subResource")
     malformed = judged and not isinstance(obj, dict)
     request = AdmissionRequest(
@@ -112,6 +107,14 @@ def read_request(uid: str, raw: Mapping[str, object], phase: str, kinds: Iterabl
 def _with_workloads(request: AdmissionRequest, kinds: Iterable[Kind]) -> AdmissionRequest:
     """In the mutating phase an object may not carry its namespace yet, so that the request's counts."""
     workloads = parse_workloads(request.obj, kinds, request.namespace)
-    if request.operation != UPDATE:
-        return replace(request, workloads=workloads)
-    return replace(request, workloads=workloads, before=parse_workloads(request.old, kinds, request.namespace))
+    if not workloads:
+        return request
+    created = request.operation == CREATE
+    bare = workloads[0].is_pod and not workloads[0].has_constraints
+    return replace(
+        request,
+        workloads=workloads,
+        before=() if created else parse_workloads(request.old, kinds, request.namespace),
+        owner=workloads[0].owner,
+        lacks_constraints=bare and created and request.phase == MUTATE,
+    )

@@ -7,10 +7,10 @@ One request in, one decision out: what is denied, what is warned of, what is pat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from webhook.admission.decision import ALLOWED, Decision, Outcome, bad_request, forbidden, not_judged
+from webhook.admission.decision import ALLOWED, Decision, Outcome, bad_request, not_judged
 from webhook.admission.defaulting import Undefaulted, default_constraints
 from webhook.admission.ownership import NEVER, Audited, audited
 from webhook.admission.ratchet import changes_nothing, is_old, keeps_constraints, old_findings
@@ -20,6 +20,7 @@ from webhook.admission.weighing import TooLarge, weigh
 from webhook.findings import wording
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Finding, Severity, Skipped
+from webhook.objects.labels import Labels
 from webhook.objects.names import SKIP_LABEL
 from webhook.objects.workload import Workload
 
@@ -34,17 +35,14 @@ def review(request: AdmissionRequest, terms: Terms) -> Decision:
         return not_judged(terms.policy, request.unread, enforced=terms.policy.enforces and request.phase == VALIDATE)
     if request.malformed:
         return bad_request(request.malformed)
-    if not request.workloads or _namespace_opted_out(request.workloads[0], terms):
+    if not request.workloads:
+        return ALLOWED
+    labels = terms.namespace_labels(request.workloads[0].namespace)
+    if labels is not None and labels.get(SKIP_LABEL) == "true":
         return ALLOWED
     if request.lacks_constraints:
-        return _default(request, terms)
-    if not _is_judged(request, terms):
-        return ALLOWED
-    return _judge(request, terms)
-
-
-def _namespace_opted_out(workload: Workload, terms: Terms) -> bool:
-    return (terms.namespace_labels(workload.namespace) or {}).get(SKIP_LABEL) == "true"
+        return _default(request, labels, terms)
+    return _judge(request, labels, terms) if _is_judged(request, terms) else ALLOWED
 
 
 def _is_judged(request: AdmissionRequest, terms: Terms) -> bool:
@@ -55,23 +53,20 @@ def _is_judged(request: AdmissionRequest, terms: Terms) -> bool:
     return request.operation != UPDATE or not (workload.is_pod or changes_nothing(request))
 
 
-def _default(request: AdmissionRequest, terms: Terms) -> Decision:
+def _default(request: AdmissionRequest, namespace_labels: Labels | None, terms: Terms) -> Decision:
     pod, snapshot = request.workloads[0], terms.snapshot
     if snapshot is not None and snapshot.namespaces and pod.namespace not in snapshot.namespaces:
         return Decision(defaulted=Undefaulted("namespace-unknown"))  # it may have opted out
-    in_force = terms.policy.in_force(pod, terms.namespace_labels(pod.namespace))
+    in_force = terms.policy.in_force(pod, namespace_labels)
     found = default_constraints(request.obj, pod, in_force, terms)
     if isinstance(found, Undefaulted):
         return Decision(defaulted=found)
     return Decision(Outcome.DEFAULTED, patch=found.patch, defaulted=found, audit_annotations={"defaulted": found.note})
 
 
-def _judge(request: AdmissionRequest, terms: Terms) -> Decision:
+def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Terms) -> Decision:
     policy = terms.policy
-    in_force = {
-        workload.path: policy.in_force(workload, terms.namespace_labels(workload.namespace))
-        for workload in request.workloads
-    }
+    in_force = {workload.path: policy.in_force(workload, namespace_labels) for workload in request.workloads}
     try:
         weigh(request.workloads)
     except TooLarge as error:
@@ -140,9 +135,22 @@ def _decide(
         else Outcome.WARNED
         if words.warnings
         else Outcome.ALLOWED,
-        status=forbidden(request, words) if denying else None,
+        status=_forbidden(request, words.denial) if denying else None,
         warnings=words.warnings,
         audit_annotations={"findings": words.summary},
         findings=findings,
         skipped=skipped,
     )
+
+
+def _forbidden(request: AdmissionRequest, denial: wording.Denial) -> Mapping[str, object]:
+    """The metav1.Status of a denial, of which kubectl prints the message."""
+    group, kind = request.kind
+    about = {"name": request.name, "group": group, "kind": kind}
+    return {
+        "status": "Failure",
+        "code": 403,
+        "reason": "Forbidden",
+        "message": denial.message,
+        "details": {**{name: value for name, value in about.items() if value}, "causes": denial.causes},
+    }

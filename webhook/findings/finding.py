@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from webhook.objects.fields import FieldPath, path_text
+from webhook.objects.fields import FieldPath
 
 
 class Severity(StrEnum):
@@ -66,9 +66,6 @@ class Finding:
     enforced: bool = False
     said_by_api_server: bool = False
     rejected_by_api_server: bool = False
-
-    def __str__(self) -> str:
-        return f"{path_text(self.path)}: {self.message} ({self.rule})"
 
 
 @dataclass(frozen=True, slots=True)

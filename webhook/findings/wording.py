@@ -12,6 +12,14 @@ WARNING_LIMIT, MOST_WARNINGS = 256, 5  # beyond 4,096 characters in all, the API
 LINE_LIMIT, MOST_LINES = 1_000, 100
 
 
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """The message of a denial, a line for each error, and the same errors as metav1.StatusCause."""
+
+    message: str
+    causes: Sequence[Mapping[str, str]]
+
+
 def one_line(text: str, limit: int) -> str:
     """`text` without what cannot be printed: a control character would lose the warning; cut at `limit`."""
     if not text.isprintable():
@@ -42,28 +50,28 @@ def warnings(findings: Sequence[Finding]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def denial(findings: Sequence[Finding]) -> str:
-    """The message of a denial: a line for each error, with what was found, what is wanted and the way out."""
-    lines = [one_line(_denial_line(finding), LINE_LIMIT) for finding in findings[:MOST_LINES]]
+def line(finding: Finding, at: str = "") -> str:
+    """`<full field path>: <what must hold> (<rule-id>)`; `at` is the path's text where that is known."""
+    return f"{at or path_text(finding.path)}: {finding.message} ({finding.rule})"
+
+
+def in_full(finding: Finding, at: str = "") -> str:
+    """The line of a finding, then what was found, what is wanted and the fix."""
+    return f"{line(finding, at)}: found {finding.found}, wanted {finding.wanted}; {finding.fix}"
+
+
+def denial(findings: Sequence[Finding]) -> Denial:
+    """A denial for people and for programs; beyond MOST_LINES errors, how many more there are."""
+    shown = [(finding, path_text(finding.path)) for finding in findings[:MOST_LINES]]
+    lines = [one_line(in_full(finding, at), LINE_LIMIT) for finding, at in shown]
     if more := findings[MOST_LINES:]:
         lines.append(f"and {len(more)} more")
-    return "\n".join(lines)
+    return Denial("\n".join(lines), [_cause(finding, at) for finding, at in shown])
 
 
-def _denial_line(finding: Finding) -> str:
-    return f"{finding}: found {finding.found}, wanted {finding.wanted}; {finding.fix}"
-
-
-def causes(findings: Sequence[Finding]) -> list[dict[str, str]]:
-    """The errors for programs, as metav1.StatusCause."""
-    return [
-        {
-            "reason": finding.rule,
-            "field": one_line(path_text(finding.path), LINE_LIMIT),
-            "message": one_line(finding.message, LINE_LIMIT),
-        }
-        for finding in findings[:MOST_LINES]
-    ]
+def _cause(finding: Finding, at: str) -> Mapping[str, str]:
+    message = one_line(finding.message, LINE_LIMIT)
+    return {"reason": finding.rule, "field": one_line(at, LINE_LIMIT), "message": message}
 
 
 def summary(findings: Iterable[Finding]) -> str:
@@ -73,14 +81,13 @@ def summary(findings: Iterable[Finding]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """All that goes back of the findings: the message and causes of a denial, warnings, and an audit annotation."""
+    """All that goes back of the findings: a denial, warnings, and an audit annotation."""
 
-    message: str
-    causes: Sequence[Mapping[str, str]]
+    denial: Denial
     warnings: tuple[str, ...]
     summary: str
 
 
 def worded(denying: Sequence[Finding], warning: Sequence[Finding], findings: Iterable[Finding]) -> Words:
     """What to say of `findings`, of which some deny and some warn."""
-    return Words(denial(denying), causes(denying), warnings(warning), summary(findings))
+    return Words(denial(denying), warnings(warning), summary(findings))

@@ -73,6 +73,11 @@ def texts_in(value: object, *names: str) -> list[str]:
     return [text if isinstance(text := members.get(name), str) else "" for name in names]
 
 
+def texts_at(value: object, *paths: FieldPath) -> list[str]:
+    """The JSON string at each of the paths, or an empty one where something else stands."""
+    return [found if isinstance(found := value_at(value, path), str) else "" for path in paths]
+
+
 def children(value: object) -> Collection[object]:
     """The values in a JSON object or array."""
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

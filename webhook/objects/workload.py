@@ -99,7 +99,7 @@ def parse_workloads(
         namespace or own_namespace,
         name or generated_from,
         uid,
-        labels_of(metadata.get("annotations")),
+        labels_of(metadata["annotations"]) if "annotations" in metadata else {},
         controller_of(metadata) if "ownerReferences" in metadata else None,
     )
     places = ((kind, indices) for kind in found for indices in _expand(obj, kind))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Severity
-from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.findings.wording import LINE_LIMIT, in_full, one_line
 from webhook.lint.results import Located, Problem, Summary
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -25,7 +25,7 @@ def _finding(one: Located) -> str:
     finding = one.finding
     place = _place(one.file, line=one.line, endLine=one.line, col=one.column, endColumn=one.end_column)
     title = f"{finding.rule}: {one.object}" if one.object is not None else finding.rule
-    message = f"{finding}: found {finding.found}, wanted {finding.wanted}; {finding.fix}".removeprefix(": ")
+    message = in_full(finding).removeprefix(": ")
     return command(_COMMANDS[finding.severity], message, **place, title=title)
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
-from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.findings.wording import LINE_LIMIT, in_full, one_line
 from webhook.lint.results import Located, Summary
 
 
@@ -41,9 +41,7 @@ def _suite(file: str, inner: list[str], failures: int) -> Iterator[str]:
 def _failure(one: Located) -> str:
     finding = one.finding
     name = f"{finding.rule}: {one.object}" if one.object is not None else finding.rule
-    text = (
-        f"{one.file}:{one.line}:{one.column}: {finding}: found {finding.found}, wanted {finding.wanted}; {finding.fix}"
-    )
+    text = f"{one.file}:{one.line}:{one.column}: {in_full(finding)}"
     attributes = f"name={_attribute(f'{name}, line {one.line}')} classname={_attribute(one.file)}"
     kind = f"message={_attribute(finding.message)} type={_attribute(str(finding.severity))}"
     return f"    <testcase {attributes}><failure {kind}>{escape(_printable(text))}</failure></testcase>"

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from webhook.findings.finding import Severity
-from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.findings.wording import LINE_LIMIT, line, one_line
 from webhook.lint.results import PATCH, SYSTEM, TEMPLATE, Judged, Located, Problem, Summary
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 
@@ -53,7 +53,7 @@ def _problem(problem: Problem, style: Style) -> str:
 def _finding(one: Located, style: Style) -> str:
     finding, severity = one.finding, str(one.finding.severity)
     width = max(len(str(one.line)), 2)
-    blank, said = " " * width, str(finding) if finding.path else f"{finding.message} ({finding.rule})"
+    blank, said = " " * width, line(finding) if finding.path else f"{finding.message} ({finding.rule})"
     about = (str(one.object or ""), f"from {one.source}" if one.source else "")
     where = "  ".join((f"{_shown(one.file)}:{one.line}:{one.column}", *filter(None, about)))
     quoted, before, carets = _quoted(one)

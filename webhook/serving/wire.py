@@ -84,7 +84,7 @@ def _parse(body: str) -> object:
 
 def answer(uid: str, decision: Decision) -> bytes:
     """The AdmissionReview that answers the request with this uid."""
-    response: dict[str, object] = {"uid": uid, "allowed": decision.allowed}
+    response: dict[str, object] = {"uid": uid, "allowed": decision.status is None}
     if decision.status is not None:
         response["status"] = decision.status
     if decision.patch:
