@@ -1,4 +1,4 @@
-"""Every setting of the server, once: flags, environment variables, help and docs follow from this table."""
+"""Every setting of the server; flags, environment variables, help and docs are made from this table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from webhook.scheduler.features import NEWEST
 
 LEVELS = ("debug", "info", "warning", "error")
+
+
+class SettingsError(Exception):
+    """Settings that cannot be used; each line of the message names the flag, what was found and what is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
