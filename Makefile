@@ -6,7 +6,10 @@ found = $(shell $(PYTHON3) -c 'import sys; print("%d.%d" % sys.version_info[:2])
 too_old = $(shell $(PYTHON3) -c 'import sys; assert sys.version_info >= (3, 11)' 2>/dev/null || echo yes)
 no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes)
 
-.PHONY: help run test controlplane helm e2e soak demo transcripts bench lint docs image clean
+# The folders of the pure half, whose tests start no server and no process.
+UNIT := $(addprefix tests/,objects documents scheduler findings rules policy admission lint)
+
+.PHONY: help run unit test controlplane helm e2e soak demo transcripts bench lint docs image clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -14,8 +17,16 @@ help: ## list these targets
 run: .venv/test ## start the webhook without a cluster and show it answering; PORT=8443, ONCE=1 to stop then
 	@.venv/bin/evenkeel example --port $(or $(PORT),8443) $(if $(filter-out 0,$(ONCE)),--once)
 
-test: .venv/test ## run the tests, and say which were not run and why
-	@$(PYTHON) -m pytest -q
+unit: .venv/test ## run the tests of the pure half, from lint and admission down, in seconds
+	@$(PYTHON) -m pytest -q $(UNIT)
+
+# In full: a process that has gone elsewhere before it forks would leave its share there.
+test: export COVERAGE_FILE := $(CURDIR)/.coverage
+test: .venv/test ## run the tests, say which were not run and why, and what of the code is covered
+	@$(PYTHON) -m coverage erase
+	@$(PYTHON) -m coverage run -m pytest -q
+	@$(PYTHON) -m coverage combine --quiet
+	@$(PYTHON) -m tests.house.coverage
 
 controlplane: .venv/test ## build etcd, Kubernetes and kubectl for e2e from source, once on a machine; needs Go
 	@$(PYTHON) -m tests.e2e.programs
@@ -51,7 +62,7 @@ image: ## build the container image; needs Docker
 	@docker build --build-arg REVISION=$$(git rev-parse HEAD) --tag evenkeel:$$(sed -n 's/__version__ = "\(.*\)"/\1/p' webhook/__init__.py) .
 
 clean: ## remove what the other targets made
-	@rm -rf .venv build *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf .venv build *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache .coverage*
 	@find . -name __pycache__ -prune -exec rm -rf {} +
 
 # A stamp is written last: a venv without one was interrupted, and --clear starts it afresh.

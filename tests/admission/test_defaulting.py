@@ -21,8 +21,9 @@ from tests.support.build import (
     snapshot,
     workload,
 )
+from tests.support.review import review
 from webhook.admission.defaulting import Defaults, Undefaulted
-from webhook.admission.review import MUTATE, review
+from webhook.admission.request import MUTATE
 from webhook.policy import parsing as policies
 from webhook.policy.defaults import Defaulting
 from webhook.policy.schema import API_VERSION, KIND

@@ -10,8 +10,9 @@ import pytest
 
 from tests.support import ROOT
 from tests.support.build import ZONE
+from tests.support.review import review
 from webhook.admission.defaulting import ANNOTATION, Defaults
-from webhook.admission.review import MUTATE, VALIDATE, review
+from webhook.admission.request import MUTATE, VALIDATE
 from webhook.policy.parsing import built_in
 from webhook.scheduler.features import features
 from webhook.scheduler.snapshot import from_objects
@@ -62,7 +63,7 @@ class TestEveryRecordedReview:
         decision = self.decision(one)
         told = {warning.partition(":")[0] for warning in decision.warnings}
 
-        assert (True, None, None) == (decision.allowed, decision.status, decision.error)
+        assert (True, None, "") == (decision.allowed, decision.status, decision.error)
         assert set() == told
 
     def test_is_patched_only_where_a_pod_wants_defaults(self, one):

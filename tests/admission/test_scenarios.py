@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, pod, request, service, snapshot, workload
+from tests.support.review import review
 from tests.support.scenarios import ROWS
 from webhook.admission.defaulting import Undefaulted
-from webhook.admission.review import MUTATE, VALIDATE, review
+from webhook.admission.request import MUTATE, VALIDATE
 from webhook.policy.parsing import parse_policy
 from webhook.policy.policy import Policy
 from webhook.scheduler.default_constraints import SYSTEM_DEFAULTS

@@ -145,7 +145,7 @@ def _end():
 
 def alone(dump):
     """The pure function, in microseconds for each subject: the best of five runs."""
-    from webhook.admission.review import review as decide
+    from tests.support.review import review as decide
     from webhook.cluster.dump import load
     from webhook.policy.parsing import built_in
     from webhook.scheduler.features import LATEST

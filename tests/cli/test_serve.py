@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.support.admission_reviews import review
 from tests.support.build import constraint, workload
-from tests.support.reviews import review
 from tests.support.serving import EVENKEEL, PATIENCE, certificate, free_port, serving
 from webhook.cli.serve import value_of
 from webhook.cli.usage import UsageError

@@ -14,6 +14,7 @@ from tests.e2e.custom import define, path_of
 from tests.e2e.webhook import containers, installed
 from tests.support.build import constraint, pod, service, workload
 from tests.support.serving import until
+from webhook.manifests.configurations import entry_name
 from webhook.objects.fields import path_text
 from webhook.objects.kinds import EACH, KINDS
 from webhook.policy import parsing as policies
@@ -124,7 +125,7 @@ def test_a_condition_that_fails_would_show(plane, running, namespace):
 def refused(answer, kind, where):
     """Whether a kind's entry denied what is at `where`."""
     status, message = answer
-    begins = f'admission webhook "{kind.webhook}" denied the request: {where}[0].topologyKey: must be'
+    begins = f'admission webhook "{entry_name(kind)}" denied the request: {where}[0].topologyKey: must be'
     return status == 403 and message.startswith(begins)
 
 
@@ -185,7 +186,7 @@ def test_wrong_types_in_what_has_no_schema_pass_or_are_told(plane, running, name
     """CEL that fails on the way to the constraints lets pass; what stands in their place is evenkeel's to judge."""
     path, where = path_of(kind, namespace), place(kind)
     plane.api.call("POST", path, custom(kind, where, [GOOD]))
-    told = f'admission webhook "{kind.webhook}" denied the request: {first(where)}'
+    told = f'admission webhook "{entry_name(kind)}" denied the request: {first(where)}'
 
     for depth, wrong in product(range(1, len(where) + 1), WRONG):
         one = custom(kind, where[:depth], wrong)

@@ -11,7 +11,7 @@ import yaml
 from tests.support import ROOT
 from webhook.manifests import conditions
 from webhook.manifests import configurations as made
-from webhook.manifests.configurations import SYSTEM_NAMESPACES
+from webhook.manifests.configurations import SYSTEM_NAMESPACES, entry_name
 from webhook.manifests.rbac import rules
 from webhook.objects.kinds import KINDS
 from webhook.objects.names import SKIP_LABEL
@@ -120,7 +120,7 @@ def program() -> str:
                 "apiVersion": kind.api_version,
                 "kind": kind.kind,
                 "resource": kind.resource,
-                "webhook": kind.webhook,
+                "webhook": entry_name(kind),
                 "builtIn": kind.built_in,
                 "template": kind.template is not None,
                 "anchor": list(kind.anchor),

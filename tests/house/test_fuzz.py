@@ -27,11 +27,14 @@ from jsonpointer import JsonPointer
 from tests.conftest import EXAMPLES
 from tests.support import strategies as some
 from tests.support.build import constraint, owned_by, pod, service, workload
+from tests.support.review import review
 from webhook.admission.dry_run import dry_run, patched, put
-from webhook.admission.review import MUTATE, UPDATE, VALIDATE, review
+from webhook.admission.request import MUTATE, UPDATE, VALIDATE
+from webhook.admission.terms import Terms
 from webhook.admission.weighing import MOST_CONSTRAINTS, MOST_VALUES
 from webhook.cli import main as cli
 from webhook.documents import reading as documents
+from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.fields import as_mapping, value_at
 from webhook.policy.parsing import parse_policy
 from webhook.policy.policy import PolicyError
@@ -240,7 +243,7 @@ def sent_again(obj):
 @example(obj=some.Shown(apiVersion=some.nested(5_000)), old=None, policy=STRICT, snapshot=None, minor=F37)
 def test_whatever_is_applied_is_answered(obj, old, policy, snapshot, minor):
     """Both phases answer, and there is an object to store."""
-    applied = dry_run(obj, old, policy, snapshot, minor)
+    applied = dry_run(obj, old, Terms(policy, snapshot, minor), never_sent=SYSTEM_NAMESPACES)
 
     assert_well_formed(applied.mutate)
     assert_well_formed(applied.validate)
@@ -490,14 +493,18 @@ def assert_quick(answer, bound=0.050):
 
 
 def seconds(call, enough):
-    """The CPU time of the best of five runs, fewer where one settles it."""
-    best = inf
-    for _ in range(5):
-        start = time.process_time()
-        call()
-        best = min(best, time.process_time() - start)
-        if not enough < best < 20 * enough:
-            break
+    """The CPU time of the best of five runs, fewer where one settles it; what traces the tests would count, too."""
+    best, tracer = inf, sys.gettrace()
+    sys.settrace(None)
+    try:
+        for _ in range(5):
+            start = time.process_time()
+            call()
+            best = min(best, time.process_time() - start)
+            if not enough < best < 20 * enough:
+                break
+    finally:
+        sys.settrace(tracer)
     return best
 
 

@@ -15,12 +15,12 @@ from webhook.lint.chunks import chunks
 from webhook.lint.context import Context, may_tell, patches_in, telling
 from webhook.lint.judging import judge
 from webhook.lint.results import PATCH, SYSTEM, TEMPLATE
-from webhook.lint.terms import Terms
+from webhook.lint.terms import LintTerms
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.scheduler.features import LATEST
 
-TERMS = Terms(built_in(), LATEST)
+TERMS = LintTerms(built_in(), None, LATEST, never_sent=frozenset(SYSTEM_NAMESPACES))
 WEB = """\
 apiVersion: apps/v1
 kind: Deployment

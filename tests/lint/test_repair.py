@@ -11,13 +11,13 @@ from tests.support.build import constraint, workload
 from webhook.documents.reading import read_documents
 from webhook.lint.judging import judge
 from webhook.lint.repair import repair
-from webhook.lint.terms import Terms
+from webhook.lint.terms import LintTerms
 from webhook.policy.parsing import built_in
 from webhook.render.applied import dump
 from webhook.rules import RULES
 from webhook.scheduler.features import LATEST
 
-TERMS = Terms(built_in(), LATEST)
+TERMS = LintTerms(built_in(), None, LATEST)
 HEAD = """\
 # the shop's web
 apiVersion: apps/v1

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.support.admission_reviews import raw
 from tests.support.build import FEATURES
-from tests.support.reviews import raw
 from webhook.cluster.cluster import Unchanging
 from webhook.policy import parsing as policies
 from webhook.serving.app import BODY_LIMIT, JSON, create_app

@@ -6,15 +6,19 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
+from itertools import product
 
 import pytest
 
 from tests.generate.chart import FOLDER
 from tests.generate.metrics import RULES, families
-from tests.support.build import FEATURES, pod
-from webhook.admission.review import review
-from webhook.policy import parsing as policies
-from webhook.scheduler.snapshot import from_objects
+from tests.support.build import pod
+from webhook.admission.decision import Decision, Outcome
+from webhook.admission.defaulting import Defaults
+from webhook.admission.request import AdmissionRequest
+from webhook.objects.kinds import KINDS
+from webhook.scheduler.selectors import Selector
 from webhook.serving.metrics import Metrics
 
 PANELS = json.loads((FOLDER / "files" / "dashboard.json").read_text("utf-8"))["panels"]
@@ -38,10 +42,11 @@ def test_labels_are_of_closed_sets():
     """Nothing of what is counted names an object, and no series comes that was not there before."""
     metrics = Metrics()
     before = {line.rpartition(b" ")[0] for line in metrics.text().splitlines()}
-    for phase in ("mutate", "validate"):
-        request = {"operation": "CONNECT", "object": pod(labels={"secret": "secret"})}
-        decision = review(request, phase, policies.built_in(), from_objects([]), FEATURES)
-        metrics.count(phase, "secret", "secret", decision, 0.1)
+    given = Defaults((), Selector(), ("Service/secret",), (), "secret")
+    for phase, outcome in product(("mutate", "validate"), Outcome):
+        obj = pod(labels={"secret": "secret"}, owner="Secret/secret")
+        request = AdmissionRequest.of(obj, phase=phase, kinds=KINDS, namespace="secret")
+        metrics.count(replace(request, operation="SECRET"), Decision(outcome, defaulted=given), 0.1)
 
     assert before == {line.rpartition(b" ")[0] for line in metrics.text().splitlines()}
 

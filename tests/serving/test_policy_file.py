@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from tests.support.reviews import review
+from tests.support.admission_reviews import review
 from tests.support.serving import serving, until
 from webhook.cluster.cluster import Unchanging
 from webhook.policy.parsing import BUILT_IN, built_in, parse_policy

@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from tests.support import ROOT
+from tests.support.admission_reviews import raw, review
 from tests.support.build import constraint, pod, workload
-from tests.support.reviews import raw, review
+from tests.support.review import review as decide
 from tests.support.serving import PATIENCE, serving, until
-from webhook.admission.review import review as decide
 from webhook.policy.parsing import BUILT_IN, built_in
 from webhook.scheduler.features import features
 from webhook.scheduler.snapshot import from_objects

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
-from webhook.admission.review import Decision
+from webhook.admission.decision import Decision, Outcome
+from webhook.admission.request import VALIDATE, AdmissionRequest
+from webhook.objects.kinds import KINDS
 from webhook.serving import wire
 
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
@@ -17,6 +19,10 @@ UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 def review(**fields):
     request = {"uid": UID, "operation": "CREATE"}
     return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request} | fields)
+
+
+def read(body):
+    return wire.read(body, VALIDATE, KINDS)
 
 
 class Case(NamedTuple):
@@ -43,7 +49,7 @@ UNANSWERABLE = [
 
 @pytest.mark.parametrize("case", UNANSWERABLE, ids=lambda case: case.name)
 def test_what_is_no_review_is_unanswerable(case):
-    found = wire.read(case.body.encode())
+    found = read(case.body.encode())
 
     assert isinstance(found, wire.Unanswerable)
     assert case.uid == found.uid
@@ -51,40 +57,40 @@ def test_what_is_no_review_is_unanswerable(case):
 
 
 def test_what_is_not_utf_8_is_unanswerable():
-    assert isinstance(wire.read(b'{"a": "\xff\xfe"}'), wire.Unanswerable)
+    assert isinstance(read(b'{"a": "\xff\xfe"}'), wire.Unanswerable)
 
 
 def test_a_review_nested_too_deep_is_answered_under_its_uid():
     deep = review(x="@").replace('"@"', '{"x":' * 10_000 + "1" + "}" * 10_000)
-    found = wire.read(deep.encode())
+    found = read(deep.encode())
 
-    assert wire.Request(UID, None, "nested too deep to be read") == found
+    assert AdmissionRequest(UID, VALIDATE, unread="nested too deep to be read") == found
 
 
 def test_a_review_of_too_many_values_is_answered_under_its_uid():
     """Whatever they are."""
     for values in ("[]," * 600_000 + "0", "{}," * 600_000 + "0", "0," * 1_100_000 + "0"):
-        found = wire.read(review(x=[]).replace("[]", f"[{values}]").encode())
+        found = read(review(x=[]).replace("[]", f"[{values}]").encode())
 
-        assert wire.Request(UID, None, "more than 1048576 values") == found
+        assert AdmissionRequest(UID, VALIDATE, unread="more than 1048576 values") == found
 
 
 def test_numbers_of_any_length_are_read():
-    found = wire.read(review(x="@").replace('"@"', "9" * 10_000).encode())
+    found = read(review(x="@").replace('"@"', "9" * 10_000).encode())
 
-    assert UID == found.uid and found.body is not None
+    assert AdmissionRequest(UID, VALIDATE, operation="CREATE", malformed=found.malformed) == found
 
 
 def test_of_a_key_that_stands_twice_the_last_counts():
     """As Go reads it."""
     twice = review().replace('"operation": "CREATE"', '"operation": "DELETE", "operation": "CREATE"')
 
-    assert "CREATE" == wire.read(twice.encode()).body["operation"]
+    assert "CREATE" == read(twice.encode()).operation
 
 
 def test_an_answer_repeats_the_uid_and_carries_what_was_decided():
     patch = ({"op": "add", "path": "/a", "value": "\ud800é"},)
-    decision = Decision(False, {"code": 403}, patch, ("careful",), {"findings": "x"})
+    decision = Decision(Outcome.DENIED, {"code": 403}, patch, ("careful",), {"findings": "x"})
     answer = json.loads(wire.answer(UID, decision))
     response = answer["response"]
 
@@ -97,3 +103,11 @@ def test_an_answer_repeats_the_uid_and_carries_what_was_decided():
 
 def test_an_answer_that_has_nothing_to_say_says_nothing():
     assert {"uid": UID, "allowed": True} == json.loads(wire.answer(UID, Decision()))["response"]
+
+
+def test_a_defect_does_not_cost_the_uid(monkeypatch):
+    monkeypatch.setattr(wire, "read_request", lambda *given: {}["gone"])
+    found = read(review().encode())
+
+    assert (UID, VALIDATE) == (found.uid, found.phase)
+    assert isinstance(found.defect, KeyError)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from webhook.admission.terms import Terms
 from webhook.admission.weighing import MOST_VALUES, TooLarge, weigh_constraints
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.rule import INVALID_CONSTRAINT, RuleSettings
+from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import path_text
 from webhook.objects.names import SKIP_LABEL
 from webhook.objects.workload import Workload
@@ -16,7 +18,6 @@ from webhook.policy.policy import InForce
 from webhook.scheduler.default_constraints import SYSTEM, default_selector
 from webhook.scheduler.features import Features
 from webhook.scheduler.selectors import Selector, as_label_selector
-from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.validation import validate
 
 ANNOTATION = "evenkeel.dev/defaulted-by"
@@ -49,11 +50,17 @@ LEFT_OUT = frozenset({"too-large", "would-be-denied", "would-be-invalid"})
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """Constraints to write into a Pod, as JSON, the selector they share, and the objects it came from."""
+    """
+    Constraints for a Pod, as JSON, the selector they share, and the objects that it came from, as `Kind/name`.
+
+    `patch` is the JSON patch that writes them into the Pod, `note` the annotation that says where they are from.
+    """
 
     constraints: tuple[Mapping[str, object], ...]
     selector: Selector
     source: tuple[str, ...]
+    patch: tuple[Mapping[str, object], ...]
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,35 +75,62 @@ class Undefaulted:
 
 
 def default_constraints(
-    pod: Workload, policy: InForce, snapshot: Snapshot | None, features: Features
+    obj: Mapping[str, object], pod: Workload, in_force: InForce, terms: Terms
 ) -> Defaults | Undefaulted:
     """
-    The constraints that kube-scheduler, were it configured with the policy's, would apply to this new Pod.
+    The constraints that kube-scheduler, were it configured with the policy's, would apply to the new Pod `obj`.
 
     (podTopologySpread.buildDefaultConstraints)  matchLabelKeys are kept, which the scheduler ignores there; a key
     that the derived selector names already is left out, for the API server rejects a key that is in both.
     """
-    reason, defaulting = _exempt(pod, policy), policy.defaulting
+    reason, defaulting = _exempt(pod, in_force), in_force.defaulting
     if reason is not None or defaulting is None:
         return Undefaulted(reason or "namespace-unknown")
-    if snapshot is None:
+    if terms.snapshot is None:
         return Undefaulted("no-cluster")
     if len(pod.labels) > MOST_VALUES:
         return Undefaulted("too-large")
-    derived = default_selector(pod.namespace, pod.labels, pod.owner, snapshot)
+    derived = default_selector(pod.namespace, pod.labels, pod.owner, terms.snapshot)
     if derived.selector.empty:
         return Undefaulted("nothing-selects-it")
     label_selector = as_label_selector(derived.selector)
-    constraints = tuple(_constraint(one, derived.selector, label_selector) for one in defaulting.constraints)
+    constraints = [_constraint(default, derived.selector, label_selector) for default in defaulting.constraints]
     try:
-        weigh_constraints([list(constraints)])
+        weigh_constraints([constraints])
     except TooLarge as error:
         return Undefaulted("too-large", str(error))
-    if errors := validate(list(constraints), pod.labels, pod.path, merged=False, features=features):
+    if errors := validate(constraints, pod.labels, pod.path, merged=False, features=terms.features):
         return Undefaulted("would-be-invalid", f"{path_text(errors[0].path)}: {errors[0].detail}")
-    if denied := _denied(pod, list(constraints), policy.settings, features):
+    if denied := _denied(pod, constraints, in_force.settings, terms.features):
         return Undefaulted("would-be-denied", str(denied[0]))
-    return Defaults(constraints, derived.selector, derived.sources)
+    note = _note(in_force.override, derived.sources)
+    patch = _patch(obj, constraints, note)
+    if patch is None:
+        return Undefaulted("malformed")
+    return Defaults(tuple(constraints), derived.selector, derived.sources, patch, note)
+
+
+def _note(override: str | None, sources: Sequence[str]) -> str:
+    by = "policy" if override is None else f"override {override}"
+    named = ", ".join((*sources[:10], *(["…"] if sources[10:] else [])))
+    return one_line(f"{by}; selector from {named}", LINE_LIMIT)
+
+
+def _patch(
+    obj: Mapping[str, object], constraints: Sequence[Mapping[str, object]], note: str
+) -> tuple[Mapping[str, object], ...] | None:
+    """The JSON patch that writes constraints and the annotation on them; it only adds.  None if `obj` is malformed."""
+    spec, metadata = obj.get("spec"), obj.get("metadata")
+    if not isinstance(spec, dict) or not isinstance(metadata, dict):
+        return None
+    annotations = metadata.get("annotations")
+    if annotations is None:
+        annotate = {"op": "add", "path": "/metadata/annotations", "value": {ANNOTATION: note}}
+    elif isinstance(annotations, dict):
+        annotate = {"op": "add", "path": f"/metadata/annotations/{ANNOTATION.replace('/', '~1')}", "value": note}
+    else:
+        return None
+    return {"op": "add", "path": "/spec/topologySpreadConstraints", "value": constraints}, annotate
 
 
 def _denied(pod: Workload, constraints: object, settings: RuleSettings, features: Features) -> list[Finding]:
@@ -134,20 +168,3 @@ def _constraint(default: Mapping[str, object], selector: Selector, label_selecto
         if not left:
             del selected["matchLabelKeys"]
     return selected
-
-
-def json_patch(
-    obj: Mapping[str, object], constraints: Sequence[Mapping[str, object]], note: str
-) -> list[dict[str, object]]:
-    """The JSON patch that writes defaults and the annotation that tells of them; it only adds."""
-    metadata = obj.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    operations: list[dict[str, object]] = [
-        {"op": "add", "path": "/spec/topologySpreadConstraints", "value": list(constraints)}
-    ]
-    if annotations is None:
-        operations.append({"op": "add", "path": "/metadata/annotations", "value": {ANNOTATION: note}})
-    else:
-        member = ANNOTATION.replace("/", "~1")
-        operations.append({"op": "add", "path": f"/metadata/annotations/{member}", "value": note})
-    return operations

@@ -7,19 +7,19 @@ What becomes of an object that is applied: the calls that kube-apiserver makes, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from webhook.admission.review import CREATE, MUTATE, UPDATE, VALIDATE, Decision, review
-from webhook.manifests.configurations import SYSTEM_NAMESPACES
+from webhook.admission.decision import ALLOWED, Decision
+from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
+from webhook.admission.review import review
+from webhook.admission.terms import Terms
 from webhook.objects.fields import FieldPath, as_mapping, children, value_at
-from webhook.objects.kinds import FIELD, KINDS, find_kinds
+from webhook.objects.kinds import FIELD, KINDS, Kind, find_kinds
 from webhook.objects.labels import labels_of
 from webhook.objects.workload import parse_workloads
-from webhook.policy.policy import Policy
 from webhook.scheduler.constraint import merge
 from webhook.scheduler.features import Features
-from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.validation import validate
 
 CONSTRAINTS: FieldPath = ("spec", FIELD)
@@ -28,10 +28,10 @@ CONSTRAINTS: FieldPath = ("spec", FIELD)
 @dataclass(frozen=True, slots=True)
 class Applied:
     """
-    Both answers, and the object as it would be stored if it is allowed; `denied_by` is a phase or None.
+    The answers of both phases, and the object as it would be stored if it is allowed.
 
-    `webhook` is the entry of the webhook configuration that sends such an object, "" if none does; it is `unsent` where
-    its namespace keeps even that one from sending it.
+    `kind` is None for a kind that is not judged, and then `passed_over` says whether it has constraints somewhere; it
+    is `unsent` where its namespace keeps the API server from sending it.
     """
 
     obj: Mapping[str, object]
@@ -40,12 +40,13 @@ class Applied:
     validate: Decision
     stored: Mapping[str, object]
     refused_by_api_server: bool
-    passed_over: bool
-    webhook: str
+    kind: Kind | None
+    passed_over: bool = False
     unsent: bool = False
 
     @property
     def denied_by(self) -> str | None:
+        """The phase that denies it, None if it is allowed."""
         if not self.mutate.allowed:
             return MUTATE
         return None if self.validate.allowed else VALIDATE
@@ -64,25 +65,29 @@ class Applied:
 def dry_run(
     obj: Mapping[str, object],
     old: Mapping[str, object] | None,
-    policy: Policy,
-    snapshot: Snapshot | None,
-    features: Features,
+    terms: Terms,
+    *,
     namespace: str = "default",
+    never_sent: Collection[str] = (),
 ) -> Applied:
-    """Apply `obj`, over `old` if that is given; `namespace` is where it goes if it does not say."""
-    kinds = find_kinds(obj, policy.kinds)
-    webhook = kinds[0].webhook if kinds else ""
-    request = request_of(obj, old, namespace)
-    if kinds and in_system_namespace(request):
-        refused = _refused_by_api_server(obj, features)
-        stored = _stored(obj, features)
-        return Applied(obj, old is not None, Decision(), Decision(), stored, refused, False, webhook, unsent=True)
-    mutate = review(request, MUTATE, policy, snapshot, features)
+    """
+    Apply `obj`, over `old` if that is given; `namespace` is where it goes if it names none.
+
+    Nothing in the namespaces that are `never_sent` reaches the webhook.
+    """
+    kinds = terms.policy.kinds
+    request = AdmissionRequest.of(obj, old, phase=MUTATE, kinds=kinds, namespace=namespace)
+    found = find_kinds(obj, kinds)
+    kind, updated = found[0] if found else None, old is not None
+    if kind is not None and request.namespace in never_sent:
+        refused = _refused_by_api_server(obj, terms.features)
+        return Applied(obj, updated, ALLOWED, ALLOWED, _stored(obj, terms.features), refused, kind, unsent=True)
+    mutate = review(request, terms)
     after = patched(obj, mutate.patch)
-    validate = review(request_of(after, old, namespace), VALIDATE, policy, snapshot, features)
-    refused = validate.error is None and _refused_by_api_server(after, features)
-    passed_over = not kinds and mentions_constraints(obj)
-    return Applied(obj, old is not None, mutate, validate, _stored(after, features), refused, passed_over, webhook)
+    validate = review(AdmissionRequest.of(after, old, phase=VALIDATE, kinds=kinds, namespace=namespace), terms)
+    refused = not validate.error and _refused_by_api_server(after, terms.features)
+    passed_over = kind is None and mentions_constraints(obj)
+    return Applied(obj, updated, mutate, validate, _stored(after, terms.features), refused, kind, passed_over)
 
 
 def mentions_constraints(obj: object) -> bool:
@@ -102,26 +107,6 @@ def _refused_by_api_server(obj: Mapping[str, object], features: Features) -> boo
         validate(one.raw_constraints, one.labels, one.path, merged=one.stored or not one.is_pod, features=features)
         for one in parse_workloads(obj, kinds)
     )
-
-
-def request_of(obj: Mapping[str, object], old: Mapping[str, object] | None, namespace: str) -> dict[str, object]:
-    """The request that kube-apiserver makes of `obj`; `namespace` is where it goes if it does not say."""
-    metadata = as_mapping(obj.get("metadata"))
-    api_version = obj.get("apiVersion")
-    group, _, version = (api_version if isinstance(api_version, str) else "").rpartition("/")
-    return {
-        "kind": {"group": group, "version": version, "kind": obj.get("kind")},
-        "name": metadata.get("name"),
-        "namespace": metadata.get("namespace") or namespace,
-        "operation": CREATE if old is None else UPDATE,
-        "object": obj,
-        "oldObject": old,
-    }
-
-
-def in_system_namespace(request: Mapping[str, object]) -> bool:
-    """Whether kube-apiserver never makes this request: the webhook configurations leave its namespace out."""
-    return request["namespace"] in SYSTEM_NAMESPACES
 
 
 def patched(obj: Mapping[str, object], operations: Sequence[Mapping[str, object]]) -> Mapping[str, object]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from webhook.objects.fields import children
 from webhook.objects.workload import MOST_TEMPLATES, Workload
 
 MOST_CONSTRAINTS, MOST_VALUES = 100, 700  # of one object
@@ -29,6 +28,6 @@ def weigh_constraints(lists: Sequence[object]) -> None:
     values = list(lists)
     for value in values:  # which grows meanwhile
         if isinstance(value, dict | list):
-            values += children(value)
+            values += value.values() if isinstance(value, dict) else value
             if len(values) - len(lists) > MOST_VALUES:
                 raise TooLarge(f"found more than {MOST_VALUES} values in constraints, no more can be judged")

@@ -12,8 +12,10 @@ import sys
 from collections.abc import Mapping
 
 from webhook.admission.dry_run import Applied, dry_run
+from webhook.admission.terms import Terms
 from webhook.cli import inputs
 from webhook.cli.usage import UsageError
+from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.fields import as_mapping
 from webhook.render import applied as render
 
@@ -51,10 +53,11 @@ def run(args: argparse.Namespace) -> int:
     objects = [(file, one) for file in args.filename for one in inputs.objects(file)]
     old = {_identity(one, args.namespace): one for one in inputs.objects(args.old)} if args.old else None
     policy, snapshot = inputs.policy(args.policy), inputs.cluster(args.cluster)
-    features = inputs.features(args.kubernetes_version)
+    terms = Terms(policy, snapshot, inputs.features(args.kubernetes_version))
     code = 0
     for file, one in objects:
-        applied = dry_run(one, _before(one, old, args), policy, snapshot, features, args.namespace)
+        before = _before(one, old, args)
+        applied = dry_run(one, before, terms, namespace=args.namespace, never_sent=SYSTEM_NAMESPACES)
         _print(applied, file, args.output)
         code = code if applied.denied_by is None else 1
     return code

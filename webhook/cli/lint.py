@@ -33,8 +33,9 @@ from webhook.lint.baseline import baseline_text as write_baseline
 from webhook.lint.files import FileReader
 from webhook.lint.repair import repair
 from webhook.lint.results import UNUSED_SUPPRESSION, Judged, Problem, Summary
-from webhook.lint.terms import Terms
+from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound, find
+from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.policy.policy import PolicyError
 from webhook.render import github, lint_json, lint_text, progress
 from webhook.render.diff import as_diff
@@ -124,7 +125,7 @@ def _files(args: argparse.Namespace) -> tuple[list[str], list[NotFound]]:
     return files, missing
 
 
-def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> Terms:
+def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> LintTerms:
     severities = dict(map(_severity, args.rule))
     unused = severities.pop(UNUSED_SUPPRESSION, Severity.WARNING)
     try:
@@ -133,13 +134,14 @@ def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> Te
         raise UsageError("\n".join(f"--rule: {cause}" for cause in error.causes)) from error
     cluster = inputs.cluster(args.cluster)
     context = judging.context(files, reader)
-    return Terms(
+    return LintTerms(
         policy,
-        inputs.features(args.kubernetes_version),
         context.snapshot(cluster),
-        args.namespace,
-        unused,
-        frozenset(context.patches),
+        inputs.features(args.kubernetes_version),
+        namespace=args.namespace,
+        never_sent=frozenset(SYSTEM_NAMESPACES),
+        unused=unused,
+        patches=frozenset(context.patches),
     )
 
 
@@ -185,7 +187,7 @@ def _named(file: str, baseline: str) -> str:
 class _Lint:
     """Takes in what came of each file; text is printed as it comes, anything else at the end."""
 
-    def __init__(self, args: argparse.Namespace, terms: Terms, reader: FileReader, baseline: Baseline) -> None:
+    def __init__(self, args: argparse.Namespace, terms: LintTerms, reader: FileReader, baseline: Baseline) -> None:
         self.args, self.terms, self.reader, self.baseline = args, terms, reader, baseline
         self.summary, self.style = Summary(), lint_text.Style(_coloured())
         self.repairable = 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from webhook.findings.finding import Finding
 from webhook.objects.fields import FieldPath, path_text
@@ -68,3 +69,18 @@ def causes(findings: Sequence[Finding]) -> list[dict[str, str]]:
 def summary(findings: Iterable[Finding]) -> str:
     """All findings in one line, for an audit annotation."""
     return one_line("; ".join(f"{f.severity} {f.rule} {short_path(f.path)}" for f in findings), 4 * LINE_LIMIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """All that goes back of the findings: the message and causes of a denial, warnings, and an audit annotation."""
+
+    message: str
+    causes: Sequence[Mapping[str, str]]
+    warnings: tuple[str, ...]
+    summary: str
+
+
+def worded(denying: Sequence[Finding], warning: Sequence[Finding], findings: Iterable[Finding]) -> Words:
+    """What to say of `findings`, of which some deny and some warn."""
+    return Words(denial(denying), causes(denying), warnings(warning), summary(findings))

@@ -1,7 +1,7 @@
 """
 Every file read and judged, in several processes where that pays.
 
-    files ──a cheap look──> Context ──> Terms ──judge, file by file──> Judged, in the order of the files
+    files ──a cheap look──> Context ──> LintTerms ──judge, file by file──> Judged, in the order of the files
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from webhook.lint.context import KUSTOMIZATIONS, Context, may_tell, patches_in, 
 from webhook.lint.judging import judge
 from webhook.lint.passing_over import should_parse
 from webhook.lint.results import Judged, Problem
-from webhook.lint.terms import Terms
+from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT
 
 
@@ -100,7 +100,7 @@ def _patches(folder: str, reader: FileReader) -> set[str]:
     return set()
 
 
-def judge_file(file: str, terms: Terms, reader: FileReader) -> Judged:
+def judge_file(file: str, terms: LintTerms, reader: FileReader) -> Judged:
     """What is to be said of one file; a defect of ours in one keeps no other from being judged."""
     text = reader.text(file)
     judged = Judged(file)
@@ -121,7 +121,7 @@ def defect(file: str, done: str, error: Exception) -> Problem:
     return Problem(file, 1, 1, f"cannot be {done}: {what}; this is a defect of evenkeel's, please report it")
 
 
-def judge_files(files: Sequence[str], terms: Terms, reader: FileReader) -> Iterator[Judged]:
+def judge_files(files: Sequence[str], terms: LintTerms, reader: FileReader) -> Iterator[Judged]:
     """What is to be said of each, in the order given."""
     processes = min(_cpus(), len(files) // WORTH_A_PROCESS + 1)
     if processes == 1 or not all(map(os.path.isfile, files)):
@@ -143,10 +143,10 @@ def _cpus() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-_terms: list[Terms] = []
+_terms: list[LintTerms] = []
 
 
-def _begin(terms: Terms) -> None:
+def _begin(terms: LintTerms) -> None:
     """In each process: the terms, once; Ctrl-C is for the parent to answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _terms[:] = [terms]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from webhook.admission.dry_run import in_system_namespace, mentions_constraints, request_of
-from webhook.admission.review import VALIDATE, identity, in_namespace, review
+from webhook.admission.dry_run import mentions_constraints
+from webhook.admission.ratchet import identity
+from webhook.admission.request import VALIDATE, AdmissionRequest
+from webhook.admission.review import review
 from webhook.documents.positions import spans
 from webhook.documents.reading import items_of, read_documents
 from webhook.documents.scalars import DocumentError
@@ -16,13 +18,13 @@ from webhook.lint.chunks import Chunk, Lines, chunks
 from webhook.lint.passing_over import is_patch, is_unrendered, should_parse, tells_of_a_patch
 from webhook.lint.results import PATCH, SYSTEM, TEMPLATE, Address, Judged, Located, Named, Problem
 from webhook.lint.suppressions import Comment, comments_in, silenced, unused_in_comment
-from webhook.lint.terms import Terms
+from webhook.lint.terms import LintTerms
 from webhook.objects.fields import FieldPath, as_mapping, path_text
 from webhook.objects.kinds import find_kinds
-from webhook.objects.workload import Workload, parse_workloads
+from webhook.objects.workload import Workload
 
 
-def judge(file: str, text: str, terms: Terms) -> Judged:
+def judge(file: str, text: str, terms: LintTerms) -> Judged:
     """What is to be said of the manifests in `text`; `file` is the name to say it under."""
     return _File(file, text, terms).judged()
 
@@ -41,7 +43,7 @@ class _Said:
 class _File:
     """One file while it is judged."""
 
-    def __init__(self, file: str, text: str, terms: Terms) -> None:
+    def __init__(self, file: str, text: str, terms: LintTerms) -> None:
         self.text, self.terms, self.result = text, terms, Judged(file)
         self._lines: Lines | None = None
 
@@ -93,11 +95,11 @@ class _File:
             if chunk.may_have_constraints and mentions_constraints(obj):
                 self.result.unjudged[str(obj["apiVersion"]), str(obj["kind"])] += 1
             return
-        request = request_of(obj, None, terms.namespace)
-        workloads = [in_namespace(one, request) for one in parse_workloads(obj, terms.policy.kinds)]
+        request = _request(obj, terms)
+        workloads = request.workloads
         if not workloads or (workloads[0].uid and workloads[0].owner is not None):
             return
-        if in_system_namespace(request):
+        if request.namespace in terms.never_sent:
             missed = terms.policy.judges_without_constraints or any(one.has_constraints for one in workloads)
             self.result.passed_over[SYSTEM] += missed
             return
@@ -105,10 +107,9 @@ class _File:
             self.result.passed_over[TEMPLATE] += 1
             return
         patch = self.result.file in terms.patches or any(is_patch(one, obj) for one in workloads)
-        policy = terms.policy_for_patches if patch else terms.policy
-        decision = review(request, VALIDATE, policy, terms.snapshot, terms.features)
+        decision = review(_request(obj, terms.for_patches), terms.for_patches) if patch else review(request, terms)
         named = _named(obj)
-        if decision.error is not None:
+        if decision.error:
             self._unjudgeable(chunk, named, decision.error)
         if patch:
             self.result.passed_over[PATCH] += any(one.has_constraints for one in workloads)
@@ -171,6 +172,11 @@ class _File:
         quoted = self.lines.line(line)
         last = min(column + max(end - start, 1), len(quoted.rstrip()) + 1)
         return Located(self.result.file, line, column, max(last, column + 1), quoted, finding, named, known_by, address)
+
+
+def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:
+    """The request by which kube-apiserver would have the creation of `obj` validated."""
+    return AdmissionRequest.of(obj, phase=VALIDATE, kinds=terms.policy.kinds, namespace=terms.namespace)
 
 
 def _named(obj: Mapping[str, object]) -> Named:

@@ -18,7 +18,7 @@ from webhook.findings.finding import Edit, Severity
 from webhook.lint.judging import judge
 from webhook.lint.results import Address, Judged, Located, Named
 from webhook.lint.rewriting import Change, Text, with_changes
-from webhook.lint.terms import Terms
+from webhook.lint.terms import LintTerms
 from webhook.objects.fields import FieldPath, as_mapping, value_at
 
 MOST_ROUNDS = 100  # an object has fewer findings that can be repaired
@@ -33,7 +33,7 @@ class Repaired:
     left: Judged
 
 
-def repair(file: str, text: str, terms: Terms, meant: Callable[[Judged], Sequence[Located]]) -> Repaired:
+def repair(file: str, text: str, terms: LintTerms, meant: Callable[[Judged], Sequence[Located]]) -> Repaired:
     """
     `text` with every repair that can be made safely, of the findings that are `meant`.
 

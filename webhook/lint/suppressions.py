@@ -16,7 +16,7 @@ from webhook.findings.evaluation import evaluate, find_all
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.rule import RuleSetting, RuleSettings
 from webhook.lint.results import UNUSED_SUPPRESSION
-from webhook.lint.terms import Terms
+from webhook.lint.terms import LintTerms
 from webhook.objects.fields import FieldPath, as_mapping, value_at
 from webhook.objects.labels import labels_of
 from webhook.objects.names import IGNORE_ANNOTATION
@@ -58,7 +58,7 @@ class Silenced:
     unused: tuple[Finding, ...] = ()
 
 
-def silenced(obj: Mapping[str, object], workloads: Sequence[Workload], terms: Terms) -> Silenced:
+def silenced(obj: Mapping[str, object], workloads: Sequence[Workload], terms: LintTerms) -> Silenced:
     """What the annotations of `obj` do, its workloads placed in their namespace."""
     if not any(one.ignored_rules for one in workloads):
         return Silenced()

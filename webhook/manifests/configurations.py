@@ -12,10 +12,10 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from webhook.admission.review import CREATE, MUTATE, UPDATE, VALIDATE
+from webhook.admission.request import CREATE, MUTATE, UPDATE, VALIDATE
 from webhook.manifests.conditions import NOT_OWNED, TO_DEFAULT, Condition, changed, has_constraints
 from webhook.objects.fields import as_list, as_mapping
-from webhook.objects.kinds import Kind, find_kinds
+from webhook.objects.kinds import TEMPLATE, Kind, find_kinds
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy.policy import NAMESPACE_NAME, Policy
 
@@ -88,6 +88,13 @@ def _sent(entry: Mapping[str, object]) -> str:
     return json.dumps([entry.get("name"), rules, entry.get("matchConditions") or None], sort_keys=True)
 
 
+def entry_name(kind: Kind) -> str:
+    """The entry that sends objects of a kind, which kubectl names where one is denied; built-in kinds share theirs."""
+    group = "" if kind.built_in else kind.api_version.rpartition("/")[0]
+    shared = kind.built_in and kind.template == TEMPLATE
+    return ".".join(filter(None, ("workloads" if shared else kind.resource, group, "evenkeel.dev")))
+
+
 def _mutating(policy: Policy, target: Target) -> Iterator[Object]:
     if policy.defaults:
         pods = [kind for kind in policy.kinds if kind.template == ()]
@@ -118,7 +125,7 @@ def _groups(policy: Policy) -> dict[str, list[Kind]]:
     for kind in policy.kinds:
         if kind not in find_kinds({"apiVersion": kind.api_version, "kind": kind.kind}, policy.kinds):
             continue  # the policy describes it anew
-        groups.setdefault(kind.webhook, []).append(kind)
+        groups.setdefault(entry_name(kind), []).append(kind)
     return groups
 
 

@@ -50,6 +50,12 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def texts_of(value: object, *names: str) -> tuple[str, ...]:
+    """The JSON strings that stand under `names` in an object, each empty where something else stands."""
+    members = value if isinstance(value, dict) else {}
+    return tuple([found if isinstance(found := members.get(name), str) else "" for name in names])
+
+
 def value_at(value: object, path: FieldPath) -> object:
     """What stands at `path`, or None where it leads nowhere."""
     for part in path:

@@ -45,13 +45,6 @@ class Kind:
         return frozenset((*self.added_labels, *self.possible_labels))
 
     @property
-    def webhook(self) -> str:
-        """The entry of the webhook configuration that sends it here, which kubectl names where it is denied."""
-        group = "" if self.built_in else self.api_version.rpartition("/")[0]
-        shared = self.built_in and self.template == TEMPLATE
-        return ".".join(filter(None, ("workloads" if shared else self.resource, group, "evenkeel.dev")))
-
-    @property
     def anchor(self) -> FieldPath:
         """The path whose wildcards decide how many workloads an object holds."""
         return self.template if self.template is not None else cast(FieldPath, self.constraints)

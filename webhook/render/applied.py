@@ -11,7 +11,7 @@ from webhook.admission.defaulting import Defaults, Undefaulted
 from webhook.admission.dry_run import Applied
 from webhook.documents.scalars import resolve
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.manifests.configurations import SYSTEM_NAMESPACES
+from webhook.manifests.configurations import SYSTEM_NAMESPACES, entry_name
 from webhook.objects.fields import as_mapping
 from webhook.render.findings import finding_json, skipped_json
 
@@ -29,7 +29,8 @@ def _kubectl(applied: Applied, file: str) -> Iterator[str]:
         return
     status = answer.status or {}
     doing = f'error when {"patching" if applied.updated else "creating"} "{file}"'
-    webhook = f'admission webhook "{applied.webhook}" denied the request'
+    entry = entry_name(applied.kind) if applied.kind is not None else ""
+    webhook = f'admission webhook "{entry}" denied the request'
     yield f"Error from server ({status.get('reason')}): {doing}: {webhook}: {status.get('message')}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from flask import Flask, Request, Response, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
-from webhook.admission.review import MUTATE, VALIDATE
+from webhook.admission.request import MUTATE, VALIDATE
 from webhook.serving.check import Check
 from webhook.serving.reviewer import Answer, Reviewer
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 
 from prometheus_client import (
@@ -16,14 +16,24 @@ from prometheus_client import (
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from webhook.admission.decision import Decision, Outcome
 from webhook.admission.defaulting import REASONS, Defaults, Undefaulted
-from webhook.admission.review import CREATE, MUTATE, UPDATE, VALIDATE, Decision
+from webhook.admission.request import CREATE, MUTATE, UPDATE, VALIDATE, AdmissionRequest
 from webhook.findings.finding import Severity
 from webhook.rules import RULES
 
 PHASES = (MUTATE, VALIDATE)
 OPERATIONS = (CREATE, UPDATE, "other")
-RESULTS = ("allowed", "denied", "error")
+RESULT_OF = {
+    Outcome.ALLOWED: "allowed",
+    Outcome.WARNED: "allowed",
+    Outcome.DEFAULTED: "allowed",
+    Outcome.WOULD_BE_DENIED: "allowed",
+    Outcome.DENIED: "denied",
+    Outcome.NOT_JUDGED: "error",
+    Outcome.ERROR: "error",
+}
+RESULTS = tuple(dict.fromkeys(RESULT_OF.values()))
 OWNERS = ("none", "ReplicationController", "ReplicaSet", "StatefulSet", "Job", "other")
 SEVERITIES = tuple(str(one) for one in Severity if one is not Severity.IGNORE)
 REFUSALS = ("400", "404", "405", "408", "413", "414", "415", "417", "431", "501", "503")
@@ -89,16 +99,16 @@ class Metrics:
         """The exposition format."""
         return generate_latest(self.registry)
 
-    def count(self, phase: str, operation: object, owner_kind: str, decision: Decision, seconds: float) -> None:
+    def count(self, request: AdmissionRequest, decision: Decision, seconds: float) -> None:
         """Count one answer."""
-        known = operation if isinstance(operation, str) and operation in OPERATIONS else "other"
-        result = "error" if decision.error else "allowed" if decision.allowed else "denied"
-        self._latency[phase].observe(seconds)
-        self._requests[phase, known, result].inc()
+        operation = request.operation if request.operation in OPERATIONS else "other"
+        self._latency[request.phase].observe(seconds)
+        self._requests[request.phase, operation, RESULT_OF[decision.outcome]].inc()
         for finding in decision.findings:
-            self.findings.labels(finding.rule, str(finding.severity)).inc()
+            self.findings.labels(finding.rule, finding.severity.value).inc()
         if isinstance(decision.defaulted, Defaults):
-            self.defaulted.labels(_among(owner_kind, OWNERS)).inc()
+            owner = request.owner.kind if request.owner is not None else "none"
+            self.defaulted.labels(owner if owner in OWNERS else "other").inc()
         elif isinstance(decision.defaulted, Undefaulted):
             self.undefaulted.labels(decision.defaulted.reason).inc()
 
@@ -133,7 +143,3 @@ class ClusterMetrics(Collector):
             synced.add_metric([kind], known)
             age.add_metric([kind], seconds)
         yield from (synced, age)
-
-
-def _among(value: str, known: Iterable[str]) -> str:
-    return value if value in known else "other"

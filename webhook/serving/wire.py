@@ -9,12 +9,13 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from webhook.admission.review import Decision
+from webhook.admission.decision import Decision
+from webhook.admission.request import AdmissionRequest, read_request
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.objects.fields import as_mapping
+from webhook.objects.kinds import Kind
 from webhook.objects.reading import brief
 
 API_VERSION, KIND = "admission.k8s.io/v1", "AdmissionReview"
@@ -25,15 +26,6 @@ _UID = re.compile(rb'"request"\s*:\s*\{\s*"uid"\s*:\s*"([0-9A-Za-z-]{1,128})"')
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """A request that can be answered: `body` is None where only the uid could be read, and `problem` says why."""
-
-    uid: str
-    body: Mapping[str, object] | None
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Unanswerable:
     """Bytes that are no review at all: answered with HTTP 400, and with the uid if there is one."""
 
@@ -41,28 +33,42 @@ class Unanswerable:
     message: str
 
 
-def read(body: bytes) -> Request | Unanswerable:
-    """The admission request in an HTTP body."""
+def read(body: bytes, phase: str, kinds: Iterable[Kind]) -> AdmissionRequest | Unanswerable:
+    """The request in an HTTP body, with the workloads of these kinds."""
     if len(body) > MOST_VALUES and sum(map(body.count, (b"[", b"{", b","))) > MOST_VALUES:
-        return _unreadable(body, f"more than {MOST_VALUES} values")
+        return _unread(body, phase, f"more than {MOST_VALUES} values")
     try:
         review = _parse(body.decode("utf-8"))
     except RecursionError:
-        return _unreadable(body, "nested too deep to be read")
+        return _unread(body, phase, "nested too deep to be read")
     except ValueError as error:  # includes UnicodeDecodeError and JSONDecodeError
-        return _unreadable(body, f"not JSON: {str(error).splitlines()[0]}", answerable=False)
-    request = as_mapping(as_mapping(review).get("request"))
-    uid = request.get("uid")
+        return Unanswerable(_uid_in(body), f"not JSON: {str(error).splitlines()[0]}")
+    fields = review if isinstance(review, dict) else {}
+    request, version, kind = fields.get("request"), fields.get("apiVersion"), fields.get("kind")
+    uid = request.get("uid") if isinstance(request, dict) else None
     known = uid if isinstance(uid, str) else ""
-    version, kind = as_mapping(review).get("apiVersion"), as_mapping(review).get("kind")
     if (version, kind) != (API_VERSION, KIND):
         found = f"found {brief(version)} {brief(kind)}"
         return Unanswerable(known, f"{found}, wanted apiVersion {API_VERSION} and kind {KIND}")
-    if not request:
-        return Unanswerable("", f"request: found {brief(as_mapping(review).get('request'))}, wanted an object")
+    if not isinstance(request, dict) or not request:
+        return Unanswerable("", f"request: found {brief(request)}, wanted an object")
     if not known:
         return Unanswerable("", f"request.uid: found {brief(uid)}, wanted a string that is not empty")
-    return Request(known, request)
+    try:
+        return read_request(known, request, phase, kinds)
+    except Exception as error:  # a defect must not cost the uid
+        return AdmissionRequest(known, phase, defect=error)
+
+
+def _unread(body: bytes, phase: str, problem: str) -> AdmissionRequest | Unanswerable:
+    uid = _uid_in(body)
+    return AdmissionRequest(uid, phase, unread=problem) if uid else Unanswerable("", problem)
+
+
+def _uid_in(body: bytes) -> str:
+    """The uid, where kube-apiserver writes it; empty if it is not there."""
+    found = _UID.search(body, 0, 4096)
+    return found[1].decode() if found else ""
 
 
 def _parse(body: str) -> object:
@@ -74,12 +80,6 @@ def _parse(body: str) -> object:
         if "digits" not in str(error):
             raise
         return json.loads(body, parse_int=lambda digits: int(digits) if len(digits) < LONGEST_NUMBER else float(digits))
-
-
-def _unreadable(body: bytes, problem: str, *, answerable: bool = True) -> Request | Unanswerable:
-    found = _UID.search(body, 0, 4096)
-    uid = found[1].decode() if found else ""
-    return Request(uid, None, problem) if uid and answerable else Unanswerable(uid, problem)
 
 
 def answer(uid: str, decision: Decision) -> bytes:

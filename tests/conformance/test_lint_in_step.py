@@ -13,21 +13,22 @@ from hypothesis import strategies as st
 
 from tests.support import DATA
 from tests.support import strategies as some
-from webhook.admission.dry_run import request_of
-from webhook.admission.review import VALIDATE, review
+from webhook.admission.request import VALIDATE, AdmissionRequest
+from webhook.admission.review import review
+from webhook.admission.terms import Terms
 from webhook.documents.reading import read_documents
 from webhook.findings.finding import Severity
 from webhook.lint.judging import judge
 from webhook.lint.repair import repair
 from webhook.lint.results import UNUSED_SUPPRESSION
-from webhook.lint.terms import Terms
+from webhook.lint.terms import LintTerms
 from webhook.objects.fields import path_text
 from webhook.policy.parsing import built_in
 from webhook.render.applied import dump
 from webhook.rules import RULES
 from webhook.scheduler.features import LATEST, features
 
-TERMS = Terms(built_in(), LATEST)
+TERMS = LintTerms(built_in(), None, LATEST)
 VERSIONS = (LATEST, features(26), features(33))
 EXAMPLES = [(one, example) for one in RULES.values() for example in (one.bad, one.good)]
 
@@ -45,11 +46,16 @@ def said(findings):
 
 
 def by_the_webhook(obj, policy, version=LATEST):
-    return said(review(request_of(obj, None, "default"), VALIDATE, policy, None, version).findings)
+    return said(
+        review(
+            AdmissionRequest.of(obj, phase=VALIDATE, kinds=policy.kinds, namespace="default"),
+            Terms(policy, None, version),
+        ).findings
+    )
 
 
 def by_lint(text, policy, version=LATEST):
-    judged = judge("a.yaml", text, Terms(policy, version))
+    judged = judge("a.yaml", text, LintTerms(policy, None, version))
 
     assert ([], 1) == (judged.problems, judged.objects)
     return said(one.finding for one in judged.found)

@@ -1,0 +1,90 @@
+"""A decision says what became of the request, in one word of a closed set, and log and metrics follow it."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.build import FEATURES, constraint, pod, request, service, snapshot, workload
+from tests.support.review import review
+from webhook.admission.decision import Outcome, unexpected
+from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
+from webhook.admission.review import review as decide
+from webhook.admission.terms import Terms
+from webhook.policy.parsing import parse_policy
+from webhook.policy.schema import API_VERSION, KIND
+from webhook.serving.logs import MESSAGES
+from webhook.serving.metrics import RESULT_OF
+
+EMPTY, MISSES = constraint(labelSelector={}), constraint(labelSelector={"matchLabels": {"app": "db"}})
+
+
+def policy(**fields):
+    return parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **fields}))
+
+
+class Case(NamedTuple):
+    name: str
+    outcome: Outcome
+    obj: object
+    phase: str = VALIDATE
+    policy: dict | None = None
+    allowed: bool = True
+
+
+CASES = [
+    Case("nothing to find", Outcome.ALLOWED, workload("Deployment", constraint())),
+    Case("only an info", Outcome.ALLOWED, workload("Deployment", constraint(), spec={"replicas": 9})),
+    Case("a warning", Outcome.WARNED, workload("StatefulSet", MISSES)),
+    Case("a warning that is only audited", Outcome.ALLOWED, pod(MISSES, owner="ReplicaSet/web")),
+    Case("a warning where nobody is warned", Outcome.ALLOWED, pod(MISSES), policy={"enforcement": "Audit"}),
+    Case("defaults", Outcome.DEFAULTED, pod(), phase=MUTATE),
+    Case("no defaults", Outcome.ALLOWED, pod(labels={"app": "db"}), phase=MUTATE),
+    Case("an error", Outcome.DENIED, workload("Deployment", EMPTY), allowed=False),
+    Case("an error and a warning", Outcome.DENIED, workload("Deployment", EMPTY, MISSES), allowed=False),
+    Case("an error that only warns", Outcome.WOULD_BE_DENIED, pod(EMPTY), policy={"enforcement": "Warn"}),
+    Case("an error that is only noted", Outcome.WOULD_BE_DENIED, pod(EMPTY), policy={"enforcement": "Audit"}),
+    Case("too large", Outcome.NOT_JUDGED, pod(*[constraint()] * 101)),
+    Case("too large, denied", Outcome.NOT_JUDGED, pod(*[EMPTY] * 101), policy={"onError": "Deny"}, allowed=False),
+    Case("malformed", Outcome.ERROR, "no object", allowed=False),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_became_of_it(case):
+    raw = {**request(pod()), "object": case.obj}
+    found = review(raw, case.phase, policy(**(case.policy or {})), snapshot(service()), FEATURES)
+
+    assert (case.outcome, case.allowed) == (found.outcome, found.allowed)
+
+
+def test_every_outcome_can_be():
+    assert set(Outcome) == {case.outcome for case in CASES}
+
+
+def test_an_unexpected_error_is_answered_as_the_policy_says():
+    lenient, strict = unexpected(policy()), unexpected(policy(onError="Deny"))
+
+    assert (Outcome.ERROR, True, None) == (lenient.outcome, lenient.allowed, lenient.status)
+    assert (Outcome.ERROR, False, 500) == (strict.outcome, strict.allowed, strict.status["code"])
+
+
+def test_what_is_unread_is_not_judged():
+    """Only an enforced rule, which must be able to judge it, makes it a denial, and only at /validate."""
+    enforced = policy(rules={"empty-selector": {"enforced": True}})
+    found = {
+        (phase, terms is enforced): decide(
+            AdmissionRequest("u", phase, unread="nested too deep"), Terms(terms, None, FEATURES)
+        )
+        for phase in (MUTATE, VALIDATE)
+        for terms in (policy(), enforced)
+    }
+
+    assert {Outcome.NOT_JUDGED} == {decision.outcome for decision in found.values()}
+    assert [(VALIDATE, True)] == [asked for asked, decision in found.items() if not decision.allowed]
+
+
+def test_log_and_metrics_know_every_outcome():
+    assert set(Outcome) == set(MESSAGES) == set(RESULT_OF)

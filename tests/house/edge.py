@@ -1,0 +1,132 @@
+"""
+A worker as `evenkeel serve` has it, driven by hand, and one client: nothing happens but in `ask`, always the same way.
+
+The real worker answers over a TLS connection, by turns of its own loop.  The job that it gives to its pool of threads
+runs between two turns, and what is late is never swept: no thread and no clock has a say.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import ssl
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from math import inf
+from pathlib import Path
+from selectors import EVENT_READ, DefaultSelector
+from types import SimpleNamespace
+from typing import Any
+
+from gunicorn.config import Config
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "webhook" / "cli"
+PATIENCE = 10  # Seconds for one turn of the worker.
+
+
+def imported() -> SimpleNamespace:
+    """All that this needs of the house: the one place to change when modules move."""
+    from certs.authority import Authority
+    from webhook.cluster.cluster import Unchanging
+    from webhook.cluster.dump import load
+    from webhook.policy.parsing import built_in
+    from webhook.scheduler.features import LATEST
+    from webhook.serving.app import create_app
+    from webhook.serving.metrics import Metrics
+    from webhook.serving.reviewer import Reviewer
+    from webhook.transport.worker import Worker
+
+    return SimpleNamespace(
+        Authority=Authority,
+        LATEST=LATEST,
+        Metrics=Metrics,
+        Reviewer=Reviewer,
+        Unchanging=Unchanging,
+        Worker=Worker,
+        built_in=built_in,
+        create_app=create_app,
+        load=load,
+    )
+
+
+class Jobs(list[Callable[[], object]]):
+    """Stands for the worker's pool of threads: keeps each job until it is told to run it."""
+
+    def submit(self, job: Callable[..., object], *arguments: object) -> None:
+        self.append(partial(job, *arguments))
+
+    def run(self) -> None:
+        while self:
+            self.pop(0)()
+
+
+class Log(logging.Logger):
+    """Stands for gunicorn's log, on which each answer is an access, too."""
+
+    def access(self, *_: object) -> None:
+        """Nothing is written."""
+
+
+class Edge:
+    """A worker with the example's cluster and the built-in policy behind it, and one client."""
+
+    def __init__(self, folder: Path) -> None:
+        now = datetime.now(UTC)
+        authority = imported().Authority.create(now)
+        authority.issue(["localhost"], now).write(folder / "tls.crt", folder / "tls.key")
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.worker = _worker(folder)
+        plain = socket.create_connection(self.listener.getsockname(), PATIENCE)
+        context = ssl.create_default_context(cadata=authority.pair.chain_pem().decode())
+        self.client = context.wrap_socket(plain, server_hostname="localhost", do_handshake_on_connect=False)
+        self.worker.accept(self.listener)
+        self._shake_hands()
+
+    def _shake_hands(self) -> None:
+        self.client.setblocking(False)
+        while self.client.version() is None:
+            try:
+                self.client.do_handshake()
+            except ssl.SSLWantReadError:
+                self.worker.turn(PATIENCE)
+        while not next(iter(self.worker.connections)).tls.established:
+            self.worker.turn(PATIENCE)
+        self.client.settimeout(PATIENCE)
+
+    def ask(self, path: str, body: bytes) -> dict[str, object]:
+        """The response to one review, through a turn of the worker for each thing that it waits for."""
+        head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        self.client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        self.worker.turn(PATIENCE)  # The request has arrived whole: it is a job.
+        self.worker.tpool.run()
+        self.worker.turn(PATIENCE)  # The job is done: the connection waits for the next request.
+        answer = self.client.recv(1 << 16).partition(b"\r\n\r\n")[2]
+        response: dict[str, object] = json.loads(answer)["response"]
+        return response
+
+    def close(self) -> None:
+        self.client.close()
+        for connection in tuple(self.worker.connections):
+            self.worker.drop(connection, "done")
+        self.listener.close()
+        self.worker.poller.close()
+        self.worker.method_queue.close()
+        self.worker.tmp.close()
+
+
+def _worker(folder: Path) -> Any:
+    """As gunicorn makes one, and as `Worker.run` begins."""
+    house, settings = imported(), Config()
+    for name, file in {"certfile": "tls.crt", "keyfile": "tls.key"}.items():
+        settings.set(name, str(folder / file))
+    worker = house.Worker(1, 0, [], None, PATIENCE, settings, Log("walk", logging.WARNING))
+    worker.tpool, worker.poller, worker.swept = Jobs(), DefaultSelector(), inf
+    worker.method_queue.init()
+    worker.poller.register(worker.method_queue, EVENT_READ, worker.method_queue.run_callbacks)
+    cluster = house.Unchanging(house.load(EXAMPLE / "example_cluster.yaml"))
+    reviewer = house.Reviewer(house.built_in(), cluster, house.LATEST, house.Metrics())
+    worker.wsgi = house.create_app(reviewer, lambda: ())
+    return worker

@@ -1,0 +1,72 @@
+"""The webhook stays small: what a running server has imported once it has answered reviews."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support import ROOT
+from tests.support.serving import serving
+
+# Runs `evenkeel serve`, whose worker writes down what it has imported when it ends.
+PROGRAM = """
+import json, os, sys
+from webhook.serving import server
+straight = server.Server._end
+def end(self, arbiter, worker):
+    with open(os.environ["IMPORTED"], "w") as file:
+        json.dump(sorted(sys.modules), file)
+    straight(self, arbiter, worker)
+server.Server._end = end
+from webhook.cli.main import main
+sys.exit(main())
+"""
+EXAMPLE = ROOT / "webhook" / "cli"
+
+# What only a command needs, and what only a policy file, a live cluster or a renewed certificate needs.
+ONLY_COMMANDS = ("webhook.lint", "webhook.placement", "webhook.render", "webhook.report", "webhook.manifests.rbac")
+COMMANDS = {"webhook.cli", "webhook.cli.inputs", "webhook.cli.main", "webhook.cli.serve", "webhook.cli.usage"}
+ONLY_SOMETIMES = ("jsonschema", "kubernetes", "multiprocessing", "pydoc", "unittest")
+MOST_OF_OURS, MOST = 92, 600  # of ours without the rules, of which each is a file; and of all
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory):
+    """The names of all modules in the worker, after one review of each phase."""
+    folder = tmp_path_factory.mktemp("footprint")
+    file = folder / "imported.json"
+    reviews = map(json.loads, (EXAMPLE / "example_reviews.jsonl").read_text("utf-8").splitlines())
+    asked = {review["path"]: review["review"] for review in reviews}
+    options = ("--cluster", EXAMPLE / "example_cluster.yaml")
+    unmeasured = {"COVERAGE_PROCESS_START": "", "COVERAGE_PROCESS_CONFIG": ""}
+    with serving(folder, *options, program=PROGRAM, IMPORTED=str(file), **unmeasured) as server:
+        assert {"/mutate": 200, "/validate": 200} == {path: server.review(path, asked[path])[0] for path in asked}
+    return json.loads(file.read_text("utf-8"))
+
+
+def below(names, tops):
+    """Those of the names that are one of `tops`, or lie below it."""
+    return [name for name in names if any(f"{name}.".startswith(f"{top}.") for top in tops)]
+
+
+def test_a_server_imports_nothing_that_only_a_command_needs(imported):
+    assert [] == below(imported, ONLY_COMMANDS)
+    assert COMMANDS == set(below(imported, ["webhook.cli"]))
+
+
+def test_a_server_imports_nothing_that_its_settings_do_not_ask_for(imported):
+    assert [] == below(imported, ONLY_SOMETIMES)
+
+
+def test_the_number_of_modules_is_bounded(imported):
+    """Raise a bound only for what a review needs."""
+    ours = set(below(imported, ["webhook", "certs"])) - set(below(imported, ["webhook.rules"]))
+
+    assert len(ours) <= MOST_OF_OURS
+    assert len(imported) <= MOST
+
+
+def test_what_is_imported_is_seen(imported):
+    """Or the tests above could not fail."""
+    assert {"webhook.serving.reviewer", "webhook.admission.defaulting", "flask", "json"} <= set(imported)

@@ -1,0 +1,95 @@
+"""The answer to one request: what became of it, and what goes back to the API server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from webhook.admission.defaulting import Defaults, Undefaulted
+from webhook.admission.request import AdmissionRequest
+from webhook.findings import wording
+from webhook.findings.finding import Finding, Skipped
+from webhook.policy.policy import Policy
+
+
+class Outcome(StrEnum):
+    """What became of a request."""
+
+    ALLOWED = "allowed"
+    WARNED = "warned"
+    DEFAULTED = "defaulted"
+    DENIED = "denied"
+    WOULD_BE_DENIED = "would-be-denied"  # Allowed only because the policy's `enforcement` does not deny.
+    NOT_JUDGED = "not-judged"  # Too large, too deep or unreadable: the policy's `onError` answered.
+    ERROR = "error"  # Malformed, or a defect of evenkeel's.
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """
+    What became of a request, and what led to it.
+
+    `status` is a metav1.Status, and None where the request is allowed; `patch` is a JSON patch.  `error` says why
+    there is no verdict, and is empty where there is one.
+    """
+
+    outcome: Outcome = Outcome.ALLOWED
+    status: Mapping[str, object] | None = None
+    patch: tuple[Mapping[str, object], ...] = ()
+    warnings: tuple[str, ...] = ()
+    audit_annotations: Mapping[str, str] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    defaulted: Defaults | Undefaulted | None = None
+    skipped: tuple[Skipped, ...] = ()
+    error: str = ""
+
+    @property
+    def allowed(self) -> bool:
+        return self.status is None
+
+
+ALLOWED = Decision()
+
+
+def bad_request(message: str) -> Decision:
+    """The answer to a request that no API server sends."""
+    text = wording.one_line(message, wording.LINE_LIMIT)
+    return Decision(Outcome.ERROR, _status(400, "BadRequest", text), error=text)
+
+
+def unexpected(policy: Policy) -> Decision:
+    """The answer where evenkeel itself failed: the policy's `onError`."""
+    return _on_error(policy, Outcome.ERROR, "an unexpected error, see evenkeel's log", policy.on_error)
+
+
+def not_judged(policy: Policy, message: str, *, enforced: bool = False, known: bool = False) -> Decision:
+    """
+    The answer to an object that is too large or too deep to judge: the policy's `onError`.
+
+    Where a rule is `enforced` it is denied: size is the developer's to choose, and must not be a way around the rule.
+    What is `known`, because the old object was no different, is allowed.
+    """
+    if enforced and policy.enforcement == "Deny":
+        text = wording.one_line(f"{message}; an enforced rule must be able to judge it", wording.LINE_LIMIT)
+        return Decision(Outcome.NOT_JUDGED, _status(403, "Forbidden", text), error=message)
+    return _on_error(policy, Outcome.NOT_JUDGED, message, "Allow" if known else policy.on_error)
+
+
+def _on_error(policy: Policy, outcome: Outcome, message: str, on_error: str) -> Decision:
+    text = wording.one_line(f"evenkeel could not judge this object: {message}", wording.WARNING_LIMIT)
+    if on_error == "Allow" or policy.enforcement != "Deny":
+        return Decision(outcome, warnings=() if policy.enforcement == "Audit" else (text,), error=message)
+    return Decision(outcome, _status(500, "InternalError", text), error=message)
+
+
+def forbidden(request: AdmissionRequest, words: wording.Words) -> Mapping[str, object]:
+    """The metav1.Status of a denial, which kubectl prints."""
+    group, kind = request.kind
+    about = {"name": request.name, "group": group, "kind": kind}
+    details = {**{name: value for name, value in about.items() if value}, "causes": words.causes}
+    return {**_status(403, "Forbidden", words.message), "details": details}
+
+
+def _status(code: int, reason: str, message: str) -> Mapping[str, object]:
+    return {"status": "Failure", "code": code, "reason": reason, "message": message}
