@@ -46,7 +46,11 @@ FIRST_REQUEST_SECONDS = 1.0  # its first on a new connection; unlike on a reused
 
 
 class Worker(ThreadWorker):
-    """One poller for all connections, and gunicorn's pool of threads for whole requests; subclass it to set these."""
+    """
+    One poller for all connections, and gunicorn's pool of threads for whole requests.
+
+    A subclass may set `limits` and override `refusal_body`.
+    """
 
     limits = Limits()
 
