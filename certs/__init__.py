@@ -1,1 +1,1 @@
-"""TLS: a certificate authority, the certificates it issues, and the files they lie in."""
+"""A certificate authority, the certificates it issues, their renewal, and their files; imports nothing of webhook."""

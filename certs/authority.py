@@ -16,11 +16,11 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from certs.pem import CertificateError, Pair, Pem, describe, extension, invalid_reason
 
-# A new CA has to reach every caBundle before it may sign, so it comes rarely; nothing but this webhook trusts it.
+# Long, because a new CA must be in every caBundle before it may sign; only calls to this webhook trust it.
 CA_LIFETIME = timedelta(days=3650)
-# Renewed at two thirds of it: often enough to be known to work, with a month left to notice when it does not.
+# Renewed at two thirds, so that a month is left to notice a renewal that fails.
 SERVING_LIFETIME = timedelta(days=90)
-# A certificate begins this long ago, for those whose clock is behind.
+# A certificate is valid from this long before it was issued, for clients whose clock is behind.
 CLOCK_SKEW = timedelta(hours=1)
 LONGEST_COMMON_NAME = 64  # RFC 5280, ub-common-name
 
@@ -32,13 +32,13 @@ _DNS_NAME = re.compile(rf"(?=.{{1,253}}$)(\*\.)?({_LABEL}\.)*(?!\d+$){_LABEL}", 
 
 @dataclass(frozen=True)
 class Authority:
-    """A CA: its certificate, and the key that signs what it issues."""
+    """A CA: its certificate, and the key that signs the certificates it issues."""
 
     pair: Pair
 
     @classmethod
     def create(cls, now: datetime, name: str = "evenkeel CA", lifetime: timedelta = CA_LIFETIME) -> Authority:
-        """A new CA that vouches for itself, and issues leaves only: no CA below it is valid."""
+        """A new self-signed CA, with path length 0: it issues serving certificates, and no other CA."""
         key = ec.generate_private_key(ec.SECP256R1())
         builder = (
             _builder(name, key.public_key(), now - CLOCK_SKEW, now + lifetime)
@@ -51,14 +51,18 @@ class Authority:
 
     @classmethod
     def parse(cls, certificate: Pem, key: Pem) -> Authority:
-        """A CA that was made before, here or elsewhere."""
+        """An existing CA; CertificateError if it cannot be read, is not a CA, or the key is another's."""
         pair = Pair.parse(certificate, key)
         if not describe(pair.certificate).is_ca:
             raise CertificateError(f"{certificate.source}: is not the certificate of a CA")
         return cls(pair)
 
     def issue(self, names: Iterable[str], now: datetime, lifetime: timedelta = SERVING_LIFETIME) -> Pair:
-        """A serving certificate for DNS names and IP addresses, which ends with its CA at the latest."""
+        """
+        A serving certificate for DNS names and IP addresses; it expires no later than its CA.
+
+        CertificateError if a name is neither, or the CA is not valid now.
+        """
         ca = describe(self.pair.certificate)
         if reason := invalid_reason(ca, now):
             raise CertificateError(f'the CA "{ca.subject}" {reason}')
@@ -80,7 +84,7 @@ class Authority:
 
 
 def _builder(name: str, key: ec.EllipticCurvePublicKey, begin: datetime, end: datetime) -> x509.CertificateBuilder:
-    """What a CA and a leaf have in common."""
+    """What CA certificates and serving certificates have in common."""
     return (
         x509.CertificateBuilder()
         .subject_name(_subject(name))
@@ -93,12 +97,12 @@ def _builder(name: str, key: ec.EllipticCurvePublicKey, begin: datetime, end: da
 
 
 def _subject(name: str) -> x509.Name:
-    """For people only: verifiers read the subject's alternative names, which have no such limit."""
+    """The common name, cut to its limit; it is for people, because clients verify the subject alternative names."""
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:LONGEST_COMMON_NAME])])
 
 
 def normal_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Names as a certificate spells them; CertificateError, a line for each, if any is none, or there is none."""
+    """Names as a certificate spells them; CertificateError, with a line for each bad name, or if there is none."""
     return tuple(str(one.value) for one in _alternative_names(names))
 
 
@@ -112,7 +116,7 @@ def _alternative_names(names: Iterable[str]) -> tuple[_AlternativeName, ...]:
 
 
 def _alternative_name(name: str) -> _AlternativeName | None:
-    if "%" not in name:  # as in fe80::1%eth0, which means something on one host only
+    if "%" not in name:  # as in fe80::1%eth0, which is valid on one host only
         with suppress(ValueError):
             return x509.IPAddress(ip_address(name))
     return x509.DNSName(name.lower()) if _DNS_NAME.fullmatch(name) else None
@@ -127,7 +131,7 @@ def _key_usage(*allowed: str) -> x509.KeyUsage:
 
 
 def _issuer_key(issuer: Pair) -> x509.AuthorityKeyIdentifier:
-    """Names the key that signs as its certificate names it, for there is more than one way to do so."""
+    """The identifier of the signing key, copied from the issuer's certificate, which may have computed it otherwise."""
     own = extension(issuer.certificate, x509.SubjectKeyIdentifier)
     if own is None:
         return x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.key.public_key())

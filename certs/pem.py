@@ -1,4 +1,4 @@
-"""Certificates and their keys, from PEM and to it, and what they say."""
+"""Certificates and private keys, from PEM and to PEM, and what certificates contain."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _CURVES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
 
 
 class CertificateError(ValueError):
-    """A certificate or a key that cannot be used; the message names the file and never shows what a key holds."""
+    """A certificate or key that cannot be used; the message names the file and never shows the content of a key."""
 
 
 class KeyMismatchError(CertificateError):
-    """A key that is another certificate's."""
+    """The key belongs to another certificate."""
 
 
 @dataclass(frozen=True)
 class Pem:
-    """PEM and where it is from, a file or a Secret's entry; no repr shows it, for it may be a key."""
+    """PEM and its source, a file or an entry of a Secret; repr does not show the content, which may be a key."""
 
     source: str
     content: bytes = field(repr=False)
@@ -38,14 +38,14 @@ class Pem:
 
 @dataclass(frozen=True)
 class Pair:
-    """A certificate, with those above it that are sent along, and its private key."""
+    """A certificate, the CA certificates that are sent with it, and its private key."""
 
     chain: tuple[x509.Certificate, ...]
     key: PrivateKey = field(repr=False)
 
     @classmethod
     def parse(cls, chain: Pem, key: Pem) -> Pair:
-        """The certificate that comes first in `chain` with its key."""
+        """The first certificate in `chain`, with its key; CertificateError, KeyMismatchError for another's key."""
         pair = cls(certificates(chain), _private_key(key))
         if pair.key.public_key() != pair.certificate.public_key():
             raise KeyMismatchError(f"{key.source}: is not the key of {chain.source}")
@@ -64,14 +64,14 @@ class Pair:
         )
 
     def write(self, chain: Path, key: Path) -> None:
-        """The key first, so that who waits for the certificate to change finds both changed."""
+        """Write both files, the key first: whoever watches the certificate finds both changed. CertificateError."""
         write(key, self.key_pem(), 0o600)
         write(chain, self.chain_pem(), 0o644)
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a certificate says: the serial number in hexadecimal, the fingerprint with SHA-256."""
+    """What a certificate contains: `serial` in hexadecimal, `fingerprint` with SHA-256, times in UTC."""
 
     subject: str
     issuer: str
@@ -85,12 +85,12 @@ class Inspection:
 
 
 def inspect(pem: Pem) -> tuple[Inspection, ...]:
-    """What each certificate of a file says, in its order."""
+    """What each certificate in a file contains, in the order of the file; CertificateError."""
     return tuple(map(describe, certificates(pem)))
 
 
 def ca_bundle(pem: Pem) -> bytes:
-    """The certificates in a file, and nothing else that may be in it, if they are all of CAs."""
+    """Only the certificates in a file, as PEM; CertificateError if one of them is not a CA."""
     found = certificates(pem)
     if leaf := next((one for one in map(describe, found) if not one.is_ca), None):
         raise CertificateError(f'{pem.source}: has "{leaf.subject}", which is not the certificate of a CA')
@@ -98,6 +98,7 @@ def ca_bundle(pem: Pem) -> bytes:
 
 
 def describe(one: x509.Certificate) -> Inspection:
+    """What one certificate contains."""
     constraints = extension(one, x509.BasicConstraints)
     names = extension(one, x509.SubjectAlternativeName)
     return Inspection(
@@ -114,7 +115,7 @@ def describe(one: x509.Certificate) -> Inspection:
 
 
 def invalid_reason(one: Inspection, now: datetime) -> str | None:
-    """Why a verifier at this time refuses the certificate, None if its time has come and is not over."""
+    """Why the certificate is not valid at this time, or None if it is."""
     if now < one.not_before:
         return f"is not valid before {stamp(one.not_before)}, now is {stamp(now)}"
     if now > one.not_after:
@@ -123,10 +124,12 @@ def invalid_reason(one: Inspection, now: datetime) -> str | None:
 
 
 def stamp(when: datetime) -> str:
+    """A time in UTC, as 2026-01-31T12:00:00Z."""
     return f"{when.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def read(path: Path) -> Pem:
+    """The content of a file; CertificateError if it cannot be read."""
     try:
         return Pem(str(path), path.read_bytes())
     except OSError as error:
@@ -134,7 +137,7 @@ def read(path: Path) -> Pem:
 
 
 def write(path: Path, content: bytes, mode: int) -> None:
-    """Replace a file whole or not at all; not for a moment may anybody read it whom `mode` does not name."""
+    """Replace a file atomically; it has `mode` from the start. CertificateError if it cannot be written."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
@@ -151,7 +154,7 @@ def write(path: Path, content: bytes, mode: int) -> None:
 
 
 def certificates(pem: Pem) -> tuple[x509.Certificate, ...]:
-    """Every certificate in PEM, of which each can be read; at least one."""
+    """All certificates in PEM, at least one; CertificateError if there is none, or one cannot be parsed."""
     labels = [label.decode() for label in re.findall(rb"-----BEGIN ([A-Z0-9 ]+)-----", pem.content)]
     if not labels:
         raise CertificateError(f"{pem.source}: is not PEM")
@@ -160,14 +163,14 @@ def certificates(pem: Pem) -> tuple[x509.Certificate, ...]:
     try:
         found = tuple(x509.load_pem_x509_certificates(pem.content))
         for one in found:
-            describe(one)  # extensions and keys are parsed only when they are asked for
-    except Exception as error:  # the kinds are many, and differ from one version of the library to the next
+            describe(one)  # parses extensions and keys, which the library does lazily
+    except Exception as error:  # the types are many, and differ between versions of the library
         raise CertificateError(f"{pem.source}: has a certificate that cannot be read: {error}") from error
     return found
 
 
 def _private_key(pem: Pem) -> PrivateKey:
-    """The library's own words are left out, lest they repeat what they choke on."""
+    """The key in PEM; CertificateError without the library's message, which could quote the key."""
     try:
         key = serialization.load_pem_private_key(pem.content, password=None)
     except TypeError:
@@ -180,6 +183,7 @@ def _private_key(pem: Pem) -> PrivateKey:
 
 
 def extension(one: x509.Certificate, kind: type[_Extension]) -> _Extension | None:
+    """The extension of this type, or None."""
     try:
         return one.extensions.get_extension_for_class(kind).value
     except x509.ExtensionNotFound:

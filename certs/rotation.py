@@ -1,11 +1,11 @@
 """
-What to renew and when, in a store that replicas share without a leader: who replaces first has renewed for all.
+Renews a CA and a serving certificate in a store that replicas share, without a leader: the first to replace it wins.
 
     ca.crt    the CAs that have not expired, the newest first        ca.key    the key of the newest
-    tls.crt   the leaf that is served, with its CA                   tls.key   its key
-    trusted   since when the newest CA stands in every caBundle, empty while it does not
+    tls.crt   the leaf: the serving certificate, with its CA         tls.key   its key
+    trusted   the time since which the newest CA is in every caBundle, empty while it is not
 
-    a new CA ── in every caBundle for an hour ──> signs the next leaf;  an old CA leaves when it expires
+    a new CA ── in every caBundle for an hour ──> signs the next leaf;  an expired CA is removed
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from certs.authority import CA_LIFETIME, CLOCK_SKEW, SERVING_LIFETIME, Authority
 from certs.pem import CertificateError, Pair, Pem, certificates, describe, invalid_reason, stamp
 
 CA_CERT, CA_KEY, CERT, KEY, TRUSTED = "ca.crt", "ca.key", "tls.crt", "tls.key", "trusted"
-TRIES = 5  # Replicas that replace at the same moment: one wins, and the others find nothing left to do.
+TRIES = 5  # Of replicas that replace at the same time one wins, and the others find nothing left to renew.
 GONE = "all: was gone, and is put back"
 Content = Mapping[str, bytes]
 
 
 class Store(Protocol):
-    """Where the certificates are kept, with compare and swap."""
+    """Where the certificates are stored, with compare-and-swap."""
 
     def read(self) -> tuple[Content, str]:
-        """The entries and the version they have; nothing and "" where the store does not exist."""
+        """The entries and their version; no entries and "" if the store does not exist."""
 
     def replace(self, content: Content, resource_version: str) -> bool:
-        """Whether the entries took the place of those of that version; False if somebody else was first."""
+        """Whether the entries were replaced; False if they no longer had that version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """How long what is made is valid, and how long a CA is in every caBundle before it signs what is served."""
+    """How long CA and leaf are valid, and how long a CA is in every caBundle before it signs a leaf."""
 
     ca: timedelta = CA_LIFETIME
     leaf: timedelta = SERVING_LIFETIME
-    settling: timedelta = timedelta(hours=1) + CLOCK_SKEW  # for who ends it may not be who began it
+    settling: timedelta = timedelta(hours=1) + CLOCK_SKEW  # another replica may end it, by another clock
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a store holds, as far as it can be used; `authority` is the newest of `cas`, with its key."""
+    """The usable content of a store; `authority` is the first of `cas`, the newest, with its key."""
 
     cas: tuple[x509.Certificate, ...] = ()
     authority: Authority | None = None
@@ -59,7 +59,7 @@ class Held:
 
     @property
     def ca_bundle(self) -> bytes:
-        """What the API server is to trust."""
+        """The certificates of all CAs, as PEM for the caBundles."""
         return b"".join(one.public_bytes(serialization.Encoding.PEM) for one in self.cas)
 
 
@@ -68,7 +68,7 @@ NOTHING = Held()
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """What is held now, and why that differs from what was held before."""
+    """What is held now, and the reason for each change."""
 
     held: Held
     reasons: tuple[str, ...] = ()
@@ -83,11 +83,11 @@ def rotate(
     last: Held = NOTHING,
 ) -> Rotation:
     """
-    Renew what is due; `bundles` are the caBundles in force, None while they are not known.
+    Renew what is due in the store; `bundles` are the caBundles in force, None while they are not known.
 
-    A store that was deleted or emptied is given back what it held `last`: a new CA would be trusted before every
-    replica serves what it has signed.  CertificateError where the store is somebody else's, or replicas keep one
-    another from replacing.
+    If the store was deleted or emptied, what it held `last` is written again: a new CA would replace the old one in
+    the caBundles before every replica serves a certificate of the new one.  CertificateError if the store holds what
+    evenkeel did not write, or if others replace it in every one of TRIES.
     """
     for _ in range(TRIES):
         content, version = store.read()
@@ -105,12 +105,12 @@ def rotate(
 def renewed(
     held: Held, names: Collection[str], now: datetime, bundles: Sequence[bytes] | None, lifetimes: Lifetimes
 ) -> Rotation:
-    """What is to be held from now on: pure, but for the keys that it makes."""
+    """What is to be held from now on: a pure function, except that it makes keys."""
     reasons: list[str] = []
     cas = tuple(one for one in held.cas if now <= one.not_valid_after_utc)
     held = replace(held, cas=cas) if cas != held.cas else held
     if held.trusted is not None and held.trusted > now + CLOCK_SKEW:
-        held = replace(held, trusted=None)  # No clock that may be used here has written that.
+        held = replace(held, trusted=None)  # No replica whose clock is within CLOCK_SKEW has written that.
     newest = held.authority.pair.certificate if held.authority is not None else None
     if reason := renewal_reason(newest, now):
         authority = Authority.create(now, lifetime=lifetimes.ca)
@@ -128,7 +128,7 @@ def renewed(
 
 
 def renewal_reason(one: x509.Certificate | None, now: datetime) -> str | None:
-    """Why a certificate is to be replaced: there is none, or two thirds of its life are over."""
+    """Why a certificate is due for renewal, or None: there is none, or two thirds of its lifetime are over."""
     if one is None:
         return "there is none"
     issued = one.not_valid_before_utc + CLOCK_SKEW
@@ -137,14 +137,14 @@ def renewal_reason(one: x509.Certificate | None, now: datetime) -> str | None:
 
 
 def _all_names(held: Held, names: Collection[str], now: datetime) -> Collection[str]:
-    """With those of a leaf that is not due: replicas that are told other names would replace it in turns."""
+    """The names, and those of a leaf that is not due: replicas with different names would replace it in turns."""
     if held.leaf is None or renewal_reason(held.leaf.certificate, now):
         return names
     return tuple(dict.fromkeys((*names, *describe(held.leaf.certificate).names)))
 
 
 def leaf_reason(held: Held, names: Collection[str], now: datetime) -> str | None:
-    """Why the leaf is to be replaced: its time, its names, or a CA that has gone."""
+    """Why the leaf is due for renewal, or None: its names, its CA, or its time."""
     if held.leaf is None:
         return "there is none"
     if missing := sorted(set(names) - set(describe(held.leaf.certificate).names)):
@@ -155,7 +155,7 @@ def leaf_reason(held: Held, names: Collection[str], now: datetime) -> str | None
 
 
 def is_served(held: Held, names: Collection[str], now: datetime) -> bool:
-    """Whether clients that trust the CAs which are held accept the leaf, so that there is time to wait for."""
+    """Whether clients that trust the held CAs accept the leaf; then its renewal can wait for a new CA to settle."""
     leaf = held.leaf.certificate if held.leaf is not None else None
     if leaf is None or invalid_reason(describe(leaf), now):
         return False
@@ -177,7 +177,7 @@ def _in_each(bundles: Sequence[bytes] | None, ca: x509.Certificate) -> bool:
 
 
 def parse(content: Content) -> Held:
-    """What entries hold; what is damaged or does not fit counts as gone."""
+    """What the entries hold; a damaged entry, or a key that does not match, counts as missing."""
     cas: tuple[x509.Certificate, ...] = ()
     authority, leaf, trusted = None, None, None
     pem = {name: Pem(name, content.get(name, b"")) for name in (CA_CERT, CA_KEY, CERT, KEY)}
@@ -193,7 +193,7 @@ def parse(content: Content) -> Held:
 
 
 def entries(held: Held) -> dict[str, bytes]:
-    """The entries that `parse` reads."""
+    """The entries of a store, as `parse` reads them."""
     trusted = stamp(held.trusted).encode() if held.trusted is not None else b""
     ca_key = held.authority.pair.key_pem() if held.authority is not None else b""
     cert, key = (held.leaf.chain_pem(), held.leaf.key_pem()) if held.leaf is not None else (b"", b"")

@@ -1,4 +1,4 @@
-"""A TLS context that is kept until its certificate, which is read again when its files change, is another."""
+"""A certificate in files as a TLS context; a changed certificate gets a new context."""
 
 from __future__ import annotations
 
@@ -6,26 +6,28 @@ import ssl
 from datetime import datetime
 from pathlib import Path
 
+from certs.following import Followed
 from certs.pem import CertificateError, Inspection, Pair, Pem, describe, invalid_reason, read
 
 
 class ServingCertificate:
-    """A certificate and its key in two files; connections that stand keep the certificate they began with."""
+    """A certificate and its key in two files; open connections keep the certificate that they began with."""
 
     def __init__(self, cert_file: Path, key_file: Path) -> None:
+        """CertificateError if the files cannot be used."""
         self.cert_file, self.key_file = cert_file, key_file
-        self.refused = ""
-        self.seen = self._read()
-        self.tried: tuple[Pem, Pem] | None = self.seen
-        self.context, self.served = self._load(*self.seen)
+        self.refused = ""  # Why the files, as they are now, are not served.
+        files = self._read()
+        self.files = Followed(files, self._read)
+        self.context, self.served = self._load(*files)
 
     def _read(self) -> tuple[Pem, Pem]:
         return read(self.cert_file), read(self.key_file)
 
     def _load(self, chain: Pem, key: Pem) -> tuple[ssl.SSLContext, Inspection]:
-        """What serves this pair; CertificateError if it cannot be used."""
+        """The context that serves this pair; CertificateError if it cannot be used."""
         pair = Pair.parse(chain, key)
-        # A new context: the one in use would for a moment have the new certificate and no key.
+        # A new context: the one in use would have the new certificate without its key for a moment.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         try:
@@ -35,17 +37,12 @@ class ServingCertificate:
         return context, describe(pair.certificate)
 
     def reload(self) -> bool:
-        """Whether the files have changed and are served from the next handshake on; `refused` says why they are not."""
+        """Whether changed files are served from the next handshake on; `refused` says why files are not."""
         try:
-            before, self.seen = self.seen, self._read()
-        except CertificateError as error:
-            self.tried, self.refused = None, str(error)
-            return False
-        if self.seen == self.tried or self.seen != before:
-            return False  # what is another than a moment ago may still be being written, or be half of a pair
-        self.tried = self.seen
-        try:
-            self.context, self.served = self._load(*self.seen)
+            changed = self.files.changed()
+            if changed is None:
+                return False
+            self.context, self.served = self._load(*changed)
         except CertificateError as error:
             self.refused = str(error)
             return False
@@ -57,6 +54,6 @@ class ServingCertificate:
         return self.served.not_after
 
     def problem(self, now: datetime) -> str:
-        """Why clients will not trust what is served, or "" if they will."""
+        """Why clients do not trust what is served at this time, or ""."""
         reason = invalid_reason(self.served, now)
         return f"{self.cert_file}: {reason}" if reason else ""

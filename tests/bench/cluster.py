@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 
 from tests.support import ROOT
-from webhook.serving.server import GARBAGE_THRESHOLD, _settle
+from webhook.serving.server import GARBAGE_THRESHOLD, freeze
 
 NODES, NAMESPACES, WORKLOADS, PODS = 5_000, 200, 2_000, 150_000
 ZONES = ("a", "b", "c")
@@ -155,7 +155,7 @@ def measured(live, folder):
     yield f"| the process beside them, and at its largest | {before:.0f} MB, {peak:.0f} MB | |"
     seconds, busy = time.perf_counter() - begun, time.process_time() - cpu
     yield f"| first lists, until it is ready | {seconds:.0f} s, {busy:.0f} s of them CPU | |"
-    _settle()
+    freeze()
     begun, cpu = time.perf_counter(), time.process_time()
     (folder / "go").touch()
     views = []

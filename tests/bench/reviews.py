@@ -25,7 +25,7 @@ from statistics import median
 from tests.bench import lint as bench_lint
 from tests.support import ROOT
 from tests.support.build import constraint, pod, request, service, workload
-from tests.support.serving import MAIN, certificate, free_port, until
+from tests.support.serving import EVENKEEL, certificate, free_port, until
 
 ROUNDS, SECONDS, CONNECTIONS, WORKLOADS = 5, 2.0, 4, 2_000
 SERVER_CPU, LOAD_CPU = {0}, {1}
@@ -84,7 +84,7 @@ class Server:
     def __init__(self, folder, program, *options):
         self.ca, self.port = certificate(folder), free_port()
         tls = ["--tls-cert", str(folder / "tls.crt"), "--tls-key", str(folder / "tls.key"), "--log-level", "error"]
-        command = [sys.executable, "-c", program, "serve", "--bind", f"127.0.0.1:{self.port}", *tls, *options]
+        command = [*program, "serve", "--bind", f"127.0.0.1:{self.port}", *tls, *options]
         begun = time.perf_counter()
         self.process = subprocess.Popen(command, preexec_fn=lambda: os.sched_setaffinity(0, SERVER_CPU))
         self.context = ssl.create_default_context(cadata=self.ca)
@@ -167,7 +167,10 @@ def rows(folder):
     dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(cluster())}))
     for name in ("ours", "null"):
         (folder / name).mkdir()
-    servers = [Server(folder / "ours", MAIN, "--cluster", str(dump)), Server(folder / "null", NULL)]
+    servers = [
+        Server(folder / "ours", EVENKEEL, "--cluster", str(dump)),
+        Server(folder / "null", (sys.executable, "-c", NULL)),
+    ]
     os.sched_setaffinity(0, LOAD_CPU)
     microseconds = {(name, path): value for name, path, value in alone(dump)}
     try:

@@ -8,7 +8,6 @@ import re
 import select
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,7 +23,7 @@ from tests.e2e.plane import ControlPlane
 from tests.e2e.webhook import CONFIGURATIONS, NAMESPACE, apply, certificate_rights, containers, granted, manifests
 from tests.support import ROOT
 from tests.support.build import constraint, pod, workload
-from tests.support.serving import MAIN, PATIENCE, free_port, until
+from tests.support.serving import EVENKEEL, PATIENCE, free_port, until
 from webhook.policy.schema import API_VERSION, KIND
 
 # As the image sets it.
@@ -84,7 +83,7 @@ class Replica:
         self.port, self.log = free_port(), folder / f"replica-{number}.log"
         tls = folder / f"replica-{number}"
         tls.mkdir()
-        command = [sys.executable, "-c", MAIN, "serve", "--bind", f"127.0.0.1:{self.port}", "--cluster", "live"]
+        command = [*EVENKEEL, "serve", "--bind", f"127.0.0.1:{self.port}", "--cluster", "live"]
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
                 [*command, "--tls-dir", str(tls), *map(str, options)],

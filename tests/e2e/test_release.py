@@ -16,7 +16,7 @@ from tests.e2e.api import MERGE
 from tests.e2e.helm import NAMESPACE, helm, render
 from tests.e2e.test_chart import EVERYTHING, MODES, OWN_FILES
 from tests.generate.chart import FOLDER
-from tests.support.serving import MAIN, PATIENCE, Running, certificate, free_port, ready, until
+from tests.support.serving import EVENKEEL, PATIENCE, Running, certificate, free_port, ready, until
 from webhook.manifests.configurations import MUTATING_NAME, NAME
 
 OPERATORS = ("cert-manager.io", "monitoring.coreos.com")  # whose kinds a bare cluster does not have
@@ -140,7 +140,7 @@ def played(plane, folder):
     mount()
     environment = {variable["name"]: here(variable["value"]) for variable in container["env"]}
     environment |= as_account(plane, pod["serviceAccountName"], folder)
-    command = [sys.executable, "-c", MAIN, *map(here, container["args"])]
+    command = [*EVENKEEL, *map(here, container["args"])]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **environment})
     try:

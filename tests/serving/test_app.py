@@ -1,15 +1,161 @@
-"""The routes without a server around them; test_server.py has them over TLS."""
+"""The routes: what is answered to good and bad input, over TLS and without a server."""
 
 from __future__ import annotations
 
+import gzip
+import json
+from contextlib import closing
+from typing import NamedTuple
+
 import pytest
 
+from tests.support.admission_reviews import raw
 from tests.support.build import FEATURES
 from webhook.cluster.cluster import Unchanging
 from webhook.policy import parsing as policies
 from webhook.serving.app import BODY_LIMIT, JSON, create_app
 from webhook.serving.metrics import Metrics
 from webhook.serving.reviewer import Reviewer
+from webhook.transport.limits import Limits
+
+MEGABYTE = 1 << 20
+
+
+class Bad(NamedTuple):
+    name: str
+    body: bytes
+    status: int
+    uid: str = ""
+    allowed: bool = False
+    headers: dict = {}  # noqa: RUF012
+    method: str = "POST"
+    path: str = "/validate"
+
+
+def padded(text):
+    """A review that grows by `text`, put where nobody looks."""
+    return raw(x="@").replace(b'"@"', text)
+
+
+BAD_INPUT = [
+    Bad("an empty body", b"", 400),
+    Bad("not JSON", b"hello", 400),
+    Bad("not UTF-8", b'{"a": "\xff"}', 400),
+    Bad("half a pair of UTF-16, as UTF-8 does not have it", padded(b'"\xed\xa0\x80"'), 400, "r1"),
+    Bad("UTF-16", raw().decode().encode("utf-16"), 400),
+    Bad("an empty object", b"{}", 400),
+    Bad("no request", raw(request=None), 400),
+    Bad("no uid", raw(request={"operation": "CREATE"}), 400),
+    Bad("no object", raw(request={"uid": "r1", "operation": "CREATE"}), 200, "r1"),
+    Bad("another version", raw(apiVersion="admission.k8s.io/v1beta1"), 400, "r1"),
+    Bad("the wrong content type", raw(), 415, headers={"Content-Type": "text/plain"}),
+    Bad("a compressed body", gzip.compress(raw()), 415, headers={"Content-Encoding": "gzip"}),
+    Bad("17 MB of escapes", padded(b'"' + b"\\u003c" * (17 * MEGABYTE // 6) + b'"'), 200, "r1"),
+    Bad("10,000 levels", padded(b'{"x":' * 10_000 + b"1" + b"}" * 10_000), 200, "r1", True),
+    Bad("14 million values", padded(b"[" + b"[]," * 13_980_000 + b"0]"), 200, "r1", True),
+    Bad("10,000 digits", padded(b"9" * 10_000), 200, "r1"),
+    Bad("a key twice", raw().replace(b'"uid": "r1"', b'"uid": "r0", "uid": "r1"'), 200, "r1"),
+    Bad("GET where POST belongs", b"", 405, method="GET"),
+    Bad("an unknown path", raw(), 404, path="/nonsense"),
+    Bad("a path that could be redirected", raw(), 404, path="/validate//"),
+    Bad("a header that a proxy would write", raw(), 200, "r1", headers={"SCRIPT_NAME": "/x"}),
+    Bad(
+        "a scheme that a proxy would tell",
+        raw(),
+        200,
+        "r1",
+        headers={"X-Forwarded-Proto": "http", "X-Forwarded-Ssl": "on"},
+    ),
+]
+
+
+@pytest.mark.parametrize("case", BAD_INPUT, ids=lambda case: case.name)
+def test_bad_input_is_answered(server, case):
+    """In JSON, never with 500, and the worker goes on."""
+    headers = {"Content-Type": "application/json"} | case.headers
+    status, body = server.call(case.method, case.path, case.body, headers)
+    response = json.loads(body)["response"]
+
+    assert (case.status, case.uid, case.allowed) == (status, response["uid"], response["allowed"])
+    assert 200 == server.call("GET", "/healthz")[0]
+
+
+def test_too_large_is_refused_before_it_is_sent(server):
+    with closing(server.connection()) as connection:
+        connection.putrequest("POST", "/validate")
+        connection.putheader("Content-Type", "application/json")
+        connection.putheader("Content-Length", str(40 * MEGABYTE + 1))
+        connection.endheaders()
+        response = connection.getresponse()
+        answer = json.loads(response.read())["response"]
+
+        assert (413, "", False) == (response.status, answer["uid"], answer["allowed"])
+        assert "Content-Length 41943041" == answer["status"]["message"]
+    assert ["Content-Length 41943041"] == [line["reason"] for line in server.lines("request refused") if refused(line)]
+    assert 1 <= server.metric('evenkeel_requests_refused_total{code="413"}')
+
+
+def refused(line):
+    return line["code"] == 413 and line["reason"].startswith("Content-Length")
+
+
+def test_app_and_worker_agree_on_what_is_too_large():
+    assert BODY_LIMIT == Limits().body_bytes
+
+
+def test_too_large_by_chunks_is_refused_on_the_way(server):
+    with closing(server.connection()) as connection:
+        connection.putrequest("POST", "/validate")
+        connection.putheader("Content-Type", "application/json")
+        connection.putheader("Transfer-Encoding", "chunked")
+        connection.endheaders()
+        for _ in range(41):
+            connection.send(b"%x\r\n%b\r\n" % (MEGABYTE, b" " * MEGABYTE))
+        response = connection.getresponse()
+        answer = json.loads(response.read())["response"]
+
+        assert (413, "", False) == (response.status, answer["uid"], answer["allowed"])
+    assert 200 == server.call("GET", "/healthz")[0]
+
+
+def test_what_many_values_take_is_bounded(server):
+    """Of two bytes each, they would take thirty times as much once they are read."""
+    for values in (
+        b"[" + b"[]," * 13_980_000 + b"0]",
+        b"{" + b",".join(b'"%x":0' % i for i in range(4_000_000)) + b"}",
+    ):
+        server.review("/validate", padded(values))
+
+    assert server.peak_megabytes() < 300
+
+
+def test_chunks_are_read(server):
+    with closing(server.connection()) as connection:
+        chunks = iter([raw()[:100], raw()[100:]])
+        connection.request("POST", "/validate", chunks, {"Content-Type": "application/json"}, encode_chunked=True)
+
+        assert "r1" == json.loads(connection.getresponse().read())["response"]["uid"]
+
+
+def test_one_connection_serves_many_requests(server):
+    with closing(server.connection()) as connection:
+        connection.connect()
+        kept = connection.sock
+        for _ in range(3):
+            connection.request("POST", "/validate", raw(), {"Content-Type": "application/json"})
+            response = connection.getresponse()
+
+            assert (200, "r1") == (response.status, json.loads(response.read())["response"]["uid"])
+        assert kept is connection.sock
+
+
+def test_readyz_lists_each_check(server):
+    assert (200, b"ready\n") == server.call("GET", "/readyz")
+    text = server.call("GET", "/readyz?verbose")[1].decode()
+
+    assert ["[+] certificate", "[+] policy", "[+] cluster", "ready"] == [
+        line.partition(":")[0] for line in text.splitlines()
+    ]
 
 
 @pytest.mark.parametrize(("size", "code"), [(BODY_LIMIT, 400), (BODY_LIMIT + 1, 413)], ids=["fits", "too large"])

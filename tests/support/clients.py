@@ -7,54 +7,23 @@ import os
 import signal
 import socket
 import ssl
+import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime, timedelta
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-
 from tests.support import ROOT
+from tests.support.serving import PATIENCE, certificate, until
 
-PATIENCE = 30.0  # Seconds until a test that waits for something gives up.
-
-
-def until(what: str, holds: Callable[[], Any], seconds: float = PATIENCE) -> Any:
-    """The first true value, asked for again and again."""
-    deadline = time.monotonic() + seconds
-    while not (value := holds()):
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
-        time.sleep(0.01)
-    return value
-
-
-def certificate(folder: Path) -> Path:
-    """A key and its self-signed certificate for localhost, in one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    signed = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    path = folder / "localhost.pem"
-    path.write_bytes(private + signed.public_bytes(serialization.Encoding.PEM))
-    return path
+MB = 1_000_000
+SHORT = {"greeting": 1.0, "head": 1.0, "body": 1.0, "linger": 2.0, "rate": 20 * MB}
+LATE = 1.0  # How much later than its deadline a connection may be closed on a busy machine.
+LARGE = b"x" * 17_400_000
 
 
 class Usage(NamedTuple):
@@ -69,20 +38,23 @@ class Server:
     """One gunicorn with one worker, listening as soon as it is made: what connects early waits in the backlog."""
 
     def __init__(self, folder: Path, *, stock: bool = False, limits: dict[str, float] | None = None, **settings: Any):
-        self.pem = certificate(folder)
+        self.ca = certificate(folder)
         self.log = folder / "gunicorn.log"
         settings = {"threads": 4, "keepalive": 120, "loglevel": "debug", "errorlog": str(self.log)} | settings
         listener = socket.create_server(("127.0.0.1", 0))
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # As gunicorn does, too late for early clients.
         self.address = listener.getsockname()
-        settings |= {"bind": f"fd://{listener.fileno()}", "certfile": str(self.pem), "keyfile": str(self.pem)}
+        settings |= {
+            "bind": f"fd://{listener.fileno()}",
+        }
+        settings |= {"certfile": str(folder / "tls.crt"), "keyfile": str(folder / "tls.key")}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.clients", json.dumps([stock, limits or {}, settings])],
             pass_fds=[listener.fileno()],
             cwd=ROOT,
         )
         listener.close()
-        self.context = ssl.create_default_context(cafile=str(self.pem))
+        self.context = ssl.create_default_context(cadata=self.ca)
 
     def __enter__(self) -> Server:
         return self
@@ -101,7 +73,7 @@ class Server:
     @property
     def worker(self) -> int:
         """The process that serves."""
-        return until("a worker", lambda: self.workers(self.process.pid))[0]
+        return until(lambda: self.workers(self.process.pid), "a worker")[0]
 
     def usage(self) -> Usage:
         worker = Path(f"/proc/{self.worker}")
@@ -184,8 +156,64 @@ def chunked(parts: Iterable[bytes]) -> bytes:
     return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
 
 
+CHUNKED = head(Transfer_Encoding="chunked")
+
+
+def reset(sock: socket.socket) -> None:
+    """Close with a RST."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.close()
+
+
+def suppressed(error: type[Exception], call: Callable[..., object], *args: object) -> None:
+    with suppress(error):
+        call(*args)
+
+
+def latencies(ask: Callable[[], object], count: int = 50) -> list[float]:
+    """Milliseconds per call."""
+    taken = []
+    for _ in range(count):
+        begin = time.perf_counter()
+        ask()
+        taken.append(1000 * (time.perf_counter() - begin))
+    return taken
+
+
+def drip(clients: list[Client], stop: threading.Event) -> None:
+    """One byte from each, again and again."""
+    while not stop.wait(0.1):
+        for client in clients:
+            with suppress(OSError):
+                client.send(b"x")
+
+
+class Busy:
+    """A server with one request in the application, until `finish`."""
+
+    def __init__(self, folder: Path, **settings: object) -> None:
+        self.server = Server(folder, **settings)
+        self.pipe = folder / "pipe"
+        os.mkfifo(self.pipe)
+        self.client = self.server.client()
+        self.client.send(post(path=f"/wait{self.pipe}"))
+        self.writer = os.open(self.pipe, os.O_WRONLY)  # Waits until the application reads.
+
+    def __enter__(self) -> Busy:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.finish()
+        self.client.close()
+        self.server.__exit__()
+
+    def finish(self) -> None:
+        with suppress(OSError):
+            os.close(self.writer)
+
+
 def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Tells the length of the body, after what the path asks for."""
+    """Answers with the length of the body, after what the path asks for."""
     body = environ["wsgi.input"].read()
     answer = str(len(body)).encode()
     match environ["PATH_INFO"].split("/")[1:]:
@@ -217,7 +245,7 @@ def serve(stock: bool, limits: dict[str, float], settings: dict[str, Any]) -> No
 
     LimitedWorker.limits = Limits(**limits)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(settings["certfile"])
+    context.load_cert_chain(settings["certfile"], settings["keyfile"])
 
     class Application(BaseApplication):  # type: ignore[misc]
         def load_config(self) -> None:

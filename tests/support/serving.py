@@ -15,11 +15,13 @@ from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from certs.authority import Authority
 
 PATIENCE = 30
-MAIN = "from webhook.cli.main import main; import sys; sys.exit(main())"
+EVENKEEL = (sys.executable, "-m", "webhook")
+Value = TypeVar("Value")
 
 
 class Running:
@@ -63,8 +65,7 @@ class Running:
     def worker(self):
         """The process that answers."""
         path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        until(path.read_text, "a worker")
-        return int(path.read_text())
+        return int(until(path.read_text, "a worker"))
 
     def peak_megabytes(self):
         """The most memory that the worker has had."""
@@ -77,12 +78,13 @@ class Running:
         return [line for line in found if line["message"] == message]
 
 
-def until(true: Callable[[], object], what: str, seconds: float = PATIENCE) -> None:
-    """Wait for `true` with a deadline, and say what was waited for."""
+def until(true: Callable[[], Value], what: str, seconds: float = PATIENCE) -> Value:
+    """The first true value that `true` returns; after `seconds`, fail with what was waited for."""
     deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.02)
+    while not (value := true()):
+        assert time.monotonic() < deadline, f"waited {seconds} s in vain for {what}"
+        time.sleep(0.01)
+    return value
 
 
 def certificate(folder, names=("localhost", "127.0.0.1")):
@@ -109,11 +111,16 @@ def free_ports(count):
 
 
 @contextmanager
-def serving(folder, *options, program=MAIN, host="127.0.0.1", names=("localhost", "127.0.0.1"), **environment):
-    """`evenkeel serve` with a certificate in `folder`; it must end by itself when it is told to."""
+def serving(folder, *options, program=None, host="127.0.0.1", names=("localhost", "127.0.0.1"), **environment):
+    """
+    `evenkeel serve` with a certificate in `folder`; it must end by itself after SIGTERM.
+
+    `program` is Python code that is run in place of the command, with the same arguments.
+    """
     ca, port, log = certificate(folder, names), free_port(), folder / "log"
     tls = ["--tls-cert", str(folder / "tls.crt"), "--tls-key", str(folder / "tls.key")]
-    command = [sys.executable, "-c", program, "serve", "--bind", f"{host}:{port}", *tls, *map(str, options)]
+    evenkeel = EVENKEEL if program is None else (sys.executable, "-c", program)
+    command = [*evenkeel, "serve", "--bind", f"{host}:{port}", *tls, *map(str, options)]
     running = Running(command, environment, host.strip("[]") or "127.0.0.1", port, ca, log)
     try:
         running.start()

@@ -94,7 +94,7 @@ def _existing(folder: Path, now: datetime) -> Authority:
 
 
 def _make_room(folder: Path, files: list[str], force: bool) -> None:
-    """The folder is there, and what is in the way may be replaced."""
+    """Make the folder; UsageError if files exist and `force` is not given, or the folder cannot be made."""
     in_the_way = [folder / file for file in files if os.path.lexists(folder / file)]
     if in_the_way and not force:
         keep = f"--ca-dir {folder} signs with it, "
@@ -116,7 +116,7 @@ def _summary(one: Inspection, ca: Authority) -> str:
 
 @dataclass(frozen=True)
 class _Key:
-    """The key file beside a certificate; whether it is the certificate's is None where that cannot be told."""
+    """The key file beside a certificate; `matches` is None if the key cannot be read."""
 
     file: str
     matches: bool | None
@@ -125,7 +125,7 @@ class _Key:
 
 @dataclass(frozen=True)
 class _Seen:
-    """One certificate of a file, and what is to be said of it."""
+    """One certificate of a file, and what `inspect` prints of it."""
 
     file: str
     number: int
@@ -158,7 +158,7 @@ def _look(file: Path, now: datetime) -> Iterator[_Seen]:
     pem = Pem("-", sys.stdin.buffer.read()) if str(file) == "-" else read(file)
     found = inspect(pem)
     for number, one in enumerate(found, 1):
-        key = _key_beside(file, pem) if number == 1 else None  # the key is that of the first, as TLS wants it
+        key = _key_beside(file, pem) if number == 1 else None  # TLS expects the key to match the first certificate
         yield _Seen(str(file), number, len(found), one, invalid_reason(one, now), key)
 
 

@@ -38,10 +38,10 @@ def run(args: argparse.Namespace) -> int:
     if not 0 < args.port < 65536:
         raise UsageError(f"--port: found {args.port}, wanted a number from 1 to 65535")
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-        signal.signal(number, lambda number, frame: sys.exit(128 + number))  # on the way out the server is stopped
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))  # `_server` then stops its process
     try:
         return _run(args)
-    except KeyboardInterrupt:  # the way to stop it
+    except KeyboardInterrupt:  # Ctrl-C is how a user stops it
         return 0
 
 

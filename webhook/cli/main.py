@@ -26,9 +26,9 @@ COMMANDS = {
 
 def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """
-    The parser of all commands; a command is a module here with `add_arguments` and `run`.
+    The parser of all commands; each command is a module in this folder with `add_arguments` and `run`.
 
-    Only the module of the command that `argv` names is imported: `admit` need not wait for a web server.
+    Only the module of the command that `argv` names is imported: `admit` does not load a web server.
     """
     name = "kubectl evenkeel" if os.path.basename(sys.argv[0]).startswith("kubectl") else "evenkeel"
     top = argparse.ArgumentParser(
@@ -37,12 +37,12 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     top.add_argument("-V", "--version", action="version", version=f"evenkeel {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command, summary in COMMANDS.items():
-        one = commands.add_parser(command, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
+        subparser = commands.add_parser(command, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
         if argv[:1] == [command]:
             module = import_module(f"webhook.cli.{command}")
-            one.description = module.__doc__
-            module.add_arguments(one)
-            one.set_defaults(run=module.run)
+            subparser.description = module.__doc__
+            module.add_arguments(subparser)
+            subparser.set_defaults(run=module.run)
     return top
 
 
@@ -63,13 +63,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         for line in str(error).splitlines():
             print(f"evenkeel: {line}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader of the output has seen enough
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         return 0
     except RecursionError:
         print("evenkeel: the input is nested too deep", file=sys.stderr)
         return 2
-    except OSError as error:  # a full disk, say; what is left in the buffer must not be tried again at the end
+    except OSError as error:  # such as a full disk; the buffer must not be flushed again at exit
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         print(f"evenkeel: standard output: {error.strerror}", file=sys.stderr)
         return 2

@@ -1,7 +1,7 @@
 """
 Serve the webhook over TLS: /mutate, /validate, /healthz, /readyz and /metrics.
 
-Each flag can be given as an environment variable, too: --log-level as EVENKEEL_LOG_LEVEL.
+Each flag can also be set by an environment variable: --log-level by EVENKEEL_LOG_LEVEL.
 Exit code 0 after SIGTERM, 2: a certificate, policy, cluster or address that cannot be used.
 """
 
@@ -19,10 +19,10 @@ from pathlib import Path
 from webhook.cli import inputs
 from webhook.cli.usage import UsageError
 from webhook.serving import certificate, logs
-from webhook.serving.settings import SETTINGS, Setting
+from webhook.serving.settings import SETTINGS, Setting, SettingsError
 
 ADDRESS = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<host>[^\[\]:\s]*)):(?P<port>[0-9]{1,5})")
-BACKLOG = 1024  # Connections that may wait at the door.
+BACKLOG = 1024  # Connections that may wait to be accepted.
 TRUE, FALSE = ("true", "1", "yes"), ("", "false", "0", "no")
 
 
@@ -38,15 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     values = {setting.name: value_of(setting, args) for setting in SETTINGS}
-    for number in (signal.SIGTERM, signal.SIGHUP):  # until gunicorn knows better
-        signal.signal(number, lambda *_: sys.exit(0))  # not at once: what lies in the temporary folder must go
+    for number in (signal.SIGTERM, signal.SIGHUP):  # until gunicorn sets its own
+        signal.signal(number, lambda *_: sys.exit(0))  # through the stack below, which removes the temporary folder
     with ExitStack() as stack:
         _serve(values, stack)
     return 0
 
 
 def value_of(setting: Setting, args: argparse.Namespace) -> str:
-    """The flag, or else the environment variable, or else the default."""
+    """The flag, else the environment variable, else the default; "true" or "" for a switch. UsageError if wrong."""
     given = getattr(args, setting.name.replace("-", "_"))
     value = str(given) if given is not None else os.environ.get(setting.variable, setting.default)
     if setting.metavar is None:
@@ -66,7 +66,11 @@ def _serve(values: dict[str, str], stack: ExitStack) -> None:
     cluster = inputs.client() if values["cluster"] == inputs.LIVE else inputs.cluster(values["cluster"])
     threads, (host, port) = _threads(values["threads"]), _address(values["bind"])
     logs.configure(values["log-level"])
-    chosen = certificate.choose(values, host, stack)
+    secret = inputs.namespaced("--tls-secret", values["tls-secret"]) if values["tls-secret"] else None
+    try:
+        chosen = certificate.choose(values, host, secret, inputs.client, stack)
+    except SettingsError as error:
+        raise UsageError(str(error)) from error
     config = Config(
         policy=policy,
         policy_file=policy_file,
@@ -82,7 +86,7 @@ def _serve(values: dict[str, str], stack: ExitStack) -> None:
 
 
 def _address(bind: str) -> tuple[str, int]:
-    """`HOST:PORT`, `[IPv6]:PORT` or `:PORT`, which is every address of this host."""
+    """Host and port of `HOST:PORT`, `[IPv6]:PORT`, or `:PORT` for every address of this host."""
     found = ADDRESS.fullmatch(bind)
     if not found or int(found["port"]) > 65535:
         raise UsageError(f'--bind: found "{bind}", wanted HOST:PORT, the port up to 65535')
@@ -98,7 +102,7 @@ def _threads(text: str) -> int:
 def _listen(host: str, port: int, bind: str) -> socket.socket:
     try:
         if not host and socket.has_dualstack_ipv6():
-            with suppress(OSError):  # a host may know IPv6 and have no such address
+            with suppress(OSError):  # the kernel may support IPv6 without an address
                 return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=BACKLOG)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=BACKLOG)

@@ -1,34 +1,25 @@
-"""The Flask application: routes, size limit and status codes; it decides nothing."""
+"""The Flask application: routes, the size limit and status codes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from flask import Flask, Request, Response, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from webhook.admission.request import MUTATE, VALIDATE
+from webhook.serving.check import Check
 from webhook.serving.reviewer import Answer, Reviewer
 
-# kube-apiserver escapes <, > and & when it sends an object of up to 3 MiB, old and new: some 36 MiB at most.
+# The largest review has about 36 MiB: an object of 3 MiB, old and new, in which kube-apiserver escapes <, > and &.
 BODY_LIMIT = 40 * 1024 * 1024
 JSON = "application/json"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that must hold before reviews are sent here."""
-
-    name: str
-    ok: bool
-    detail: str
-
-
-def create_app(service: Reviewer, checks: Callable[[], Sequence[Check]]) -> Flask:
-    """The application over a service; `checks` answer /readyz."""
+def create_app(reviewer: Reviewer, checks: Callable[[], Sequence[Check]]) -> Flask:
+    """The application; `reviewer` answers reviews, and /readyz is 200 if every one of `checks()` is ok, else 503."""
     app = Flask("evenkeel", static_folder=None)
-    app.url_map.strict_slashes = app.url_map.merge_slashes = False  # no redirections: who asks does not follow them
+    app.url_map.strict_slashes = app.url_map.merge_slashes = False  # no redirects: the API server does not follow them
 
     @app.post("/mutate", endpoint=MUTATE)
     @app.post("/validate", endpoint=VALIDATE)
@@ -36,10 +27,10 @@ def create_app(service: Reviewer, checks: Callable[[], Sequence[Check]]) -> Flas
         given: Request = request._get_current_object()  # type: ignore[attr-defined]
         kind, encoding = given.environ.get("CONTENT_TYPE", ""), given.environ.get("HTTP_CONTENT_ENCODING", "identity")
         if kind != JSON and given.mimetype != JSON:
-            return _json(service.refuse(415, f"Content-Type: found {kind or 'none'}, wanted {JSON}"))
+            return _json(reviewer.refuse(415, f"Content-Type: found {kind or 'none'}, wanted {JSON}"))
         if encoding not in ("", "identity"):
-            return _json(service.refuse(415, f"Content-Encoding: found {encoding}, wanted none"))
-        return _json(service.answer(str(given.endpoint), _body(given)))
+            return _json(reviewer.refuse(415, f"Content-Encoding: found {encoding}, wanted none"))
+        return _json(reviewer.answer(str(given.endpoint), _body(given)))
 
     @app.get("/healthz")
     def healthz() -> Response:
@@ -55,13 +46,13 @@ def create_app(service: Reviewer, checks: Callable[[], Sequence[Check]]) -> Flas
 
     @app.get("/metrics")
     def metrics() -> Response:
-        return Response(service.metrics.text(), content_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(reviewer.metrics.text(), content_type="text/plain; version=0.0.4; charset=utf-8")
 
     @app.errorhandler(HTTPException)
     def refused(error: HTTPException) -> Response:
         known = error.code if error.code in (400, 404, 405, 413) else 400
         limit = f"body: found more than {BODY_LIMIT} bytes" if isinstance(error, RequestEntityTooLarge) else None
-        response = _json(service.refuse(known, limit or f"{request.method} {request.path}: {error.name}"))
+        response = _json(reviewer.refuse(known, limit or f"{request.method} {request.path}: {error.name}"))
         if known == 405:
             response.headers["Allow"] = ", ".join(sorted(error.valid_methods or ()))  # type: ignore[attr-defined]
         return response
@@ -70,7 +61,7 @@ def create_app(service: Reviewer, checks: Callable[[], Sequence[Check]]) -> Flas
 
 
 def _body(given: Request) -> bytes:
-    """All there is: the worker hands over whole bodies, and werkzeug's guards around the stream cost more than this."""
+    """The whole body, which the worker has read already: werkzeug's own stream would check it again and cost more."""
     body: bytes = given.environ["wsgi.input"].read(BODY_LIMIT + 1)
     if len(body) > BODY_LIMIT:
         raise RequestEntityTooLarge

@@ -1,4 +1,4 @@
-"""A cluster that is watched, and what it tells: counted, and logged where a person may have to do something."""
+"""Counts and logs what happens to a cluster that is watched."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from webhook.serving.metrics import ClusterMetrics, Metrics
 def watch_cluster(
     client: Client, metrics: Metrics, synced: Callable[[], None], *, watch_pods: bool, threads: int
 ) -> Live:
-    """The cluster behind `client`; `synced` is called once, when all of it is known for the first time."""
+    """The cluster behind `client`; `synced` is called once, when every kind has been listed."""
 
-    def tell(what: str, kind: str, **fields: object) -> None:
+    def report(what: str, kind: str, **fields: object) -> None:
         _count(counted, what, kind, fields)
         log(_level(what, fields), what, kind=kind or None, **fields)
         if what == SYNCED:
@@ -27,8 +27,10 @@ def watch_cluster(
     def caches() -> Mapping[str, tuple[bool, float]]:
         return {kind: (cache.synced, cache.age) for kind, cache in live.caches().items()}
 
-    counted = ClusterMetrics(metrics, tuple(one.kind for one in WATCHED), (LOOKUP_KINDS, LOOKUP_RESULTS), caches)
-    live = Live(client, tell, watch_pods=watch_pods, threads=threads)
+    counted = ClusterMetrics(
+        metrics, tuple(watched.kind for watched in WATCHED), (LOOKUP_KINDS, LOOKUP_RESULTS), caches
+    )
+    live = Live(client, report, watch_pods=watch_pods, threads=threads)
     return live
 
 
@@ -42,7 +44,7 @@ def _count(metrics: ClusterMetrics, what: str, kind: str, fields: Mapping[str, o
 
 
 def _level(what: str, fields: Mapping[str, object]) -> int:
-    """Only the first of several failures in a row is worth a line, and a look-up only if it was of no use."""
+    """Of failures in a row, the first is a warning; a look-up is one unless it found the object, or found none."""
     if (what == FAILED and fields["tries"] != 1) or fields.get("result") in (FOUND, ABSENT):
         return logging.DEBUG
     return logging.INFO if what in (LISTED, SYNCED) else logging.WARNING

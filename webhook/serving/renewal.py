@@ -1,7 +1,8 @@
 """
-The certificate of one Service that replicas renew by themselves: kept in a Secret, served from files, and trusted.
+Renews the serving certificate that all replicas share: kept in a Secret, served from files, trusted by the API server.
 
-    Secret ──rotate──> tls.crt, tls.key (ServingCertificate reads them) ──> every CA into both webhook configurations
+    Secret ──rotate──> tls.crt, tls.key, which ServingCertificate reads
+                  └──> every CA, in the caBundle of both webhook configurations
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from certs.rotation import NOTHING, Lifetimes, Rotation, rotate, verifies
 from webhook.cluster.client import UNAUTHORIZED, Client, ClusterError
 from webhook.cluster.registration import Registration
 from webhook.cluster.secret import Secret
-from webhook.serving.app import Check
+from webhook.serving.check import Check
 from webhook.serving.logs import log
 
 ROUND_SECONDS = 10.0
-PATIENCE_SECONDS = 60.0  # At the start: then it is for the kubelet to try again.
+PATIENCE_SECONDS = 60.0  # At the start; after that the process exits, and the kubelet restarts it.
 
 
 class Renewal:
-    """One round after another; what came of the last is `problem` and `check`."""
+    """Runs rounds; `problem` and `check` report the last one."""
 
     def __init__(
         self,
@@ -41,19 +42,19 @@ class Renewal:
         self.names, self.files, self.lifetimes, self.failed = names, files, lifetimes, failed
         self.problem = ""
         self.served: Pair | None = None
-        self.held = NOTHING  # In the Secret, when it was last seen.
+        self.held = NOTHING  # What the Secret held when it was last read.
 
     def round(self) -> None:
-        """Renew what is due, serve it, have it trusted; a failure is told once, and tried again in the next round."""
+        """Renew what is due, serve it, and have it trusted; log a failure once, and leave it to the next round."""
         try:
             self._renew()
-        except Exception as error:  # a defect, too, is to be seen in log, metric and readyz
-            self._tell(error)
+        except Exception as error:  # a bug, too, must show in the log, the metrics and /readyz
+            self._report(error)
         else:
             self.problem = ""
 
     def _renew(self) -> None:
-        self.client.authenticate()  # A service account's token lasts an hour, and its file is written anew.
+        self.client.authenticate()  # A service account's token expires in an hour; the kubelet replaces its file.
         bundles = self.registration.bundles
         rotation = rotate(self.secret, self.names, datetime.now(UTC), bundles, self.lifetimes, self.held)
         self.held = rotation.held
@@ -63,7 +64,7 @@ class Renewal:
         if changed := self.registration.inject(rotation.held.ca_bundle):
             log(logging.INFO, "caBundle injected", configurations=changed)
 
-    def _tell(self, error: Exception) -> None:
+    def _report(self, error: Exception) -> None:
         known = isinstance(error, CertificateError | ClusterError)
         problem = str(error) if known else f"{type(error).__name__}: {error}"
         if isinstance(error, ClusterError) and error.status == UNAUTHORIZED:
@@ -77,7 +78,7 @@ class Renewal:
         self.failed()
 
     def first(self, patience: float = PATIENCE_SECONDS) -> None:
-        """Rounds until there is something to serve; CertificateError if there is nothing in time."""
+        """Run rounds until there is a certificate; CertificateError if there is none after `patience` seconds."""
         waited, pause = 0.0, 1.0
         self.round()
         while self.served is None:
@@ -94,7 +95,7 @@ class Renewal:
             self.served = leaf
 
     def check(self) -> Check:
-        """Ready if whoever trusts what the API server was told to trust accepts what is served."""
+        """Ready if every caBundle of the webhook configurations verifies the certificate that is served."""
         more = f"; {self.problem}" if self.problem else ""
         bundles = self.registration.bundles
         if self.served is None or bundles is None:

@@ -1,8 +1,8 @@
 """
-Puts the service together: policy and certificate that are read again when their files change, cluster, app, gunicorn.
+Composes the server: reviewer, cluster, policy file, certificate, the Flask application, and gunicorn that runs it.
 
-    one process: the main thread polls sockets ── worker threads answer ── one thread watches files
-                 ── one thread for each kind that is watched in a live cluster
+    one process: the main thread polls sockets ── worker threads answer ── one thread reads changed files
+                 ── one thread renews the certificate ── one thread for each kind that is watched in a live cluster
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -25,30 +24,32 @@ from gunicorn.glogging import Logger
 from certs.serving import ServingCertificate
 from webhook.cluster.client import Client
 from webhook.cluster.cluster import Cluster, Unchanging
-from webhook.policy.parsing import parse_policy
-from webhook.policy.policy import Policy, PolicyError
+from webhook.policy.policy import Policy
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 from webhook.serving import logs
-from webhook.serving.app import Check, create_app
+from webhook.serving.app import create_app
+from webhook.serving.certificate_files import CertificateFiles
+from webhook.serving.check import Check
 from webhook.serving.cluster_telemetry import watch_cluster
 from webhook.serving.logs import log
 from webhook.serving.metrics import Metrics
+from webhook.serving.policy_file import PolicyFile
 from webhook.serving.renewal import ROUND_SECONDS, Renewal
 from webhook.serving.reviewer import Reviewer
 from webhook.serving.sent_calls import SentCalls
 from webhook.transport.worker import Arbiter, Worker
 
 POLL_SECONDS = 1.0
-KEEP_ALIVE_SECONDS = 120  # kube-apiserver closes idle connections after 90 s; it must be the one to close
-GARBAGE_THRESHOLD = 20_000  # a review leaves no cycles: refcounts free it, and looking for cycles is rarely worth it
-GRACE_SECONDS = 20  # below the 30 s that a Pod is given by default
-HEARTBEAT_FOLDER = "/dev/shm"  # in memory, and there when the root file system is read-only
+KEEP_ALIVE_SECONDS = 120  # longer than the 90 s after which kube-apiserver closes idle connections, so that we never do
+GARBAGE_THRESHOLD = 20_000  # rarely, because a review leaves no reference cycles
+GRACE_SECONDS = 20  # less than the 30 s of a Pod's default terminationGracePeriodSeconds
+HEARTBEAT_FOLDER = "/dev/shm"  # in memory, and writable when the root file system is read-only
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All that a server needs, read and checked."""
+    """All that a server needs, parsed and checked."""
 
     listener: socket.socket
     certificate: ServingCertificate
@@ -61,51 +62,25 @@ class Config:
     renewal: Renewal | None = None
 
 
-class PolicyFile:
-    """A policy file, read again when its content changes: a ConfigMap swaps a symbolic link."""
+class ReviewWorker(Worker):
+    """The worker, which answers a request that it refuses with an AdmissionReview."""
 
-    def __init__(self, path: Path | None, service: Reviewer) -> None:
-        self.path, self.service = path, service
-        self.problem = ""
-        self.tried = self.seen = path.read_bytes() if path is not None else None
-        service.metrics.policy_generation.set(1)
+    app: Server
 
-    def reload(self) -> None:
-        """Take the file's policy if it has changed; one that cannot be used changes nothing."""
-        if self.path is None:
-            return
-        try:
-            before, self.seen = self.seen, self.path.read_bytes()
-        except OSError as error:
-            self.seen = self.tried = None
-            self._refuse(error.strerror or str(error))
-            return
-        if self.seen == self.tried or self.seen != before:
-            return  # what is another than a moment ago may still be being written: half a policy can be a policy
-        self.tried = self.seen
-        try:
-            policy = parse_policy(self.seen.decode("utf-8"))
-        except (UnicodeDecodeError, PolicyError) as error:
-            self._refuse(str(error).splitlines()[0])
-            return
-        self.service.policy, self.problem = policy, ""
-        self.service.metrics.policy_generation.inc()
-        log(logging.INFO, "policy reloaded", file=str(self.path))
+    def refusal_body(self, status: int, reason: str) -> bytes:
+        return self.app.reviewer.refuse(status, reason).body
 
-    def _refuse(self, problem: str) -> None:
-        if problem != self.problem:
-            self.problem = problem
-            self.service.metrics.policy_failures.inc()
-            log(logging.ERROR, "policy refused, the last good one stays", file=str(self.path), problem=problem)
 
-    def check(self) -> Check:
-        """Always ready: there is a policy; `?verbose` shows a file that was refused."""
-        source = str(self.path) if self.path is not None else "built in"
-        return Check("policy", True, f"{source}; refused: {self.problem}" if self.problem else source)
+class JsonLogger(Logger):
+    """gunicorn's messages as JSON lines."""
+
+    def setup(self, cfg: Any) -> None:
+        self.loglevel = getattr(logging, cfg.loglevel.upper())
+        logs.configure(cfg.loglevel)
 
 
 class Server(BaseApplication):
-    """gunicorn with one worker, configured here and nowhere else."""
+    """gunicorn with one worker; all of its settings are here."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
@@ -113,12 +88,13 @@ class Server(BaseApplication):
         self.cluster: Cluster
         if isinstance(config.cluster, Client):
             pods, threads = config.policy.watch_pods, config.threads
-            self.cluster = watch_cluster(config.cluster, metrics, _settle, watch_pods=pods, threads=threads)
+            self.cluster = watch_cluster(config.cluster, metrics, freeze, watch_pods=pods, threads=threads)
         else:
             self.cluster = Unchanging(config.cluster)
-        self.service = Reviewer(config.policy, self.cluster, config.features, metrics)
-        self.policy_file = PolicyFile(config.policy_file, self.service)
-        self.calls = SentCalls(self.service, config.renewal.registration) if config.renewal is not None else None
+        self.reviewer = Reviewer(config.policy, self.cluster, config.features, metrics)
+        self.policy_file = PolicyFile(config.policy_file, self.reviewer)
+        self.certificate_files = CertificateFiles(config.certificate, metrics)
+        self.calls = SentCalls(self.reviewer, config.renewal.registration) if config.renewal is not None else None
         super().__init__()
 
     def load_config(self) -> None:
@@ -126,19 +102,20 @@ class Server(BaseApplication):
         options: dict[str, Any] = {
             "bind": f"fd://{self.config.listener.detach()}",
             "workers": 1,
-            "worker_class": "webhook.transport.worker.Worker",
+            "worker_class": ReviewWorker,
             "threads": self.config.threads,
             "keepalive": KEEP_ALIVE_SECONDS,
             "graceful_timeout": GRACE_SECONDS,
             "certfile": str(self.config.certificate.cert_file),
             "keyfile": str(self.config.certificate.key_file),
             "ssl_context": lambda conf, default_factory: self.config.certificate.context,
-            "logger_class": _logger_class(self.config.log_level),
+            "logger_class": JsonLogger,
+            "loglevel": self.config.log_level,
             "post_worker_init": self._begin,
             "worker_exit": self._end,
             "control_socket_disable": True,
-            "forwarded_allow_ips": "",  # nobody stands between, whose headers could say where a request is from
-            "http_parser": "python",  # the one that is tested, whatever else is installed
+            "forwarded_allow_ips": "",  # there is no proxy whose X-Forwarded headers could be trusted
+            "http_parser": "python",  # the one that is tested, even if a faster one is installed
             "worker_tmp_dir": HEARTBEAT_FOLDER if os.access(HEARTBEAT_FOLDER, os.W_OK | os.X_OK) else None,
         }
         for name, value in options.items():
@@ -146,33 +123,25 @@ class Server(BaseApplication):
 
     def load(self) -> Any:
         """The WSGI application."""
-        return create_app(self.service, self.checks)
+        return create_app(self.reviewer, self.checks)
 
     def run(self) -> None:
-        """Serve until a signal; a second one ends at once."""
+        """Serve until a signal; a second signal ends at once."""
         Arbiter(self).run()
 
     def checks(self) -> Sequence[Check]:
-        """What /readyz asks."""
+        """The lines of /readyz."""
         cluster, renewal = self.cluster.state(), self.config.renewal
         return (
-            self._certificate_check(),
+            self.certificate_files.check(),
             *(() if renewal is None else (renewal.check(),)),
             *(() if self.calls is None else (self.calls.check(),)),
             self.policy_file.check(),
             Check("cluster", cluster.ready, cluster.detail),
         )
 
-    def _certificate_check(self) -> Check:
-        certificate = self.config.certificate
-        problem = certificate.problem(datetime.now(UTC))
-        valid = f"valid until {certificate.not_after.isoformat()}"
-        refused = f"; refused: {certificate.refused}" if certificate.refused else ""
-        return Check("certificate", not problem, (problem or valid) + refused)
-
     def _begin(self, worker: Worker) -> None:
-        worker.explain = lambda status, reason: self.service.refuse(status, reason).body  # type: ignore[method-assign]
-        _settle()
+        freeze()
         gc.set_threshold(GARBAGE_THRESHOLD)
         self.cluster.start()
         self._watch()
@@ -181,39 +150,29 @@ class Server(BaseApplication):
         self.cluster.stop()
 
     def _watch(self) -> None:
-        certificate, metrics = self.config.certificate, self.service.metrics
-        metrics.certificate_expiry.set(certificate.not_after.timestamp())
-
-        def reload_certificate() -> None:
-            before = certificate.refused
-            reloaded = certificate.reload()
-            if certificate.refused and certificate.refused != before:
-                metrics.certificate_failures.inc()
-                log(logging.ERROR, "certificate refused, the last good one stays", problem=certificate.refused)
-            if reloaded:
-                metrics.certificate_expiry.set(certificate.not_after.timestamp())
-                log(logging.INFO, "certificate reloaded", notAfter=certificate.not_after.isoformat())
-
-        def follow_policy() -> None:
-            self.cluster.watch_pods(self.service.policy.watch_pods)
-
-        actions = (self.policy_file.reload, reload_certificate, follow_policy)
-        for action in actions * 2:  # a worker that follows on one that died must not begin with what is long outdated
+        """Follow the files and the policy's watchPods; renew the certificate, if it is in a Secret."""
+        actions = (
+            self.policy_file.reload,
+            self.certificate_files.reload,
+            lambda: self.cluster.watch_pods(self.reviewer.policy.watch_pods),
+        )
+        # Twice, for a change is taken with the second reading: a worker that replaces one that died starts up to date.
+        for action in actions * 2:
             action()
         _every(POLL_SECONDS, actions)
         if self.config.renewal is not None and self.calls is not None:
-            self.config.renewal.failed = metrics.renewal_failures.inc
+            self.config.renewal.failed = self.reviewer.metrics.renewal_failures.inc
             _every(ROUND_SECONDS, (self.config.renewal.round, self.calls.look))
 
 
-def _settle() -> None:
-    """What is there now stays: the garbage collector need not look at it again."""
+def freeze() -> None:
+    """Exempt all current objects from garbage collection: they live as long as the process."""
     gc.collect()
     gc.freeze()
 
 
 def _every(seconds: float, actions: Sequence[Callable[[], None]]) -> None:
-    """Run each action now, and again and again, in one thread that ends with the process."""
+    """Run all actions now and every so many seconds, in a thread of their own that ends with the process."""
 
     def loop() -> None:
         while True:
@@ -221,16 +180,7 @@ def _every(seconds: float, actions: Sequence[Callable[[], None]]) -> None:
                 try:
                     action()
                 except Exception as error:
-                    log(logging.ERROR, "looking after something failed", problem=repr(error))
+                    log(logging.ERROR, "a periodic action failed", problem=repr(error))
             sleep(seconds)
 
-    threading.Thread(target=loop, name="watch", daemon=True).start()
-
-
-def _logger_class(level: str) -> type[Logger]:
-    class JsonLogger(Logger):
-        def setup(self, cfg: Any) -> None:
-            self.loglevel = getattr(logging, level.upper())
-            logs.configure(level)
-
-    return JsonLogger
+    threading.Thread(target=loop, name="periodic", daemon=True).start()

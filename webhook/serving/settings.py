@@ -1,4 +1,4 @@
-"""Every setting of the server, once: flags, environment variables, help and docs follow from this table."""
+"""Every setting of the server; flags, environment variables, help and docs are made from this table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from webhook.scheduler.features import NEWEST
 
 LEVELS = ("debug", "info", "warning", "error")
+
+
+class SettingsError(Exception):
+    """Settings that cannot be used; each line of the message names the flag, what was found and what is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,27 +36,32 @@ SETTINGS = (
     Setting("bind", ":8443", "HOST:PORT", "where to listen; without a host, on every IPv4 and IPv6 address"),
     Setting("tls-cert", "", "FILE", "the serving certificate, PEM, with its chain; read again when it changes"),
     Setting("tls-key", "", "FILE", "its private key, PEM"),
-    Setting("self-signed", "", None, "make a certificate for localhost and the host of --bind, instead of those two"),
+    Setting("self-signed", "", None, "make a certificate for localhost and the host of --bind, instead of --tls-cert"),
     Setting(
         "tls-secret",
         "",
         "NS/NAME",
-        "instead of all three, a Secret in which replicas keep a CA and a certificate that they renew by themselves;"
-        " the webhook configurations are made to trust it",
+        "instead of these, the Secret in which the replicas keep a CA and a certificate, and renew both;"
+        " the CA is written into the webhook configurations",
     ),
     Setting("tls-dir", "", "DIR", "where the certificate of --tls-secret is written (default: a temporary folder)"),
-    Setting("tls-names", "", "NAME,…", "what the API server calls that certificate's webhook: SERVICE.NAMESPACE.svc"),
-    Setting("certificate-lifetime", "90d", "DURATION", "of the certificate in --tls-secret, renewed at two thirds"),
-    Setting("ca-lifetime", "3650d", "DURATION", "of its CA"),
+    Setting("tls-names", "", "NAME,…", "the names in that certificate; the API server calls SERVICE.NAMESPACE.svc"),
+    Setting(
+        "certificate-lifetime",
+        "90d",
+        "DURATION",
+        "how long the certificate in --tls-secret is valid; renewed at two thirds",
+    ),
+    Setting("ca-lifetime", "3650d", "DURATION", "how long the CA in --tls-secret is valid"),
     Setting("policy", "", "FILE", "a policy file, read again when it changes (default: the built-in policy)"),
     Setting(
         "cluster",
         "",
         "live|FILE|DIR",
-        "live: watch the cluster that a kubeconfig or the Pod leads to; or a dump of one"
-        " (default: none, so that no Pod is given defaults)",
+        "live: watch the cluster of the kubeconfig, or of the Pod that evenkeel runs in; or a dump of a cluster"
+        " (default: none, and no Pod is given defaults)",
     ),
-    Setting("kubernetes-version", f"1.{NEWEST}", "VERSION", "the cluster's"),
-    Setting("threads", "4", "N", "how many reviews are answered side by side"),
-    Setting("log-level", "info", "LEVEL", "which lines are logged", LEVELS),
+    Setting("kubernetes-version", f"1.{NEWEST}", "VERSION", "the version of the cluster"),
+    Setting("threads", "4", "N", "how many reviews are answered at the same time"),
+    Setting("log-level", "info", "LEVEL", "the lowest level that is logged", LEVELS),
 )

@@ -8,22 +8,20 @@ from typing import Any
 
 import gunicorn.arbiter
 
-# To gunicorn they mean more workers, fewer, new ones or a second master; unhandled, most would end the process.
+HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
+# gunicorn takes them as: more workers, fewer, new ones, a second master; most would end a process without a handler.
 IGNORED = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTTIN, signal.SIGTTOU, signal.SIGWINCH)
 
 
-HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
-
-
 def settle_signals() -> None:
-    """There is one worker, and what changes is read again without a signal."""
+    """Ignore what gunicorn uses to reload or scale: there is one worker, and files are read again without a signal."""
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
 
 
 class Arbiter(gunicorn.arbiter.Arbiter):
-    """gunicorn's own, for which the second signal means now; while it stops it looks out for SIGINT only."""
+    """gunicorn's arbiter, except that a second signal ends at once; while gunicorn stops, it handles SIGINT only."""
 
     SIGNALS = HEARD
     stopping = hurried = False
@@ -33,7 +31,7 @@ class Arbiter(gunicorn.arbiter.Arbiter):
         settle_signals()
 
     def spawn_worker(self) -> Any:
-        """Fork; a signal waits until the child has handlers of its own."""
+        """Fork, and block signals until the child has its own handlers."""
         signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
         try:
             return super().spawn_worker()
@@ -41,9 +39,10 @@ class Arbiter(gunicorn.arbiter.Arbiter):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
 
     def signal(self, sig: int, frame: FrameType | None) -> None:
+        """Queue the signal, or SIGINT if it is not the first."""
         self.hurried, self.stopping = self.stopping, True
         super().signal(signal.SIGINT if self.hurried else sig, frame)
 
     def stop(self, graceful: bool = True) -> None:
-        """Stop the worker; a second signal may have come before the first one was heard."""
+        """Stop the worker; at once if a second signal came before the first was handled."""
         super().stop(graceful and not self.hurried)

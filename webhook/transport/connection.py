@@ -1,4 +1,4 @@
-"""One client, and the conversation with it: a generator that yields the event it waits for."""
+"""One client: its socket, the bytes received and to be sent, and its deadline."""
 
 from __future__ import annotations
 
@@ -7,23 +7,31 @@ from contextlib import suppress
 from math import inf
 from selectors import EVENT_READ, EVENT_WRITE
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from gunicorn.sock import ssl_context
 
-from webhook.transport.limits import RECORD, Refused, last_response
-from webhook.transport.request import receive
+from webhook.transport.limits import RECORD, Limits
 from webhook.transport.tls import Tls
 from webhook.transport.waiting import NOTHING, Waiting
 
-if TYPE_CHECKING:
-    from webhook.transport.worker import Worker
 
-STOPPING_SECONDS = 0.25  # To ask once more, when the server has been told to stop while it answered.
+class Host(Protocol):
+    """What a connection needs of the worker that accepted it."""
+
+    cfg: Any  # gunicorn's settings.
+    limits: Limits
+    handshakes: int  # Handshake steps that are left in this turn, for all connections.
+
+    def hold(self, connection: Connection, count: int) -> None:
+        """Count received bytes; Refused if all requests together hold too many."""
+
+    def converse(self, connection: Connection) -> Waiting[None]:
+        """The whole life of the connection."""
 
 
 class Outbox(bytearray):
-    """What gunicorn takes for the socket when it writes a response: it never blocks, and an error can empty it."""
+    """Stands in for the socket when gunicorn writes a response: it never blocks, and an error can clear it."""
 
     sendall = bytearray.extend
     close = bytearray.clear
@@ -33,108 +41,89 @@ class Outbox(bytearray):
 
 
 class Connection:
-    """One client, and the conversation with it."""
+    """One client; `script` is a generator that yields the event it waits for."""
 
-    def __init__(self, worker: Worker, wire: socket.socket, client: Any, server: Any) -> None:
-        self.worker, self.limits = worker, worker.limits
-        self.wire = wire
-        self.secure: bool = worker.cfg.is_ssl
+    def __init__(self, host: Host, peer: socket.socket, client: Any, server: Any) -> None:
+        self.host, self.limits = host, host.limits
+        self.peer = peer  # The socket; it does not block.
+        self.secure: bool = host.cfg.is_ssl
         self.tls: Tls | None = None
         self.inbox, self.unsent = bytearray(), bytearray()
-        self.sock, self.client, self.server = Outbox(), client, server  # What `handle_request` looks for.
+        self.sock, self.client, self.server = Outbox(), client, server  # The names that `handle_request` reads.
         self.held = 0  # Bytes received and not yet answered.
-        self.due = inf  # When a large body, whose turn it is, has to make room for others; each byte puts it off.
-        self.heard = self.begun = monotonic()  # When bytes came last, and when the first of this request did.
-        self.deadline = inf  # Of the client; inf while it waits for us.
-        self.refusal: int | None = None  # What a client is told that misses the deadline; None: it owed us nothing.
+        self.due = inf  # When a large body that has its turn has to make room for others; each byte postpones it.
+        self.heard = self.begun = monotonic()  # When the last bytes came, and when this request began.
+        self.deadline = inf  # For the client; inf while it waits for us.
+        self.refusal: int | None = None  # The status for a missed deadline; None: close without a response.
         self.idle = True  # No byte of a next request has come.
-        self.served = False  # One request at least.
+        self.served = False  # At least one request was answered.
         self.closing = False
-        self.request: Any = None  # That a thread is at work on, or will be.
-        self.wanted = self.watched = NOTHING  # The event that the script waits for, and that the poller looks out for.
-        self.script = self.converse()
+        self.request: Any = None  # The request that a thread answers, or is about to answer.
+        self.wanted = self.watched = NOTHING  # The event that the script waits for, and the one the poller watches.
+        self.script = host.converse(self)
 
     def allow(self, seconds: float, refusal: int | None = None) -> None:
+        """Set the deadline, and the status that answers a client that misses it."""
         self.deadline, self.refusal = monotonic() + seconds, refusal
 
     @property
     def handshaking(self) -> bool:
         return self.secure and not (self.tls and self.tls.established)
 
-    def converse(self) -> Waiting[None]:
-        """The whole conversation."""
-        self.allow(self.limits.greeting)
-        try:
-            while not self.closing:
-                self.request = yield from receive(self)
-                self.allow(inf)
-                self.worker.tpool.submit(self.worker.serve, self, self.request)
-                while self.request:
-                    yield NOTHING
-                self.worker.memory.release(self)
-                yield from self.send()
-                self.served = self.idle = True
-                self.allow(self.worker.cfg.keepalive if self.worker.alive else STOPPING_SECONDS)
-        except Refused as refusal:
-            self.worker.log.debug("Refused %s: %s", self.client, refusal)
-            self.sock[:] = last_response(refusal.status, self.worker.explain(refusal.status, refusal.reason))
-        self.worker.memory.release(self)
-        yield from self.send()
-        yield from self.part()
-
     def read(self, size: int = RECORD) -> Waiting[bytes]:
-        """What comes next over the wire, nothing after its end."""
+        """The next bytes from the socket, at most `size`; empty after the last."""
         while True:
             yield EVENT_READ
-            if self.handshaking and not self.worker.handshakes:
+            if self.handshaking and not self.host.handshakes:
                 continue  # In the next turn.
             with suppress(BlockingIOError):
-                return self.wire.recv(size)
+                return self.peer.recv(size)
 
     def more(self) -> Waiting[None]:
-        """Wait for the client to say something."""
+        """Wait until there is more in the inbox; ConnectionAbortedError if the client has closed."""
         content = b""
         while not content:
             if not (content := (yield from self.read())):
                 raise ConnectionAbortedError("closed by the client")
             if self.secure:
-                self.worker.handshakes -= self.handshaking
-                self.tls = self.tls or Tls(ssl_context(self.worker.cfg))  # Until then it has cost a descriptor.
+                self.host.handshakes -= self.handshaking
+                # Made with the first bytes, so that a silent client takes a descriptor and no TLS session.
+                self.tls = self.tls or Tls(ssl_context(self.host.cfg))
                 content = self.tls.decrypt(content)
                 yield from self.push()
         self.inbox += content
         self.heard = monotonic()
         if self.idle:
             self.begun = self.heard
-        self.worker.memory.hold(self, len(content))
+        self.host.hold(self, len(content))
 
     def seal(self) -> None:
-        """Make ready to send what has been said."""
+        """Move the outbox to the unsent bytes, encrypted if the connection is."""
         self.unsent += self.tls.encrypt(self.sock) if self.tls else self.sock
         self.sock.clear()
 
     def push(self) -> Waiting[None]:
-        """Send it."""
+        """Send the outbox and all unsent bytes."""
         self.seal()
         while self.unsent:
             try:
-                del self.unsent[: self.wire.send(self.unsent)]
+                del self.unsent[: self.peer.send(self.unsent)]
             except BlockingIOError:
                 yield EVENT_WRITE
 
     def send(self) -> Waiting[None]:
-        """Send the response, or the rest that it was too long for the thread to send."""
+        """Send the response, or the rest of it that the thread could not send; the deadline grows with its size."""
         self.allow(self.limits.body + (len(self.sock) + len(self.unsent)) / self.limits.rate)
         yield from self.push()
 
     def part(self) -> Waiting[None]:
-        """Take leave, and read on for a while: to close on unread bytes is a reset, and loses the response."""
+        """End the connection, and read on for a while: to close on unread bytes sends a RST and loses the response."""
         self.idle = False
         self.allow(self.limits.linger)
         if self.tls:
             self.tls.end()
             yield from self.push()
-        self.wire.shutdown(socket.SHUT_WR)
+        self.peer.shutdown(socket.SHUT_WR)
         left = self.limits.linger_bytes
         while left > 0 and (data := (yield from self.read(16 * RECORD))):
             left -= len(data)

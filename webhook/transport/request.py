@@ -1,31 +1,34 @@
-"""One request off a connection, whole: its head, and its body in memory."""
+"""Reads one whole request from a connection: its head, and its body in memory."""
 
 from __future__ import annotations
 
 import io
 import re
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gunicorn.http import get_parser
 from gunicorn.http.errors import ExpectationFailed, LimitRequestHeaders, LimitRequestLine, UnsupportedTransferCoding
 
+from webhook.transport.connection import Connection
 from webhook.transport.limits import Refused
+from webhook.transport.memory import Memory
 from webhook.transport.waiting import NOTHING, Waiting
 
-if TYPE_CHECKING:
-    from webhook.transport.connection import Connection
-
 STATUS = {LimitRequestLine: 414, LimitRequestHeaders: 431, ExpectationFailed: 417, UnsupportedTransferCoding: 501}
-HEAD_END = re.compile(rb"\n\r?\n")  # Without the CR it is malformed, which gunicorn's parser says.
+HEAD_END = re.compile(rb"\n\r?\n")  # Without the CR the head is malformed; gunicorn's parser refuses it.
 LINE_END = re.compile(rb"\r\n")
 LINE_BYTES = 4096
 TRAILERS_END = re.compile(rb"\A\r\n|\r\n\r\n")
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t -~\x80-\xff]*)?\r\n")
 
 
-def receive(connection: Connection) -> Waiting[Any]:
-    """The next request, with its body in memory."""
+def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
+    """
+    The next request, as gunicorn's parser makes it, with its body in memory.
+
+    Refused, with a status, for what is malformed or too large; `cfg` holds gunicorn's settings.
+    """
     connection.begun = monotonic()
     if not connection.inbox:
         yield from connection.more()
@@ -33,7 +36,7 @@ def receive(connection: Connection) -> Waiting[Any]:
     connection.allow(connection.limits.head, 408)
     head = yield from until(connection, HEAD_END, connection.limits.head_bytes, 431)
     try:
-        request = next(get_parser(connection.worker.cfg, [head], connection.client))
+        request = next(get_parser(cfg, [head], connection.client))
     except Exception as error:
         raise Refused(STATUS.get(type(error), 400), str(error)) from error
     headers = dict(request.headers)
@@ -41,21 +44,21 @@ def receive(connection: Connection) -> Waiting[Any]:
     if length > connection.limits.body_bytes:
         raise Refused(413, f"Content-Length {length}")
     if request._expected_100_continue:
-        request._expected_100_continue = False  # gunicorn would say it once more.
+        request._expected_100_continue = False  # gunicorn would send it a second time.
         connection.sock.extend(b"HTTP/1.1 100 Continue\r\n\r\n")
         yield from connection.push()
     connection.allow(connection.limits.body, 408)
     body = io.BytesIO()
     if "TRANSFER-ENCODING" in headers:  # It ends with chunked, or gunicorn's parser would have refused it.
-        yield from chunks(connection, body)
+        yield from chunks(connection, memory, body)
     else:
-        yield from take(connection, length, body)
-    request.body = io.BytesIO(body.getvalue())  # The two share their bytes, also with a read() of the whole.
+        yield from take(connection, memory, length, body)
+    request.body = io.BytesIO(body.getvalue())  # The two share their bytes, and so does a read() of the whole.
     return request
 
 
 def until(connection: Connection, end: re.Pattern[bytes], limit: int, status: int) -> Waiting[bytes]:
-    """All up to and with an end."""
+    """The bytes up to and including `end`; Refused with `status` if they are more than `limit`."""
     searched = 0
     while not (found := end.search(connection.inbox, searched)):
         if len(connection.inbox) > limit:
@@ -67,8 +70,8 @@ def until(connection: Connection, end: re.Pattern[bytes], limit: int, status: in
     return text
 
 
-def take(connection: Connection, length: int, body: io.BytesIO) -> Waiting[None]:
-    """Move so many bytes to the body."""
+def take(connection: Connection, memory: Memory, length: int, body: io.BytesIO) -> Waiting[None]:
+    """Move `length` bytes to the body; a large body waits for its turn."""
     while length:
         if not connection.inbox:
             yield from connection.more()
@@ -78,14 +81,14 @@ def take(connection: Connection, length: int, body: io.BytesIO) -> Waiting[None]
         body.write(part)
         connection.deadline += len(part) / connection.limits.rate
         connection.due += len(part) / connection.limits.rate
-        while body.tell() > connection.limits.large_bytes and not connection.worker.memory.has_turn(connection):
+        while body.tell() > connection.limits.large_bytes and not memory.has_turn(connection):
             connection.refusal = 503
             yield NOTHING
         connection.refusal = 408
 
 
-def chunks(connection: Connection, body: io.BytesIO) -> Waiting[None]:
-    """Move all chunks to the body; trailers are dropped."""
+def chunks(connection: Connection, memory: Memory, body: io.BytesIO) -> Waiting[None]:
+    """Move the content of all chunks to the body; trailers are dropped."""
     for _ in range(connection.limits.chunks):
         line = yield from until(connection, LINE_END, LINE_BYTES, 400)
         if not (size := CHUNK_SIZE.fullmatch(line)):
@@ -95,7 +98,7 @@ def chunks(connection: Connection, body: io.BytesIO) -> Waiting[None]:
             raise Refused(413, f"{body.tell() + length} bytes in chunks")
         if not length:
             break
-        yield from take(connection, length, body)
+        yield from take(connection, memory, length, body)
         if (yield from until(connection, LINE_END, LINE_BYTES, 400)) != b"\r\n":
             raise Refused(400, "chunk longer than its size")
     else:

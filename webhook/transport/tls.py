@@ -1,4 +1,4 @@
-"""TLS without a socket: bytes in, content out, and content in, bytes out."""
+"""TLS without a socket: encrypted bytes in and content out, content in and encrypted bytes out."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ from contextlib import suppress
 
 from webhook.transport.limits import RECORD
 
-MUTE = 2 * RECORD  # Bytes without content: as much is sent only to keep OpenSSL busy.
+MUTE = 2 * RECORD  # Bytes in a row that carry no content; a client that sends more only keeps OpenSSL busy.
 
 
 class Tls:
-    """A TLS session in memory: on a socket OpenSSL would read on and on, as long as there is anything, unseen by us."""
+    """A TLS session in memory; on a socket, OpenSSL would read without bound for as long as the client sends."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self.received, self.to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.session = context.wrap_bio(self.received, self.to_send, server_side=True)
         self.established = self.ended = False
-        self.mute = 0
+        self.mute = 0  # Bytes received since the last content.
 
     def decrypt(self, data: bytes) -> bytes:
-        """What is said in these bytes and those before; at first a handshake, which leaves something to send."""
+        """
+        The content of the records that `data` completes, empty during the handshake; `encrypt` has what to send then.
+
+        ssl.SSLError for what is not TLS; ConnectionAbortedError if the client ends TLS, or sends none of its content.
+        """
         self.received.write(data)
         content = b""
         with suppress(ssl.SSLWantReadError):
@@ -29,18 +33,19 @@ class Tls:
                 self.established = True
             while part := self.session.read(RECORD):
                 content += part
-            self.ended = True  # By the client; to wait for more is an SSLWantReadError.
+            self.ended = True  # An empty read means that the client has ended TLS; no data yet is an SSLWantReadError.
         self.mute = 0 if content else self.mute + len(data)
         if self.mute > MUTE or (self.ended and not content):
             raise ConnectionAbortedError("TLS without content")
         return content
 
     def encrypt(self, content: bytearray) -> bytes:
-        """All that is to be sent, this content last."""
+        """All bytes that are to be sent; those of `content` come last."""
         if content:
             self.session.write(content)
         return self.to_send.read()
 
     def end(self) -> None:
-        with suppress(ssl.SSLError):  # The client has not said goodbye yet.
+        """Add a close_notify to what is to be sent."""
+        with suppress(ssl.SSLError):  # The client has not sent its own yet.
             self.session.unwrap()

@@ -1,4 +1,4 @@
-"""What a conversation yields to the worker's main thread, which waits for all of them at once."""
+"""What a generator yields to the worker's main thread, which waits for the sockets of all clients at once."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 Waiting = Generator[int, None, Result]  # Yields EVENT_READ, EVENT_WRITE or NOTHING until it has its result.
-NOTHING = 0  # No event of the socket: whoever brings what is waited for resumes the connection.
+NOTHING = 0  # No event of the socket: whoever ends the wait resumes the connection.

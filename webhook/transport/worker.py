@@ -1,14 +1,15 @@
-"""The gunicorn worker: a thread is lent only to a request that has arrived whole.
+"""
+The gunicorn worker: a thread is given only to a request that has arrived whole.
 
     main thread:      accept → handshake → head → body ┐             ┌ rest of the response → head …
     pool of threads:                                   └ application ┘
 
-The main thread waits for all clients at once and for none in particular: no socket blocks, a connection is a generator
-that yields the event it waits for, and every wait has a deadline.  What a slow or hostile client takes is a descriptor
-and some memory, never a thread; `Limits` bounds both.
+The main thread waits for all clients at once: no socket blocks, a connection is a generator that yields the event it
+waits for, and every wait has a deadline.  A slow or hostile client takes a descriptor and some memory, never a thread;
+`Limits` bounds both.
 
 Inside gunicorn this relies on: ThreadWorker's `accept`, `run`, `init_signals` and `handle_quit` to replace; its
-`alive`, `cfg`, `log`, `handle_exit`, `handle_request`, `is_parent_alive`, `method_queue`, `notify`, `poller`,
+`alive`, `app`, `cfg`, `log`, `handle_exit`, `handle_request`, `is_parent_alive`, `method_queue`, `notify`, `poller`,
 `set_accept_enabled`, `sockets`, `tpool`, `wait_for_and_dispatch_events` and `worker_connections`; a request's `body`,
 `headers`, `force_close` and `_expected_100_continue`; `http.get_parser`, `sock.ssl_context`; Arbiter's `SIGNALS`,
 `init_signals`, `signal`, `spawn_worker` and `stop`.
@@ -33,28 +34,38 @@ from webhook.transport.arbiter import Arbiter, settle_signals
 from webhook.transport.connection import Connection
 from webhook.transport.limits import Limits, Refused, last_response
 from webhook.transport.memory import Memory
-from webhook.transport.waiting import NOTHING
+from webhook.transport.request import receive
+from webhook.transport.waiting import NOTHING, Waiting
 
 __all__ = ["Arbiter", "Limits", "Worker"]
 
-SWEEP_SECONDS = 0.25  # How late a deadline may be noticed.
-STOPPING_SECONDS = 1.0  # To a client that has just connected: unlike on a reused connection, it would not try again.
+SWEEP_SECONDS = 0.25  # How late a missed deadline may be noticed.
+# When the server stops, a client has so long to send:
+NEXT_REQUEST_SECONDS = 0.25  # another request after an answer,
+FIRST_REQUEST_SECONDS = 1.0  # its first on a new connection; unlike on a reused connection, it would not try again.
 
 
 class Worker(ThreadWorker):
-    """One poller for all connections, and gunicorn's pool of threads for whole requests."""
+    """
+    One poller for all connections, and gunicorn's pool of threads for whole requests.
+
+    A subclass may set `limits` and override `refusal_body`.
+    """
 
     limits = Limits()
 
-    def explain(self, status: int, reason: str) -> bytes:
-        """The body of a refusal; the server may know a better one."""
+    def refusal_body(self, status: int, reason: str) -> bytes:
+        """The JSON that answers a request which is refused here, or nothing."""
         return b""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.connections: set[Connection] = set()
-        self.memory = Memory(self)
-        self.handshakes = 0  # Steps of them left in this turn.
+        self.memory = Memory(
+            self.limits, self.connections, drop=self.drop, resume=self.resume, defer=self.method_queue.defer
+        )
+        self.hold = self.memory.hold
+        self.handshakes = 0  # Handshake steps that are left in this turn.
         self.swept = 0.0
 
     def run(self) -> None:
@@ -65,7 +76,7 @@ class Worker(ThreadWorker):
         self.stop()
 
     def turn(self, seconds: float) -> None:
-        """Let every connection go on that can."""
+        """Resume every connection whose event comes within `seconds`."""
         self.notify()
         self.handshakes = self.limits.handshakes
         self.wait_for_and_dispatch_events(seconds)
@@ -73,7 +84,7 @@ class Worker(ThreadWorker):
             self.sweep()
 
     def stop(self) -> None:
-        """Finish what has arrived by now, and nothing else."""
+        """Answer the requests that have arrived or begun by now, and no others."""
         self.alive = False
         self.set_accept_enabled(False)
         for listener in self.sockets:
@@ -81,13 +92,13 @@ class Worker(ThreadWorker):
                 if not self.accept(listener):
                     break
             listener.close()
-        for _ in range(2):  # The first may finish a response, the second sees what its client has said since.
+        for _ in range(2):  # The first may finish a response; the second reads what its client has sent since.
             self.turn(0)
         for connection in self.connections:
             if request := connection.request:
                 request.force_close()  # gunicorn would still promise to keep the connection.
             if connection.idle:
-                grace = 0.0 if connection.served else STOPPING_SECONDS
+                grace = 0.0 if connection.served else FIRST_REQUEST_SECONDS
                 connection.deadline = min(connection.deadline, monotonic() + grace)
         self.sweep()
         limit = monotonic() + self.cfg.graceful_timeout
@@ -98,7 +109,7 @@ class Worker(ThreadWorker):
         self.method_queue.close()
 
     def accept(self, listener: Any) -> bool:
-        """Let one client in; when it takes the last place, another has to go."""
+        """Accept one client, if there is one; when it takes the last place, drop another."""
         try:
             sock, client = listener.accept()
         except OSError as error:
@@ -114,56 +125,78 @@ class Worker(ThreadWorker):
         return True
 
     def evict(self) -> None:
-        """Drop who has been silent longest, rather one that has never sent a whole request."""
+        """Drop the connection that was silent longest; those that never sent a whole request go first."""
         waiting = [connection for connection in self.connections if connection.deadline < inf]
         if waiting:
             self.drop(min(waiting, key=lambda connection: (connection.served, connection.heard)), "to make room")
 
+    def converse(self, connection: Connection) -> Waiting[None]:
+        """The whole life of a connection: requests and their answers, then the end."""
+        connection.allow(self.limits.greeting)
+        try:
+            while not connection.closing:
+                connection.request = yield from receive(connection, self.memory, self.cfg)
+                connection.allow(inf)
+                self.tpool.submit(self.serve, connection, connection.request)
+                while connection.request:
+                    yield NOTHING
+                self.memory.release(connection)
+                yield from connection.send()
+                connection.served = connection.idle = True
+                connection.allow(self.cfg.keepalive if self.alive else NEXT_REQUEST_SECONDS)
+        except Refused as refusal:
+            self.log.debug("Refused %s: %s", connection.client, refusal)
+            connection.sock[:] = last_response(refusal.status, self.refusal_body(refusal.status, refusal.reason))
+        self.memory.release(connection)
+        yield from connection.send()
+        yield from connection.part()
+
     def resume(self, connection: Connection, refusal: Refused | None = None) -> None:
-        """Go on with a conversation up to its next wait."""
+        """Run the connection's script up to its next wait; `refusal` is raised in it."""
         if connection not in self.connections:
-            return  # Dropped since this was arranged.
+            return  # Dropped since this call was deferred.
         try:
             wanted = connection.script.throw(refusal) if refusal else next(connection.script)
             if wanted and wanted != connection.watched:
                 watch = self.poller.modify if connection.watched else self.poller.register
-                watch(connection.wire, wanted, partial(self.on_event, connection))
+                watch(connection.peer, wanted, partial(self.on_event, connection))
                 connection.watched = wanted
             connection.wanted = wanted
         except StopIteration:
             self.drop(connection, "done")
-        except OSError as error:  # No TLS, a reset, an end in the middle: nobody else's affair.
+        except OSError as error:  # No TLS, a RST, an end in the middle of a request.
             self.drop(connection, error)
         except Exception:
             self.log.exception("Connection failed")
             self.drop(connection, "failed")
 
-    def on_event(self, connection: Connection, _wire: socket.socket) -> None:
+    def on_event(self, connection: Connection, _peer: socket.socket) -> None:
+        """What the poller calls: the client has sent bytes, or can be sent more."""
         if connection.wanted:
             self.resume(connection)
-        elif connection.watched:  # It sends while a thread is at work: not to be woken for over and over.
-            self.poller.unregister(connection.wire)
+        elif connection.watched:  # It sends while a thread answers: its bytes would wake the poller again and again.
+            self.poller.unregister(connection.peer)
             connection.watched = NOTHING
 
     def serve(self, connection: Connection, request: Any) -> None:
-        """Answer a request, in a thread, and send what the socket takes at once."""
+        """Answer a request, in a thread, and send as much as the socket takes at once."""
         try:
             connection.closing = not self.handle_request(request, connection)
-        except BaseException:  # SystemExit, too, must not end the worker.
+        except BaseException:  # Not even SystemExit may end the worker.
             self.log.exception("Error handling request")
             connection.sock[:] = last_response(500)
             connection.closing = True
         try:
             connection.seal()
-            del connection.unsent[: connection.wire.send(connection.unsent)]
+            del connection.unsent[: connection.peer.send(connection.unsent)]
         except OSError:
-            pass  # The main thread will meet it again.
+            pass  # The main thread meets it again.
         finally:
             connection.request = None
             self.method_queue.defer(self.resume, connection)
 
     def sweep(self) -> None:
-        """End what is late, and while others queue also the large bodies that come too slowly."""
+        """End the connections that missed their deadline, and large bodies that are too slow while others wait."""
         self.swept = now = monotonic()
         late = {connection for connection in self.connections if connection.deadline <= now}
         for connection in late | self.memory.in_the_way(now):
@@ -173,27 +206,28 @@ class Worker(ThreadWorker):
                 self.drop(connection, "too slow")
 
     def drop(self, connection: Connection, why: object) -> None:
+        """Close a connection at once, and count its bytes no more."""
         self.log.debug("Closing %s: %s", connection.client, why)
         self.connections.discard(connection)
         connection.script.close()
         connection.inbox.clear()
         self.memory.release(connection)
         if connection.watched:
-            self.poller.unregister(connection.wire)
+            self.poller.unregister(connection.peer)
             connection.watched = NOTHING
-        with suppress(OSError):  # What TLS has to say: goodbye, or a complaint.
+        with suppress(OSError):  # TLS has an alert to send: close_notify, or an error.
             if connection.tls:
                 connection.tls.end()
             connection.seal()
-            connection.wire.send(connection.unsent)
+            connection.peer.send(connection.unsent)
         with suppress(OSError):
-            connection.wire.close()
+            connection.peer.close()
 
     def init_signals(self) -> None:
         super().init_signals()
         settle_signals()
 
     def handle_quit(self, _sig: int, _frame: FrameType | None) -> None:
-        """Exit at once: the interpreter's own way out waits for the threads."""
+        """Exit at once; `sys.exit` would wait for the threads."""
         self.cfg.worker_int(self)
         os._exit(0)

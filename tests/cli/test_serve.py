@@ -1,0 +1,145 @@
+"""The flags and variables of `evenkeel serve`: addresses, and what cannot be used."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import socket
+import subprocess
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.admission_reviews import review
+from tests.support.build import constraint, workload
+from tests.support.serving import EVENKEEL, PATIENCE, certificate, free_port, serving
+from webhook.cli.serve import value_of
+from webhook.cli.usage import UsageError
+from webhook.serving.settings import SETTINGS
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="there is no IPv6")
+def test_without_a_host_every_address_is_served(tmp_path):
+    with serving(tmp_path, host="", names=("127.0.0.1", "::1")) as running:
+        for host in ("127.0.0.1", "::1"):
+            running.host = host
+            assert 200 == running.call("GET", "/readyz")[0]
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="there is no IPv6")
+def test_ipv6_is_served(tmp_path):
+    with serving(tmp_path, host="[::1]", names=("::1",)) as running:
+        assert 200 == running.review("/validate", review())[0]
+
+
+def test_port_0_is_any_and_is_told(tmp_path):
+    """In the log, which is the only place that knows it."""
+    certificate(tmp_path)
+    options = ["--bind", "127.0.0.1:0", "--tls-cert", "tls.crt", "--tls-key", "tls.key"]
+    command = [*EVENKEEL, "serve", *options]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        told = next(line for line in map(json.loads, process.stderr) if line["message"].startswith("Listening at: "))
+        port = int(told["message"].split(":")[3].split()[0])
+        socket.create_connection(("127.0.0.1", port)).close()
+        process.terminate()
+        process.communicate(timeout=PATIENCE)
+
+    assert 0 == process.returncode
+
+
+class Unusable(NamedTuple):
+    name: str
+    options: tuple
+    said: str
+
+
+UNUSABLE = [
+    Unusable("no certificate", (), "--tls-cert and --tls-key: both are needed, or --tls-secret"),
+    Unusable("a Secret for no name", ("--tls-secret", "a/b"), "--tls-names: a serving certificate must have a name"),
+    Unusable(
+        "a Secret for a name that is none",
+        ("--tls-secret", "a/b", "--tls-names", "a.svc, http://a"),
+        '--tls-names: "http://a": must be a DNS name or an IP address',
+    ),
+    Unusable(
+        "a Secret of no namespace",
+        ("--tls-names", "a.b.svc", "--tls-secret", "c"),
+        '--tls-secret: found "c", wanted NAMESPACE/NAME',
+    ),
+    Unusable(
+        "two certificates",
+        ("--self-signed", "--tls-secret", "a/b"),
+        "--self-signed and --tls-secret: found 2 certificates, wanted one of them",
+    ),
+    Unusable(
+        "a lifetime that is none",
+        ("--tls-names", "a.b.svc", "--tls-secret", "a/c", "--certificate-lifetime", "1y"),
+        '--certificate-lifetime: found "1y", wanted a duration such as 90d, 36h or 15m',
+    ),
+    Unusable(
+        "a lifetime that is none, where it is not needed",
+        ("--self-signed", "--ca-lifetime", "banana"),
+        '--ca-lifetime: found "banana", wanted a duration such as 90d, 36h or 15m',
+    ),
+    Unusable(
+        "a CA that ends too soon",
+        ("--tls-names", "a.b.svc", "--tls-secret", "a/c", "--ca-lifetime", "100d"),
+        "--ca-lifetime: found 100d, wanted twice --certificate-lifetime or more",
+    ),
+    Unusable(
+        "a certificate that is not there", ("--tls-cert", "no.crt", "--tls-key", "tls.key"), "no.crt: No such file"
+    ),
+    Unusable("a certificate that is none", ("--tls-cert", "bad", "--tls-key", "tls.key"), "bad: is not PEM"),
+    Unusable("another's key", ("--tls-cert", "tls.crt", "--tls-key", "other/tls.key"), "is not the key of tls.crt"),
+    Unusable("a bad policy", ("--self-signed", "--policy", "bad"), "bad: "),
+    Unusable("a policy that is not there", ("--self-signed", "--policy", "none"), "none: No such file"),
+    Unusable("a bad cluster", ("--self-signed", "--cluster", "bad"), "bad: "),
+    Unusable("a bad version", ("--self-signed", "--kubernetes-version", "2"), 'found "2", wanted a version such as 1.'),
+    Unusable("a bad address", ("--self-signed", "--bind", "nowhere"), '--bind: found "nowhere", wanted HOST:PORT'),
+    Unusable(
+        "half an IPv6 address", ("--self-signed", "--bind", "[::1:80"), '--bind: found "[::1:80", wanted HOST:PORT'
+    ),
+    Unusable("a bad log level", ("--self-signed", "--log-level", "loud"), '--log-level: found "loud", wanted one of'),
+    Unusable("a bad number of threads", ("--self-signed", "--threads", "0"), '--threads: found "0", wanted a number'),
+    Unusable("an address in use", ("--self-signed",), "Address already in use"),
+]
+
+
+@pytest.mark.parametrize("case", UNUSABLE, ids=lambda case: case.name)
+def test_what_cannot_be_used_is_said_in_one_line(tmp_path, case):
+    certificate(tmp_path)
+    (tmp_path / "other").mkdir()
+    certificate(tmp_path / "other")
+    (tmp_path / "bad").write_text("nonsense: [")
+    port = free_port()
+    command = [*EVENKEEL, "serve", "--bind", f"127.0.0.1:{port}", *case.options]
+    with socket.create_server(("127.0.0.1", port)):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+    assert 2 == done.returncode
+    assert case.said in done.stderr
+    assert 1 == len(done.stderr.splitlines())
+    assert done.stderr.startswith("evenkeel: ")
+
+
+def test_settings_come_from_the_environment_too(tmp_path):
+    with serving(tmp_path, EVENKEEL_LOG_LEVEL="debug") as running:
+        running.review("/validate", review(workload("Deployment", constraint())))
+
+        assert running.lines("allowed")
+
+
+@pytest.mark.parametrize(("value", "on"), [("true", True), ("1", True), ("false", False), ("", False)])
+def test_a_switch_in_the_environment_is_true_or_false(monkeypatch, value, on):
+    setting = next(one for one in SETTINGS if one.metavar is None)
+    monkeypatch.setenv(setting.variable, value)
+
+    assert on == bool(value_of(setting, argparse.Namespace(self_signed=None)))
+
+
+def test_a_switch_that_is_neither_is_refused(monkeypatch):
+    setting = next(one for one in SETTINGS if one.metavar is None)
+    monkeypatch.setenv(setting.variable, "maybe")
+
+    with pytest.raises(UsageError, match='EVENKEEL_SELF_SIGNED: found "maybe", wanted true or false'):
+        value_of(setting, argparse.Namespace(self_signed=None))

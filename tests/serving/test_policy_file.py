@@ -1,0 +1,88 @@
+"""A policy file that changes: a whole policy or the one before, at any moment."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from tests.support.admission_reviews import review
+from tests.support.serving import serving, until
+from webhook.cluster.cluster import Unchanging
+from webhook.policy.parsing import BUILT_IN, built_in, parse_policy
+from webhook.scheduler.features import features
+from webhook.serving.check import Check
+from webhook.serving.metrics import Metrics
+from webhook.serving.policy_file import PolicyFile
+from webhook.serving.reviewer import Reviewer
+
+
+def test_a_policy_is_read_again_through_a_swapped_link(tmp_path):
+    """As a ConfigMap does it: ..data is a link to a folder, and is replaced by another."""
+    for name, text in (("one", BUILT_IN), ("two", BUILT_IN.replace("Deny", "Warn", 1)), ("three", "kind: Nonsense")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "policy.yaml").write_text(text)
+
+    def swap(name):
+        (tmp_path / "new").symlink_to(tmp_path / name)
+        os.replace(tmp_path / "new", tmp_path / "data")
+
+    swap("one")
+    with serving(tmp_path, "--policy", tmp_path / "data" / "policy.yaml") as running:
+        assert not running.review("/validate", review())[1]["allowed"]
+        swap("two")
+        until(lambda: running.review("/validate", review())[1]["allowed"], "the new policy")
+        assert 2 == running.metric("evenkeel_policy_generation")
+        swap("three")
+        until(lambda: running.metric("evenkeel_policy_reload_failures_total"), "the refusal of a bad one")
+        assert running.review("/validate", review())[1]["allowed"]
+        assert "refused: " in running.call("GET", "/readyz?verbose")[1].decode()
+        assert 1 == len(running.lines("policy refused, the last good one stays"))
+
+
+def test_a_worker_that_follows_begins_with_the_policy_of_today(tmp_path):
+    """Not with that of the start, for however short a time."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(BUILT_IN)
+    with serving(tmp_path, "--policy", policy) as running:
+        policy.write_text(BUILT_IN.replace("Deny", "Warn", 1))
+        until(lambda: running.review("/validate", review())[1]["allowed"], "the new policy")
+        for _ in range(3):
+            os.kill(running.worker(), signal.SIGKILL)
+
+            assert running.review("/validate", review())[1]["allowed"]
+
+
+class TestPolicyFile:
+    @pytest.fixture
+    def policy(self, tmp_path):
+        path = tmp_path / "policy.yaml"
+        path.write_text(BUILT_IN)
+        return path, PolicyFile(path, Reviewer(built_in(), Unchanging(None), features(36), Metrics()))
+
+    def test_what_is_being_written_is_waited_for(self, policy):
+        """The first half of a policy is a policy."""
+        path, file = policy
+        before, whole = file.reviewer.policy, BUILT_IN.replace("Deny", "Warn", 1)
+        parse_policy(whole[: whole.index("defaulting:")])
+        path.write_text(whole[: whole.index("defaulting:")])
+        file.reload()
+        path.write_text(whole)
+        file.reload()
+        assert before is file.reviewer.policy
+
+        file.reload()
+        assert parse_policy(whole) == file.reviewer.policy
+
+    def test_a_file_that_is_there_again_is_no_problem_any_more(self, policy):
+        path, file = policy
+        path.unlink()
+        for _ in range(2):
+            file.reload()
+        assert file.check() == Check("policy", True, f"{path}; refused: No such file or directory")
+
+        path.write_text(BUILT_IN)
+        for _ in range(2):
+            file.reload()
+        assert file.check() == Check("policy", True, str(path))

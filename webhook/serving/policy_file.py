@@ -1,0 +1,55 @@
+"""The policy file: read again when it changes, as a ConfigMap changes it by swapping a symbolic link."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from certs.following import Followed
+from webhook.policy.parsing import parse_policy
+from webhook.policy.policy import PolicyError
+from webhook.serving.check import Check
+from webhook.serving.logs import log
+from webhook.serving.reviewer import Reviewer
+
+
+class PolicyFile:
+    """Puts the file's policy in force whenever it changes; without a path, the policy stays the built-in one."""
+
+    def __init__(self, path: Path | None, reviewer: Reviewer) -> None:
+        """The file's policy is in force already; OSError if the file cannot be read."""
+        self.path, self.reviewer = path, reviewer
+        self.problem = ""
+        self.content = Followed(path.read_bytes(), path.read_bytes) if path is not None else None
+        reviewer.metrics.policy_generation.set(1)
+
+    def reload(self) -> None:
+        """Take the file's policy if it has changed; where it cannot be used, the last good policy stays in force."""
+        if self.content is None:
+            return
+        try:
+            changed = self.content.changed()
+            if changed is None:
+                return
+            policy = parse_policy(changed.decode("utf-8"))
+        except OSError as error:
+            self._refuse(error.strerror or str(error))
+            return
+        except (UnicodeDecodeError, PolicyError) as error:
+            self._refuse(str(error).splitlines()[0])
+            return
+        self.reviewer.policy, self.problem = policy, ""
+        self.reviewer.metrics.policy_generation.inc()
+        log(logging.INFO, "policy reloaded", file=str(self.path))
+
+    def _refuse(self, problem: str) -> None:
+        """Log and count a problem once."""
+        if problem != self.problem:
+            self.problem = problem
+            self.reviewer.metrics.policy_failures.inc()
+            log(logging.ERROR, "policy refused, the last good one stays", file=str(self.path), problem=problem)
+
+    def check(self) -> Check:
+        """Always ready, because there is always a policy; the detail says why a changed file was refused."""
+        source = str(self.path) if self.path is not None else "built in"
+        return Check("policy", True, f"{source}; refused: {self.problem}" if self.problem else source)
