@@ -27,12 +27,12 @@ from jsonpointer import JsonPointer
 from tests.conftest import EXAMPLES
 from tests.support import strategies as some
 from tests.support.build import constraint, owned_by, pod, service, workload
-from webhook.admission.dry_run import dry_run, patched, put
+from webhook.admission.dry_run import dry_run, patched
 from webhook.admission.review import MUTATE, UPDATE, VALIDATE, review
 from webhook.admission.weighing import MOST_CONSTRAINTS, MOST_VALUES
 from webhook.cli import main as cli
 from webhook.documents import reading as documents
-from webhook.objects.fields import as_mapping, value_at
+from webhook.objects.fields import as_mapping, value_at, with_value
 from webhook.policy.parsing import parse_policy
 from webhook.policy.policy import PolicyError
 from webhook.render.findings import finding_json, skipped_json
@@ -133,7 +133,7 @@ def test_a_patch_only_adds_and_only_once(obj, bare, namespace, policy, minor):
     """A patched Pod is not patched again, nor denied; one with constraints is never patched."""
     path = ("spec", "topologySpreadConstraints")
     if bare and isinstance(obj.get("spec"), dict):
-        obj = put(obj, path, [])
+        obj = with_value(obj, path, [])
     request = {"operation": "CREATE", "object": obj, "namespace": namespace}
 
     decision = review(request, MUTATE, policy, CLUSTER, minor)
@@ -216,7 +216,7 @@ def test_an_enforced_rule_cannot_be_talked_out_of_it(obj, owner, minor):
     allowed = review(plain, VALIDATE, POLICIES[2], CLUSTER, minor).allowed
     excuses = {"annotations": {some.IGNORE: ",".join(RULES)}, **owned_by(owner)}
     for name, value in excuses.items():
-        excused = {**plain, "object": put(obj, ("metadata", name), value)}
+        excused = {**plain, "object": with_value(obj, ("metadata", name), value)}
 
         assert review(excused, VALIDATE, POLICIES[2], CLUSTER, minor).allowed == allowed
 

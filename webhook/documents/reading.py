@@ -12,6 +12,7 @@ import yaml
 
 from webhook.documents.build import DEEPEST, TOO_DEEP, build
 from webhook.documents.scalars import DocumentError, SyntaxFault
+from webhook.objects.fields import children
 
 
 def read_documents(text: str) -> tuple[object, ...]:
@@ -98,12 +99,7 @@ def _no_number(text: str) -> NoReturn:
 def _check_depth(document: object) -> None:
     level = [document]
     for _ in range(DEEPEST):
-        level = [child for one in level for child in _children(one)]
+        level = [child for value in level for child in children(value) if isinstance(child, dict | list)]
         if not level:
             return
     raise DocumentError(TOO_DEEP)
-
-
-def _children(value: object) -> list[object]:
-    children = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-    return [child for child in children if isinstance(child, dict | list)]

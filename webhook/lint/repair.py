@@ -19,7 +19,7 @@ from webhook.lint.judging import judge
 from webhook.lint.results import Address, Judged, Located, Named
 from webhook.lint.rewriting import Change, Text, with_changes
 from webhook.lint.terms import Terms
-from webhook.objects.fields import FieldPath, as_mapping, value_at
+from webhook.objects.fields import FieldPath, value_at, with_value
 
 MOST_ROUNDS = 100  # an object has fewer findings that can be repaired
 
@@ -103,7 +103,7 @@ def _rewritten(text: str, repairs: Sequence[_Repair]) -> tuple[str, Sequence[_Re
             left.append(one)
         else:
             changes.append(change)
-            wanted[number] = _put(wanted[number], one.path, one.edit.value)
+            wanted[number] = with_value(wanted[number], one.path, one.edit.value)
     changed = with_changes(text, changes)
     return (changed, left) if _says(changed, wanted) else (text, repairs)
 
@@ -113,17 +113,6 @@ def _says(text: str, documents: Sequence[object]) -> bool:
         return list(read_documents(text)) == list(documents)
     except (DocumentError, RecursionError):
         return False
-
-
-def _put(value: object, path: FieldPath, new: object) -> object:
-    """A copy of `value` with `new` at `path`."""
-    if not path:
-        return new
-    first, rest = path[0], path[1:]
-    if isinstance(first, int) and isinstance(value, list):
-        return [_put(item, rest, new) if i == first else item for i, item in enumerate(value)]
-    members = as_mapping(value)
-    return {**members, str(first): _put(members.get(str(first)), rest, new)}
 
 
 def _is_json(text: str) -> bool:
