@@ -109,7 +109,7 @@ def read_baseline(text: str) -> Baseline:
         texts = [raw.get(name) for name in _FIELDS]
         if not all(isinstance(one, str) for one in texts):
             raise BaselineError(f"findings[{number}]: must have {', '.join(_FIELDS)}, each of them a string")
-        line, _ = lines.place(root.at(("findings", number))[-1].start)
+        line, _ = lines.position(root.spans_to(("findings", number))[-1].start)
         file, named, rule, known_by = map(str, texts)
         entry = Entry(file, named, rule, known_by, line, lines.line(line))
         entries[entry.file].append(entry)

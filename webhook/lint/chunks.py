@@ -65,7 +65,7 @@ class Lines:
         self.text = text
         self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
-    def place(self, offset: int) -> tuple[int, int]:
+    def position(self, offset: int) -> tuple[int, int]:
         """Line and column of an offset, from 1."""
         line = bisect_right(self.starts, offset)
         return line, offset - self.starts[line - 1] + 1

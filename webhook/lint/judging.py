@@ -67,7 +67,7 @@ class _File:
         if chunk.has_placeholders:
             self.result.passed_over[TEMPLATE] += 1
         elif should_parse(chunk.text, self.result.file, error):
-            first, _ = self.lines.place(chunk.start)
+            first, _ = self.lines.position(chunk.start)
             line, column = first + (error.line or 1) - 1, error.column or 1
             self.result.problems.append(Problem(self.result.file, line, column, f"cannot be read: {error.message}"))
 
@@ -125,13 +125,13 @@ class _File:
                 yield _Said(finding, named, _known_by(named, finding.rule, finding.found), 0, ())
 
     def _unjudgeable(self, chunk: Chunk, named: Named, error: str) -> None:
-        line, column = self.lines.place(chunk.start)
+        line, column = self.lines.position(chunk.start)
         self.result.problems.append(Problem(self.result.file, line, column, f"{named}: {error}"))
 
     def _place(self, chunk: Chunk, said: Sequence[_Said], silencing: Sequence[Comment]) -> None:
         roots = spans(chunk.text, [(*one.path, *one.finding.path) for one in said]) if said else ()
         used: dict[Comment, set[str]] = {comment: set() for comment in silencing}
-        on_line = {self.lines.place(chunk.start + one.start)[0]: one for one in silencing}
+        on_line = {self.lines.position(chunk.start + one.start)[0]: one for one in silencing}
         for one in said:
             located = self._located(chunk, one, roots[one.document])
             comment = on_line.get(located.line)
@@ -151,7 +151,7 @@ class _File:
     def _located(self, chunk: Chunk, said: _Said, root: Span) -> Located:
         """At the field itself, from its key to the end of its value; or in its parent where it is absent."""
         full = (*said.path, *said.finding.path)
-        place = root.at(full)[-1]
+        place = root.spans_to(full)[-1]
         start, end = (place.start, place.end) if place.key is None else (place.key.start, place.end)
         if place.key is not None and "\n" in chunk.text[start:end]:
             end = place.key.end
@@ -167,7 +167,7 @@ class _File:
     def _at(
         self, start: int, end: int, finding: Finding, named: Named | None, known_by: str, address: Address | None
     ) -> Located:
-        line, column = self.lines.place(start)
+        line, column = self.lines.position(start)
         quoted = self.lines.line(line)
         last = min(column + max(end - start, 1), len(quoted.rstrip()) + 1)
         return Located(self.result.file, line, column, max(last, column + 1), quoted, finding, named, known_by, address)

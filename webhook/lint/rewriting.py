@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from webhook.documents.scalars import resolve
-from webhook.documents.spans import OBJECT, SCALAR, Path, Span
+from webhook.documents.spans import OBJECT, SCALAR, Span
+from webhook.objects.fields import FieldPath
 
 _PLAIN = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_./]*")
 _COMMENT = re.compile(r"(^|\s)#", re.MULTILINE)
@@ -49,49 +50,49 @@ class Text:
         end = len(self.text) if end < 0 else end
         return end - 1 if self.text[end - 1 : end] == "\r" else end
 
-    def change(self, root: Span, path: Path, old: object, new: object) -> Change | None:
+    def change(self, root: Span, path: FieldPath, old: object, new: object) -> Change | None:
         """The change by which `new` stands at `path` instead of `old`; None if there is none that is safe."""
-        way = root.at(path)
+        way = root.spans_to(path)
         if any(one.elsewhere or one.anchored or one.tagged for one in way):
             return None
         if len(way) == len(path):
             return self._insert(way[-1], path[-1], new)
         return self._put(way[-1], way[-2], old, new) if len(way) == len(path) + 1 else None
 
-    def _put(self, place: Span, parent: Span, old: object, new: object) -> Change | None:
-        if any(one.elsewhere or one.anchored or one.tagged for one in (place, *place.members.values())):
+    def _put(self, span: Span, parent: Span, old: object, new: object) -> Change | None:
+        if any(one.elsewhere or one.anchored or one.tagged for one in (span, *span.members.values())):
             return None
         if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
             differing = [name for name in new if new[name] != old[name]]
-            if len(differing) == 1 and differing[0] in place.members:
-                return self._put(place.members[differing[0]], place, old[differing[0]], new[differing[0]])
+            if len(differing) == 1 and differing[0] in span.members:
+                return self._put(span.members[differing[0]], span, old[differing[0]], new[differing[0]])
         if isinstance(old, list) and isinstance(new, list) and old and new[:-1] == old:
-            return self._append(place, new[-1])
-        return self._replace(place, parent, new)
+            return self._append(span, new[-1])
+        return self._replace(span, parent, new)
 
-    def _replace(self, place: Span, parent: Span, new: object) -> Change | None:
-        written = self.text[place.start : place.end]
-        if _COMMENT.search(written) or (place.shape == SCALAR and written[:1] in ("|", ">")):
+    def _replace(self, span: Span, parent: Span, new: object) -> Change | None:
+        written = self.text[span.start : span.end]
+        if _COMMENT.search(written) or (span.shape == SCALAR and written[:1] in ("|", ">")):
             return None
-        if place.shape == SCALAR and written and isinstance(new, str):
-            return Change(place.start, place.end, self._like(written, new))
-        if not place.flow:
-            return Change(place.start, place.end, self._block(new, self.column(place.start)))
-        after_colon = " " if place.key is not None and self.text[place.start - 1 : place.start] == ":" else ""
-        rest_of_line = self.text[place.end : self.end_of_line(place.end + 1)].strip()
-        if place.key is None or parent.flow or rest_of_line or not isinstance(new, dict):
-            return Change(place.start, place.end, after_colon + self._flow(new))
-        indent = self.column(place.key.start) + _STEP
-        before = self.text[place.key.end : place.start]
+        if span.shape == SCALAR and written and isinstance(new, str):
+            return Change(span.start, span.end, self._like(written, new))
+        if not span.flow:
+            return Change(span.start, span.end, self._block(new, self.column(span.start)))
+        after_colon = " " if span.key is not None and self.text[span.start - 1 : span.start] == ":" else ""
+        rest_of_line = self.text[span.end : self.end_of_line(span.end + 1)].strip()
+        if span.key is None or parent.flow or rest_of_line or not isinstance(new, dict):
+            return Change(span.start, span.end, after_colon + self._flow(new))
+        indent = self.column(span.key.start) + _STEP
+        before = self.text[span.key.end : span.start]
         return Change(
-            place.start - len(before) + len(before.rstrip(" ")),
-            place.end,
+            span.start - len(before) + len(before.rstrip(" ")),
+            span.end,
             f"{self.newline}{' ' * indent}{self._block(new, indent)}",
         )
 
-    def _append(self, place: Span, item: object) -> Change | None:
-        last = place.members[len(place.members) - 1]
-        if place.flow:
+    def _append(self, span: Span, item: object) -> Change | None:
+        last = span.members[len(span.members) - 1]
+        if span.flow:
             return Change(last.end, last.end, f", {self._flow(item)}")
         start_of_line = last.start - self.column(last.start)
         dash = self.text[start_of_line : last.start]
@@ -114,7 +115,7 @@ class Text:
         at = self.end_of_line(parent.end)
         lead = " " * self.column(keys[0].start)
         value = self._flow(new) if isinstance(new, list) else self._nested(new, len(lead) + _STEP)
-        return Change(at, at, f"{self.newline}{lead}{key}:{'' if value[:1] in chr(13) + chr(10) else ' '}{value}")
+        return Change(at, at, f"{self.newline}{lead}{_member(key, value)}")
 
     def _nested(self, value: object, indent: int) -> str:
         if isinstance(value, dict) and value:
@@ -127,8 +128,7 @@ class Text:
             return self._flow(value)
         lines = []
         for name, member in value.items():
-            nested = self._nested(member, indent + _STEP)
-            lines.append(f"{self._flow(name)}:{'' if nested[:1] in (chr(13), chr(10)) else ' '}{nested}")
+            lines.append(_member(self._flow(name), self._nested(member, indent + _STEP)))
         return f"{self.newline}{' ' * indent}".join(lines)
 
     def _flow(self, value: object) -> str:
@@ -147,6 +147,11 @@ class Text:
         if written[0] == "'" and "'" not in new:
             return f"'{new}'"
         return json.dumps(new, ensure_ascii=False) if written[0] == '"' else self._flow(new)
+
+
+def _member(key: str, value: str) -> str:
+    """A member of an object; a value that begins with a line end stands below its key."""
+    return f"{key}:{value}" if value.startswith(("\r", "\n")) else f"{key}: {value}"
 
 
 def with_changes(text: str, changes: list[Change]) -> str:
