@@ -72,9 +72,7 @@ class _Finder:
         self.stack: list[_Open] = []
         self.anchors: dict[str, Span] = {}
         self.root: Span | None = None
-        self.written_to = (
-            0  # the end of the last scalar; the parser ends a block only after its comments
-        )
+        self.written_to = 0  # the end of the last scalar; the parser ends a block only after its comments
 
     def scalar(self, event: yaml.ScalarEvent) -> None:
         start, end = _extent(event)

@@ -64,7 +64,7 @@ def for_patches(policy: Policy) -> Policy:
     return replace(policy, kinds=tuple(_without_labels(policy.kinds)))
 
 
-def tells_of_a_patch(finding: Finding, obj: Mapping[str, object]) -> bool:
+def holds_for_patch(finding: Finding, obj: Mapping[str, object]) -> bool:
     """Whether a finding holds of what is merged with something else: it is about what stands there."""
     if value_at(obj, finding.path) is None:
         return False
