@@ -20,7 +20,8 @@ from tests.support import DATA
 from tests.support.build import constraint, namespace, pod, workload
 from webhook.cli import lint
 from webhook.cli import main as cli
-from webhook.lint import files as judging
+from webhook.lint import files as lint_files
+from webhook.lint import session
 from webhook.rules import RULES
 
 SCRIPT = Path(sys.executable).parent / "evenkeel"
@@ -160,7 +161,7 @@ def test_a_path_that_leads_nowhere_keeps_nothing_from_being_repaired(run):
     assert MENDED == Path("b.yaml").read_text()
 
 
-@pytest.mark.parametrize("function, module", [("judge", judging), ("repair", lint)], ids=["judging", "repairing"])
+@pytest.mark.parametrize("function, module", [("judge", lint_files), ("repair", session)], ids=["judging", "repairing"])
 def test_a_defect_in_one_file_is_a_problem_of_that_file_and_the_others_are_judged(run, monkeypatch, function, module):
     inner = getattr(module, function)
 
@@ -372,8 +373,8 @@ def test_a_namespace_in_another_file_counts(run):
 
 
 def test_many_files_are_judged_in_several_processes(run, monkeypatch):
-    monkeypatch.setattr(judging, "WORTH_A_PROCESS", 10)
-    monkeypatch.setattr(judging, "_cpus", lambda: 2)
+    monkeypatch.setattr(lint_files, "WORTH_A_PROCESS", 10)
+    monkeypatch.setattr(lint_files, "_cpus", lambda: 2)
     files = {f"{i:03}.yaml": ERROR if i % 10 == 0 else FINE for i in range(100)}
     files["101.yaml"] = namespace("other")
 
@@ -381,9 +382,9 @@ def test_many_files_are_judged_in_several_processes(run, monkeypatch):
 
 
 def test_a_process_that_dies_is_told_and_leaves_nothing_waiting(run, monkeypatch):
-    monkeypatch.setattr(judging, "WORTH_A_PROCESS", 1)
-    monkeypatch.setattr(judging, "_cpus", lambda: 2)
-    monkeypatch.setattr(judging, "judge_file", lambda *_: os._exit(1))
+    monkeypatch.setattr(lint_files, "WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(lint_files, "_cpus", lambda: 2)
+    monkeypatch.setattr(lint_files, "judge_file", lambda *_: os._exit(1))
     code, out, err = run(".", a=FINE, b=FINE)
 
     assert (2, "", "evenkeel: a process that judges files was killed, for want of memory perhaps\n") == (code, out, err)
@@ -561,7 +562,7 @@ def test_ctrl_c_ends_quietly(run, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(judging, "judge_files", interrupted)
+    monkeypatch.setattr(session, "judge_files", interrupted)
 
     assert Run(130, "", "") == run("a.yaml", a=FINE)
 

@@ -46,7 +46,7 @@ class Accepted:
 
     new: list[Located]
     count: int
-    idle: list[Entry]
+    unused: list[Entry]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Baseline:
     def accept(self, file: str, found: Iterable[Located]) -> Accepted:
         """Of what was found in a file: what is new, how much is accepted, and which entries accept nothing."""
         entries = self.entries.get(file, ())
-        left, new, count, idle = Counter(entry.id for entry in entries), list[Located](), 0, list[Entry]()
+        left, new, count, unused = Counter(entry.id for entry in entries), list[Located](), 0, list[Entry]()
         for one in found:
             if left[key := fingerprint(one)] > 0:
                 left[key] -= 1
@@ -68,8 +68,8 @@ class Baseline:
         for entry in entries:
             if left[entry.id] > 0:
                 left[entry.id] -= 1
-                idle.append(entry)
-        return Accepted(new, count, idle)
+                unused.append(entry)
+        return Accepted(new, count, unused)
 
 
 def fingerprint(one: Located) -> str:
@@ -77,8 +77,8 @@ def fingerprint(one: Located) -> str:
     return hashlib.sha256(one.identity.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
-def said_of(entry: Entry, name: str, severity: Severity) -> Located:
-    """What to say of an entry that accepts nothing, of a baseline called `name`."""
+def unused_entry(entry: Entry, name: str, severity: Severity) -> Located:
+    """The finding on an entry of the baseline `name` that accepts nothing."""
     what = f"{entry.rule} on {entry.object}" if entry.object else entry.rule
     message = f"accepts nothing: {entry.file} has no {what} any more"
     fix = "write the baseline anew with --write-baseline"

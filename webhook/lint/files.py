@@ -22,8 +22,8 @@ from webhook.lint.terms import Terms
 from webhook.lint.walk import STANDARD_INPUT
 
 
-class Died(RuntimeError):
-    """A process that ended before it had answered."""
+class WorkerDied(RuntimeError):
+    """A process that was killed before it had judged its files."""
 
 
 WORTH_A_PROCESS = 500  # files: fewer are done before another process has begun
@@ -74,8 +74,8 @@ def _standard_input() -> bytes:
     return sys.stdin.buffer.read()
 
 
-def context(files: Iterable[str], reader: FileReader) -> Context:
-    """What the files tell that bears on others."""
+def read_context(files: Iterable[str], reader: FileReader) -> Context:
+    """What in the files bears on the others: namespaces, nodes, and the patches that kustomizations name."""
     found, seen = Context(), set[str]()
     for file in files:
         folder = os.path.dirname(file)
@@ -134,7 +134,7 @@ def judge_files(files: Sequence[str], terms: Terms, reader: FileReader) -> Itera
         try:
             yield from pool.map(_judge, files, chunksize=AT_ONCE)
         except BrokenProcessPool as error:
-            raise Died("a process that judges files was killed, for want of memory perhaps") from error
+            raise WorkerDied("a process that judges files was killed, for want of memory perhaps") from error
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 

@@ -101,7 +101,7 @@ def _unused_annotations(
 
 
 def _unused_rule(path: FieldPath, rule: str, idle: Mapping[str, str]) -> Iterator[Finding]:
-    """`idle` holds the rules that ran in vain, each with the reason; a rule that did not run might have found something."""
+    """`idle` holds the rules that ran and found nothing, each with the reason; one that did not run is not unused."""
     if rule not in RULES and rule != UNUSED_SUPPRESSION:
         near = get_close_matches(rule, RULES, 1)
         hint = f"did you mean {near[0]}?" if near else "evenkeel rules lists them"
