@@ -12,7 +12,7 @@ import yaml
 from tests.support.build import constraint, namespace, owned_by, pod, workload
 from webhook.findings.finding import Severity
 from webhook.lint.chunks import chunks
-from webhook.lint.context import Context, may_tell, patches_in, telling
+from webhook.lint.context import Context, context_objects, may_hold_context, patches_in
 from webhook.lint.judging import judge
 from webhook.lint.results import PATCH, SYSTEM, TEMPLATE
 from webhook.lint.terms import Terms
@@ -364,7 +364,7 @@ def test_suppressions_are_counted_and_their_report_may_be_switched_off():
 
 
 def context(*objects):
-    return Context([one for obj in objects for one in telling(json.dumps(obj))])
+    return Context([one for obj in objects for one in context_objects(json.dumps(obj))])
 
 
 def test_a_namespace_among_the_manifests_opts_out():
@@ -386,7 +386,7 @@ def test_nodes_among_the_manifests_carry_their_keys():
     "text", ["kind: Namespace", '{"kind":"Node"}', "kind: 'NamespaceList'", '  "kind" : "Namespace"']
 )
 def test_a_cheap_look_misses_nothing_that_tells(text):
-    assert may_tell(text.encode())
+    assert may_hold_context(text.encode())
 
 
 def test_an_owner_in_a_manifest_is_the_writer_s_to_claim():

@@ -1,16 +1,16 @@
 """
-Judge manifests as evenkeel's webhook would, each finding at its line, before anything reaches a cluster.
+Judge manifests as evenkeel's webhook does, and report each finding at its line, before they reach a cluster.
 
-Reads YAML and JSON files, all those in folders save what .gitignore names, patterns, and standard input:
+Reads YAML and JSON: files, folders save what .gitignore names, patterns, and standard input:
 
     evenkeel lint deploy/
     helm template CHART | evenkeel lint -
     kustomize build FOLDER | evenkeel lint -
     kubectl get deploy,sts,ds,cj -A -o yaml | evenkeel lint -
 
-A comment at the end of a line silences a rule there:  # evenkeel: ignore[rule-id]
+A comment at the end of a line suppresses a rule on that line:  # evenkeel: ignore[rule-id]
 
-Exit code 0: nothing found, 1: findings at or above --fail-on, 2: bad usage, or a file that cannot be read.
+Exit code 0: no finding as grave as --fail-on, 1: such findings, 2: bad usage, or a file that cannot be read.
 """
 
 from __future__ import annotations
@@ -56,29 +56,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help=f"{', '.join(FORMATS)} (default: %(default)s)",
     )
-    parser.add_argument("--fix", action="store_true", help="repair what has exactly one right answer, in the files")
-    parser.add_argument("--diff", action="store_true", help="show what --fix changes; without it, change nothing")
+    parser.add_argument("--fix", action="store_true", help="repair findings that have exactly one fix, in the files")
+    parser.add_argument("--diff", action="store_true", help="print what --fix changes; without --fix, change nothing")
     parser.add_argument(
-        "--rule", metavar="ID=SEVERITY", action="append", default=[], help="a severity, or ignore; repeatable"
+        "--rule",
+        metavar="ID=SEVERITY",
+        action="append",
+        default=[],
+        help="the severity of a rule, or ignore; repeatable",
     )
     parser.add_argument(
         "--fail-on",
         metavar="SEVERITY",
         choices=SEVERITIES,
         default="error",
-        help=f"exit 1 for findings as grave as this: {', '.join(SEVERITIES)} (default: %(default)s)",
+        help=f"exit with 1 for findings as grave as this: {', '.join(SEVERITIES)} (default: %(default)s)",
     )
-    parser.add_argument("--baseline", metavar="FILE", help="accept the findings that stand in FILE")
-    parser.add_argument("--write-baseline", action="store_true", help="accept all of today's: write them to --baseline")
+    parser.add_argument("--baseline", metavar="FILE", help="accept the findings listed in FILE")
+    parser.add_argument("--write-baseline", action="store_true", help="write all findings to --baseline FILE")
     parser.add_argument(
         "--exclude",
         metavar="PATTERN",
         action="append",
         default=[],
-        help="in folders, what this line of a .gitignore names; repeatable",
+        help="leave out, in folders, what this line would in a .gitignore; repeatable",
     )
     parser.add_argument(
-        "-n", "--namespace", metavar="NAME", default="default", help="of objects that name none (default: %(default)s)"
+        "-n",
+        "--namespace",
+        metavar="NAME",
+        default="default",
+        help="for objects that have none (default: %(default)s)",
     )
     inputs.add_cluster_argument(parser)
     inputs.add_policy_argument(parser)
@@ -118,7 +126,7 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _files(args: argparse.Namespace) -> tuple[list[str], list[NotFound]]:
-    """What is to be judged, and what cannot be found; to have nothing to judge is bad usage."""
+    """The files to judge, and the paths that cannot be found; UsageError if there is no file at all."""
     files, missing = find(args.paths, args.exclude)
     if missing and not files:
         raise UsageError("\n".join(map(str, missing)))

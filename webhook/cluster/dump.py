@@ -1,4 +1,4 @@
-"""A Snapshot from files, as `kubectl get nodes,namespaces,pods,services,… -A -o yaml` prints them."""
+"""Read a Snapshot from files that `kubectl get nodes,namespaces,pods,services,… -A -o yaml` prints."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _from_files(files: list[Path]) -> Snapshot:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file; DumpError says why there is none."""
+    """The text of a UTF-8 file; DumpError if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

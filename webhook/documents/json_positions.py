@@ -13,7 +13,7 @@ _SCALAR = re.compile(r"[-+.0-9A-Za-z]+")
 
 
 def root_span(text: str, wanted: Wanted) -> Span:
-    """The span of the root of `text`, with the members that are `wanted`; ValueError if it is no JSON."""
+    """The span of the root of `text`, with the members that are `wanted`; ValueError if it is not JSON."""
     found = _Scanner(text).value(_skip(text, 0), wanted)
     if _skip(text, found.end) != len(text):
         raise ValueError("more than one value")

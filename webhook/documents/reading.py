@@ -1,4 +1,4 @@
-"""YAML and JSON text into JSON values, as kubectl's own reader (sigs.k8s.io/yaml) takes them."""
+"""Read YAML and JSON text into JSON values, as kubectl does with sigs.k8s.io/yaml."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class _File:
                 continue
             self.result.documents += len(documents)
             self._chunk(chunk, documents)
-        self.result.found.sort(key=lambda one: (one.line, one.column))
+        self.result.found.sort(key=lambda located: (located.line, located.column))
         return self.result
 
     def _unreadable(self, chunk: Chunk, error: DocumentError) -> None:
@@ -79,7 +79,7 @@ class _File:
                 if not isinstance(obj, dict) or not all(isinstance(obj.get(n), str) for n in ("apiVersion", "kind")):
                     continue
                 self.result.objects += 1
-                unplaced += (replace(one, document=number, path=path) for one in self._object(obj, chunk))
+                unplaced += (replace(found, document=number, path=path) for found in self._object(obj, chunk))
         # A comment may be meant for an object that was passed over: then nobody knows which comments are unused.
         all_judged = before == self.result.passed_over.total()
         suppressing = comments_in(chunk.text) if all_judged else []
@@ -152,14 +152,14 @@ class _File:
 
     def _locate(self, chunk: Chunk, unplaced: Sequence[_Unplaced], suppressing: Sequence[Comment]) -> None:
         """Find the line of each finding, and suppress those for which a comment on the line does."""
-        roots = spans(chunk.text, [(*one.path, *one.finding.path) for one in unplaced]) if unplaced else ()
+        roots = spans(chunk.text, [(*found.path, *found.finding.path) for found in unplaced]) if unplaced else ()
         used: dict[Comment, set[str]] = {comment: set() for comment in suppressing}
         on_line = {self.lines.position(chunk.start + comment.start)[0]: comment for comment in suppressing}
-        for one in unplaced:
-            located = self._located(chunk, one, roots[one.document])
+        for found in unplaced:
+            located = self._located(chunk, found, roots[found.document])
             comment = on_line.get(located.line)
-            if comment is not None and one.finding.rule in comment.rules and not one.finding.enforced:
-                used[comment].add(one.finding.rule)
+            if comment is not None and found.finding.rule in comment.rules and not found.finding.enforced:
+                used[comment].add(found.finding.rule)
                 self.result.suppressed += 1
             else:
                 self.result.found.append(located)
@@ -169,14 +169,14 @@ class _File:
             for unused in unused_in_comment(comment, used[comment], run):
                 self.result.found.append(self._at_comment(chunk, comment, unused))
 
-    def _located(self, chunk: Chunk, one: _Unplaced, root: Span) -> Located:
+    def _located(self, chunk: Chunk, found: _Unplaced, root: Span) -> Located:
         """At the field, from its key to the end of its value; at the nearest parent there is, if it is absent."""
-        span = root.spans_to((*one.path, *one.finding.path))[-1]
+        span = root.spans_to((*found.path, *found.finding.path))[-1]
         start, end = (span.start, span.end) if span.key is None else (span.key.start, span.end)
         if span.key is not None and "\n" in chunk.text[start:end]:
             end = span.key.end
-        address = Address(chunk.start, chunk.end, one.document, one.path)
-        located = self._at(chunk.start + start, chunk.start + end, one.finding, one.object, one.identity, address)
+        address = Address(chunk.start, chunk.end, found.document, found.path)
+        located = self._at(chunk.start + start, chunk.start + end, found.finding, found.object, found.identity, address)
         return replace(located, source=chunk.source) if chunk.source else located
 
     def _at_comment(self, chunk: Chunk, comment: Comment, unused: Finding) -> Located:
@@ -202,7 +202,7 @@ def _named(obj: Mapping[str, object]) -> Named:
 
 def _identity(named: Named, workloads: Sequence[Workload], finding: Finding) -> str:
     """The same parts as `admission.review.identity`: constraints and lines move, the topology key stays."""
-    workload = next((one for one in workloads if finding.path[: len(one.path)] == one.path), workloads[0])
+    workload = next((each for each in workloads if finding.path[: len(each.path)] == each.path), workloads[0])
     rule, key, action, names = identity(workload, finding)
     return _identity_text(named, rule, key, action, path_text(names))
 

@@ -1,7 +1,7 @@
 """
-The smallest change of a text that puts a value where it belongs; comments, order and formatting stay.
+Find the smallest change to a text that sets one value; comments, order and formatting stay.
 
-What an alias or merge brings in, what an anchor names and what has a tag is left alone: more hangs on it.
+A value that has an anchor or a tag, or that an alias or a merge brings in, is not changed: other values depend on it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STEP = 2
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`text` comes in the place of what is written from `start` to `end`."""
+    """Replace the characters from `start` to `end` with `text`."""
 
     start: int
     end: int
@@ -32,7 +32,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Text:
-    """A text to be changed; JSON quotes every key, and has no blocks."""
+    """A text to change, YAML or JSON."""
 
     text: str
     is_json: bool
@@ -45,22 +45,22 @@ class Text:
         return offset - (self.text.rfind("\n", 0, offset) + 1)
 
     def end_of_line(self, offset: int) -> int:
-        """Where the line ends that holds the last character before `offset`."""
+        """The end of the line that holds the last character before `offset`; its line end lies beyond."""
         end = self.text.find("\n", max(offset - 1, 0))
         end = len(self.text) if end < 0 else end
         return end - 1 if self.text[end - 1 : end] == "\r" else end
 
     def change(self, root: Span, path: FieldPath, old: object, new: object) -> Change | None:
-        """The change by which `new` stands at `path` instead of `old`; None if there is none that is safe."""
-        way = root.spans_to(path)
-        if any(one.elsewhere or one.anchored or one.tagged for one in way):
+        """The change that replaces `old` at `path` with `new`; None if no change is safe."""
+        found = root.spans_to(path)
+        if any(map(_is_tied, found)):
             return None
-        if len(way) == len(path):
-            return self._insert(way[-1], path[-1], new)
-        return self._put(way[-1], way[-2], old, new) if len(way) == len(path) + 1 else None
+        if len(found) == len(path):
+            return self._insert(found[-1], path[-1], new)
+        return self._put(found[-1], found[-2], old, new) if len(found) == len(path) + 1 else None
 
     def _put(self, span: Span, parent: Span, old: object, new: object) -> Change | None:
-        if any(one.elsewhere or one.anchored or one.tagged for one in (span, *span.members.values())):
+        if any(map(_is_tied, (span, *span.members.values()))):
             return None
         if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
             differing = [name for name in new if new[name] != old[name]]
@@ -102,13 +102,14 @@ class Text:
         return Change(at, at, f"{self.newline}{dash}{self._flow(item)}")
 
     def _insert(self, parent: Span, name: str | int, new: object) -> Change | None:
-        keys = [one.key for one in parent.members.values() if one.key is not None and not one.elsewhere]
+        own = [member for member in parent.members.values() if not member.elsewhere]
+        keys = [member.key for member in own if member.key is not None]
         if parent.shape != OBJECT or not isinstance(name, str) or not keys:
             return None
         key = self._flow(name)
         indent = self.column(keys[-1].start)
         if parent.flow:
-            last = max(one.end for one in parent.members.values() if not one.elsewhere)
+            last = max(member.end for member in own)
             own_line = not self.text[keys[-1].start - indent : keys[-1].start].strip()
             before = f",{self.newline}{' ' * indent}" if own_line and self.is_json else ", "
             return Change(last, last, f"{before}{key}: {self._flow(new)}")
@@ -123,7 +124,7 @@ class Text:
         return self._flow(value)
 
     def _block(self, value: object, indent: int) -> str:
-        """`value` in lines, all but the first with `indent`."""
+        """`value` in block style; every line but the first is indented by `indent` spaces."""
         if not isinstance(value, dict) or not value:
             return self._flow(value)
         lines = []
@@ -132,7 +133,7 @@ class Text:
         return f"{self.newline}{' ' * indent}".join(lines)
 
     def _flow(self, value: object) -> str:
-        """`value` in one line."""
+        """`value` in flow style, in one line."""
         if self.is_json:
             return json.dumps(value, ensure_ascii=False)
         if isinstance(value, Mapping):
@@ -143,10 +144,15 @@ class Text:
         return str(value) if plain else json.dumps(value, ensure_ascii=False)
 
     def _like(self, written: str, new: str) -> str:
-        """A string, quoted as the one was that it replaces."""
+        """`new` in the same quotes as `written`."""
         if written[0] == "'" and "'" not in new:
             return f"'{new}'"
         return json.dumps(new, ensure_ascii=False) if written[0] == '"' else self._flow(new)
+
+
+def _is_tied(span: Span) -> bool:
+    """Whether a change of its text would change other values, or the meaning of its tag."""
+    return span.elsewhere or span.anchored or span.tagged
 
 
 def _member(key: str, value: str) -> str:
@@ -155,7 +161,7 @@ def _member(key: str, value: str) -> str:
 
 
 def with_changes(text: str, changes: list[Change]) -> str:
-    """`text` with changes that do not overlap."""
+    """`text` with `changes`, which must not overlap."""
     parts, at = list[str](), 0
     for change in sorted(changes, key=lambda change: change.start):
         parts += (text[at : change.start], change.text)

@@ -46,7 +46,7 @@ def comments_in(text: str) -> list[Comment]:
 def unused_in_comment(comment: Comment, used: Collection[str], settings: RuleSettings) -> Iterator[Finding]:
     """A finding for each rule in a comment that suppressed nothing; `used` are the rules that did."""
     if not comment.rules:
-        yield _unused((), "must name the rules that it silences", "no rule", "write evenkeel: ignore[rule-id]")
+        yield _unused((), "must name the rules that it suppresses", "no rule", "write evenkeel: ignore[rule-id]")
     for rule in comment.rules:
         idle = {name: _reason(settings[name]) for name in rules_run(settings) - set(used)}
         yield from _unused_rule((), rule, idle)
@@ -107,8 +107,8 @@ def _unused_rule(path: FieldPath, rule: str, idle: Mapping[str, str]) -> Iterato
         hint = f"did you mean {near[0]}?" if near else "evenkeel rules lists them"
         yield _unused(path, f"no rule is called {rule}", rule, hint)
     elif rule in idle:
-        yield _unused(path, f"silences nothing of {rule}: {idle[rule]}", rule, "remove it")
+        yield _unused(path, f"suppresses no finding of {rule}: {idle[rule]}", rule, "remove it")
 
 
 def _unused(path: FieldPath, message: str, found: str, fix: str) -> Finding:
-    return Finding(UNUSED_SUPPRESSION, Severity.WARNING, path, message, found, "what silences a finding", fix)
+    return Finding(UNUSED_SUPPRESSION, Severity.WARNING, path, message, found, "what suppresses a finding", fix)

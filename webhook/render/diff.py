@@ -1,4 +1,4 @@
-"""What a repair changes, as a unified diff that `git apply` and `patch -p1` take."""
+"""A repair as a unified diff that `git apply` and `patch -p1` accept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from difflib import unified_diff
 
 
 def as_diff(file: str, old: str, new: str) -> str:
-    """The changed lines of `file`, with three around them."""
+    """The changed lines of `file` with three lines around them; "" if nothing changed."""
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     return "".join(_ended(unified_diff(before, after, f"a/{file}", f"b/{file}")))
 
