@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support import DATA
 from tests.support import strategies as some
+from tests.support.lint import terms
 from webhook.admission.dry_run import request_of
 from webhook.admission.review import VALIDATE, review
 from webhook.documents.reading import read_documents
@@ -25,10 +26,9 @@ from webhook.objects.fields import path_text
 from webhook.policy.parsing import built_in
 from webhook.render.applied import dump
 from webhook.rules import RULES
-from webhook.scheduler.features import LATEST, features
+from webhook.scheduler.features import LATEST, NEWEST, features
 
-TERMS = Terms(built_in(), LATEST)
-VERSIONS = (LATEST, features(26), features(33))
+MINORS = (26, 33, NEWEST)
 EXAMPLES = [(one, example) for one in RULES.values() for example in (one.bad, one.good)]
 
 
@@ -74,7 +74,7 @@ def test_recorded_pods(recorded):
         found += len(expected)
 
         assert expected == by_lint(json.dumps(pod), built_in())
-        for version in VERSIONS if number % 10 == 0 else ():
+        for version in map(features, MINORS if number % 10 == 0 else ()):
             assert by_the_webhook(pod, built_in(), version) == by_lint(dump(pod), built_in(), version)
     assert found > 100
 
@@ -97,7 +97,7 @@ ANY = {
 def test_whatever_the_object_both_find_the_same_in_lines_that_there_are(obj, style):
     """Save for what lint passes over: patches, templates, and what a controller made."""
     text = style(obj)
-    judged = judge("a.yaml", text, TERMS)
+    judged = judge("a.yaml", text, terms())
     assume(judged.objects == 1 and not judged.problems and not judged.passed_over)
     (obj,) = read_documents(text)
     assume("ownerReferences" not in text or "uid" not in text)
@@ -114,7 +114,7 @@ def test_whatever_the_object_both_find_the_same_in_lines_that_there_are(obj, sty
 @given(**ANY)
 def test_whatever_the_object_a_repair_leaves_text_that_can_be_read(obj, style):
     text = style(obj)
-    before, done = judge("a.yaml", text, TERMS), repair("a.yaml", text, TERMS, lambda judged: judged.found)
+    before, done = judge("a.yaml", text, terms()), repair("a.yaml", text, terms(), lambda judged: judged.found)
 
     assert (done.text == text) == (done.count == 0)
     assert (before.problems, before.documents) == (done.left.problems, done.left.documents)
