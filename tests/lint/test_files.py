@@ -1,0 +1,117 @@
+"""Files are read once, judged in order, in several processes if there are many, and a defect stays in its file."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+
+import pytest
+
+from tests.support.build import constraint, namespace, workload
+from tests.support.lint import terms
+from webhook.lint import files as lint_files
+from webhook.lint.files import FileReader, Unread, WorkerDied, defect, judge_file, judge_files, read_context
+
+WRONG = json.dumps(workload("StatefulSet", constraint(labelSelector={})))
+
+
+def rules(results):
+    return [(one.file, [located.finding.rule for located in one.found]) for one in results]
+
+
+def test_standard_input_is_read_once_and_kept(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a: 1")))
+    reader = FileReader()
+
+    assert "a: 1" == reader.text("-") == reader.text("-")
+
+
+def test_a_closed_standard_input_is_a_reason(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+
+    assert Unread("standard input is closed") == FileReader().text("-")
+
+
+def test_a_pipe_is_read_once_and_kept(tmp_path):
+    reader, writer = os.pipe()
+    os.write(writer, b"a: 1")
+    os.close(writer)
+    files = FileReader()
+    name = f"/dev/fd/{reader}"
+
+    assert "a: 1" == files.text(name)
+    os.close(reader)
+    assert "a: 1" == files.text(name)
+
+
+def test_a_file_is_read_anew_with_its_line_ends(tree):
+    tree(**{"a": ""})
+    reader = FileReader()
+    for content in (b"a\r\nb", b"c\rd"):
+        with open("a", "wb") as file:
+            file.write(content)
+
+        assert content.decode() == reader.text("a")
+
+
+def test_a_file_without_text_has_a_reason(tree):
+    (tree() / "a").write_bytes(b"\xffa")
+
+    assert Unread("is not UTF-8", "ÿa") == FileReader().text("a")
+    assert Unread("No such file or directory") == FileReader().text("nowhere")
+
+
+def test_a_file_that_is_not_utf_8_is_a_problem_if_it_may_be_a_manifest(tree):
+    path = tree()
+    (path / "a.yaml").write_bytes(b"apiVersion: v1\n# \xff")
+    (path / "a.json").write_bytes(b"\x89PNG\xff")
+
+    (problem,) = judge_file("a.yaml", terms(), FileReader()).problems
+    assert "cannot be read: is not UTF-8" == problem.message
+    assert [] == judge_file("a.json", terms(), FileReader()).problems
+
+
+def test_context_comes_from_all_files_and_patches_from_their_folders(tree):
+    path = tree("x/a.yaml")
+    (path / "x" / "kustomization.yaml").write_text("patches: [{path: a.yaml}, {path: ../b.yaml}]")
+    (path / "n.yaml").write_text(json.dumps(namespace("shop")))
+    found = read_context(["x/a.yaml", "n.yaml", "nowhere.yaml"], FileReader())
+
+    assert {"x/a.yaml", "b.yaml"} == found.patches
+    assert ["shop"] == [obj["metadata"]["name"] for obj in found.objects]
+
+
+@pytest.mark.parametrize("most", [500, 1])
+def test_files_are_judged_in_the_order_given(tree, monkeypatch, most):
+    """In one process and in several."""
+    monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", most)
+    monkeypatch.setattr(lint_files, "_cpus", lambda: 2)
+    tree(b=WRONG, a="a: 1", c=WRONG)
+    expected = [("c", ["empty-selector"]), ("a", []), ("b", ["empty-selector"])]
+
+    assert expected == rules(judge_files(["c", "a", "b"], terms(), FileReader()))
+
+
+def test_a_process_that_was_killed_is_an_error(tree, monkeypatch):
+    monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 1)
+    monkeypatch.setattr(lint_files, "_cpus", lambda: 2)
+    monkeypatch.setattr(lint_files, "judge_file", lambda *_: os._exit(1))
+    tree("a", "b")
+
+    with pytest.raises(WorkerDied):
+        [*judge_files(["a", "b"], terms(), FileReader())]
+
+
+def test_an_exception_is_a_problem_of_its_file(tree, monkeypatch):
+    def broken(*_):
+        raise KeyError("x\ny")
+
+    monkeypatch.setattr(lint_files, "judge", broken)
+    tree(a=WRONG)
+    (problem,) = judge_file("a", terms(), FileReader()).problems
+
+    assert ("a", 1, 1) == (problem.file, problem.line, problem.column)
+    assert problem.message == defect("a", "judged", KeyError("x\ny")).message
+    assert problem.message.isprintable()
