@@ -11,6 +11,7 @@ import pytest
 from tests.support.lint import MISSPELT, WEB, terms
 from webhook.findings.finding import Severity
 from webhook.lint import session as module
+from webhook.lint import writing
 from webhook.lint.baseline import Baseline, read_baseline
 from webhook.lint.files import FileReader
 from webhook.lint.session import Rewrite, Session
@@ -69,13 +70,17 @@ def test_a_repair_that_is_not_to_be_written_is_shown_and_the_finding_stays(tree)
     assert (WRONG, 0, 1) == ((path / "a").read_text(), run.summary.repaired, run.repairable)
 
 
-@pytest.mark.parametrize("function, error", [("repair", KeyError("x")), ("write", OSError(13, "Permission denied"))])
-def test_a_repair_that_fails_is_a_problem_and_the_finding_stays(tree, monkeypatch, function, error):
+FAILURES = {"module.repair": KeyError("x"), "writing.write_over": OSError(13, "Permission denied")}
+
+
+@pytest.mark.parametrize("function", FAILURES)
+def test_a_repair_that_fails_is_a_problem_and_the_finding_stays(tree, monkeypatch, function):
     def broken(*_):
-        raise error
+        raise FAILURES[function]
 
     tree(a=WRONG)
-    monkeypatch.setattr(module, function, broken)
+    owner, _, name = function.partition(".")
+    monkeypatch.setattr({"module": module, "writing": writing}[owner], name, broken)
     run = session(repairs=True, writes=True)
     (outcome,) = run.judge(["a"])
 

@@ -13,7 +13,7 @@ def test_a_written_file_keeps_its_mode_and_a_link_stays_one(tree):
     path = tree(**{"a": "old"})
     os.chmod("a", 0o640)
     (path / "b").symlink_to("a")
-    writing.write("b", "old", "new")
+    writing.write_over("b", "old", "new")
 
     assert ("new", 0o640, True) == ((path / "a").read_text(), os.stat("a").st_mode & 0o777, os.path.islink("b"))
     assert ["a", "b"] == sorted(os.listdir("."))
@@ -23,7 +23,7 @@ def test_a_file_that_was_changed_meanwhile_is_left_alone(tree):
     path = tree(**{"a": "other"})
 
     with pytest.raises(OSError, match="changed by another program"):
-        writing.write("a", "old", "new")
+        writing.write_over("a", "old", "new")
     assert "other" == (path / "a").read_text()
 
 
@@ -35,7 +35,7 @@ def test_a_file_that_cannot_be_written_is_left_whole(tree, monkeypatch):
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="No space"):
-        writing.write("a", "old", "new")
+        writing.write_over("a", "old", "new")
     assert ("old", ["a"]) == ((path / "a").read_text(), os.listdir("."))
 
 
@@ -43,7 +43,7 @@ def test_a_new_file_gets_the_mode_that_the_umask_leaves(tree):
     tree()
     before = os.umask(0o027)
     try:
-        writing.replace("new", "text")
+        writing.write_new("new", "text")
     finally:
         os.umask(before)
 

@@ -21,8 +21,22 @@ def test_nothing_changed_is_no_diff():
     assert "" == as_diff("x.yaml", OLD, OLD)
 
 
-@pytest.mark.parametrize("new", [OLD.replace("5", "five"), OLD.rstrip("\n"), OLD.replace("9\n", "nine"), ""])
-@pytest.mark.parametrize("old", [OLD, OLD.rstrip("\n"), OLD.replace("\n", "\r\n"), OLD.replace("\n", "\u2028\x0c\r\n")])
+NEW = {
+    "a line": OLD.replace("5", "five"),
+    "the last line's end": OLD.rstrip("\n"),
+    "the last line": OLD.replace("9\n", "nine"),
+    "all": "",
+}
+FORMS = {
+    "as it is": OLD,
+    "no end": OLD.rstrip("\n"),
+    "line ends of Windows": OLD.replace("\n", "\r\n"),
+    "what only Python takes for line ends": OLD.replace("\n", "\u2028\x0c\r\n"),
+}
+
+
+@pytest.mark.parametrize("new", NEW.values(), ids=NEW)
+@pytest.mark.parametrize("old", FORMS.values(), ids=FORMS)
 def test_a_diff_applies(tmp_path, old, new):
     (tmp_path / "x.yaml").write_bytes(old.encode())
     diff = as_diff("x.yaml", old, new)

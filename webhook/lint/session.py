@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from webhook.findings.finding import Severity
+from webhook.lint import writing
 from webhook.lint.baseline import Accepted, Baseline, Entry, baseline_text, unused_entry
 from webhook.lint.files import FileReader, defect, judge_files
 from webhook.lint.repair import repair
 from webhook.lint.results import Judged, Problem, Summary
 from webhook.lint.terms import Terms
 from webhook.lint.walk import STANDARD_INPUT, NotFound
-from webhook.lint.writing import replace, write
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Session:
     def write_baseline(self) -> None:
         """Write a baseline that accepts every finding in the summary; OSError if it cannot be written."""
         found = ((self._name_in_baseline(located.file), located) for located in self.summary.found)
-        replace(os.path.realpath(self._baseline_file), baseline_text(found))
+        writing.write_new(os.path.realpath(self._baseline_file), baseline_text(found))
 
     def _outcome(self, judged: Judged) -> Outcome:
         accepted, rewrite = self._accepted(judged), None
@@ -134,7 +134,7 @@ class Session:
         if not self._writes or not repaired.count:
             return judged, rewrite
         try:
-            write(judged.file, text, repaired.text)
+            writing.write_over(judged.file, text, repaired.text)
         except OSError as error:
             judged.problems.append(Problem(judged.file, 1, 1, f"cannot be repaired: {error.strerror}"))
             return judged, rewrite

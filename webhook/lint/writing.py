@@ -11,17 +11,17 @@ class Changed(OSError):
     """The file was changed since it was read."""
 
 
-def write(file: str, old: str, new: str) -> None:
+def write_over(file: str, old: str, new: str) -> None:
     """Replace the content `old` of a file with `new`; OSError if that fails, and then the file is unchanged."""
     target = os.path.realpath(file)
     with open(target, "rb") as opened:
         if opened.read() != old.encode("utf-8"):
             raise Changed(None, "was changed by another program meanwhile")
-    replace(target, new)
+    write_new(target, new)
 
 
-def replace(target: str, text: str) -> None:
-    """Write `text` to a new file beside `target`, which is then renamed to `target`; OSError if that fails."""
+def write_new(target: str, text: str) -> None:
+    """Write `text` to a new file, which then takes the name and the mode of `target`; OSError if that fails."""
     descriptor, beside = tempfile.mkstemp(dir=os.path.dirname(target) or os.curdir, prefix=".evenkeel-")
     try:
         with open(descriptor, "wb") as opened:
