@@ -11,20 +11,17 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
-from xml.etree import ElementTree
 
-import jsonschema
 import pytest
 
-from tests.support import DATA
 from tests.support.build import constraint, namespace, pod, workload
 from webhook.cli import lint
 from webhook.cli import main as cli
-from webhook.lint import files as judging
+from webhook.lint import files as lint_files
+from webhook.lint import session
 from webhook.rules import RULES
 
 SCRIPT = Path(sys.executable).parent / "evenkeel"
-SCHEMA = json.loads((DATA / "sarif-schema-2.1.0.json").read_text("utf-8"))
 POLICY = "{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, rules: {%s}}"
 FINE = workload("StatefulSet", constraint())
 ERROR = workload("StatefulSet", constraint(labelSelector={}))
@@ -155,12 +152,33 @@ def test_a_path_that_leads_nowhere_is_a_problem_and_the_others_are_judged(run, f
         assert said in out
 
 
+FORMATS = {"json": '{\n  "version": 1', "sarif": '{\n  "$schema"', "junit": "<?xml ", "github": "::error "}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_format_is_printed_whole_and_nothing_else(run, form):
+    code, out, err = run(f"-o {form} a.yaml", a=ERROR)
+
+    assert (1, "", True) == (code, err, out.startswith(FORMATS[form]))
+
+
+def test_sarif_holds_the_exit_code(run):
+    for command, expected in (("-o sarif a.yaml", 1), ("-o sarif --rule empty-selector=info a.yaml", 0)):
+        code, out, _ = run(command, a=ERROR)
+
+        assert code == expected == json.loads(out)["runs"][0]["invocations"][0]["exitCode"]
+
+
+def test_junit_holds_the_files_in_which_nothing_was_found(run):
+    assert '<testcase name="no findings" classname="b.yaml"/>' in run("-o junit .", a=ERROR, b=FINE).out
+
+
 def test_a_path_that_leads_nowhere_keeps_nothing_from_being_repaired(run):
     assert (2, "") == run("--fix nope.yaml b.yaml", b=BROKEN)[::2]
     assert MENDED == Path("b.yaml").read_text()
 
 
-@pytest.mark.parametrize("function, module", [("judge", judging), ("repair", lint)], ids=["judging", "repairing"])
+@pytest.mark.parametrize("function, module", [("judge", lint_files), ("repair", session)], ids=["judging", "repairing"])
 def test_a_defect_in_one_file_is_a_problem_of_that_file_and_the_others_are_judged(run, monkeypatch, function, module):
     inner = getattr(module, function)
 
@@ -209,153 +227,6 @@ def test_a_list_of_what_runs_in_a_cluster(run):
     assert (["-:1 empty-selector"], 2) == (found.found, json.loads(found.out)["summary"]["objects"])
 
 
-def test_json(run):
-    document = json.loads(run("-o json .", a=ERROR, b="kind: {{ x", c="kind: [").out)
-
-    assert ["version", "summary", "findings", "problems", "skipped"] == list(document)
-    assert {"files": 3, "objects": 1, "error": 1, "warning": 0, "problems": 1}.items() <= document["summary"].items()
-    assert {"template": 1} == document["summary"]["passedOver"]
-    assert {
-        "file": "a.yaml",
-        "line": 27,
-        "column": 7,
-        "source": None,
-        "object": {"apiVersion": "apps/v1", "kind": "StatefulSet", "namespace": "shop", "name": "web"},
-        "rule": "empty-selector",
-        "severity": "error",
-        "field": "spec.template.spec.topologySpreadConstraints[0].labelSelector",
-        "message": "must select Pods, or nothing is spread",
-        "found": "{}",
-        "wanted": "labels that the Pods carry",
-        "fix": "write labelSelector: {matchLabels: {app: web}}",
-        "fixable": True,
-    } == document["findings"][0]
-
-
-EVIL = 'a,b:c%d\n::error::"<x>&é\x00'
-
-
-@pytest.fixture
-def everything(run):
-    """A folder in which there is one of each, with names that every form must escape."""
-    crd = {"apiVersion": "example.com/v1", "kind": EVIL, "spec": {"topologySpreadConstraints": [{}]}}
-    evil = workload("StatefulSet", constraint(topologyKey=EVIL, labelSelector=None), name=EVIL)
-
-    def everything(options, more=None):
-        files = {"a b,c%é.yaml": evil, "bad.yaml": "kind: [", "crd.yaml": crd, "info.yaml": INFO, "t.yaml": "{{ x"}
-        return run(f"{options} .", files | (more or {}))
-
-    return everything
-
-
-def test_sarif_is_valid_and_keeps_what_was_not_judged_apart(everything):
-    code, out, _ = everything("-o sarif")
-    log = json.loads(out)
-    jsonschema.Draft4Validator(SCHEMA, format_checker=jsonschema.FormatChecker()).validate(log)
-    (one,) = log["runs"]
-    results = one["results"]
-
-    assert ["empty-selector", "malformed-topology-key", "rollout-skew"] == sorted(r["ruleId"] for r in results)
-    assert all(one["tool"]["driver"]["rules"][r["ruleIndex"]]["id"] == r["ruleId"] for r in results)
-    assert {*RULES, "unused-suppression"} == {rule["id"] for rule in one["tool"]["driver"]["rules"]}
-    assert {"note", "error"} == {result["level"] for result in results}
-    region = results[-1]["locations"][0]["physicalLocation"]["region"]
-    assert {"startLine", "startColumn", "endColumn", "snippet"} == set(region)
-    invocation = one["invocations"][0]
-    assert (2, code, False) == (code, invocation["exitCode"], invocation["executionSuccessful"])
-    assert ["error"] == [note["level"] for note in invocation["toolExecutionNotifications"]]
-    assert "a%20b%2Cc%25%C3%A9.yaml" in out
-
-
-OPERATED = {
-    "apiVersion": "example.com/v1",
-    "kind": "Thing",
-    "metadata": {"name": "x"},
-    "spec": {"constraints": [constraint(labelSelector=None)]},
-}
-DESCRIBED = """\
-apiVersion: config.evenkeel.dev/v1alpha1
-kind: SpreadPolicy
-workloads: [{apiVersion: example.com/v1, kind: Thing, resource: things, constraints: spec.constraints}]
-"""
-
-
-def test_rules_that_were_skipped_are_told_once_and_are_no_results(run):
-    files = {"a.yaml": OPERATED, "b.yaml": OPERATED, "policy": DESCRIBED}
-    log = json.loads(run("-o sarif --policy policy a.yaml b.yaml", files).out)
-    jsonschema.Draft4Validator(SCHEMA).validate(log)
-    notes = log["runs"][0]["invocations"][0]["toolExecutionNotifications"]
-    skipped = [note["associatedRule"]["id"] for note in notes]
-    text = run("--policy policy a.yaml b.yaml").out
-
-    assert [] == log["runs"][0]["results"]
-    assert ("note", True, len(skipped)) == (notes[0]["level"], "empty-selector" in skipped, len(set(skipped)))
-    assert skipped == [one["rule"] for one in json.loads(run("-o json --policy policy .").out)["skipped"]]
-    assert 1 == text.count("note: skipped ")
-
-
-def test_the_schema_refuses_what_is_no_sarif(everything):
-    log = json.loads(everything("-o sarif").out)
-    log["runs"][0]["results"][0]["level"] = "fatal"
-
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.Draft4Validator(SCHEMA).validate(log)
-
-
-def test_a_fingerprint_stays_where_lines_move_and_differs_between_findings(run):
-    def prints(out):
-        return [one["partialFingerprints"]["evenkeel/v1"] for one in json.loads(out)["runs"][0]["results"]]
-
-    before = prints(run("-o sarif .", a=ERROR, b=WARNING).out)
-    after = prints(run("-o sarif .", a="\n\n" + json.dumps(ERROR), b=WARNING).out)
-
-    assert (before, 2) == (after, len(set(before)))
-
-
-def test_github_commands_are_escaped(everything):
-    lines = everything("-o github").out.splitlines()
-    first = next(line for line in lines if "malformed" in line)
-
-    assert 4 == len(lines)
-    assert all(line.isprintable() for line in lines)
-    assert first.startswith("::error file=a b%2Cc%25é.yaml,line=25,endLine=25,col=7,")
-    assert "%3A%3Aerror" not in first.split("::")[2]
-    assert [] == [line for line in lines if not re.match(r"::(error|warning|notice) [^:]*::", line)]
-
-
-def test_a_github_command_names_no_file_for_standard_input(run):
-    assert run("-o github -", stdin=json.dumps(ERROR)).out.startswith(
-        "::error title=empty-selector%3A StatefulSet shop/"
-    )
-    assert run("-o github -", stdin="kind: [").out.startswith("::error title=evenkeel::cannot be read")
-
-
-def test_junit_is_xml_in_which_what_passed_passes(everything):
-    root = ElementTree.fromstring(everything("-o junit", {"fine.yaml": FINE}).out)
-    suites = {suite.get("name"): suite for suite in root}
-
-    assert {"a b,c%é.yaml", "bad.yaml", "crd.yaml", "fine.yaml", "info.yaml", "t.yaml"} == set(suites)
-    assert ("3", "1") == (root.get("failures"), root.get("errors"))
-    assert int(root.get("tests")) == len(root.findall(".//testcase"))
-    assert [] == suites["fine.yaml"].findall(".//failure")
-
-
-def test_whatever_is_in_a_manifest_text_stays_printable(everything):
-    assert all(line.isprintable() for line in everything("").out.splitlines())
-
-
-def test_what_was_not_judged_is_noted(everything, run):
-    notes = [line for line in everything("").out.splitlines() if line.startswith("note: ")]
-
-    assert (
-        "note: 1 object in kube-system or kube-node-lease passed over; none is sent to the webhook"
-        in run("a.yaml", a=workload("Deployment", constraint(), namespace="kube-system")).out.splitlines()
-    )
-    assert ["note: 1 template passed over", "note: 1 example.com/v1 a,b:c%d\\u000a"] == [
-        note.partition(";")[0].partition("::error")[0] for note in notes
-    ]
-
-
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"kubernetes.io/zone": "a"}}}
 
 
@@ -372,8 +243,8 @@ def test_a_namespace_in_another_file_counts(run):
 
 
 def test_many_files_are_judged_in_several_processes(run, monkeypatch):
-    monkeypatch.setattr(judging, "WORTH_A_PROCESS", 10)
-    monkeypatch.setattr(judging, "_cpus", lambda: 2)
+    monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 10)
+    monkeypatch.setattr(lint_files, "_cpus", lambda: 2)
     files = {f"{i:03}.yaml": ERROR if i % 10 == 0 else FINE for i in range(100)}
     files["101.yaml"] = namespace("other")
 
@@ -381,12 +252,16 @@ def test_many_files_are_judged_in_several_processes(run, monkeypatch):
 
 
 def test_a_process_that_dies_is_told_and_leaves_nothing_waiting(run, monkeypatch):
-    monkeypatch.setattr(judging, "WORTH_A_PROCESS", 1)
-    monkeypatch.setattr(judging, "_cpus", lambda: 2)
-    monkeypatch.setattr(judging, "judge_file", lambda *_: os._exit(1))
+    monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 1)
+    monkeypatch.setattr(lint_files, "_cpus", lambda: 2)
+    monkeypatch.setattr(lint_files, "judge_file", lambda *_: os._exit(1))
     code, out, err = run(".", a=FINE, b=FINE)
 
-    assert (2, "", "evenkeel: a process that judges files was killed, for want of memory perhaps\n") == (code, out, err)
+    assert (2, "", "evenkeel: a process that judges files was killed; it may have run out of memory\n") == (
+        code,
+        out,
+        err,
+    )
 
 
 BROKEN = """\
@@ -561,7 +436,7 @@ def test_ctrl_c_ends_quietly(run, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(judging, "judge_files", interrupted)
+    monkeypatch.setattr(session, "judge_files", interrupted)
 
     assert Run(130, "", "") == run("a.yaml", a=FINE)
 

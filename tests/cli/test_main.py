@@ -462,3 +462,32 @@ def test_a_cluster_that_cannot_be_found_is_said_in_one_line(run, tmp_path, monke
     said = f"evenkeel: --cluster live: found neither {tmp_path}/none nor a Pod's service account; set KUBECONFIG\n"
 
     assert Run(2, "", said) == run("admit -f new --cluster live", new=pod())
+
+
+RED = "\x1b[31mred"
+ESCAPES = [
+    ("policy check new", POLICY | {RED: 1}),
+    ("policy check new", POLICY | {"rules": {RED: "error"}}),
+    ("admit -f new --cluster new", namespace(RED) | {"metadata": {"name": RED, "labels": {"a": 1}}}),
+    ("admit -f new --cluster new", namespace() | {"metadata": {"name": "shop", "labels": {RED: 1}}}),
+    (f"admit -f new --cluster {RED}", pod()),
+    (f"admit -f {RED}", pod()),
+    (f"lint {RED}.yaml", pod()),
+    (f"lint new --baseline {RED}", pod()),
+]
+
+
+@pytest.mark.parametrize(("command", "content"), ESCAPES, ids=lambda value: str(value)[:40])
+def test_a_name_in_an_error_cannot_write_to_the_terminal(run, command, content):
+    """Not even one that a policy, a dump or a folder brings in."""
+    code, out, err = run(command, new=content)
+
+    assert (2, "") == (code, out)
+    assert "\\u001b[31mred" in err
+    assert all(line.isprintable() for line in err.splitlines())
+
+
+def test_an_error_keeps_its_lines(run):
+    code, _, err = run("policy check new", new=POLICY | {"one": 1, "other": 2})
+
+    assert (2, 2) == (code, len(err.splitlines()))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support import DATA
 from tests.support import strategies as some
+from tests.support.lint import terms
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
@@ -21,15 +22,13 @@ from webhook.findings.finding import Severity
 from webhook.lint.judging import judge
 from webhook.lint.repair import repair
 from webhook.lint.results import UNUSED_SUPPRESSION
-from webhook.lint.terms import LintTerms
 from webhook.objects.fields import path_text
 from webhook.policy.parsing import built_in
 from webhook.render.applied import dump
 from webhook.rules import RULES
-from webhook.scheduler.features import LATEST, features
+from webhook.scheduler.features import LATEST, NEWEST, features
 
-TERMS = LintTerms(built_in(), None, LATEST)
-VERSIONS = (LATEST, features(26), features(33))
+MINORS = (26, 33, NEWEST)
 EXAMPLES = [(one, example) for one in RULES.values() for example in (one.bad, one.good)]
 
 
@@ -46,16 +45,12 @@ def said(findings):
 
 
 def by_the_webhook(obj, policy, version=LATEST):
-    return said(
-        review(
-            AdmissionRequest.of(obj, phase=VALIDATE, kinds=policy.kinds, namespace="default"),
-            Terms(policy, None, version),
-        ).findings
-    )
+    request = AdmissionRequest.of(obj, phase=VALIDATE, kinds=policy.kinds, namespace="default")
+    return said(review(request, Terms(policy, None, version)).findings)
 
 
 def by_lint(text, policy, version=LATEST):
-    judged = judge("a.yaml", text, LintTerms(policy, None, version))
+    judged = judge("a.yaml", text, terms(policy=policy, features=version))
 
     assert ([], 1) == (judged.problems, judged.objects)
     return said(one.finding for one in judged.found)
@@ -80,7 +75,7 @@ def test_recorded_pods(recorded):
         found += len(expected)
 
         assert expected == by_lint(json.dumps(pod), built_in())
-        for version in VERSIONS if number % 10 == 0 else ():
+        for version in map(features, MINORS if number % 10 == 0 else ()):
             assert by_the_webhook(pod, built_in(), version) == by_lint(dump(pod), built_in(), version)
     assert found > 100
 
@@ -103,7 +98,7 @@ ANY = {
 def test_whatever_the_object_both_find_the_same_in_lines_that_there_are(obj, style):
     """Save for what lint passes over: patches, templates, and what a controller made."""
     text = style(obj)
-    judged = judge("a.yaml", text, TERMS)
+    judged = judge("a.yaml", text, terms())
     assume(judged.objects == 1 and not judged.problems and not judged.passed_over)
     (obj,) = read_documents(text)
     assume("ownerReferences" not in text or "uid" not in text)
@@ -120,7 +115,7 @@ def test_whatever_the_object_both_find_the_same_in_lines_that_there_are(obj, sty
 @given(**ANY)
 def test_whatever_the_object_a_repair_leaves_text_that_can_be_read(obj, style):
     text = style(obj)
-    before, done = judge("a.yaml", text, TERMS), repair("a.yaml", text, TERMS, lambda judged: judged.found)
+    before, done = judge("a.yaml", text, terms()), repair("a.yaml", text, terms(), lambda judged: judged.found)
 
     assert (done.text == text) == (done.count == 0)
     assert (before.problems, before.documents) == (done.left.problems, done.left.documents)

@@ -55,18 +55,18 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_value_is_found(case):
     (root,) = spans(case.text, [case.path])
-    found = root.at(case.path)
+    found = root.spans_to(case.path)
 
     assert len(case.path) + 1 == len(found)
-    key, place = found[-1].key, found[-1]
+    key, span = found[-1].key, found[-1]
     assert case.key == (None if key is None else case.text[key.start : key.end])
-    assert (case.value, case.elsewhere) == (case.text[place.start : place.end], place.elsewhere)
+    assert (case.value, case.elsewhere) == (case.text[span.start : span.end], span.elsewhere)
 
 
 def test_what_is_absent_is_looked_for_in_vain_and_its_parent_found():
     (root,) = spans("a:\n  b: 1", [("a", "c", "d")])
 
-    assert 2 == len(root.at(("a", "c", "d")))
+    assert 2 == len(root.spans_to(("a", "c", "d")))
 
 
 def test_only_what_is_asked_for_is_kept():
@@ -101,8 +101,8 @@ def test_in_any_json_the_text_of_every_value_is_that_value(document, indent):
     (root,) = spans(text, [()])
 
     for path, value in paths_in(document):
-        place = root.at(path)[-1]
-        assert value == json.loads(text[place.start : place.end])
+        span = root.spans_to(path)[-1]
+        assert value == json.loads(text[span.start : span.end])
 
 
 MARK = re.compile(r"# mark(\d)")

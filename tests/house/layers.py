@@ -93,8 +93,9 @@ DISCOVERY = ("importlib", "pkgutil")
 
 # All that the pure half uses of the standard library; a name stands for what is below it, too.
 PURE_NAMES = {
-    *("__future__", "bisect", "collections", "collections.abc", "dataclasses", "difflib", "enum"),
-    *("functools", "hashlib", "inspect.cleandoc", "itertools", "json", "marshal", "math", "re", "sys.intern", "typing"),
+    *("__future__", "bisect", "collections", "collections.abc", "dataclasses", "difflib", "enum", "functools"),
+    *("hashlib", "inspect.cleandoc", "itertools", "json", "marshal", "math", "operator.attrgetter", "re"),
+    *("sys.intern", "typing"),
 }
 IMPURE_BUILTINS = {
     *("__builtins__", "__import__", "__loader__", "__spec__", "breakpoint", "compile", "eval", "exec", "exit"),

@@ -28,14 +28,14 @@ from tests.conftest import EXAMPLES
 from tests.support import strategies as some
 from tests.support.build import constraint, owned_by, pod, service, workload
 from tests.support.review import review
-from webhook.admission.dry_run import dry_run, patched, put
+from webhook.admission.dry_run import dry_run, patched
 from webhook.admission.request import MUTATE, UPDATE, VALIDATE
 from webhook.admission.terms import Terms
 from webhook.admission.weighing import MOST_CONSTRAINTS, MOST_VALUES
 from webhook.cli import main as cli
 from webhook.documents import reading as documents
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
-from webhook.objects.fields import as_mapping, value_at
+from webhook.objects.fields import as_mapping, value_at, with_value
 from webhook.policy.parsing import parse_policy
 from webhook.policy.policy import PolicyError
 from webhook.render.findings import finding_json, skipped_json
@@ -136,7 +136,7 @@ def test_a_patch_only_adds_and_only_once(obj, bare, namespace, policy, minor):
     """A patched Pod is not patched again, nor denied; one with constraints is never patched."""
     path = ("spec", "topologySpreadConstraints")
     if bare and isinstance(obj.get("spec"), dict):
-        obj = put(obj, path, [])
+        obj = with_value(obj, path, [])
     request = {"operation": "CREATE", "object": obj, "namespace": namespace}
 
     decision = review(request, MUTATE, policy, CLUSTER, minor)
@@ -219,7 +219,7 @@ def test_an_enforced_rule_cannot_be_talked_out_of_it(obj, owner, minor):
     allowed = review(plain, VALIDATE, POLICIES[2], CLUSTER, minor).allowed
     excuses = {"annotations": {some.IGNORE: ",".join(RULES)}, **owned_by(owner)}
     for name, value in excuses.items():
-        excused = {**plain, "object": put(obj, ("metadata", name), value)}
+        excused = {**plain, "object": with_value(obj, ("metadata", name), value)}
 
         assert review(excused, VALIDATE, POLICIES[2], CLUSTER, minor).allowed == allowed
 

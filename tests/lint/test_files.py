@@ -1,214 +1,117 @@
-"""Which files are meant: what git ignores is passed over, what is given by name never; a file is written whole."""
+"""Files are read once, judged in order, in several processes if there are many, and a defect stays in its file."""
 
 from __future__ import annotations
 
+import io
+import json
 import os
-import shutil
-import subprocess
-from typing import NamedTuple
+import sys
 
 import pytest
-from hypothesis import assume, example, given
-from hypothesis import strategies as st
 
-from webhook.lint import writing
-from webhook.lint.gitignore import ignored, parse_gitignore
-from webhook.lint.walk import find
+from tests.support.build import constraint, namespace, workload
+from tests.support.lint import terms
+from webhook.lint import files as lint_files
+from webhook.lint.files import FileReader, Unread, WorkerDied, defect, judge_file, judge_files, read_context
 
-
-class Case(NamedTuple):
-    name: str
-    patterns: str
-    ignores: str
-    keeps: str
+WRONG = json.dumps(workload("StatefulSet", constraint(labelSelector={})))
 
 
-CASES = [
-    Case("a name, at any depth", "a.yaml", "a.yaml x/a.yaml x/y/a.yaml", "b.yaml xa.yaml a.yaml.old"),
-    Case("a name, in this folder only", "/a.yaml", "a.yaml", "x/a.yaml"),
-    Case("a path", "x/a.yaml", "x/a.yaml", "a.yaml y/x/a.yaml"),
-    Case("any letters but a slash", "*.yaml", "a.yaml x/b.yaml", "a.yml"),
-    Case("any letters within a folder", "x/*.yaml", "x/a.yaml", "x/y/a.yaml a.yaml"),
-    Case("one letter", "?.yaml", "a.yaml", "ab.yaml"),
-    Case("one of some letters", "[a-c].yaml", "a.yaml c.yaml", "d.yaml"),
-    Case("any letter but some", "[!a-c].yaml", "d.yaml", "a.yaml"),
-    Case("folders, in front", "**/x/a.yaml", "x/a.yaml y/x/a.yaml", "a.yaml"),
-    Case("folders, between", "x/**/a.yaml", "x/a.yaml x/y/z/a.yaml", "a.yaml y/a.yaml"),
-    Case("folders, at the end", "x/**", "x/a.yaml x/y/a.yaml", "a.yaml"),
-    Case("an exception", "*.yaml\n!a.yaml", "b.yaml", "a.yaml x/a.yaml"),
-    Case("an exception that is taken back", "*.yaml\n!a.yaml\na.*", "a.yaml b.yaml", "b.yml"),
-    Case("a comment, an empty line, spaces at the end", "# a.yaml\n\nb.yaml  ", "b.yaml", "a.yaml"),
-    Case("signs that mean themselves", "\\#a.yaml\n\\!b.yaml", "#a.yaml !b.yaml", "a.yaml b.yaml"),
-    Case("a sign that is no pattern of Python's", "a.ya+l (x)", "", "a.yaml"),
-    Case("a set that stays open", "[a.yaml", "", "a.yaml [a.yaml"),
-]
+def rules(results):
+    return [(one.file, [located.finding.rule for located in one.found]) for one in results]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_patterns(case):
-    ignores = [parse_gitignore(case.patterns, "/top")]
+def test_standard_input_is_read_once_and_kept(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a: 1")))
+    reader = FileReader()
 
-    assert case.ignores.split() == [one for one in case.ignores.split() if ignored(ignores, f"/top/{one}", False)]
-    assert [] == [one for one in case.keeps.split() if ignored(ignores, f"/top/{one}", False)]
-
-
-def test_a_pattern_for_folders_is_none_for_files():
-    ignores = [parse_gitignore("x/", "/top")]
-
-    assert (True, False) == (ignored(ignores, "/top/x", True), ignored(ignores, "/top/x", False))
+    assert "a: 1" == reader.text("-") == reader.text("-")
 
 
-def test_the_deepest_file_that_speaks_counts():
-    ignores = [parse_gitignore("a.yaml\nb.yaml", "/top"), parse_gitignore("!a.yaml", "/top/x")]
+def test_a_closed_standard_input_is_a_reason(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
 
-    assert [False, True, False] == [ignored(ignores, f"/top/x/{one}.yaml", False) for one in "abc"]
-
-
-@pytest.fixture(scope="module")
-def repository(tmp_path_factory):
-    if shutil.which("git") is None:
-        pytest.skip("needs git")
-    path = tmp_path_factory.mktemp("repository")
-    subprocess.run(["git", "init", "-q", path], check=True)
-    return path
+    assert Unread("standard input is closed") == FileReader().text("-")
 
 
-PARTS = ["a", "b", "*", "?", "**", "/", "[ab]", "[!a]", "\\*", ".", "!", "ab"]
+def test_a_pipe_is_read_once_and_kept(tmp_path):
+    reader, writer = os.pipe()
+    os.write(writer, b"a: 1")
+    os.close(writer)
+    files = FileReader()
+    name = f"/dev/fd/{reader}"
+
+    assert "a: 1" == files.text(name)
+    os.close(reader)
+    assert "a: 1" == files.text(name)
 
 
-@given(patterns=st.lists(st.lists(st.sampled_from(PARTS), min_size=1, max_size=5).map("".join), min_size=1, max_size=3))
-@example(patterns=["aa", "//a"])
-@example(patterns=["**/**/a"])
-@example(patterns=["a//"])
-def test_git_agrees(repository, patterns):
-    """On files; what lies in a folder that is ignored is not asked about, and what ** means beside others is git's."""
-    assume(not any("**" in part and part != "**" for one in patterns for part in one.removeprefix("!").split("/")))
-    (repository / ".gitignore").write_text("\n".join(patterns))
-    paths = ["a", "b", "ab", "*", "c"]
-    command = ["git", "-C", repository, "check-ignore", "--no-index", "--stdin"]
-    told = subprocess.run(command, input="\n".join(paths), capture_output=True, text=True, check=False).stdout.split()
-    ignores = [parse_gitignore("\n".join(patterns), str(repository))]
+def test_a_file_is_read_anew_with_its_line_ends(tree):
+    tree(**{"a": ""})
+    reader = FileReader()
+    for content in (b"a\r\nb", b"c\rd"):
+        with open("a", "wb") as file:
+            file.write(content)
 
-    assert told == [one for one in paths if ignored(ignores, f"{repository}/{one}", False)]
+        assert content.decode() == reader.text("a")
 
 
-@pytest.fixture
-def tree(tmp_path, monkeypatch):
-    """Make files, and go where they are."""
+def test_a_file_without_text_has_a_reason(tree):
+    (tree() / "a").write_bytes(b"\xffa")
 
-    def tree(*names, **contents):
-        for name in names:
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).write_text("")
-        for name, content in contents.items():
-            (tmp_path / name.replace("DOT", ".")).write_text(content)
-        monkeypatch.chdir(tmp_path)
-        return tmp_path
-
-    return tree
+    assert Unread("is not UTF-8", "ÿa") == FileReader().text("a")
+    assert Unread("No such file or directory") == FileReader().text("nowhere")
 
 
-def found(*arguments):
-    """The files, where nothing is missing."""
-    files, missing = find(*arguments)
+def test_a_file_that_is_not_utf_8_is_a_problem_if_it_may_be_a_manifest(tree):
+    path = tree()
+    (path / "a.yaml").write_bytes(b"apiVersion: v1\n# \xff")
+    (path / "a.json").write_bytes(b"\x89PNG\xff")
 
-    assert [] == missing
-    return files
-
-
-def test_a_folder_means_all_manifests_below_it_in_order(tree):
-    tree("b/x.yaml", "a.yml", "b/a/c.json", "b/readme.md", ".git/x.yaml", ".github/w.yaml")
-
-    assert [".github/w.yaml", "a.yml", "b/a/c.json", "b/x.yaml"] == found(["."])
-    assert ["b/a/c.json", "b/x.yaml"] == found(["b/"])
+    (problem,) = judge_file("a.yaml", terms(), FileReader()).problems
+    assert "cannot be read: is not UTF-8" == problem.message
+    assert [] == judge_file("a.json", terms(), FileReader()).problems
 
 
-def test_what_git_ignores_is_passed_over_but_not_what_is_given(tree):
-    tree("out/a.yaml", "b.yaml", "keep/b.yaml", DOTgitignore="out/\nb.yaml\n!keep/b.yaml\n")
-
-    assert ["keep/b.yaml"] == found(["."])
-    assert ["b.yaml", "keep/b.yaml"] == found(["b.yaml", ".", "./b.yaml"])
-
-
-def test_the_gitignore_of_a_folder_above_counts_within_its_repository(tree):
-    tree("x/a.yaml", "x/b.yaml", "x/c.yaml", ".git/info/exclude", DOTgitignore="a.yaml")
-    with open(".git/info/exclude", "w") as exclude:
-        exclude.write("c.yaml")
-
-    assert ["x/b.yaml"] == found(["x"])
-
-
-def test_more_can_be_excluded(tree):
-    tree("a.yaml", "test/b.yaml", "x/test/c.yaml")
-
-    assert ["a.yaml"] == found(["."], ["test/"])
-
-
-def test_patterns_on_the_command_line(tree):
-    tree("x/a.yaml", "x/y/b.yaml", "c.txt")
-
-    assert ["x/a.yaml", "x/y/b.yaml"] == found(["**/*.yaml"])
-    assert ["c.txt"] == found(["*.txt"])
-
-
-@pytest.mark.parametrize("path", ["nowhere.yaml", "*.nothing"])
-def test_a_path_that_leads_nowhere_is_told_beside_the_files(tree, path):
-    tree("a.yaml")
-    files, (missing,) = find([path, "a.yaml"])
-
-    assert (["a.yaml"], path) == (files, missing.path)
-    assert missing.reason in ("no such file or folder", "matches no file")
-
-
-def test_a_folder_that_cannot_be_looked_into_keeps_nothing_else_from_being_found(tree, monkeypatch):
-    tree("x/a.yaml", "y/b.yaml", "z/c.yaml")
-    scandir = os.scandir
-
-    def denying(folder):
-        if str(folder) == "y":
-            raise PermissionError(13, "Permission denied")
-        return scandir(folder)
-
-    monkeypatch.setattr(os, "scandir", denying)
-    files, missing = find(["."])
-
-    assert (["x/a.yaml", "z/c.yaml"], ["y: Permission denied"]) == (files, [str(one) for one in missing])
-
-
-def test_links_to_folders_are_not_followed_and_those_to_nowhere_passed_over(tree):
+def test_context_comes_from_all_files_and_patches_from_their_folders(tree):
     path = tree("x/a.yaml")
-    (path / "x" / "loop").symlink_to(path / "x")
-    (path / "x" / "gone.yaml").symlink_to(path / "nowhere")
-    (path / "x" / "b.yaml").symlink_to(path / "x" / "a.yaml")
+    (path / "x" / "kustomization.yaml").write_text("patches: [{path: a.yaml}, {path: ../b.yaml}]")
+    (path / "n.yaml").write_text(json.dumps(namespace("shop")))
+    found = read_context(["x/a.yaml", "n.yaml", "nowhere.yaml"], FileReader())
 
-    assert ["x/a.yaml", "x/b.yaml"] == found(["."])
-
-
-def test_a_written_file_keeps_its_mode_and_a_link_stays_one(tree):
-    path = tree(**{"a": "old"})
-    os.chmod("a", 0o640)
-    (path / "b").symlink_to("a")
-    writing.write("b", "old", "new")
-
-    assert ("new", 0o640, True) == ((path / "a").read_text(), os.stat("a").st_mode & 0o777, os.path.islink("b"))
-    assert ["a", "b"] == sorted(os.listdir("."))
+    assert {"x/a.yaml", "b.yaml"} == found.patches
+    assert ["shop"] == [obj["metadata"]["name"] for obj in found.objects]
 
 
-def test_a_file_that_was_changed_meanwhile_is_left_alone(tree):
-    path = tree(**{"a": "other"})
+@pytest.mark.parametrize("most", [500, 1])
+def test_files_are_judged_in_the_order_given(tree, monkeypatch, most):
+    """In one process and in several."""
+    monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", most)
+    monkeypatch.setattr(lint_files, "_cpus", lambda: 2)
+    tree(b=WRONG, a="a: 1", c=WRONG)
+    expected = [("c", ["empty-selector"]), ("a", []), ("b", ["empty-selector"])]
 
-    with pytest.raises(OSError, match="changed by something else"):
-        writing.write("a", "old", "new")
-    assert "other" == (path / "a").read_text()
+    assert expected == rules(judge_files(["c", "a", "b"], terms(), FileReader()))
 
 
-def test_a_file_that_cannot_be_written_is_left_whole(tree, monkeypatch):
-    path = tree(**{"a": "old"})
+def test_a_process_that_was_killed_is_an_error(tree, monkeypatch):
+    monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 1)
+    monkeypatch.setattr(lint_files, "_cpus", lambda: 2)
+    monkeypatch.setattr(lint_files, "judge_file", lambda *_: os._exit(1))
+    tree("a", "b")
 
-    def full(*_):
-        raise OSError(28, "No space left on device")
+    with pytest.raises(WorkerDied):
+        [*judge_files(["a", "b"], terms(), FileReader())]
 
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(OSError, match="No space"):
-        writing.write("a", "old", "new")
-    assert ("old", ["a"]) == ((path / "a").read_text(), os.listdir("."))
+
+def test_an_exception_is_a_problem_of_its_file(tree, monkeypatch):
+    def broken(*_):
+        raise KeyError("x\ny")
+
+    monkeypatch.setattr(lint_files, "judge", broken)
+    tree(a=WRONG)
+    (problem,) = judge_file("a", terms(), FileReader()).problems
+
+    assert ("a", 1, 1) == (problem.file, problem.line, problem.column)
+    assert problem.message == defect("a", "judged", KeyError("x\ny")).message
+    assert problem.message.isprintable()

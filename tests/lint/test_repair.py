@@ -8,16 +8,13 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.build import constraint, workload
+from tests.support.lint import terms
 from webhook.documents.reading import read_documents
 from webhook.lint.judging import judge
 from webhook.lint.repair import repair
-from webhook.lint.terms import LintTerms
-from webhook.policy.parsing import built_in
 from webhook.render.applied import dump
 from webhook.rules import RULES
-from webhook.scheduler.features import LATEST
 
-TERMS = LintTerms(built_in(), None, LATEST)
 HEAD = """\
 # the shop's web
 apiVersion: apps/v1
@@ -133,7 +130,7 @@ REPAIRED = [
 
 
 def repaired(text):
-    return repair("a.yaml", text, TERMS, lambda judged: judged.found)
+    return repair("a.yaml", text, terms(), lambda judged: judged.found)
 
 
 @pytest.mark.parametrize("case", REPAIRED, ids=lambda case: case.name)
@@ -240,7 +237,7 @@ STYLES = {
 @pytest.mark.parametrize("style", STYLES)
 def test_what_a_rule_says_is_the_repair_ends_its_finding(one, style):
     text = STYLES[style](one.bad)
-    offered = [found for found in judge("a", text, TERMS).found if found.finding.edit]
+    offered = [found for found in judge("a", text, terms()).found if found.finding.edit]
     done = repaired(text)
 
     left = {found.finding.rule for found in done.left.found if found.finding.edit}

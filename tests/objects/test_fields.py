@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from webhook.objects import labels
-from webhook.objects.fields import path_text, value_at
+from webhook.objects.fields import path_text, value_at, with_value
 from webhook.objects.labels import label_key_errors, label_value_errors, labels_of
 
 HUGE = "x" * 100_000
@@ -149,3 +149,39 @@ def test_labels_are_read_as_go_decodes_them():
     """Null is the empty string; what is no string is left out."""
     assert {"a": "x", "null": ""} == labels_of({"a": "x", "null": None, "number": 1, "true": True, "list": []})
     assert {} == labels_of(None) == labels_of([]) == labels_of("a=x")
+
+
+class Put(NamedTuple):
+    name: str
+    value: object
+    path: tuple
+    found: object
+
+
+PUT = [
+    Put("nothing on the way: the value itself", {"a": 1}, (), "new"),
+    Put("a member that is there", {"a": 1, "b": 2}, ("a",), {"a": "new", "b": 2}),
+    Put("a member that is absent", {"b": 2}, ("a",), {"b": 2, "a": "new"}),
+    Put("objects that are missing are made", {}, ("a", "b"), {"a": {"b": "new"}}),
+    Put("null becomes an object", {"a": None}, ("a", "b"), {"a": {"b": "new"}}),
+    Put("an item of an array", {"a": [1, {"b": 2}, 3]}, ("a", 1, "b"), {"a": [1, {"b": "new"}, 3]}),
+]
+
+
+@pytest.mark.parametrize("case", PUT, ids=lambda case: case.name)
+def test_a_value_is_put_at_a_path(case):
+    assert case.found == with_value(case.value, case.path, "new")
+
+
+def test_the_original_stays_and_what_lies_beside_the_path_is_shared():
+    given = {"a": [{"b": 1}, {"c": 2}], "d": {}}
+    found = with_value(given, ("a", 0, "b"), 3)
+
+    assert {"a": [{"b": 1}, {"c": 2}], "d": {}} == given
+    assert given["a"][1] is found["a"][1]
+    assert given["d"] is found["d"]
+
+
+def test_a_value_is_not_put_beyond_the_end_of_an_array():
+    with pytest.raises(IndexError):
+        with_value({"a": []}, ("a", 0), 1)

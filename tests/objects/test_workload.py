@@ -8,9 +8,8 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.build import SELECTOR, constraint, pod, workload
-from webhook.admission.dry_run import put
 from webhook.admission.weighing import MOST_CONSTRAINTS, MOST_TEMPLATES, MOST_VALUES, TooLarge, weigh
-from webhook.objects.fields import path_text, value_at
+from webhook.objects.fields import path_text, value_at, with_value
 from webhook.objects.kinds import KINDS, Kind
 from webhook.objects.references import Owner
 from webhook.objects.workload import parse_workloads
@@ -249,14 +248,14 @@ def without(obj, path):
     *above, name = path.split(".")
     holder = value_at(obj, tuple(above))
     left = {key: value for key, value in (holder or {}).items() if key != name}
-    return put(obj, tuple(above), left) if above else left
+    return with_value(obj, tuple(above), left) if above else left
 
 
 @pytest.mark.parametrize(("path", "wrong"), WRONG, ids=str)
 def test_what_has_the_wrong_type_reads_as_if_it_were_absent(path, wrong):
     given = merged(workload("Deployment", constraint()), {"spec": {"strategy": {}}, "status": {}})
 
-    assert parse_workloads(without(given, path)) == parse_workloads(put(given, tuple(path.split(".")), wrong))
+    assert parse_workloads(without(given, path)) == parse_workloads(with_value(given, tuple(path.split(".")), wrong))
 
 
 def test_labels_that_are_no_strings_are_left_out_and_null_is_empty():

@@ -14,7 +14,7 @@ from webhook.admission.decision import ALLOWED, Decision
 from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
-from webhook.objects.fields import FieldPath, as_mapping, children, value_at
+from webhook.objects.fields import FieldPath, as_mapping, children, value_at, with_value
 from webhook.objects.kinds import FIELD, KINDS, Kind, find_kinds
 from webhook.objects.labels import labels_of
 from webhook.objects.workload import parse_workloads
@@ -113,17 +113,8 @@ def patched(obj: Mapping[str, object], operations: Sequence[Mapping[str, object]
     """`obj` with what `add` operations on members of objects put there."""
     for operation in operations:
         parts = [part.replace("~1", "/").replace("~0", "~") for part in str(operation["path"]).split("/")[1:]]
-        obj = put(obj, tuple(parts), operation["value"])
+        obj = as_mapping(with_value(obj, tuple(parts), operation["value"]))
     return obj
-
-
-def put(obj: Mapping[str, object], path: FieldPath, value: object) -> Mapping[str, object]:
-    """A copy of `obj` with `value` at `path`; what lies beside the path is shared, not copied."""
-    if not path:
-        return as_mapping(value)
-    name = str(path[0])
-    below = put(as_mapping(obj.get(name)), path[1:], value) if path[1:] else value
-    return {**obj, name: below}
 
 
 def _stored(obj: Mapping[str, object], features: Features) -> Mapping[str, object]:
@@ -131,4 +122,5 @@ def _stored(obj: Mapping[str, object], features: Features) -> Mapping[str, objec
     metadata, constraints = as_mapping(obj.get("metadata")), value_at(obj, CONSTRAINTS)
     if (obj.get("apiVersion"), obj.get("kind")) != ("v1", "Pod") or metadata.get("uid") or constraints is None:
         return obj
-    return put(obj, CONSTRAINTS, merge(constraints, labels_of(metadata.get("labels")), features))
+    stored = merge(constraints, labels_of(metadata.get("labels")), features)
+    return as_mapping(with_value(obj, CONSTRAINTS, stored))

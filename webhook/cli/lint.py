@@ -1,16 +1,16 @@
 """
-Judge manifests as evenkeel's webhook would, each finding at its line, before anything reaches a cluster.
+Judge manifests as evenkeel's webhook does, and report each finding at its line, before they reach a cluster.
 
-Reads YAML and JSON files, all those in folders save what .gitignore names, patterns, and standard input:
+Reads YAML and JSON: files, folders save what .gitignore names, patterns, and standard input:
 
     evenkeel lint deploy/
     helm template CHART | evenkeel lint -
     kustomize build FOLDER | evenkeel lint -
     kubectl get deploy,sts,ds,cj -A -o yaml | evenkeel lint -
 
-A comment at the end of a line silences a rule there:  # evenkeel: ignore[rule-id]
+A comment at the end of a line suppresses a rule on that line:  # evenkeel: ignore[rule-id]
 
-Exit code 0: nothing found, 1: findings at or above --fail-on, 2: bad usage, or a file that cannot be read.
+Exit code 0: no finding as grave as --fail-on, 1: such findings, 2: bad usage, or a file that cannot be read.
 """
 
 from __future__ import annotations
@@ -26,13 +26,11 @@ from webhook.cli import inputs
 from webhook.cli.rules import suggestion
 from webhook.cli.usage import UsageError
 from webhook.findings.finding import Severity
-from webhook.lint import files as judging
-from webhook.lint import writing
-from webhook.lint.baseline import Accepted, Baseline, BaselineError, Entry, read_baseline, said_of
-from webhook.lint.baseline import baseline_text as write_baseline
-from webhook.lint.files import FileReader
-from webhook.lint.repair import repair
-from webhook.lint.results import UNUSED_SUPPRESSION, Judged, Problem, Summary
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.lint.baseline import Baseline, BaselineError, read_baseline
+from webhook.lint.files import FileReader, WorkerDied, read_context
+from webhook.lint.results import UNUSED_SUPPRESSION, Summary
+from webhook.lint.session import Outcome, Session
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound, find
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
@@ -59,29 +57,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help=f"{', '.join(FORMATS)} (default: %(default)s)",
     )
-    parser.add_argument("--fix", action="store_true", help="repair what has exactly one right answer, in the files")
-    parser.add_argument("--diff", action="store_true", help="show what --fix changes; without it, change nothing")
+    parser.add_argument("--fix", action="store_true", help="repair findings that have exactly one fix, in the files")
+    parser.add_argument("--diff", action="store_true", help="print what --fix changes; without --fix, change nothing")
     parser.add_argument(
-        "--rule", metavar="ID=SEVERITY", action="append", default=[], help="a severity, or ignore; repeatable"
+        "--rule",
+        metavar="ID=SEVERITY",
+        action="append",
+        default=[],
+        help="the severity of a rule, or ignore; repeatable",
     )
     parser.add_argument(
         "--fail-on",
         metavar="SEVERITY",
         choices=SEVERITIES,
         default="error",
-        help=f"exit 1 for findings as grave as this: {', '.join(SEVERITIES)} (default: %(default)s)",
+        help=f"exit with 1 for findings as grave as this: {', '.join(SEVERITIES)} (default: %(default)s)",
     )
-    parser.add_argument("--baseline", metavar="FILE", help="accept the findings that stand in FILE")
-    parser.add_argument("--write-baseline", action="store_true", help="accept all of today's: write them to --baseline")
+    parser.add_argument("--baseline", metavar="FILE", help="accept the findings listed in FILE")
+    parser.add_argument("--write-baseline", action="store_true", help="write all findings to --baseline FILE")
     parser.add_argument(
         "--exclude",
         metavar="PATTERN",
         action="append",
         default=[],
-        help="in folders, what this line of a .gitignore names; repeatable",
+        help="leave out, in folders, what this line would in a .gitignore; repeatable",
     )
     parser.add_argument(
-        "-n", "--namespace", metavar="NAME", default="default", help="of objects that name none (default: %(default)s)"
+        "-n",
+        "--namespace",
+        metavar="NAME",
+        default="default",
+        help="for objects that have none (default: %(default)s)",
     )
     inputs.add_cluster_argument(parser)
     inputs.add_policy_argument(parser)
@@ -92,19 +98,22 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     files, missing = _files(args)
     reader, baseline = FileReader(), _baseline(args)
-    lint = _Lint(args, _terms(args, files, reader), reader, baseline)
-    for one in missing:
-        lint.take(Judged(one.path, problems=[Problem(one.path, 1, 1, one.reason)]))
+    terms = _terms(args, files, reader)
+    session = Session(terms, reader, baseline, args.baseline or "", repairs=args.fix or args.diff, writes=args.fix)
+    style = lint_text.Style(_coloured())
+    for path in missing:
+        _print_outcome(args, style, session.not_found(path))
     try:
-        for judged in _with_progress(judging.judge_files(files, lint.terms, reader), len(files)):
-            lint.take(judged)
-    except judging.Died as error:
+        for outcome in _with_progress(session.judge(files), len(files)):
+            _print_outcome(args, style, outcome)
+    except WorkerDied as error:
         raise UsageError(str(error)) from error
     if args.write_baseline:
-        return _write_baseline(args, lint.summary)
-    lint.conclude()
-    code = _exit_code(lint.summary, Severity(args.fail_on))
-    _print(args, lint, [*(one.path for one in missing), *files], code)
+        return _write_baseline(args, session)
+    if unused := session.unused_entries():
+        _print_outcome(args, style, unused)
+    code = _exit_code(session.summary, Severity(args.fail_on))
+    _print_summary(args, style, session, [*(path.path for path in missing), *files], code)
     return code
 
 
@@ -118,7 +127,7 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _files(args: argparse.Namespace) -> tuple[list[str], list[NotFound]]:
-    """What is to be judged, and what cannot be found; to have nothing to judge is bad usage."""
+    """The files to judge, and the paths that cannot be found; UsageError if there is no file at all."""
     files, missing = find(args.paths, args.exclude)
     if missing and not files:
         raise UsageError("\n".join(map(str, missing)))
@@ -133,7 +142,7 @@ def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> Li
     except PolicyError as error:
         raise UsageError("\n".join(f"--rule: {cause}" for cause in error.causes)) from error
     cluster = inputs.cluster(args.cluster)
-    context = judging.context(files, reader)
+    context = read_context(files, reader)
     return LintTerms(
         policy,
         context.snapshot(cluster),
@@ -163,105 +172,42 @@ def _baseline(args: argparse.Namespace) -> Baseline:
         raise UsageError(f"{args.baseline}: {error}") from error
 
 
-def _write_baseline(args: argparse.Namespace, summary: Summary) -> int:
-    text = write_baseline((_named(one.file, args.baseline), one) for one in summary.found)
+def _write_baseline(args: argparse.Namespace, session: Session) -> int:
+    summary = session.summary
     try:
-        writing.replace(os.path.realpath(args.baseline), text)
+        session.write_baseline()
     except OSError as error:
         raise UsageError(f"{args.baseline}: {error.strerror}") from error
-    files = lint_text.many(len({one.file for one in summary.found}), "file")
+    files = lint_text.many(len({located.file for located in summary.found}), "file")
     print(f"{args.baseline}: accepts {lint_text.many(len(summary.found), 'finding')} in {files}")
     for problem in summary.problems:
-        print(f"evenkeel: {problem.file}:{problem.line}:{problem.column}: {problem.message}", file=sys.stderr)
+        line = f"{problem.file}:{problem.line}:{problem.column}: {problem.message}"
+        print(f"evenkeel: {one_line(line, LINE_LIMIT)}", file=sys.stderr)
     return 2 if summary.problems else 0
 
 
-def _named(file: str, baseline: str) -> str:
-    """A file as the baseline names it: from its own folder, wherever it is used from."""
-    if file == STANDARD_INPUT:
-        return file
-    folder = os.path.dirname(os.path.realpath(baseline))
-    return os.path.relpath(os.path.realpath(file), folder).replace(os.sep, "/")
-
-
-class _Lint:
-    """Takes in what came of each file; text is printed as it comes, anything else at the end."""
-
-    def __init__(self, args: argparse.Namespace, terms: LintTerms, reader: FileReader, baseline: Baseline) -> None:
-        self.args, self.terms, self.reader, self.baseline = args, terms, reader, baseline
-        self.summary, self.style = Summary(), lint_text.Style(_coloured())
-        self.repairable = 0
-        self.idle: list[Entry] = []
-
-    def take(self, judged: Judged) -> None:
-        accepted = self._accepted(judged)
-        if (self.args.fix or self.args.diff) and any(one.finding.edit is not None for one in accepted.new):
-            judged = self._repaired(judged)
-            accepted = self._accepted(judged)
-        judged.found = accepted.new
-        if judged.file == STANDARD_INPUT and not (judged.documents or judged.problems or judged.passed_over):
-            judged.problems.append(Problem(STANDARD_INPUT, 1, 1, "holds no document: did what writes to it fail?"))
-        self.idle += accepted.idle if not judged.problems else []
-        self.summary.accepted += accepted.count
-        self.repairable += sum(one.finding.edit is not None for one in accepted.new)
-        self._add(judged)
-
-    def conclude(self) -> None:
-        """Say what of the baseline accepts nothing; of rules that are off or were skipped it cannot be known."""
-        off = {rule for rule, one in self.terms.policy.settings.items() if one.severity is Severity.IGNORE}
-        off |= {skipped.rule for skipped in self.summary.skipped}
-        judged = Judged(self.args.baseline or "")
-        if self.terms.unused is not Severity.IGNORE:
-            told = (entry for entry in self.idle if entry.rule not in off)
-            judged.found = [said_of(entry, judged.file, self.terms.unused) for entry in told]
-        if judged.found:
-            self._add(judged)
-            self.summary.files -= 1
-
-    def _add(self, judged: Judged) -> None:
-        self.summary.add(judged)
-        if self.args.output == "text" and not self.args.write_baseline and (said := lint_text.file(judged, self.style)):
-            print(said)
-
-    def _accepted(self, judged: Judged) -> Accepted:
-        name = _named(judged.file, self.args.baseline) if self.baseline.entries else judged.file
-        return self.baseline.accept(name, judged.found)
-
-    def _repaired(self, judged: Judged) -> Judged:
-        """What is to be said of a file once it is repaired; without --fix, what was to be said before."""
-        text = self.reader.text(judged.file)
-        if not isinstance(text, str):
-            return judged
-        try:
-            repaired = repair(judged.file, text, self.terms, lambda again: self._accepted(again).new)
-        except Exception as error:
-            judged.problems.append(judging.defect(judged.file, "repaired", error))
-            return judged
-        if self.args.diff:
-            print(
-                as_diff(judged.file, text, repaired.text), file=sys.stdout if self.args.output == "text" else sys.stderr
-            )
-        if not self.args.fix or not repaired.count:
-            return judged
-        try:
-            writing.write(judged.file, text, repaired.text)
-        except OSError as error:
-            judged.problems.append(Problem(judged.file, 1, 1, f"cannot be repaired: {error.strerror}"))
-            return judged
-        self.summary.repaired += repaired.count
-        return repaired.left
+def _print_outcome(args: argparse.Namespace, style: lint_text.Style, outcome: Outcome) -> None:
+    """The repair of a file as a diff, and in text its findings; the other formats come at the end."""
+    judged, rewrite = outcome.judged, outcome.rewrite
+    if args.diff and rewrite is not None:
+        diff = as_diff(judged.file, rewrite.old, rewrite.new)
+        print(diff, file=sys.stdout if args.output == "text" else sys.stderr)
+    if args.output == "text" and not args.write_baseline and (text := lint_text.file(judged, style)):
+        print(text)
 
 
 def _exit_code(summary: Summary, fail_on: Severity) -> int:
     if summary.problems:
         return 2
-    return int(any(one.finding.severity.rank <= fail_on.rank for one in summary.found))
+    return int(any(located.finding.severity.rank <= fail_on.rank for located in summary.found))
 
 
-def _print(args: argparse.Namespace, lint: _Lint, files: list[str], code: int) -> None:
-    summary = lint.summary
+def _print_summary(
+    args: argparse.Namespace, style: lint_text.Style, session: Session, files: list[str], code: int
+) -> None:
+    summary = session.summary
     if args.output == "text":
-        print(lint_text.summary(summary, lint.style, 0 if args.fix else lint.repairable))
+        print(lint_text.summary(summary, style, 0 if args.fix else session.repairable))
     elif args.output == "json":
         print(lint_json.as_json(summary))
     elif args.output == "sarif":
@@ -269,8 +215,8 @@ def _print(args: argparse.Namespace, lint: _Lint, files: list[str], code: int) -
 
         print(sarif.as_sarif(summary, code))
     elif args.output == "github":
-        if said := github.as_commands(summary):
-            print(said)
+        if commands := github.as_commands(summary):
+            print(commands)
     else:
         from webhook.render import junit
 
@@ -281,15 +227,15 @@ def _coloured() -> bool:
     return sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def _with_progress(results: Iterable[Judged], total: int) -> Iterator[Judged]:
-    """Each result, and on a terminal how far it has come once that takes longer than a second."""
+def _with_progress(outcomes: Iterable[Outcome], total: int) -> Iterator[Outcome]:
+    """Each outcome; on a terminal, how many there are so far, once it takes longer than PATIENCE."""
     stream, begun, shown = sys.stderr, time.monotonic(), 0.0
     watched = stream is not None and stream.isatty()
-    for done, judged in enumerate(results, 1):
+    for done, outcome in enumerate(outcomes, 1):
         now = time.monotonic()
         if shown:
             progress.clear(stream)
-        yield judged
+        yield outcome
         if watched and now - begun > PATIENCE and (shown or now - shown > PATIENCE):
             progress.show(stream, done, total)
             shown = now

@@ -11,7 +11,9 @@ from io import TextIOWrapper
 
 from webhook import __version__
 from webhook.cli.usage import UsageError
+from webhook.findings.wording import one_line
 
+LONGEST_LINE = 10_000  # characters of an error
 COMMANDS = {
     "admit": "print what the webhook will answer when an object is applied",
     "certs": "issue the webhook's serving certificate, or print what certificates say",
@@ -60,8 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except UsageError as error:
-        for line in str(error).splitlines():
-            print(f"evenkeel: {line}", file=sys.stderr)
+        for line in str(error).split("\n"):  # names in it come from files: they must not write to the terminal
+            print(f"evenkeel: {one_line(line, LONGEST_LINE)}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115

@@ -1,4 +1,4 @@
-"""A Snapshot from files, as `kubectl get nodes,namespaces,pods,services,… -A -o yaml` prints them."""
+"""Read a Snapshot from files that `kubectl get nodes,namespaces,pods,services,… -A -o yaml` prints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class DumpError(ValueError):
 
 
 def load(path: Path) -> Snapshot:
-    """The cluster in a file, or in all YAML and JSON files below a folder."""
+    """The objects in a file, or in all YAML and JSON files below a folder; DumpError if there are none."""
     files = (
         sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
         if path.is_dir()
@@ -25,25 +25,26 @@ def load(path: Path) -> Snapshot:
     )
     if not files:
         raise DumpError(f"{path}: found no file that ends in {', '.join(sorted(SUFFIXES))}")
-    return from_files(files)
+    return _from_files(files)
 
 
-def from_files(files: list[Path]) -> Snapshot:
-    reading = [files[0]]
+def _from_files(files: list[Path]) -> Snapshot:
+    reading = files[0]
+
+    def objects() -> Iterator[Mapping[str, object]]:
+        nonlocal reading
+        for file in files:
+            reading = file
+            yield from read_objects(read_text(file))
+
     try:
-        return from_objects(_objects(files, reading))
+        return from_objects(objects())
     except (DocumentError, SnapshotError) as error:
-        raise DumpError(f"{reading[0]}: {error}") from error
-
-
-def _objects(files: list[Path], reading: list[Path]) -> Iterator[Mapping[str, object]]:
-    """Every object in `files`; `reading` holds the file that the latest came from."""
-    for reading[0] in files:
-        yield from read_objects(read_text(reading[0]))
+        raise DumpError(f"{reading}: {error}") from error
 
 
 def read_text(path: Path) -> str:
-    """The text of a file; DumpError says why there is none."""
+    """The text of a UTF-8 file; DumpError if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

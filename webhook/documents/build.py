@@ -1,7 +1,7 @@
 """
-JSON values from the parser's events, one by one.
+JSON values built from the parser's events.
 
-Composing a tree first would follow nesting and aliases on the C stack, and hostile text would end the process.
+PyYAML's composer recurses on the C stack, once for each level of nesting: hostile text would end the process.
 """
 
 from __future__ import annotations
@@ -13,42 +13,25 @@ from typing import cast
 
 import yaml
 
-from webhook.documents.scalars import TAG, at, scalar_value
+from webhook.documents.events import received
+from webhook.documents.scalars import TAG, error_at, scalar_value
 
-LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 DEEPEST = 500
 TOO_DEEP = f"nested more than {DEEPEST} levels deep"
-MOST_ALIASED = 1_000_000  # values, and every 64 characters of text, that aliases stand for
+MOST_ALIASED = 1_000_000  # what aliases may expand to: a value counts 1, and 1 more for every 64 characters
 _OBJECT_TAGS = frozenset({"map", "set", "omap"})
 _ARRAY_TAGS = frozenset({"seq", "omap", "pairs"})
 
 
 def build(text: str) -> Iterator[object]:
-    """Each document in YAML text; what is wrong raises DocumentError or yaml.YAMLError."""
-    builder = _Builder()
-    for event in events(text):
-        if isinstance(event, yaml.ScalarEvent):
-            builder.scalar(event)
-        elif isinstance(event, yaml.CollectionStartEvent):
-            builder.begin(event)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            builder.end(event)
-        elif isinstance(event, yaml.AliasEvent):
-            builder.alias(event)
-        elif isinstance(event, yaml.DocumentEndEvent):
-            yield builder.finished
-            builder = _Builder()
-
-
-def events(text: str) -> Iterator[yaml.Event]:
-    """What the parser finds in `text`, up to its end; `yaml.parse` asks twice for each."""
-    next_event = LOADER(text).get_event
-    return iter(next_event, None)
+    """The value of each document in YAML text; DocumentError or yaml.YAMLError if it cannot be read."""
+    for builder in received(text, _Builder):
+        yield builder.finished
 
 
 @dataclass(slots=True)
 class _Open:
-    """An object or array whose end has not come yet; `key` is None where a key is due."""
+    """An object or array that is not complete yet; `key` is None where the next scalar is a key."""
 
     value: dict[str, object] | list[object]
     anchor: str | None
@@ -61,7 +44,7 @@ class _Open:
 
 @dataclass(frozen=True, slots=True)
 class _Anchored:
-    """What an anchor names, how much of it there is, and how deep it goes."""
+    """The value that an anchor names, how much it counts for MOST_ALIASED, and how many levels it nests."""
 
     value: object
     weight: int
@@ -69,7 +52,7 @@ class _Anchored:
 
 
 class _Builder:
-    """Builds one document from events; `finished` holds it when it ends."""
+    """Builds one document from its events; `finished` is its value after the last."""
 
     def __init__(self) -> None:
         self.stack: list[_Open] = []
@@ -85,24 +68,24 @@ class _Builder:
         value, weight = scalar_value(event), 1 + len(event.value) // 64
         if event.anchor is not None:
             self.anchors[event.anchor] = _Anchored(value, weight, 0)
-        self._place(value, weight, 0, event)
+        self._add(value, weight, 0, event)
 
     def _key(self, top: _Open, event: yaml.ScalarEvent) -> None:
         top.merging = event.value == "<<" and event.implicit[0]
         value = scalar_value(event)
         top.key = value if isinstance(value, str) else json.dumps(value)
         if top.key in top.value and not top.merging:
-            raise at(event.start_mark, f'key "{top.key}" stands twice')
+            raise error_at(event.start_mark, f'key "{top.key}" stands twice')
         if event.anchor is not None:
             self.anchors[event.anchor] = _Anchored(top.key, 1, 0)
 
     def begin(self, event: yaml.CollectionStartEvent) -> None:
         if len(self.stack) >= DEEPEST:
-            raise at(event.start_mark, TOO_DEEP)
+            raise error_at(event.start_mark, TOO_DEEP)
         self._refuse_as_key(event)
         own = _OBJECT_TAGS if isinstance(event, yaml.MappingStartEvent) else _ARRAY_TAGS
         if event.tag is not None and event.tag.startswith(TAG) and event.tag.removeprefix(TAG) not in own:
-            raise at(event.start_mark, f"cannot be {event.tag.replace(TAG, '!!')}")
+            raise error_at(event.start_mark, f"cannot be {event.tag.replace(TAG, '!!')}")
         if event.anchor is not None:
             self.anchors[event.anchor] = None
         self.stack.append(_Open({} if isinstance(event, yaml.MappingStartEvent) else [], event.anchor))
@@ -113,25 +96,25 @@ class _Builder:
             done.value = {**_first(done.merged), **done.value}
         if done.anchor is not None:
             self.anchors[done.anchor] = _Anchored(done.value, done.weight, done.height)
-        self._place(done.value, done.weight, done.height, event)
+        self._add(done.value, done.weight, done.height, event)
 
     def alias(self, event: yaml.AliasEvent) -> None:
         if event.anchor not in self.anchors:
-            raise at(event.start_mark, f"found undefined alias {event.anchor}")
+            raise error_at(event.start_mark, f"found undefined alias {event.anchor}")
         named = self.anchors[event.anchor]
         if named is None:
-            raise at(event.start_mark, f"alias {event.anchor} stands inside what it names")
+            raise error_at(event.start_mark, f"alias {event.anchor} stands inside what it names")
         self._refuse_as_key(event)
         self.aliased += named.weight
         if self.aliased > MOST_ALIASED or named.height + len(self.stack) > DEEPEST:
-            raise at(event.start_mark, "more than aliases may stand for")
-        self._place(named.value, named.weight, named.height, event)
+            raise error_at(event.start_mark, "more than aliases may stand for")
+        self._add(named.value, named.weight, named.height, event)
 
     def _refuse_as_key(self, event: yaml.Event) -> None:
         if self.stack and isinstance(self.stack[-1].value, dict) and self.stack[-1].key is None:
-            raise at(event.start_mark, "a key must be a string")
+            raise error_at(event.start_mark, "a key must be a string")
 
-    def _place(self, value: object, weight: int, height: int, event: yaml.Event) -> None:
+    def _add(self, value: object, weight: int, height: int, event: yaml.Event) -> None:
         if not self.stack:
             self.finished = value
             return
@@ -151,16 +134,16 @@ class _Builder:
 
     def _mergeable(self, value: object, event: yaml.Event) -> list[Mapping[str, object]]:
         found: list[Mapping[str, object]] = value if isinstance(value, list) else [cast(dict[str, object], value)]
-        if not all(isinstance(one, dict) for one in found):
-            raise at(event.start_mark, "<< must name an object, or an array of objects")
+        if not all(isinstance(source, dict) for source in found):
+            raise error_at(event.start_mark, "<< must name an object, or an array of objects")
         self.aliased += sum(map(len, found))
         return found
 
 
 def _first(merged: Iterable[Mapping[str, object]]) -> dict[str, object]:
-    """All of several objects; of a key in more than one, the first."""
+    """The members of several objects; of a key that several have, the value in the first."""
     found: dict[str, object] = {}
-    for one in merged:
-        for key, value in one.items():
+    for source in merged:
+        for key, value in source.items():
             found.setdefault(key, value)
     return found

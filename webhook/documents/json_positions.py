@@ -1,19 +1,19 @@
-"""Where in JSON text each value stands."""
+"""Where values are written in JSON text."""
 
 from __future__ import annotations
 
 import re
 from json import JSONDecoder
 
-from webhook.documents.spans import ARRAY, OBJECT, Key, Span, Wanted, along
+from webhook.documents.spans import ARRAY, OBJECT, Key, Span, Wanted, wanted_below
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = JSONDecoder().raw_decode
 _SCALAR = re.compile(r"[-+.0-9A-Za-z]+")
 
 
-def span(text: str, wanted: Wanted) -> Span:
-    """The root of `text`, with what is `wanted`; ValueError if it is no JSON."""
+def root_span(text: str, wanted: Wanted) -> Span:
+    """The span of the root of `text`, with the members that are `wanted`; ValueError if it is not JSON."""
     found = _Scanner(text).value(_skip(text, 0), wanted)
     if _skip(text, found.end) != len(text):
         raise ValueError("more than one value")
@@ -26,7 +26,7 @@ def _skip(text: str, at: int) -> int:
 
 
 class _Scanner:
-    """Goes down as deep as `webhook.documents.read` allows, and no deeper."""
+    """Recurses once for each level; `read_documents` has refused text that is nested too deep."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -43,7 +43,7 @@ class _Scanner:
         return Span(at, found.end(), key=key)
 
     def _collection(self, start: int, wanted: Wanted | None, key: Key | None, shape: str) -> Span:
-        span, count, closing = Span(start, start, shape, key=key), 0, "}" if shape == OBJECT else "]"
+        found, count, closing = Span(start, start, shape, key=key), 0, "}" if shape == OBJECT else "]"
         at = _skip(self.text, start + 1)
         while self.text[at : at + 1] != closing:
             if count:
@@ -51,13 +51,13 @@ class _Scanner:
             inner = self._key(at) if shape == OBJECT else None
             name = count if inner is None else inner.name
             at = at if inner is None else self._past(":", _skip(self.text, inner.end))
-            below = along(wanted, name)
+            below = wanted_below(wanted, name)
             member = self.value(at, below, inner)
             if below is not None:
-                span.members[name] = member
+                found.members[name] = member
             at, count = _skip(self.text, member.end), count + 1
-        span.end = at + 1
-        return span
+        found.end = at + 1
+        return found
 
     def _key(self, at: int) -> Key:
         if self.text[at : at + 1] != '"':

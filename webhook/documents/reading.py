@@ -1,4 +1,4 @@
-"""YAML and JSON text into JSON values, as kubectl's own reader (sigs.k8s.io/yaml) takes them."""
+"""Read YAML and JSON text into JSON values, as kubectl does with sigs.k8s.io/yaml."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import yaml
 
 from webhook.documents.build import DEEPEST, TOO_DEEP, build
 from webhook.documents.scalars import DocumentError, SyntaxFault
+from webhook.objects.fields import FieldPath, children
 
 
 def read_documents(text: str) -> tuple[object, ...]:
-    """The documents in `text`, empty ones left out."""
+    """The value of each document in `text` that is not empty; DocumentError if it cannot be read."""
     try:
         return tuple(document for document in _documents(text) if document is not None)
     except yaml.MarkedYAMLError as error:
@@ -28,16 +29,16 @@ def read_documents(text: str) -> tuple[object, ...]:
 
 
 def read_objects(text: str) -> Iterator[Mapping[str, object]]:
-    """Every Kubernetes object in `text`, the items of `List` kinds one by one."""
+    """Every Kubernetes object in `text`, each item of a `List` kind by itself; DocumentError if it cannot be read."""
     for number, document in enumerate(read_documents(text), 1):
-        for path, one in items_of(document):
-            if not isinstance(one, dict):
+        for path, obj in items_of(document):
+            if not isinstance(obj, dict):
                 where = "".join(f": items[{i}]" for i in path[1::2])
                 raise DocumentError(f"document {number}{where}: must be an object")
-            yield one
+            yield obj
 
 
-def items_of(document: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], object]]:
+def items_of(document: object, path: FieldPath = ()) -> Iterator[tuple[FieldPath, object]]:
     """`document` itself, or the items of one of a `List` kind, each with its path in the document."""
     found = document if isinstance(document, dict) else {}
     kind, items = found.get("kind"), found.get("items", "absent")
@@ -59,7 +60,7 @@ def _documents(text: str) -> list[object]:
         except RecursionError:
             raise DocumentError(TOO_DEEP) from None
         except DocumentError as error:
-            raise _placed(error, text) from None
+            raise _with_position(error, text) from None
         else:
             if text.count("{") + text.count("[") > DEEPEST:
                 _check_depth(document)
@@ -67,12 +68,12 @@ def _documents(text: str) -> list[object]:
     return list(build(text))
 
 
-def _placed(error: DocumentError, text: str) -> DocumentError:
-    """The error with its line, which only YAML's parser knows; it may stumble over what JSON alone allows."""
+def _with_position(error: DocumentError, text: str) -> DocumentError:
+    """The error with its line, which only YAML's parser knows; without, where YAML refuses what JSON allows."""
     try:
         list(build(text))
-    except DocumentError as placed:
-        return placed
+    except DocumentError as positioned:
+        return positioned
     except yaml.YAMLError:
         pass
     return error
@@ -98,12 +99,7 @@ def _no_number(text: str) -> NoReturn:
 def _check_depth(document: object) -> None:
     level = [document]
     for _ in range(DEEPEST):
-        level = [child for one in level for child in _children(one)]
+        level = [child for value in level for child in children(value) if isinstance(child, dict | list)]
         if not level:
             return
     raise DocumentError(TOO_DEEP)
-
-
-def _children(value: object) -> list[object]:
-    children = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-    return [child for child in children if isinstance(child, dict | list)]

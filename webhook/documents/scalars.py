@@ -1,4 +1,4 @@
-"""Single values in YAML, as kubectl reads them: what is a number, what is a word, what is text."""
+"""Scalars in YAML as kubectl reads them (sigs.k8s.io/yaml): numbers, booleans, null, and strings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import yaml
 
 
 class Mark(Protocol):
-    """Where the parser is; counts from 0."""
+    """A position of the parser; line and column count from 0."""
 
     line: int
     column: int
@@ -35,7 +35,7 @@ _WORDS: dict[str, object] = {
 
 
 class DocumentError(ValueError):
-    """Text that is neither YAML nor JSON, or that no API server would take; `line` and `column` count from 1."""
+    """Text that is neither YAML nor JSON, or that no API server accepts; `line` and `column` count from 1."""
 
     def __init__(self, message: str, mark: Mark | None = None) -> None:
         self.message = message
@@ -49,7 +49,7 @@ class SyntaxFault(DocumentError):
 
 
 def resolve(text: str) -> object:
-    """A plain scalar as kubectl reads it: a number that no 64 bits hold is text, and so is a date."""
+    """The value of a plain scalar; an integer beyond 64 bits and a date are read as kubectl reads them."""
     if text in _WORDS:
         return _WORDS[text]
     if not text or text[0] not in "-+.0123456789":
@@ -72,19 +72,19 @@ def _integer(digits: str) -> int:
 
 
 def scalar_value(event: yaml.ScalarEvent) -> object:
-    """The value of a scalar: plain, quoted, or tagged."""
+    """The value of a plain, quoted or tagged scalar; DocumentError if JSON has none, or it does not fit its tag."""
     if event.implicit[0]:
         if event.value[:1] in _SIGNS and event.value.lower().lstrip("+-") in (".nan", ".inf"):
-            raise at(event.start_mark, f"{event.value} is no number that JSON has")
+            raise error_at(event.start_mark, f"{event.value} is no number that JSON has")
         return resolve(event.value)
     if event.tag is None or not event.tag.startswith(TAG) or event.tag.removeprefix(TAG) in _TEXT_TAGS:
         return event.value
     value = resolve(event.value)
     if type(value) not in _TYPES.get(event.tag.removeprefix(TAG), ()):
-        raise at(event.start_mark, f'"{event.value[:40]}" cannot be {event.tag.replace(TAG, "!!")}')
+        raise error_at(event.start_mark, f'"{event.value[:40]}" cannot be {event.tag.replace(TAG, "!!")}')
     return value
 
 
-def at(mark: Mark | None, message: str) -> DocumentError:
-    """An error with its place."""
+def error_at(mark: Mark | None, message: str) -> DocumentError:
+    """A DocumentError with the line and column of `mark`."""
     return DocumentError(message, mark)

@@ -1,4 +1,4 @@
-"""A place in a text, and which places of a document are wanted."""
+"""Where a value is written in a text, and which of the values of a document are wanted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-Path = tuple[str | int, ...]
+from webhook.objects.fields import FieldPath
+
 OBJECT, ARRAY, SCALAR = "object", "array", "scalar"
 
 Wanted = Mapping[str | int, "Wanted"]
@@ -14,7 +15,7 @@ EVERYTHING: Wanted = {}
 
 
 class Key(NamedTuple):
-    """A key of an object, and from where to where it is written."""
+    """A key of an object; offsets in characters, `end` is the first beyond it."""
 
     name: str
     start: int
@@ -24,9 +25,10 @@ class Key(NamedTuple):
 @dataclass(slots=True)
 class Span:
     """
-    From where to where a value is written, counted in characters; `members` are those that were asked for.
+    Where a value is written: offsets in characters, `end` is the first beyond it.
 
-    What an alias or a merge brings in stands `elsewhere`, and whoever changes it there changes more than this.
+    `members` holds the spans of those members that were asked for, by key or index.  `elsewhere` is True for a value
+    that an alias or a merge brings in: a change to its text changes other values, too.
     """
 
     start: int
@@ -39,19 +41,19 @@ class Span:
     tagged: bool = False
     elsewhere: bool = False
 
-    def at(self, path: Path) -> list[Span]:
-        """The places on the way to `path`, from this one on; what is absent ends it."""
-        way = [self]
+    def spans_to(self, path: FieldPath) -> list[Span]:
+        """This span, then one for each part of `path`; the list ends early where a member is absent."""
+        found = [self]
         for part in path:
-            if part not in way[-1].members:
+            if part not in found[-1].members:
                 break
-            way.append(way[-1].members[part])
-        return way
+            found.append(found[-1].members[part])
+        return found
 
 
-def wanted_of(paths: Iterable[Path]) -> Wanted:
-    """What lies along `paths`, by the names that come first; everything below what they lead to."""
-    by_first: dict[str | int, list[Path]] = {}
+def wanted_of(paths: Iterable[FieldPath]) -> Wanted:
+    """The members that `paths` lead through, and everything below the end of each path."""
+    by_first: dict[str | int, list[FieldPath]] = {}
     for path in paths:
         if not path:
             return EVERYTHING
@@ -59,6 +61,6 @@ def wanted_of(paths: Iterable[Path]) -> Wanted:
     return {first: wanted_of(rest) for first, rest in by_first.items()}
 
 
-def along(wanted: Wanted | None, name: str | int) -> Wanted | None:
-    """What is wanted of the member `name`; None if nothing is, not even itself."""
+def wanted_below(wanted: Wanted | None, name: str | int) -> Wanted | None:
+    """What is wanted of the member `name`; None if the member itself is not wanted."""
     return wanted.get(name) if wanted else wanted

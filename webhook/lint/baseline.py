@@ -1,7 +1,7 @@
 """
-A baseline: the findings that are accepted as they are today, known again when lines have moved.
+A baseline: a file of findings that are accepted; a finding is still accepted when lines move.
 
-One finding a line, so that a change to it can be read:
+One finding a line, so that changes to the file can be reviewed:
 
     {"file": "web.yaml", "object": "Deployment shop/web", "rule": "empty-selector", "id": "3f0c…"}
 """
@@ -30,7 +30,7 @@ class BaselineError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One finding that is accepted, and the line of the baseline that says so."""
+    """One accepted finding; `line` is its line in the baseline, from 1, and `quoted` the text of that line."""
 
     file: str
     object: str
@@ -42,75 +42,77 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What a baseline makes of the findings in a file."""
+    """The findings in a file that are new, how many are accepted, and the entries that accept nothing."""
 
     new: list[Located]
     count: int
-    idle: list[Entry]
+    unused: list[Entry]
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The entries, by the file that they are about."""
+    """The entries by file, relative to the folder of the baseline."""
 
     entries: Mapping[str, Sequence[Entry]] = field(default_factory=dict)
 
     def accept(self, file: str, found: Iterable[Located]) -> Accepted:
-        """Of what was found in a file: what is new, how much is accepted, and which entries accept nothing."""
+        """Match the findings in `file` with its entries; each entry accepts one finding."""
         entries = self.entries.get(file, ())
-        left, new, count, idle = Counter(entry.id for entry in entries), list[Located](), 0, list[Entry]()
-        for one in found:
-            if left[key := fingerprint(one)] > 0:
+        left, new, count, unused = Counter(entry.id for entry in entries), list[Located](), 0, list[Entry]()
+        for located in found:
+            if left[key := fingerprint(located)] > 0:
                 left[key] -= 1
                 count += 1
             else:
-                new.append(one)
+                new.append(located)
         for entry in entries:
             if left[entry.id] > 0:
                 left[entry.id] -= 1
-                idle.append(entry)
-        return Accepted(new, count, idle)
+                unused.append(entry)
+        return Accepted(new, count, unused)
 
 
-def fingerprint(one: Located) -> str:
-    """Of the object, the rule and the field, and of nothing that moves; whoever keeps it adds the file."""
-    return hashlib.sha256(one.identity.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+def fingerprint(located: Located) -> str:
+    """24 hexadecimal digits for the object, the rule and the field; not for the file, nor for the line."""
+    return hashlib.sha256(located.identity.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
-def said_of(entry: Entry, name: str, severity: Severity) -> Located:
-    """What to say of an entry that accepts nothing, of a baseline called `name`."""
+def unused_entry(entry: Entry, name: str, severity: Severity) -> Located:
+    """The finding on an entry of the baseline `name` that accepts nothing."""
     what = f"{entry.rule} on {entry.object}" if entry.object else entry.rule
     message = f"accepts nothing: {entry.file} has no {what} any more"
     fix = "write the baseline anew with --write-baseline"
-    finding = Finding(UNUSED_SUPPRESSION, severity, (), message, entry.rule, "what silences a finding", fix)
+    finding = Finding(UNUSED_SUPPRESSION, severity, (), message, entry.rule, "what suppresses a finding", fix)
     column = len(entry.quoted) - len(entry.quoted.lstrip()) + 1
     return Located(name, entry.line, column, len(entry.quoted.rstrip(",")) + 1, entry.quoted, finding, None, entry.id)
 
 
 def baseline_text(found: Iterable[tuple[str, Located]]) -> str:
-    """The text of a baseline that accepts all of `found`, each with its file as the baseline is to name it."""
-    entries = sorted((file, str(one.object or ""), one.finding.rule, fingerprint(one)) for file, one in found)
+    """The text of a baseline that accepts all of `found`, pairs of the file's name in the baseline and the finding."""
+    entries = sorted(
+        (file, str(located.object or ""), located.finding.rule, fingerprint(located)) for file, located in found
+    )
     lines = (json.dumps(dict(zip(_FIELDS, entry, strict=True)), ensure_ascii=False) for entry in entries)
     return "\n".join((f'{{"version": {VERSION}, "findings": [', ",\n".join(f"  {line}" for line in lines), "]}", ""))
 
 
 def read_baseline(text: str) -> Baseline:
-    """The baseline in `text`; BaselineError says what is wrong with it."""
+    """The baseline in `text`; BaselineError if it is none."""
     try:
         document = as_mapping(json.loads(text))
         (root,) = spans(text, [("findings",)])
     except (ValueError, RecursionError) as error:
-        raise BaselineError(f"is no JSON: {error}") from error
+        raise BaselineError(f"is not JSON: {error}") from error
     if document.get("version") != VERSION:
         raise BaselineError(f"version: found {json.dumps(document.get('version'))}, wanted {VERSION}")
     entries: dict[str, list[Entry]] = defaultdict(list)
     lines = Lines(text)
     for number, raw in enumerate(map(as_mapping, as_list(document.get("findings")))):
         texts = [raw.get(name) for name in _FIELDS]
-        if not all(isinstance(one, str) for one in texts):
+        if not all(isinstance(text, str) for text in texts):
             raise BaselineError(f"findings[{number}]: must have {', '.join(_FIELDS)}, each of them a string")
-        line, _ = lines.place(root.at(("findings", number))[-1].start)
-        file, named, rule, known_by = map(str, texts)
-        entry = Entry(file, named, rule, known_by, line, lines.line(line))
+        line, _ = lines.position(root.spans_to(("findings", number))[-1].start)
+        file, named, rule, identity = map(str, texts)
+        entry = Entry(file, named, rule, identity, line, lines.line(line))
         entries[entry.file].append(entry)
     return Baseline(dict(entries))

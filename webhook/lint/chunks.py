@@ -1,4 +1,4 @@
-"""A text cut where its YAML documents begin, and its lines."""
+"""Cut a text where its YAML documents begin, and find lines in it."""
 
 from __future__ import annotations
 
@@ -13,21 +13,19 @@ from webhook.objects.kinds import FIELD
 
 _BOUNDARY = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^%", re.MULTILINE)
-
-
 _SOURCE = re.compile(r"^# Source: (\S+)\r?$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A part of a text that can be parsed by itself, and its offset; what is asked of it is looked for once."""
+    """A part of a text that can be parsed by itself; `start` is its offset in characters."""
 
     text: str
     start: int
 
     @cached_property
     def source(self) -> str:
-        """The template that helm made it of, as `helm template` says; empty where nothing says so."""
+        """The template that helm rendered it from, as `helm template` writes it; "" if nothing is written."""
         found = _SOURCE.search(self.text)
         return found[1] if found else ""
 
@@ -46,10 +44,10 @@ class Chunk:
 
 def chunks(text: str) -> Iterator[Chunk]:
     """
-    The documents of `text`, so that what is wrong with one says nothing of the others.
+    The documents of `text`, each by itself, so that a syntax error in one does not affect the others.
 
-    YAML allows `---` at the beginning of a line nowhere else, not even in text.  A directive belongs to the document
-    after it, so that a text with one is left whole.
+    In YAML, `---` begins a line only where a document begins, not even in a block scalar.  A directive stands before
+    that line and belongs to the document after it: a text that has one is not cut.
     """
     begin = 1 if text.startswith("\ufeff") else 0
     cuts = [] if _DIRECTIVE.search(text) else [match.start() for match in _BOUNDARY.finditer(text, begin)]
@@ -65,13 +63,13 @@ class Lines:
         self.text = text
         self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
-    def place(self, offset: int) -> tuple[int, int]:
-        """Line and column of an offset, from 1."""
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset; both count from 1."""
         line = bisect_right(self.starts, offset)
         return line, offset - self.starts[line - 1] + 1
 
     def line(self, number: int) -> str:
-        """A line, without its end."""
+        """The text of a line, without its line end; `number` counts from 1."""
         start = self.starts[number - 1]
         end = self.starts[number] if number < len(self.starts) else len(self.text)
         return self.text[start:end].rstrip("\r\n")

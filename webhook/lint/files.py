@@ -1,7 +1,7 @@
 """
-Every file read and judged, in several processes where that pays.
+Read files and judge them, in several processes if there are many.
 
-    files ──a cheap look──> Context ──> LintTerms ──judge, file by file──> Judged, in the order of the files
+    files ──read_context──> Context ──> LintTerms ──judge_files──> Judged, in the order of the files
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from webhook.documents.scalars import SyntaxFault
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.lint.context import KUSTOMIZATIONS, Context, may_tell, patches_in, telling
+from webhook.lint.context import KUSTOMIZATIONS, Context, context_objects, may_hold_context, patches_in
 from webhook.lint.judging import judge
 from webhook.lint.passing_over import should_parse
 from webhook.lint.results import Judged, Problem
@@ -22,29 +22,30 @@ from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT
 
 
-class Died(RuntimeError):
-    """A process that ended before it had answered."""
+class WorkerDied(RuntimeError):
+    """A process that was killed before it had judged its files."""
 
 
-WORTH_A_PROCESS = 500  # files: fewer are done before another process has begun
-AT_ONCE = 32
+FILES_PER_PROCESS = 500  # one process judges fewer sooner than another could be started
+FILES_AT_ONCE = 32  # sent to a process together
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Why there is no text; `looks` is what there is instead."""
+    """Why a file has no text; `latin1` is its content for a look at it, "" if there is none."""
 
     reason: str
-    looks: str = ""
+    latin1: str = ""
 
 
 class FileReader:
-    """Reads files; of what can be read only once, standard input or a pipe, it keeps the content."""
+    """Reads files, and keeps the content of standard input and pipes, which can be read only once."""
 
     def __init__(self) -> None:
         self._kept: dict[str, bytes] = {}
 
     def content(self, file: str) -> bytes:
+        """The bytes of a file; OSError if it cannot be read."""
         if os.path.isfile(file):
             return _content(file)
         if file not in self._kept:
@@ -52,7 +53,7 @@ class FileReader:
         return self._kept[file]
 
     def text(self, file: str) -> str | Unread:
-        """The text of a file, its line ends as they are."""
+        """The text of a file, with the line ends that it has."""
         try:
             content = self.content(file)
         except OSError as error:
@@ -74,8 +75,8 @@ def _standard_input() -> bytes:
     return sys.stdin.buffer.read()
 
 
-def context(files: Iterable[str], reader: FileReader) -> Context:
-    """What the files tell that bears on others."""
+def read_context(files: Iterable[str], reader: FileReader) -> Context:
+    """What in the files bears on the others: namespaces, nodes, and the patches that kustomizations name."""
     found, seen = Context(), set[str]()
     for file in files:
         folder = os.path.dirname(file)
@@ -86,8 +87,8 @@ def context(files: Iterable[str], reader: FileReader) -> Context:
             content = reader.content(file)
         except OSError:
             continue
-        if may_tell(content):
-            found.objects += telling(content.decode("utf-8", "replace"))
+        if may_hold_context(content):
+            found.objects += context_objects(content.decode("utf-8", "replace"))
     return found
 
 
@@ -101,7 +102,7 @@ def _patches(folder: str, reader: FileReader) -> set[str]:
 
 
 def judge_file(file: str, terms: LintTerms, reader: FileReader) -> Judged:
-    """What is to be said of one file; a defect of ours in one keeps no other from being judged."""
+    """Judge one file; an exception becomes a problem of this file, so that the others are judged all the same."""
     text = reader.text(file)
     judged = Judged(file)
     if isinstance(text, str):
@@ -110,20 +111,20 @@ def judge_file(file: str, terms: LintTerms, reader: FileReader) -> Judged:
         except Exception as error:
             judged.problems.append(defect(file, "judged", error))
             return judged
-    if not text.looks or should_parse(text.looks, file, SyntaxFault(text.reason)):
+    if not text.latin1 or should_parse(text.latin1, file, SyntaxFault(text.reason)):
         judged.problems.append(Problem(file, 1, 1, f"cannot be read: {text.reason}"))
     return judged
 
 
 def defect(file: str, done: str, error: Exception) -> Problem:
-    """What to say where something went wrong that nobody foresaw; `done` is what could not be done with the file."""
+    """The problem to report for an unexpected exception; `done` is the verb for what failed, "judged" or "repaired"."""
     what = one_line(f"{type(error).__name__}: {error}", LINE_LIMIT)
-    return Problem(file, 1, 1, f"cannot be {done}: {what}; this is a defect of evenkeel's, please report it")
+    return Problem(file, 1, 1, f"cannot be {done}: {what}; this is a defect in evenkeel, please report it")
 
 
 def judge_files(files: Sequence[str], terms: LintTerms, reader: FileReader) -> Iterator[Judged]:
-    """What is to be said of each, in the order given."""
-    processes = min(_cpus(), len(files) // WORTH_A_PROCESS + 1)
+    """Judge each file, in the order given; WorkerDied if a process was killed."""
+    processes = min(_cpus(), len(files) // FILES_PER_PROCESS + 1)
     if processes == 1 or not all(map(os.path.isfile, files)):
         yield from (judge_file(file, terms, reader) for file in files)
         return
@@ -132,9 +133,9 @@ def judge_files(files: Sequence[str], terms: LintTerms, reader: FileReader) -> I
 
     with ProcessPoolExecutor(processes, initializer=_begin, initargs=(terms,)) as pool:
         try:
-            yield from pool.map(_judge, files, chunksize=AT_ONCE)
+            yield from pool.map(_judge, files, chunksize=FILES_AT_ONCE)
         except BrokenProcessPool as error:
-            raise Died("a process that judges files was killed, for want of memory perhaps") from error
+            raise WorkerDied("a process that judges files was killed; it may have run out of memory") from error
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -147,7 +148,7 @@ _terms: list[LintTerms] = []
 
 
 def _begin(terms: LintTerms) -> None:
-    """In each process: the terms, once; Ctrl-C is for the parent to answer."""
+    """Run once in each process: keep the terms; leave Ctrl-C to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _terms[:] = [terms]
 

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One line of a .gitignore; `matches` takes a path relative to the folder that it lies in."""
+    """One line of a .gitignore."""
 
     regex: re.Pattern[str]
     negated: bool
     folders_only: bool
 
     def matches(self, path: str, is_folder: bool) -> bool:
+        """Whether it matches `path`, which is relative to the folder of the .gitignore."""
         return (is_folder or not self.folders_only) and self.regex.fullmatch(path) is not None
 
 
@@ -26,8 +27,8 @@ class Ignore:
     base: str
     patterns: tuple[Pattern, ...]
 
-    def says(self, path: str, is_folder: bool) -> bool | None:
-        """Whether `path`, which lies below `base`, is ignored, by the last pattern that speaks of it; else None."""
+    def decides(self, path: str, is_folder: bool) -> bool | None:
+        """Whether the last pattern that matches `path`, which lies below `base`, ignores it; None if none matches."""
         relative = path.removeprefix(self.base).lstrip("/")
         for pattern in reversed(self.patterns):
             if pattern.matches(relative, is_folder):
@@ -38,13 +39,13 @@ class Ignore:
 def parse_gitignore(text: str, base: str) -> Ignore:
     """The patterns in the text of a .gitignore in the folder `base`."""
     found = (_pattern(line) for line in text.splitlines())
-    return Ignore(base, tuple(one for one in found if one is not None))
+    return Ignore(base, tuple(pattern for pattern in found if pattern is not None))
 
 
 def ignored(ignores: Iterable[Ignore], path: str, is_folder: bool) -> bool:
-    """What the deepest .gitignore that speaks of `path` says; `ignores` come from the top down."""
-    said = (one.says(path, is_folder) for one in reversed([*ignores]))
-    return next((one for one in said if one is not None), False)
+    """Whether the deepest .gitignore with a pattern for `path` ignores it; `ignores` come from the top folder down."""
+    decisions = (ignore.decides(path, is_folder) for ignore in reversed([*ignores]))
+    return next((decision for decision in decisions if decision is not None), False)
 
 
 def _pattern(line: str) -> Pattern | None:
@@ -60,7 +61,7 @@ def _pattern(line: str) -> Pattern | None:
     try:
         regex = re.compile(("" if anchored else "(?:.*/)?") + _translate(body), re.DOTALL)
     except re.error:
-        return None  # git takes a pattern that is none as one that matches nothing
+        return None  # to git, an invalid pattern matches nothing
     return Pattern(regex, negated, folders_only)
 
 
@@ -75,7 +76,7 @@ def _translate(glob: str) -> str:
     for token in _TOKENS.finditer(glob):
         kind = str(token.lastgroup)
         if token[0] == "[":
-            raise re.error("a set that stays open")
+            raise re.error("a set that is not closed")
         if kind == "char":
             parts.append(re.escape(token["char"]))
         elif kind == "set":

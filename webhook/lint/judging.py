@@ -1,10 +1,11 @@
-"""One file judged: each object in it as the webhook would judge its creation, each finding at its line."""
+"""Judge one file: each object as the webhook judges its creation, each finding located at its line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from webhook.admission.decision import Decision
 from webhook.admission.dry_run import mentions_constraints
 from webhook.admission.ratchet import identity
 from webhook.admission.request import VALIDATE, AdmissionRequest
@@ -15,9 +16,9 @@ from webhook.documents.scalars import DocumentError
 from webhook.documents.spans import Span
 from webhook.findings.finding import Finding, Severity
 from webhook.lint.chunks import Chunk, Lines, chunks
-from webhook.lint.passing_over import is_patch, is_unrendered, should_parse, tells_of_a_patch
+from webhook.lint.passing_over import holds_for_patch, is_patch, is_unrendered, should_parse
 from webhook.lint.results import PATCH, SYSTEM, TEMPLATE, Address, Judged, Located, Named, Problem
-from webhook.lint.suppressions import Comment, comments_in, silenced, unused_in_comment
+from webhook.lint.suppressions import Comment, comments_in, suppressed_by_annotations, unused_in_comment
 from webhook.lint.terms import LintTerms
 from webhook.objects.fields import FieldPath, as_mapping, path_text
 from webhook.objects.kinds import find_kinds
@@ -25,13 +26,13 @@ from webhook.objects.workload import Workload
 
 
 def judge(file: str, text: str, terms: LintTerms) -> Judged:
-    """What is to be said of the manifests in `text`; `file` is the name to say it under."""
+    """The findings and problems in the manifests in `text`; `file` is the name under which they are reported."""
     return _File(file, text, terms).judged()
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """A finding on an object, before its line is known."""
+class _Unplaced:
+    """A finding before its line is known; `path` is that of the object in its document."""
 
     finding: Finding
     object: Named
@@ -62,34 +63,34 @@ class _File:
                 continue
             self.result.documents += len(documents)
             self._chunk(chunk, documents)
-        self.result.found.sort(key=lambda one: (one.line, one.column))
+        self.result.found.sort(key=lambda located: (located.line, located.column))
         return self.result
 
     def _unreadable(self, chunk: Chunk, error: DocumentError) -> None:
         if chunk.has_placeholders:
             self.result.passed_over[TEMPLATE] += 1
         elif should_parse(chunk.text, self.result.file, error):
-            first, _ = self.lines.place(chunk.start)
+            first, _ = self.lines.position(chunk.start)
             line, column = first + (error.line or 1) - 1, error.column or 1
             self.result.problems.append(Problem(self.result.file, line, column, f"cannot be read: {error.message}"))
 
     def _chunk(self, chunk: Chunk, documents: Sequence[object]) -> None:
-        said, whole = list[_Said](), True
+        unplaced = list[_Unplaced]()
+        before = self.result.passed_over.total()
         for number, document in enumerate(documents):
             for path, obj in items_of(document):
                 if not isinstance(obj, dict) or not all(isinstance(obj.get(n), str) for n in ("apiVersion", "kind")):
                     continue
                 self.result.objects += 1
-                before = self.result.passed_over.total()
-                for one in self._object(obj, chunk):
-                    said.append(replace(one, document=number, path=path))
-                whole = whole and before == self.result.passed_over.total()
-        silencing = comments_in(chunk.text) if whole else []
-        if said or silencing:
-            self._place(chunk, said, silencing)
+                unplaced += (replace(found, document=number, path=path) for found in self._object(obj, chunk))
+        # A comment may be meant for an object that was passed over: then nobody knows which comments are unused.
+        all_judged = before == self.result.passed_over.total()
+        suppressing = comments_in(chunk.text) if all_judged else []
+        if unplaced or suppressing:
+            self._locate(chunk, unplaced, suppressing)
 
-    def _object(self, obj: Mapping[str, object], chunk: Chunk) -> Iterator[_Said]:
-        """What is said of one object, and what is to be noted of it."""
+    def _object(self, obj: Mapping[str, object], chunk: Chunk) -> Iterator[_Unplaced]:
+        """The findings on one object; problems, and what is only counted, go into the result."""
         terms = self.terms
         if not find_kinds(obj, terms.policy.kinds):
             if chunk.may_have_constraints and mentions_constraints(obj):
@@ -97,81 +98,101 @@ class _File:
             return
         request = _request(obj, terms)
         workloads = request.workloads
+        if not self._is_judged(chunk, workloads, request.namespace in terms.never_sent):
+            return
+        patch = self.result.file in terms.patches or any(is_patch(workload, obj) for workload in workloads)
+        decision = review(_request(obj, terms.for_patches), terms.for_patches) if patch else review(request, terms)
+        yield from self._findings(obj, chunk, workloads, decision, patch)
+        if not patch:
+            yield from self._suppressed(obj, workloads)
+
+    def _is_judged(self, chunk: Chunk, workloads: Sequence[Workload], never_sent: bool) -> bool:
+        """Whether the webhook would judge the workloads of an object; those passed over are counted."""
         if not workloads or (workloads[0].uid and workloads[0].owner is not None):
-            return
-        if request.namespace in terms.never_sent:
-            missed = terms.policy.judges_without_constraints or any(one.has_constraints for one in workloads)
-            self.result.passed_over[SYSTEM] += missed
-            return
+            return False
+        if never_sent:
+            required = self.terms.policy.judges_without_constraints
+            self.result.passed_over[SYSTEM] += required or any(workload.has_constraints for workload in workloads)
+            return False
         if chunk.has_placeholders and any(map(is_unrendered, workloads)):
             self.result.passed_over[TEMPLATE] += 1
-            return
-        patch = self.result.file in terms.patches or any(is_patch(one, obj) for one in workloads)
-        decision = review(_request(obj, terms.for_patches), terms.for_patches) if patch else review(request, terms)
+            return False
+        return True
+
+    def _findings(
+        self,
+        obj: Mapping[str, object],
+        chunk: Chunk,
+        workloads: Sequence[Workload],
+        decision: Decision,
+        patch: bool,
+    ) -> Iterator[_Unplaced]:
+        """The findings of the rules; of a patch, those that hold whatever it is merged into."""
         named = _named(obj)
         if decision.error:
             self._unjudgeable(chunk, named, decision.error)
         if patch:
-            self.result.passed_over[PATCH] += any(one.has_constraints for one in workloads)
+            self.result.passed_over[PATCH] += any(workload.has_constraints for workload in workloads)
         else:
             self.result.skipped |= dict.fromkeys(decision.skipped)
         for finding in decision.findings:
-            if not patch or tells_of_a_patch(finding, obj):
-                yield _Said(finding, named, _identity(named, workloads, finding), 0, ())
-        if not patch:
-            muted = silenced(obj, workloads, terms)
-            self.result.suppressed += muted.count
-            for unused in muted.unused if terms.unused is not Severity.IGNORE else ():
-                finding = replace(unused, severity=terms.unused)
-                yield _Said(finding, named, _known_by(named, finding.rule, finding.found), 0, ())
+            if not patch or holds_for_patch(finding, obj):
+                yield _Unplaced(finding, named, _identity(named, workloads, finding), 0, ())
+
+    def _suppressed(self, obj: Mapping[str, object], workloads: Sequence[Workload]) -> Iterator[_Unplaced]:
+        """Count the findings that annotations suppress; yield one for each suppression that is not used."""
+        terms, named = self.terms, _named(obj)
+        suppressed = suppressed_by_annotations(obj, workloads, terms)
+        self.result.suppressed += suppressed.count
+        for unused in suppressed.unused if terms.unused is not Severity.IGNORE else ():
+            finding = replace(unused, severity=terms.unused)
+            yield _Unplaced(finding, named, _identity_text(named, finding.rule, finding.found), 0, ())
 
     def _unjudgeable(self, chunk: Chunk, named: Named, error: str) -> None:
-        line, column = self.lines.place(chunk.start)
+        line, column = self.lines.position(chunk.start)
         self.result.problems.append(Problem(self.result.file, line, column, f"{named}: {error}"))
 
-    def _place(self, chunk: Chunk, said: Sequence[_Said], silencing: Sequence[Comment]) -> None:
-        roots = spans(chunk.text, [(*one.path, *one.finding.path) for one in said]) if said else ()
-        used: dict[Comment, set[str]] = {comment: set() for comment in silencing}
-        on_line = {self.lines.place(chunk.start + one.start)[0]: one for one in silencing}
-        for one in said:
-            located = self._located(chunk, one, roots[one.document])
+    def _locate(self, chunk: Chunk, unplaced: Sequence[_Unplaced], suppressing: Sequence[Comment]) -> None:
+        """Find the line of each finding, and suppress those for which a comment on the line does."""
+        roots = spans(chunk.text, [(*found.path, *found.finding.path) for found in unplaced]) if unplaced else ()
+        used: dict[Comment, set[str]] = {comment: set() for comment in suppressing}
+        on_line = {self.lines.position(chunk.start + comment.start)[0]: comment for comment in suppressing}
+        for found in unplaced:
+            located = self._located(chunk, found, roots[found.document])
             comment = on_line.get(located.line)
-            if comment is not None and one.finding.rule in comment.rules and not one.finding.enforced:
-                used[comment].add(one.finding.rule)
+            if comment is not None and found.finding.rule in comment.rules and not found.finding.enforced:
+                used[comment].add(found.finding.rule)
                 self.result.suppressed += 1
             else:
                 self.result.found.append(located)
-        for comment in silencing if self.terms.unused is not Severity.IGNORE else ():
-            run = {rule: s for rule, s in self.terms.policy.settings.items() if rule not in self._skipped_rules()}
+        for comment in suppressing if self.terms.unused is not Severity.IGNORE else ():
+            skipped = {skipped.rule for skipped in self.result.skipped}
+            run = {rule: setting for rule, setting in self.terms.policy.settings.items() if rule not in skipped}
             for unused in unused_in_comment(comment, used[comment], run):
                 self.result.found.append(self._at_comment(chunk, comment, unused))
 
-    def _skipped_rules(self) -> set[str]:
-        return {skipped.rule for skipped in self.result.skipped}
-
-    def _located(self, chunk: Chunk, said: _Said, root: Span) -> Located:
-        """At the field itself, from its key to the end of its value; or in its parent where it is absent."""
-        full = (*said.path, *said.finding.path)
-        place = root.at(full)[-1]
-        start, end = (place.start, place.end) if place.key is None else (place.key.start, place.end)
-        if place.key is not None and "\n" in chunk.text[start:end]:
-            end = place.key.end
-        address = Address(chunk.start, chunk.end, said.document, said.path)
-        located = self._at(chunk.start + start, chunk.start + end, said.finding, said.object, said.identity, address)
+    def _located(self, chunk: Chunk, found: _Unplaced, root: Span) -> Located:
+        """At the field, from its key to the end of its value; at the nearest parent there is, if it is absent."""
+        span = root.spans_to((*found.path, *found.finding.path))[-1]
+        start, end = (span.start, span.end) if span.key is None else (span.key.start, span.end)
+        if span.key is not None and "\n" in chunk.text[start:end]:
+            end = span.key.end
+        address = Address(chunk.start, chunk.end, found.document, found.path)
+        located = self._at(chunk.start + start, chunk.start + end, found.finding, found.object, found.identity, address)
         return replace(located, source=chunk.source) if chunk.source else located
 
     def _at_comment(self, chunk: Chunk, comment: Comment, unused: Finding) -> Located:
         finding = replace(unused, severity=self.terms.unused)
-        known_by = _known_by(None, finding.rule, finding.found)
-        return self._at(chunk.start + comment.start, chunk.start + comment.end, finding, None, known_by, None)
+        identity = _identity_text(None, finding.rule, finding.found)
+        return self._at(chunk.start + comment.start, chunk.start + comment.end, finding, None, identity, None)
 
     def _at(
-        self, start: int, end: int, finding: Finding, named: Named | None, known_by: str, address: Address | None
+        self, start: int, end: int, finding: Finding, named: Named | None, identity: str, address: Address | None
     ) -> Located:
-        line, column = self.lines.place(start)
+        line, column = self.lines.position(start)
         quoted = self.lines.line(line)
         last = min(column + max(end - start, 1), len(quoted.rstrip()) + 1)
-        return Located(self.result.file, line, column, max(last, column + 1), quoted, finding, named, known_by, address)
+        return Located(self.result.file, line, column, max(last, column + 1), quoted, finding, named, identity, address)
 
 
 def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:
@@ -187,12 +208,12 @@ def _named(obj: Mapping[str, object]) -> Named:
 
 
 def _identity(named: Named, workloads: Sequence[Workload], finding: Finding) -> str:
-    """As the webhook knows an old finding again: constraints and lines move, their topology key stays."""
-    of = next((one for one in workloads if finding.path[: len(one.path)] == one.path), workloads[0])
-    rule, key, action, names = identity(of, finding)
-    return _known_by(named, rule, key, action, path_text(names))
+    """The same parts as `admission.review.identity`: constraints and lines move, the topology key stays."""
+    workload = next((each for each in workloads if finding.path[: len(each.path)] == each.path), workloads[0])
+    rule, key, action, names = identity(workload, finding)
+    return _identity_text(named, rule, key, action, path_text(names))
 
 
-def _known_by(named: Named | None, *parts: str) -> str:
-    whom = (named.api_version, named.kind, named.namespace, named.name) if named is not None else ()
-    return "\n".join((*whom, *parts))
+def _identity_text(named: Named | None, *parts: str) -> str:
+    of_object = (named.api_version, named.kind, named.namespace, named.name) if named is not None else ()
+    return "\n".join((*of_object, *parts))

@@ -1,4 +1,4 @@
-"""What is no manifest yet, and what of it can be judged: templates, and patches that kustomize merges into others."""
+"""Find what is not a complete manifest, templates and kustomize patches, and what of it can be judged."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _TIED_BY_SELECTOR = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "Daemo
 
 
 def has_placeholders(text: str) -> bool:
-    """Whether something is still to be put into `text`; what is no YAML yet may become some."""
+    """Whether a template engine is still to fill in `text`; it need not be valid YAML before that."""
     return any(mark in text for mark in _MARKS)
 
 
 def should_parse(text: str, file: str, error: DocumentError) -> bool:
     """
-    Whether it matters that `text` cannot be read: it is a manifest, or a YAML file that is no YAML.
+    Whether to report that `text` cannot be read: it looks like a manifest, or is a YAML file with a syntax error.
 
-    JSON with comments, or a key twice in some tool's configuration, are no business of Kubernetes.
+    JSON with comments, or a repeated key in the configuration of some tool, is not reported.
     """
     if _LOOKS_LIKE_AN_OBJECT.search(text):
         return True
@@ -36,41 +36,41 @@ def should_parse(text: str, file: str, error: DocumentError) -> bool:
 
 
 def is_unrendered(workload: Workload) -> bool:
-    """Whether what rules look at still has placeholders in it."""
+    """Whether the constraints, the labels or the selector still have placeholders."""
     if not workload.has_constraints:
         return False
     left: list[object] = [workload.raw_constraints, workload.labels, workload.selector]
     while left:
-        one = left.pop()
-        if isinstance(one, str) and has_placeholders(one):
+        value = left.pop()
+        if isinstance(value, str) and has_placeholders(value):
             return True
-        left += children(one)
-        left += one if isinstance(one, dict) else ()
+        left += children(value)
+        left += value if isinstance(value, dict) else ()
     return False
 
 
 def is_patch(workload: Workload, obj: Mapping[str, object]) -> bool:
-    """Whether a template lacks what no complete one does: it is to be merged into one that has it."""
+    """Whether a Pod template lacks labels, and a selector or containers: kustomize merges it into a complete one."""
     if workload.is_pod or not workload.in_template or workload.labels or workload.kind.from_policy:
-        return False  # of a kind that a policy describes, the operator fills in what it likes
+        return False  # the operator of a custom resource may fill in labels and containers
     spec = as_mapping(value_at(obj, workload.path[:-1]))
     tied = workload.kind.kind in _TIED_BY_SELECTOR and not workload.selector
     return tied or not as_list(spec.get("containers"))
 
 
 def for_patches(policy: Policy) -> Policy:
-    """The policy for patches: the labels that their Pods will have are not known."""
+    """The policy to judge patches by: no kind has Pod labels, as those of a patch are not known."""
     return replace(policy, kinds=tuple(_without_labels(policy.kinds)))
 
 
-def tells_of_a_patch(finding: Finding, obj: Mapping[str, object]) -> bool:
-    """Whether a finding holds of what is merged with something else: it is about what stands there."""
+def holds_for_patch(finding: Finding, obj: Mapping[str, object]) -> bool:
+    """Whether a finding on a patch holds whatever it is merged into: its field is there, and complete."""
     if value_at(obj, finding.path) is None:
         return False
     end = finding.path.index(FIELD) + 2 if FIELD in finding.path else len(finding.path)
     constraint = as_mapping(value_at(obj, finding.path[:end]))
-    whole = _REQUIRED <= constraint.keys() and "$patch" not in constraint
-    return whole or not finding.rejected_by_api_server
+    complete = _REQUIRED <= constraint.keys() and "$patch" not in constraint
+    return complete or not finding.rejected_by_api_server
 
 
 def _without_labels(kinds: Iterable[Kind]) -> Iterable[Kind]:

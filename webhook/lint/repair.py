@@ -1,7 +1,7 @@
 """
-Text in which what has exactly one right answer is put right, and everything else stays as it was written.
+Repair findings that have exactly one fix, and leave the rest of the text as it was written.
 
-    Edit(path, value) ──places──> Change ──read again──> the same objects, with that value there
+    Edit(path, value) ──spans──> Change ──read again──> the same objects, with that value at that path
 """
 
 from __future__ import annotations
@@ -19,51 +19,55 @@ from webhook.lint.judging import judge
 from webhook.lint.results import Address, Judged, Located, Named
 from webhook.lint.rewriting import Change, Text, with_changes
 from webhook.lint.terms import LintTerms
-from webhook.objects.fields import FieldPath, as_mapping, value_at
+from webhook.objects.fields import FieldPath, value_at, with_value
 
 MOST_ROUNDS = 100  # an object has fewer findings that can be repaired
 
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What became of a text: how many findings were repaired, and what is left to be said."""
+    """The repaired text, how many findings were repaired, and what is still found in it."""
 
     text: str
     count: int
     left: Judged
 
 
-def repair(file: str, text: str, terms: LintTerms, meant: Callable[[Judged], Sequence[Located]]) -> Repaired:
+def repair(file: str, text: str, terms: LintTerms, selected: Callable[[Judged], Sequence[Located]]) -> Repaired:
     """
-    `text` with every repair that can be made safely, of the findings that are `meant`.
+    `text` with every repair that is safe, of the findings that `selected` picks.
 
-    A mere remark that only comes of another repair is left for a person to read first.
+    An info that is found only after another repair is reported, not repaired: a person is to read it first.
     """
     count, refused, judged = 0, set[tuple[str, FieldPath]](), judge(file, text, terms)
-    announced = {_place(one) for one in meant(judged)}
+    before = {_field(located) for located in selected(judged)}
     for _ in range(MOST_ROUNDS):
         by_chunk = defaultdict[tuple[int, int], list[_Repair]](list)
-        told = [one for one in meant(judged) if one.finding.severity is not Severity.INFO or _place(one) in announced]
-        for one in _one_per_object(told, refused):
-            by_chunk[one.address.start, one.address.end].append(one)
+        found = [
+            located
+            for located in selected(judged)
+            if located.finding.severity is not Severity.INFO or _field(located) in before
+        ]
+        for next_repair in _one_per_object(found, refused):
+            by_chunk[next_repair.address.start, next_repair.address.end].append(next_repair)
         if not by_chunk:
             break
         for (start, end), repairs in sorted(by_chunk.items(), reverse=True):  # from the end, so that offsets hold
             changed, left = _rewritten(text[start:end], repairs)
-            refused |= {one.known_by for one in left}
+            refused |= {left_out.key for left_out in left}
             text, count = text[:start] + changed + text[end:], count + len(repairs) - len(left)
         judged = judge(file, text, terms)
     return Repaired(text, count, judged)
 
 
-def _place(one: Located) -> tuple[Named | None, str, FieldPath]:
-    """By what a finding is known again while others are repaired: even the topology key may be."""
-    return one.object, one.finding.rule, one.finding.path
+def _field(located: Located) -> tuple[Named | None, str, FieldPath]:
+    """Identifies a finding between repairs; `Located.identity` has the topology key, which a repair may change."""
+    return located.object, located.finding.rule, located.finding.path
 
 
 @dataclass(frozen=True, slots=True)
 class _Repair:
-    """One repair: `edit`, of the object at `address`."""
+    """The edit of one object, which stands at `address`."""
 
     address: Address
     edit: Edit
@@ -71,59 +75,48 @@ class _Repair:
 
     @property
     def path(self) -> FieldPath:
-        """In the document."""
+        """The path of the edit in the document."""
         return (*self.address.path, *self.edit.path)
 
     @property
-    def known_by(self) -> tuple[str, FieldPath]:
-        """Addresses move with every repair."""
+    def key(self) -> tuple[str, FieldPath]:
+        """Identifies the repair; addresses change with every repair."""
         return self.identity, self.edit.path
 
 
 def _one_per_object(found: Iterable[Located], refused: Set[tuple[str, FieldPath]]) -> Iterable[_Repair]:
-    """Those in different objects do not bear on each other."""
+    """The first repair of each object that was not refused; repairs of different objects do not affect each other."""
     first: dict[Address, _Repair] = {}
-    for one in found:
-        if one.address is not None and one.finding.edit is not None:
-            repair = _Repair(one.address, one.finding.edit, one.identity)
-            if repair.known_by not in refused:
-                first.setdefault(one.address, repair)
+    for located in found:
+        if located.address is not None and located.finding.edit is not None:
+            repair = _Repair(located.address, located.finding.edit, located.identity)
+            if repair.key not in refused:
+                first.setdefault(located.address, repair)
     return first.values()
 
 
 def _rewritten(text: str, repairs: Sequence[_Repair]) -> tuple[str, Sequence[_Repair]]:
-    """`text` with the repairs that there is a safe change for, and the others; with none, if it would say more."""
-    documents, roots = read_documents(text), spans(text, [one.path[:-1] for one in repairs])
+    """`text` with the repairs that have a safe change, and the other repairs; unchanged if it then reads otherwise."""
+    documents, roots = read_documents(text), spans(text, [repair.path[:-1] for repair in repairs])
     whole, wanted = Text(text, _is_json(text)), list(documents)
     changes, left = list[Change](), list[_Repair]()
-    for one in repairs:
-        number = one.address.document
-        change = whole.change(roots[number], one.path, value_at(documents[number], one.path), one.edit.value)
+    for repair in repairs:
+        number, path, value = repair.address.document, repair.path, repair.edit.value
+        change = whole.change(roots[number], path, value_at(documents[number], path), value)
         if change is None:
-            left.append(one)
+            left.append(repair)
         else:
             changes.append(change)
-            wanted[number] = _put(wanted[number], one.path, one.edit.value)
+            wanted[number] = with_value(wanted[number], path, value)
     changed = with_changes(text, changes)
-    return (changed, left) if _says(changed, wanted) else (text, repairs)
+    return (changed, left) if _reads_as(changed, wanted) else (text, repairs)
 
 
-def _says(text: str, documents: Sequence[object]) -> bool:
+def _reads_as(text: str, documents: Sequence[object]) -> bool:
     try:
         return list(read_documents(text)) == list(documents)
     except (DocumentError, RecursionError):
         return False
-
-
-def _put(value: object, path: FieldPath, new: object) -> object:
-    """A copy of `value` with `new` at `path`."""
-    if not path:
-        return new
-    first, rest = path[0], path[1:]
-    if isinstance(first, int) and isinstance(value, list):
-        return [_put(item, rest, new) if i == first else item for i, item in enumerate(value)]
-    members = as_mapping(value)
-    return {**members, str(first): _put(members.get(str(first)), rest, new)}
 
 
 def _is_json(text: str) -> bool:

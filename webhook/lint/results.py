@@ -1,5 +1,5 @@
 """
-Manifests judged before anything reaches a cluster: what the webhook would say, at the line it would say it of.
+The results of lint: findings, problems and counts, of one file and of all.
 
     text ──chunks──> documents ──> objects ──admission.review──> findings ──positions──> Located
 """
@@ -18,7 +18,7 @@ TEMPLATE, PATCH, SYSTEM = "template", "patch", "systemNamespace"
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """By what a person knows an object; `namespace` is empty where it names none."""
+    """What identifies an object to a person; `namespace` is "" if the manifest has none."""
 
     api_version: str
     kind: str
@@ -31,7 +31,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where in a text an object stands: a part of the text, the number of the document in it, the path in that."""
+    """Where an object stands: the offsets of the chunk, the index of the document in it, and the path in that."""
 
     start: int
     end: int
@@ -42,10 +42,10 @@ class Address:
 @dataclass(frozen=True, slots=True)
 class Located:
     """
-    A finding and where it stands: line and columns count from 1, `end_column` is the first beyond it.
+    A finding and where it stands: line and columns count from 1, `end_column` is the first after it.
 
-    `identity` is by what it is known again when lines have moved; `object` is None for what is about a file; `source`
-    is the template that helm made the object of, if that is known.
+    `quoted` is the whole line.  `identity` stays the same when lines move.  `object` is None if the finding is on the
+    file.  `source` is the template that helm rendered the object from, "" if it is not known.
     """
 
     file: str
@@ -62,7 +62,7 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What could not be read or judged, and where."""
+    """What could not be read or judged; line and column count from 1."""
 
     file: str
     line: int
@@ -72,7 +72,7 @@ class Problem:
 
 @dataclass(slots=True)
 class Judged:
-    """What came of a file; `unjudged` are kinds with constraints of which the policy does not say where they stand."""
+    """The result of one file; `unjudged` counts, by apiVersion and kind, objects with constraints of unknown kinds."""
 
     file: str
     documents: int = 0
@@ -87,7 +87,7 @@ class Judged:
 
 @dataclass(slots=True)
 class Summary:
-    """What came of all files; `accepted` is how many findings a baseline accepts, `repaired` how many are no more."""
+    """The result of all files; `accepted` and `repaired` count findings that are in it no more."""
 
     files: int = 0
     objects: int = 0
@@ -101,7 +101,7 @@ class Summary:
     unjudged: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def add(self, judged: Judged) -> None:
-        """Take in what came of one more file."""
+        """Add the result of one more file."""
         self.files += 1
         self.objects += judged.objects
         self.found += judged.found
@@ -112,5 +112,5 @@ class Summary:
         self.unjudged += judged.unjudged
 
     def count(self, severity: Severity) -> int:
-        """How many findings of this severity there are."""
-        return sum(one.finding.severity is severity for one in self.found)
+        """The number of findings of this severity."""
+        return sum(located.finding.severity is severity for located in self.found)

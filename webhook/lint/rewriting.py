@@ -1,7 +1,7 @@
 """
-The smallest change of a text that puts a value where it belongs; comments, order and formatting stay.
+Find the smallest change to a text that sets one value; comments, order and formatting stay.
 
-What an alias or merge brings in, what an anchor names and what has a tag is left alone: more hangs on it.
+A value that has an anchor or a tag, or that an alias or a merge brings in, is not changed: other values depend on it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from webhook.documents.scalars import resolve
-from webhook.documents.spans import OBJECT, SCALAR, Path, Span
+from webhook.documents.spans import OBJECT, SCALAR, Span
+from webhook.objects.fields import FieldPath
 
 _PLAIN = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_./]*")
 _COMMENT = re.compile(r"(^|\s)#", re.MULTILINE)
@@ -22,7 +23,7 @@ _STEP = 2
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`text` comes in the place of what is written from `start` to `end`."""
+    """Replace the characters from `start` to `end` with `text`."""
 
     start: int
     end: int
@@ -31,7 +32,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Text:
-    """A text to be changed; JSON quotes every key, and has no blocks."""
+    """A text to change, YAML or JSON."""
 
     text: str
     is_json: bool
@@ -44,54 +45,54 @@ class Text:
         return offset - (self.text.rfind("\n", 0, offset) + 1)
 
     def end_of_line(self, offset: int) -> int:
-        """Where the line ends that holds the last character before `offset`."""
+        """The end of the line that holds the last character before `offset`; its line end lies beyond."""
         end = self.text.find("\n", max(offset - 1, 0))
         end = len(self.text) if end < 0 else end
         return end - 1 if self.text[end - 1 : end] == "\r" else end
 
-    def change(self, root: Span, path: Path, old: object, new: object) -> Change | None:
-        """The change by which `new` stands at `path` instead of `old`; None if there is none that is safe."""
-        way = root.at(path)
-        if any(one.elsewhere or one.anchored or one.tagged for one in way):
+    def change(self, root: Span, path: FieldPath, old: object, new: object) -> Change | None:
+        """The change that replaces `old` at `path` with `new`; None if no change is safe."""
+        found = root.spans_to(path)
+        if any(map(_is_tied, found)):
             return None
-        if len(way) == len(path):
-            return self._insert(way[-1], path[-1], new)
-        return self._put(way[-1], way[-2], old, new) if len(way) == len(path) + 1 else None
+        if len(found) == len(path):
+            return self._insert(found[-1], path[-1], new)
+        return self._put(found[-1], found[-2], old, new) if len(found) == len(path) + 1 else None
 
-    def _put(self, place: Span, parent: Span, old: object, new: object) -> Change | None:
-        if any(one.elsewhere or one.anchored or one.tagged for one in (place, *place.members.values())):
+    def _put(self, span: Span, parent: Span, old: object, new: object) -> Change | None:
+        if any(map(_is_tied, (span, *span.members.values()))):
             return None
         if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
             differing = [name for name in new if new[name] != old[name]]
-            if len(differing) == 1 and differing[0] in place.members:
-                return self._put(place.members[differing[0]], place, old[differing[0]], new[differing[0]])
+            if len(differing) == 1 and differing[0] in span.members:
+                return self._put(span.members[differing[0]], span, old[differing[0]], new[differing[0]])
         if isinstance(old, list) and isinstance(new, list) and old and new[:-1] == old:
-            return self._append(place, new[-1])
-        return self._replace(place, parent, new)
+            return self._append(span, new[-1])
+        return self._replace(span, parent, new)
 
-    def _replace(self, place: Span, parent: Span, new: object) -> Change | None:
-        written = self.text[place.start : place.end]
-        if _COMMENT.search(written) or (place.shape == SCALAR and written[:1] in ("|", ">")):
+    def _replace(self, span: Span, parent: Span, new: object) -> Change | None:
+        written = self.text[span.start : span.end]
+        if _COMMENT.search(written) or (span.shape == SCALAR and written[:1] in ("|", ">")):
             return None
-        if place.shape == SCALAR and written and isinstance(new, str):
-            return Change(place.start, place.end, self._like(written, new))
-        if not place.flow:
-            return Change(place.start, place.end, self._block(new, self.column(place.start)))
-        after_colon = " " if place.key is not None and self.text[place.start - 1 : place.start] == ":" else ""
-        rest_of_line = self.text[place.end : self.end_of_line(place.end + 1)].strip()
-        if place.key is None or parent.flow or rest_of_line or not isinstance(new, dict):
-            return Change(place.start, place.end, after_colon + self._flow(new))
-        indent = self.column(place.key.start) + _STEP
-        before = self.text[place.key.end : place.start]
+        if span.shape == SCALAR and written and isinstance(new, str):
+            return Change(span.start, span.end, self._like(written, new))
+        if not span.flow:
+            return Change(span.start, span.end, self._block(new, self.column(span.start)))
+        after_colon = " " if span.key is not None and self.text[span.start - 1 : span.start] == ":" else ""
+        rest_of_line = self.text[span.end : self.end_of_line(span.end + 1)].strip()
+        if span.key is None or parent.flow or rest_of_line or not isinstance(new, dict):
+            return Change(span.start, span.end, after_colon + self._flow(new))
+        indent = self.column(span.key.start) + _STEP
+        before = self.text[span.key.end : span.start]
         return Change(
-            place.start - len(before) + len(before.rstrip(" ")),
-            place.end,
+            span.start - len(before) + len(before.rstrip(" ")),
+            span.end,
             f"{self.newline}{' ' * indent}{self._block(new, indent)}",
         )
 
-    def _append(self, place: Span, item: object) -> Change | None:
-        last = place.members[len(place.members) - 1]
-        if place.flow:
+    def _append(self, span: Span, item: object) -> Change | None:
+        last = span.members[len(span.members) - 1]
+        if span.flow:
             return Change(last.end, last.end, f", {self._flow(item)}")
         start_of_line = last.start - self.column(last.start)
         dash = self.text[start_of_line : last.start]
@@ -101,20 +102,21 @@ class Text:
         return Change(at, at, f"{self.newline}{dash}{self._flow(item)}")
 
     def _insert(self, parent: Span, name: str | int, new: object) -> Change | None:
-        keys = [one.key for one in parent.members.values() if one.key is not None and not one.elsewhere]
+        own = [member for member in parent.members.values() if not member.elsewhere]
+        keys = [member.key for member in own if member.key is not None]
         if parent.shape != OBJECT or not isinstance(name, str) or not keys:
             return None
         key = self._flow(name)
         indent = self.column(keys[-1].start)
         if parent.flow:
-            last = max(one.end for one in parent.members.values() if not one.elsewhere)
+            last = max(member.end for member in own)
             own_line = not self.text[keys[-1].start - indent : keys[-1].start].strip()
             before = f",{self.newline}{' ' * indent}" if own_line and self.is_json else ", "
             return Change(last, last, f"{before}{key}: {self._flow(new)}")
         at = self.end_of_line(parent.end)
         lead = " " * self.column(keys[0].start)
         value = self._flow(new) if isinstance(new, list) else self._nested(new, len(lead) + _STEP)
-        return Change(at, at, f"{self.newline}{lead}{key}:{'' if value[:1] in chr(13) + chr(10) else ' '}{value}")
+        return Change(at, at, f"{self.newline}{lead}{_member(key, value)}")
 
     def _nested(self, value: object, indent: int) -> str:
         if isinstance(value, dict) and value:
@@ -122,17 +124,16 @@ class Text:
         return self._flow(value)
 
     def _block(self, value: object, indent: int) -> str:
-        """`value` in lines, all but the first with `indent`."""
+        """`value` in block style; every line but the first is indented by `indent` spaces."""
         if not isinstance(value, dict) or not value:
             return self._flow(value)
         lines = []
         for name, member in value.items():
-            nested = self._nested(member, indent + _STEP)
-            lines.append(f"{self._flow(name)}:{'' if nested[:1] in (chr(13), chr(10)) else ' '}{nested}")
+            lines.append(_member(self._flow(name), self._nested(member, indent + _STEP)))
         return f"{self.newline}{' ' * indent}".join(lines)
 
     def _flow(self, value: object) -> str:
-        """`value` in one line."""
+        """`value` in flow style, in one line."""
         if self.is_json:
             return json.dumps(value, ensure_ascii=False)
         if isinstance(value, Mapping):
@@ -143,14 +144,24 @@ class Text:
         return str(value) if plain else json.dumps(value, ensure_ascii=False)
 
     def _like(self, written: str, new: str) -> str:
-        """A string, quoted as the one was that it replaces."""
+        """`new` in the same quotes as `written`."""
         if written[0] == "'" and "'" not in new:
             return f"'{new}'"
         return json.dumps(new, ensure_ascii=False) if written[0] == '"' else self._flow(new)
 
 
+def _is_tied(span: Span) -> bool:
+    """Whether a change of its text would change other values, or the meaning of its tag."""
+    return span.elsewhere or span.anchored or span.tagged
+
+
+def _member(key: str, value: str) -> str:
+    """A member of an object; a value that begins with a line end stands below its key."""
+    return f"{key}:{value}" if value.startswith(("\r", "\n")) else f"{key}: {value}"
+
+
 def with_changes(text: str, changes: list[Change]) -> str:
-    """`text` with changes that do not overlap."""
+    """`text` with `changes`, which must not overlap."""
     parts, at = list[str](), 0
     for change in sorted(changes, key=lambda change: change.start):
         parts += (text[at : change.start], change.text)

@@ -1,5 +1,5 @@
 """
-What silences findings: a comment on the line, an annotation on the object, and what of it silences nothing.
+Suppressions: a comment on the line, an annotation on the object; one that suppresses nothing is a finding itself.
 
     topologyKey: kubernetes.io/zone  # evenkeel: ignore[misspelt-topology-key]
 """
@@ -28,7 +28,7 @@ _COMMENT = re.compile(r"#[ \t]*evenkeel:[ \t]*ignore(?:\[(?P<rules>[^\]\n]*)\])?
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment that silences rules on its line; offsets into the text it stands in."""
+    """A comment that suppresses the findings of rules on its line; `start` and `end` are offsets into the text."""
 
     start: int
     end: int
@@ -36,49 +36,51 @@ class Comment:
 
 
 def comments_in(text: str) -> list[Comment]:
-    """The comments of this kind; those in text, or in a manifest that a ConfigMap embeds, are none."""
+    """The comments that suppress findings; text in a scalar, such as a manifest in a ConfigMap, is no comment."""
     if "evenkeel:" not in text:
         return []
-    return [Comment(one.start(), one.end(), tuple(sorted(ignored(one["rules"])))) for one in comments(text, _COMMENT)]
+    found = comments(text, _COMMENT)
+    return [Comment(match.start(), match.end(), tuple(sorted(ignored(match["rules"])))) for match in found]
 
 
 def unused_in_comment(comment: Comment, used: Collection[str], settings: RuleSettings) -> Iterator[Finding]:
-    """What to say of a comment, of whose rules those that were `used` silenced something."""
+    """A finding for each rule in a comment that suppressed nothing; `used` are the rules that did."""
     if not comment.rules:
-        yield _unused((), "must name the rules that it silences", "no rule", "write evenkeel: ignore[rule-id]")
+        yield _unused((), "must name the rules that it suppresses", "no rule", "write evenkeel: ignore[rule-id]")
     for rule in comment.rules:
-        yield from _unused_rule((), rule, {one: _reason(settings[one]) for one in rules_run(settings) - set(used)})
+        idle = {name: _reason(settings[name]) for name in rules_run(settings) - set(used)}
+        yield from _unused_rule((), rule, idle)
 
 
 @dataclass(frozen=True, slots=True)
-class Silenced:
-    """How many findings an object's annotations silence, and what to say of those that silence none."""
+class Suppressed:
+    """How many findings the annotations of an object suppress, and a finding for each rule id that suppresses none."""
 
     count: int = 0
     unused: tuple[Finding, ...] = ()
 
 
-def silenced(obj: Mapping[str, object], workloads: Sequence[Workload], terms: LintTerms) -> Silenced:
-    """What the annotations of `obj` do, its workloads placed in their namespace."""
-    if not any(one.ignored_rules for one in workloads):
-        return Silenced()
+def suppressed_by_annotations(obj: Mapping[str, object], workloads: Sequence[Workload], terms: LintTerms) -> Suppressed:
+    """What the annotations of `obj` suppress; `workloads` are those of `obj`, each with its namespace."""
+    if not any(workload.ignored_rules for workload in workloads):
+        return Suppressed()
     count, used, idle = 0, set[str](), dict[str, str]()
-    for one in workloads:
-        namespaces = terms.snapshot.namespaces if terms.snapshot is not None else {}
-        settings = terms.policy.in_force(one, namespaces.get(one.namespace)).settings
-        outspoken = replace(one, ignored_rules=frozenset())
-        said = evaluate(outspoken, settings, terms.snapshot, terms.features)
-        silent = {rule for rule in one.ignored_rules if rule in settings and not settings[rule].enforced}
-        count += sum(finding.rule in silent for finding in said.findings)
-        found = find_all(outspoken, settings, terms.snapshot, terms.features).findings
-        used |= {finding.rule for finding in found if finding.rule in silent}
-        run = rules_run(settings) - {skipped.rule for skipped in said.skipped}
+    for workload in workloads:
+        settings = terms.policy.in_force(workload, terms.namespace_labels(workload.namespace)).settings
+        unsuppressed = replace(workload, ignored_rules=frozenset())
+        evaluation = evaluate(unsuppressed, settings, terms.snapshot, terms.features)
+        suppressing = {rule for rule in workload.ignored_rules if rule in settings and not settings[rule].enforced}
+        count += sum(finding.rule in suppressing for finding in evaluation.findings)
+        found = find_all(unsuppressed, settings, terms.snapshot, terms.features).findings
+        used |= {finding.rule for finding in found if finding.rule in suppressing}
+        run = rules_run(settings) - {skipped.rule for skipped in evaluation.skipped}
         idle |= {rule: _reason(settings[rule]) for rule in run}
-    return Silenced(count, tuple(_unused_annotations(obj, workloads, {r: idle[r] for r in idle if r not in used})))
+    unused = {rule: reason for rule, reason in idle.items() if rule not in used}
+    return Suppressed(count, tuple(_unused_annotations(obj, workloads, unused)))
 
 
 def rules_run(settings: RuleSettings) -> set[str]:
-    """The rules that are switched on."""
+    """The ids of the rules whose severity is not ignore."""
     return {rule for rule, setting in settings.items() if setting.severity is not Severity.IGNORE}
 
 
@@ -89,7 +91,7 @@ def _reason(setting: RuleSetting) -> str:
 def _unused_annotations(
     obj: Mapping[str, object], workloads: Sequence[Workload], idle: Mapping[str, str]
 ) -> Iterator[Finding]:
-    above = {("metadata",), *((*one.path[:-2], "metadata") for one in workloads if one.in_template)}
+    above = {("metadata",), *((*workload.path[:-2], "metadata") for workload in workloads if workload.in_template)}
     for metadata in sorted(above, key=len):
         path: FieldPath = (*metadata, "annotations", IGNORE_ANNOTATION)
         written = labels_of(as_mapping(value_at(obj, path[:-1]))).get(IGNORE_ANNOTATION)
@@ -98,14 +100,14 @@ def _unused_annotations(
 
 
 def _unused_rule(path: FieldPath, rule: str, idle: Mapping[str, str]) -> Iterator[Finding]:
-    """A rule that was not run, for want of a cluster say, is not `idle`: it might have found something."""
+    """`idle` holds the rules that ran and found nothing, each with the reason; one that did not run is not unused."""
     if rule not in RULES and rule != UNUSED_SUPPRESSION:
         near = get_close_matches(rule, RULES, 1)
         hint = f"did you mean {near[0]}?" if near else "evenkeel rules lists them"
         yield _unused(path, f"no rule is called {rule}", rule, hint)
     elif rule in idle:
-        yield _unused(path, f"silences nothing of {rule}: {idle[rule]}", rule, "remove it")
+        yield _unused(path, f"suppresses no finding of {rule}: {idle[rule]}", rule, "remove it")
 
 
 def _unused(path: FieldPath, message: str, found: str, fix: str) -> Finding:
-    return Finding(UNUSED_SUPPRESSION, Severity.WARNING, path, message, found, "what silences a finding", fix)
+    return Finding(UNUSED_SUPPRESSION, Severity.WARNING, path, message, found, "what suppresses a finding", fix)

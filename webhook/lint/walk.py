@@ -1,4 +1,4 @@
-"""Which files are meant: files as they are given, folders with all manifests below them, patterns."""
+"""Find the files that paths name: files, the manifests below folders, and the matches of patterns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STANDARD_INPUT = "-"
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
-    """A path or pattern that leads to no file, or a folder that cannot be looked into."""
+    """A path or pattern that names no file, or a folder that cannot be read."""
 
     path: str
     reason: str
@@ -26,16 +26,16 @@ class NotFound:
 
 def find(paths: Iterable[str], excluded: Sequence[str] = ()) -> tuple[list[str], list[NotFound]]:
     """
-    The files that `paths` mean, each once, in the order given, and what leads to none; those of a folder are sorted.
+    The files that `paths` name, each once, in the order given, and what cannot be found; a folder's files are sorted.
 
-    In folders, .gitignore is honoured, and `excluded` are further lines of one; a file that is given by its name is
-    always meant.
+    In folders, files that .gitignore or the further patterns `excluded` ignore are left out; a file that is given by
+    its name never is.
     """
-    found = dict.fromkeys(one for path in paths for one in _meant(path, excluded))
-    return [one for one in found if isinstance(one, str)], [one for one in found if isinstance(one, NotFound)]
+    found = dict.fromkeys(file for path in paths for file in _named(path, excluded))
+    return [file for file in found if isinstance(file, str)], [file for file in found if isinstance(file, NotFound)]
 
 
-def _meant(path: str, excluded: Sequence[str]) -> Iterator[str | NotFound]:
+def _named(path: str, excluded: Sequence[str]) -> Iterator[str | NotFound]:
     if path == STANDARD_INPUT or os.path.isfile(path):
         yield path if path == STANDARD_INPUT else os.path.normpath(path)
     elif os.path.isdir(path):
@@ -61,7 +61,7 @@ def _below(folder: str, excluded: Sequence[str]) -> Iterator[str | NotFound]:
 
 
 def _above(folder: str) -> list[Ignore]:
-    """The .gitignore files of the folders above, up to the top of the repository; without one, none."""
+    """The .gitignore files of the folders above, up to the top of the repository; none outside of a repository."""
     above, at = [], folder
     while not os.path.exists(os.path.join(at, ".git")):
         parent = os.path.dirname(at)
@@ -71,7 +71,8 @@ def _above(folder: str) -> list[Ignore]:
         at = parent
     top = above[-1] if above else folder
     exclude = _ignore(os.path.join(top, ".git", "info", "exclude"), top)
-    return [*exclude, *(ignore for one in reversed(above) for ignore in _ignore(os.path.join(one, ".gitignore"), one))]
+    folders = reversed(above)
+    return [*exclude, *(ignore for folder in folders for ignore in _ignore(os.path.join(folder, ".gitignore"), folder))]
 
 
 def _ignore(file: str, base: str) -> list[Ignore]:

@@ -1,4 +1,4 @@
-"""A file written whole or not at all."""
+"""Write a file as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import tempfile
 
 
 class Changed(OSError):
-    """A file that is no longer what was read."""
+    """The file was changed since it was read."""
 
 
-def write(file: str, old: str, new: str) -> None:
-    """Put `new` in the place of `old`; OSError if it cannot be, and then the file is as it was."""
+def write_over(file: str, old: str, new: str) -> None:
+    """Replace the content `old` of a file with `new`; OSError if that fails, and then the file is unchanged."""
     target = os.path.realpath(file)
     with open(target, "rb") as opened:
         if opened.read() != old.encode("utf-8"):
-            raise Changed(None, "was changed by something else meanwhile")
-    replace(target, new)
+            raise Changed(None, "was changed by another program meanwhile")
+    write_new(target, new)
 
 
-def replace(target: str, text: str) -> None:
-    """Make `text` the content of `target`, new or not, by way of a file beside it."""
+def write_new(target: str, text: str) -> None:
+    """Write `text` to a new file, which then takes the name and the mode of `target`; OSError if that fails."""
     descriptor, beside = tempfile.mkstemp(dir=os.path.dirname(target) or os.curdir, prefix=".evenkeel-")
     try:
         with open(descriptor, "wb") as opened:

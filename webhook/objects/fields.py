@@ -78,6 +78,23 @@ def texts_at(value: object, *paths: FieldPath) -> list[str]:
     return [found if isinstance(found := value_at(value, path), str) else "" for path in paths]
 
 
+def with_value(value: object, path: FieldPath, new: object) -> object:
+    """
+    A copy of `value` with `new` at `path`; what lies beside the path is shared, not copied.
+
+    An object that is missing on the way is made; an index beyond the end of an array raises IndexError.
+    """
+    if not path:
+        return new
+    part, rest = path[0], path[1:]
+    if isinstance(part, int):
+        items = [*as_list(value)]
+        items[part] = with_value(items[part], rest, new)
+        return items
+    members = as_mapping(value)
+    return {**members, part: with_value(members.get(part), rest, new)}
+
+
 def children(value: object) -> Collection[object]:
     """The values in a JSON object or array."""
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

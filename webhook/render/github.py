@@ -1,4 +1,4 @@
-"""What lint found as GitHub's workflow commands, which show as annotations on the changed lines."""
+"""The results of lint as GitHub's workflow commands, which GitHub shows as annotations on the changed lines."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 
 def as_commands(summary: Summary) -> str:
-    """One command a line."""
+    """One command in each line; "" if there is nothing to report."""
     return "\n".join((*map(_problem, summary.problems), *map(_finding, summary.found), *_skipped(summary)))
 
 
-def _problem(one: Problem) -> str:
-    place = _place(one.file, line=one.line, col=one.column)
-    return command("error", one.message, **place, title="evenkeel")
+def _problem(problem: Problem) -> str:
+    position = _position(problem.file, line=problem.line, col=problem.column)
+    return command("error", problem.message, **position, title="evenkeel")
 
 
-def _finding(one: Located) -> str:
-    finding = one.finding
-    place = _place(one.file, line=one.line, endLine=one.line, col=one.column, endColumn=one.end_column)
-    title = f"{finding.rule}: {one.object}" if one.object is not None else finding.rule
+def _finding(located: Located) -> str:
+    finding, line = located.finding, located.line
+    position = _position(located.file, line=line, endLine=line, col=located.column, endColumn=located.end_column)
+    title = f"{finding.rule}: {located.object}" if located.object is not None else finding.rule
     message = in_full(finding).removeprefix(": ")
-    return command(_COMMANDS[finding.severity], message, **place, title=title)
+    return command(_COMMANDS[finding.severity], message, **position, title=title)
 
 
-def _place(file: str, **position: int) -> dict[str, object]:
-    """Where to annotate; standard input is no file of the repository, and its lines lead nowhere."""
+def _position(file: str, **position: int) -> dict[str, object]:
+    """The properties that place an annotation; none for standard input, which is no file of the repository."""
     return {} if file == "-" else {"file": file, **position}
 
 
 def _skipped(summary: Summary) -> Iterator[str]:
-    yield from (command("notice", one.reason, title=f"{one.rule} was skipped") for one in summary.skipped)
+    for skipped in summary.skipped:
+        yield command("notice", skipped.reason, title=f"{skipped.rule} was skipped")
 
 
 def command(name: str, message: str, **properties: object) -> str:
-    """A workflow command, escaped as GitHub's runner unescapes it; a line end would begin another command."""
+    """A workflow command, escaped as GitHub's runner unescapes it, in one line: a line end would begin another."""
     written = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
     return f"::{name} {written}::{_data(message)}"
 

@@ -1,4 +1,4 @@
-"""What lint found as JUnit's XML: each file is a suite, each finding a case that failed."""
+"""The results of lint as JUnit XML: each file is a suite, each finding a failed case."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from webhook.lint.results import Located, Summary
 
 
 def as_xml(summary: Summary, files: list[str]) -> str:
-    """The document; of `files`, one in which nothing was found is a case that passed."""
+    """The XML document; each of `files` without a finding has one case that passed."""
     found, problems = defaultdict[str, list[Located]](list), defaultdict[str, list[str]](list)
-    for one in summary.found:
-        found[one.file].append(one)
+    for located in summary.found:
+        found[located.file].append(located)
     for problem in summary.problems:
         message = f"{problem.file}:{problem.line}:{problem.column}: {problem.message}"
         problems[problem.file].append(message)
@@ -38,11 +38,12 @@ def _suite(file: str, inner: list[str], failures: int) -> Iterator[str]:
     yield "  </testsuite>"
 
 
-def _failure(one: Located) -> str:
-    finding = one.finding
-    name = f"{finding.rule}: {one.object}" if one.object is not None else finding.rule
-    text = f"{one.file}:{one.line}:{one.column}: {in_full(finding)}"
-    attributes = f"name={_attribute(f'{name}, line {one.line}')} classname={_attribute(one.file)}"
+def _failure(located: Located) -> str:
+    finding = located.finding
+    name = f"{finding.rule}: {located.object}" if located.object is not None else finding.rule
+    position = f"{located.file}:{located.line}:{located.column}"
+    text = f"{position}: {in_full(finding)}"
+    attributes = f"name={_attribute(f'{name}, line {located.line}')} classname={_attribute(located.file)}"
     kind = f"message={_attribute(finding.message)} type={_attribute(str(finding.severity))}"
     return f"    <testcase {attributes}><failure {kind}>{escape(_printable(text))}</failure></testcase>"
 
@@ -56,5 +57,5 @@ def _attribute(text: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """XML has no way to write most control characters, nor half a character."""
+    """`text` with what XML cannot hold written as an escape: most control characters, and surrogates."""
     return one_line(text, 10 * LINE_LIMIT)

@@ -1,4 +1,4 @@
-"""What lint found, for programs; docs/lint.md says what the fields mean."""
+"""The results of lint as JSON; docs/lint.md documents the fields."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from webhook.findings.finding import Severity
 from webhook.lint.results import Located, Problem, Summary
 from webhook.render.findings import finding_json, skipped_json
 
-VERSION = 1  # of this form; it changes when a program that reads it would have to
+VERSION = 1  # changes when programs that read the document have to change
 
 
 def as_json(summary: Summary) -> str:
@@ -29,20 +29,20 @@ def as_json(summary: Summary) -> str:
                 for (api_version, kind), count in sorted(summary.unjudged.items())
             ],
         },
-        "findings": [_finding(one) for one in summary.found],
-        "problems": [_problem(one) for one in summary.problems],
-        "skipped": [skipped_json(one) for one in summary.skipped],
+        "findings": [*map(_finding, summary.found)],
+        "problems": [*map(_problem, summary.problems)],
+        "skipped": [*map(skipped_json, summary.skipped)],
     }
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
-def _finding(one: Located) -> dict[str, object]:
-    named = one.object
+def _finding(located: Located) -> dict[str, object]:
+    named = located.object
     return {
-        "file": one.file,
-        "line": one.line,
-        "column": one.column,
-        "source": one.source or None,
+        "file": located.file,
+        "line": located.line,
+        "column": located.column,
+        "source": located.source or None,
         "object": None
         if named is None
         else {
@@ -51,10 +51,10 @@ def _finding(one: Located) -> dict[str, object]:
             "namespace": named.namespace or None,
             "name": named.name or None,
         },
-        **finding_json(one.finding),
-        "fixable": one.finding.edit is not None,
+        **finding_json(located.finding),
+        "fixable": located.finding.edit is not None,
     }
 
 
-def _problem(one: Problem) -> dict[str, object]:
-    return {"file": one.file, "line": one.line, "column": one.column, "message": one.message}
+def _problem(problem: Problem) -> dict[str, object]:
+    return {"file": problem.file, "line": problem.line, "column": problem.column, "message": problem.message}

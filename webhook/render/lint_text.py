@@ -1,5 +1,5 @@
 """
-What lint found, for people: the line quoted with carets under the field, a summary at the end.
+The results of lint as text: each line quoted with carets under the field, a summary at the end.
 
     error: spec.topologySpreadConstraints[0].labelSelector: must select Pods, or nothing is spread (empty-selector)
       --> web.yaml:12:7  Pod shop/web
@@ -15,8 +15,9 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from webhook.findings import wording
 from webhook.findings.finding import Severity
-from webhook.findings.wording import LINE_LIMIT, line, one_line
+from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.results import PATCH, SYSTEM, TEMPLATE, Judged, Located, Problem, Summary
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 
@@ -26,7 +27,7 @@ _STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36", "file": "1", "fai
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Colours, or none."""
+    """Colours text, if it is `coloured`, as ANSI terminals do."""
 
     coloured: bool
 
@@ -35,10 +36,11 @@ class Style:
 
 
 def file(judged: Judged, style: Style) -> str:
-    """All that is said of one file, empty if that is nothing."""
-    said = [*(_problem(one, style) for one in judged.problems), *(_finding(one, style) for one in judged.found)]
+    """The problems and findings of one file below its name; "" if there are none."""
+    problems = (_problem(problem, style) for problem in judged.problems)
+    blocks = [*problems, *(_finding(located, style) for located in judged.found)]
     heading = style("file", _shown(judged.file))
-    return "\n".join((heading, *(f"{one}\n" for one in said))) if said else ""
+    return "\n".join((heading, *(f"{block}\n" for block in blocks))) if blocks else ""
 
 
 def _shown(file: str) -> str:
@@ -50,42 +52,42 @@ def _problem(problem: Problem, style: Style) -> str:
     return f"{style('error', 'error')}: {one_line(problem.message, LINE_LIMIT)}\n  {style('faint', '-->')} {where}"
 
 
-def _finding(one: Located, style: Style) -> str:
-    finding, severity = one.finding, str(one.finding.severity)
-    width = max(len(str(one.line)), 2)
-    blank, said = " " * width, line(finding) if finding.path else f"{finding.message} ({finding.rule})"
-    about = (str(one.object or ""), f"from {one.source}" if one.source else "")
-    where = "  ".join((f"{_shown(one.file)}:{one.line}:{one.column}", *filter(None, about)))
-    quoted, before, carets = _quoted(one)
+def _finding(located: Located, style: Style) -> str:
+    finding, line, severity = located.finding, located.line, str(located.finding.severity)
+    width = max(len(str(line)), 2)
+    blank, message = " " * width, wording.line(finding) if finding.path else f"{finding.message} ({finding.rule})"
+    about = (str(located.object or ""), f"from {located.source}" if located.source else "")
+    where = "  ".join((f"{_shown(located.file)}:{line}:{located.column}", *filter(None, about)))
+    quoted, before, carets = _quoted(located)
     found = f"found {finding.found}, wanted {finding.wanted}"
     return "\n".join(
         (
-            f"{style(severity, severity)}: {one_line(said, LINE_LIMIT)}",
+            f"{style(severity, severity)}: {one_line(message, LINE_LIMIT)}",
             f"{blank}{style('faint', '-->')} {one_line(where, LINE_LIMIT)}",
             style("faint", f"{blank} |"),
-            f"{style('faint', f'{one.line:>{width}} |')} {quoted}",
+            f"{style('faint', f'{line:>{width}} |')} {quoted}",
             f"{style('faint', f'{blank} |')} {before}{style(severity, carets)} {one_line(found, LINE_LIMIT)}",
             f"{style('faint', f'{blank} =')} {one_line(finding.fix, LINE_LIMIT)}",
         )
     )
 
 
-def _quoted(one: Located) -> tuple[str, str, str]:
-    """The line, what stands before the carets, and the carets; of a long line, what is around them."""
-    cut = max(one.column - 1 - KEPT_BEFORE, 0) if len(one.quoted) > LONGEST_QUOTED else 0
-    line = "".join(char if char.isprintable() else " " for char in one.quoted[cut : cut + LONGEST_QUOTED])
-    start = one.column - 1 - cut
-    carets = "^" * max(_width(line[start : one.end_column - 1 - cut]), 1)
+def _quoted(located: Located) -> tuple[str, str, str]:
+    """The line, the spaces before the carets, and the carets; a long line is cut to what is around the carets."""
+    cut = max(located.column - 1 - KEPT_BEFORE, 0) if len(located.quoted) > LONGEST_QUOTED else 0
+    line = "".join(char if char.isprintable() else " " for char in located.quoted[cut : cut + LONGEST_QUOTED])
+    start = located.column - 1 - cut
+    carets = "^" * max(_width(line[start : located.end_column - 1 - cut]), 1)
     return line.rstrip(), " " * _width(line[:start]), carets
 
 
 def _width(text: str) -> int:
-    """How many columns of a terminal `text` takes."""
+    """The width of `text` in columns of a terminal."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def summary(summary: Summary, style: Style, repairable: int) -> str:
-    """The last lines: how much was found, and what was not looked at, and why."""
+    """The last lines: how many findings, what was not judged, and why; `repairable` is what --fix would repair."""
     return "\n".join((_counts(summary, style, repairable), *(f"note: {note}" for note in notes(summary))))
 
 
@@ -100,13 +102,13 @@ def _counts(summary: Summary, style: Style, repairable: int) -> str:
     ]
     if summary.problems:
         parts.append(style("error", many(len(summary.problems), "problem")))
-    files = len({*(one.file for one in summary.found), *(one.file for one in summary.problems)})
-    can = f"; --fix repairs {repairable} of them" if repairable else ""
-    return f"{', '.join(parts)} in {files} of {of}{can}"
+    files = {*(located.file for located in summary.found), *(problem.file for problem in summary.problems)}
+    hint = f"; --fix repairs {repairable} of them" if repairable else ""
+    return f"{', '.join(parts)} in {len(files)} of {of}{hint}"
 
 
 def notes(summary: Summary) -> Iterator[str]:
-    """What a person should know of besides the findings."""
+    """What else a person should know: what was repaired, suppressed, accepted, or not judged."""
     if summary.repaired:
         yield f"{many(summary.repaired, 'finding')} repaired"
     if summary.suppressed:
@@ -114,15 +116,15 @@ def notes(summary: Summary) -> Iterator[str]:
     if summary.accepted:
         yield f"{many(summary.accepted, 'finding')} accepted by the baseline"
     if count := summary.passed_over[TEMPLATE]:
-        how = "lint what is made of them: helm template CHART | evenkeel lint -"
+        how = "lint what is rendered from them: helm template CHART | evenkeel lint -"
         yield f"{many(count, 'template')} passed over; {how}"
     if count := summary.passed_over[PATCH]:
-        how = "lint what is made of them: kustomize build FOLDER | evenkeel lint -"
+        how = "lint what is built from them: kustomize build FOLDER | evenkeel lint -"
         yield f"{many(count, 'kustomize patch', 'kustomize patches')} judged in part; {how}"
     if count := summary.passed_over[SYSTEM]:
         yield f"{many(count, 'object')} in {' or '.join(SYSTEM_NAMESPACES)} passed over; none is sent to the webhook"
     for (api_version, kind), count in sorted(summary.unjudged.items()):
-        how = "name where its constraints stand under workloads in a policy"
+        how = "describe the kind under workloads in a policy"
         yield one_line(f"{count} {api_version} {kind} with constraints not judged; {how}", LINE_LIMIT)
     reasons: dict[str, list[str]] = {}
     for skipped in summary.skipped:

@@ -1,4 +1,4 @@
-"""A line that says how far a command has come, where somebody is waiting for it."""
+"""A progress bar on a terminal."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ def bar(done: int, total: int) -> str:
 
 
 def show(stream: TextIO, done: int, total: int) -> None:
+    """Write the bar over the one before."""
     stream.write(f"\r{bar(done, total)}")
     stream.flush()
 
 
 def clear(stream: TextIO) -> None:
-    """Leave no trace of it."""
+    """Remove the bar."""
     stream.write("\r\x1b[K")
     stream.flush()

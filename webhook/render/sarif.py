@@ -1,4 +1,4 @@
-"""What lint found as SARIF 2.1.0, which code scanning services read."""
+"""The results of lint as SARIF 2.1.0, which code scanning services read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _IDS = [*RULES, UNUSED_SUPPRESSION]
 
 
 def as_sarif(summary: Summary, exit_code: int) -> str:
-    """One log with one run."""
+    """A log with one run; `exit_code` is that of the command."""
     run = {
         "tool": {
             "driver": {
@@ -31,13 +31,13 @@ def as_sarif(summary: Summary, exit_code: int) -> str:
             }
         },
         "columnKind": "unicodeCodePoints",
-        "results": [_result(one) for one in summary.found],
+        "results": [*map(_result, summary.found)],
         "invocations": [
             {
                 "executionSuccessful": not summary.problems,
                 "exitCode": exit_code,
                 "toolExecutionNotifications": [
-                    *map(_unreadable, summary.problems),
+                    *map(_problem, summary.problems),
                     *map(_skipped, summary.skipped),
                 ],
             }
@@ -51,7 +51,7 @@ def _rule(rule: Rule) -> Mapping[str, object]:
         "id": rule.id,
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": rule.rationale},
-        "help": {"text": f"{rule.rationale}\n\nWay out: {rule.fix}."},
+        "help": {"text": f"{rule.rationale}\n\nFix: {rule.fix}."},
         "helpUri": f"{SITE}/rules#{rule.id}",
         "defaultConfiguration": {"enabled": rule.severity is not Severity.IGNORE, "level": LEVELS[rule.severity]},
     }
@@ -60,48 +60,48 @@ def _rule(rule: Rule) -> Mapping[str, object]:
 def _unused_suppression() -> Mapping[str, object]:
     return {
         "id": UNUSED_SUPPRESSION,
-        "shortDescription": {"text": "a comment, an annotation or a baseline's entry silences nothing"},
+        "shortDescription": {"text": "a comment, an annotation or a baseline entry suppresses nothing"},
         "helpUri": f"{SITE}/lint#{UNUSED_SUPPRESSION}",
         "defaultConfiguration": {"level": "warning"},
     }
 
 
-def _result(one: Located) -> Mapping[str, object]:
-    finding = one.finding
+def _result(located: Located) -> Mapping[str, object]:
+    finding = located.finding
     region = {
-        "startLine": one.line,
-        "startColumn": one.column,
-        "endColumn": one.end_column,
-        "snippet": {"text": one.quoted},
+        "startLine": located.line,
+        "startColumn": located.column,
+        "endColumn": located.end_column,
+        "snippet": {"text": located.quoted},
     }
-    location: dict[str, object] = {"physicalLocation": {**_file(one.file), "region": region}}
-    if one.object is not None:
-        location["logicalLocations"] = [{"name": one.object.name, "fullyQualifiedName": str(one.object)}]
-    said = f"{finding.message}: found {finding.found}, wanted {finding.wanted}. Way out: {finding.fix}."
+    location: dict[str, object] = {"physicalLocation": {**_file(located.file), "region": region}}
+    if located.object is not None:
+        location["logicalLocations"] = [{"name": located.object.name, "fullyQualifiedName": str(located.object)}]
+    text = f"{finding.message}: found {finding.found}, wanted {finding.wanted}. Fix: {finding.fix}."
     return {
         "ruleId": finding.rule,
         "ruleIndex": _IDS.index(finding.rule),
         "level": LEVELS[finding.severity],
-        "message": {"text": said},
+        "message": {"text": text},
         "locations": [location],
-        "partialFingerprints": {"evenkeel/v1": fingerprint(one)},
+        "partialFingerprints": {"evenkeel/v1": fingerprint(located)},
     }
 
 
 def _file(file: str) -> Mapping[str, object]:
-    """A relative path is left to whoever shows it; what is beyond ASCII is escaped."""
+    """A URI reference, relative if the path is; characters beyond ASCII are escaped."""
     return {"artifactLocation": {"uri": quote(file.replace("\\", "/"))}}
 
 
-def _unreadable(one: Problem) -> Mapping[str, object]:
-    region = {"startLine": one.line, "startColumn": one.column}
-    place = {"physicalLocation": {**_file(one.file), "region": region}}
-    return {"level": "error", "message": {"text": one.message}, "locations": [place]}
+def _problem(problem: Problem) -> Mapping[str, object]:
+    region = {"startLine": problem.line, "startColumn": problem.column}
+    location = {"physicalLocation": {**_file(problem.file), "region": region}}
+    return {"level": "error", "message": {"text": problem.message}, "locations": [location]}
 
 
-def _skipped(one: Skipped) -> Mapping[str, object]:
+def _skipped(skipped: Skipped) -> Mapping[str, object]:
     return {
         "level": "note",
-        "message": {"text": f"{one.rule} was skipped: {one.reason}"},
-        "associatedRule": {"id": one.rule, "index": _IDS.index(one.rule)},
+        "message": {"text": f"{skipped.rule} was skipped: {skipped.reason}"},
+        "associatedRule": {"id": skipped.rule, "index": _IDS.index(skipped.rule)},
     }

@@ -1,0 +1,117 @@
+"""Anchors, merges and tags are built as kubectl builds them, and no text does harm: only DocumentError escapes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import NamedTuple
+
+import pytest
+
+from webhook.documents.reading import read_documents
+from webhook.documents.scalars import DocumentError
+
+
+class Case(NamedTuple):
+    name: str
+    text: str
+    found: object
+
+
+BUILT = [
+    Case("an anchor", "a: &x {b: 1}\nc: *x", [{"a": {"b": 1}, "c": {"b": 1}}]),
+    Case("a merge, where what is written wins", "x: {<<: {b: 1, c: 1}, b: 2}", [{"x": {"b": 2, "c": 1}}]),
+    Case("a merge of several, where the first wins", "x: {<<: [{a: 1}, {a: 2, b: 2}]}", [{"x": {"a": 1, "b": 2}}]),
+    Case("two merges in one object", "x: {<<: {a: 1}, <<: {b: 2}}", [{"x": {"a": 1, "b": 2}}]),
+    Case("a merge in quotes is a key", "a: {'<<': 1}", [{"a": {"<<": 1}}]),
+    Case("a set", "a: !!set {b, c}", [{"a": {"b": None, "c": None}}]),
+]
+
+
+@pytest.mark.parametrize("case", BUILT, ids=lambda case: case.name)
+def test_text_is_built(case):
+    assert json.dumps(case.found) == json.dumps(read_documents(case.text))
+
+
+# Each is refused with a line that begins like this; where it does not matter how, with "".
+REFUSED = [
+    Case("a key twice, deeper", "x:\n  a: 1\n  a: 3", "line 3, column 3: key"),
+    Case("a number and a string as the same key", '"1": a\n1: b', "line "),
+    Case("a list as a key", "[a]: 1", "line 1, column 1: a key must be a string"),
+    Case("an alias of what another document names", "a: &x 1\n---\nb: *x", "line 3, column 4: found undefined alias"),
+    Case("an alias of nothing", "a: *x", "line 1, column 4: found undefined alias"),
+    Case("a tag of Python's", "a: !!python/object/apply:os.system [x]", "line 1, column 4: "),
+    Case("a merge of what is no object", "a: {<<: 1}", "line 1, column 9: "),
+    Case("a list called a date", "a: !!timestamp [x]", "line 1, column 4: "),
+]
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
+def test_text_is_refused_in_one_line_that_says_where(case):
+    with pytest.raises(DocumentError) as caught:
+        read_documents(case.text)
+
+    assert str(caught.value).startswith(case.found)
+    assert 1 == len(str(caught.value).splitlines())
+
+
+def laughs(levels, width, form):
+    """Each line names the one above `width` times."""
+    each = (form.format(", ".join([f"*a{i - 1}" if i else "k: 1"] * (width if i else 1))) for i in range(levels))
+    return "\n".join(f"a{i}: &a{i} {text}" for i, text in enumerate(each))
+
+
+LISTS, WORDS = "- " * 100_000, f"[{', '.join('x' * 1000)}]"
+
+
+NESTED, ITSELF = "nested more than 500 levels deep", "stands inside what it names"
+
+
+HOSTILE = [
+    Case("100,000 open brackets", "[" * 100_000, NESTED),
+    Case("100,000 open braces", "{" * 100_000, "line 1, column 2: "),
+    Case("100,000 objects in JSON", '{"a":' * 100_000 + "1" + "}" * 100_000, NESTED),
+    Case("600 objects in JSON", '{"a":' * 600 + "1" + "}" * 600, NESTED),
+    Case("100,000 lists in one line", LISTS, NESTED),
+    Case("100,000 keys in one line", "? " * 100_000, "line 1, column 3: "),
+    Case("3,000 objects that step to the right", "\n".join(" " * i + "a:" for i in range(3000)), NESTED),
+    Case("100,000 lists after a byte order mark", f"\ufeff{LISTS}", NESTED),
+    Case("100,000 lists after a carriage return", f"# a\r{LISTS}", NESTED),
+    Case("100,000 lists after a next line", f"# a\x85{LISTS}", NESTED),
+    Case("100,000 lists after a line separator", f"# a\u2028{LISTS}", NESTED),
+    Case("an object that is its own member", "a: &a {b: *a}", ITSELF),
+    Case("a list that is its own item", "&a [*a]", ITSELF),
+    Case("a list that is its own item, deeper", "- &a [{x: *a}]", ITSELF),
+    Case("two lists that are each other's item", "- &a [&b [*a, *b]]", ITSELF),
+    Case("a billion laughs", laughs(12, 9, "[{}]"), "more than aliases may stand for"),
+    Case(
+        "a billion laughs in few lists",
+        laughs(3, 1000, "[{}]").replace("[k: 1]", WORDS),
+        "more than aliases may stand for",
+    ),
+    Case("a long text that is named often", f"- &a {'x' * 100_000}\n" + "- *a\n" * 100_000, "may stand for"),
+    Case("a billion laughs by merging", laughs(10, 9, "{{<<: [{}]}}").replace("<<: [k: 1]", "k: 1"), "may stand for"),
+]
+
+
+READER = """\
+import resource, sys
+from webhook.documents.reading import read_documents
+from webhook.documents.scalars import DocumentError
+for limit, most in ((resource.RLIMIT_AS, 2**31), (resource.RLIMIT_CPU, 5), (resource.RLIMIT_CORE, 0)):
+    resource.setrlimit(limit, (most, most))
+try:
+    print(read_documents(sys.stdin.buffer.read().decode()))
+except DocumentError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("case", HOSTILE, ids=lambda case: case.name)
+def test_hostile_text_is_judged_in_bounded_time_and_memory(case):
+    """In a process of its own, for libyaml's composer may overrun the stack."""
+    done = subprocess.run([sys.executable, "-c", READER], input=case.text.encode(), capture_output=True, check=False)
+
+    assert (0, "") == (done.returncode, done.stderr.decode()[-300:]), "it was killed or raised"
+    assert case.found in done.stdout.decode()

@@ -1,0 +1,39 @@
+"""In JSON every value that is wanted is found where it is written; what is not JSON is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from webhook.documents.json_positions import root_span
+from webhook.documents.spans import ARRAY, OBJECT, SCALAR, wanted_of
+
+TEXT = ' {"a": [1, {"b": "x\\"}"}], "c": null, "d": {}}\n'
+FOUND = [
+    ((), TEXT.strip(), None, OBJECT),
+    (("a",), '[1, {"b": "x\\"}"}]', '"a"', ARRAY),
+    (("a", 0), "1", None, SCALAR),
+    (("a", 1, "b"), '"x\\"}"', '"b"', SCALAR),
+    (("c",), "null", '"c"', SCALAR),
+    (("d",), "{}", '"d"', OBJECT),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "key", "shape"), FOUND, ids=str)
+def test_a_value_is_found(path, value, key, shape):
+    span = root_span(TEXT, wanted_of([path])).spans_to(path)[-1]
+
+    assert (value, shape) == (TEXT[span.start : span.end], span.shape)
+    assert key == (None if span.key is None else TEXT[span.key.start : span.key.end])
+
+
+def test_only_what_is_wanted_is_kept():
+    root = root_span(TEXT, wanted_of([("a", 1)]))
+
+    assert (["a"], [1]) == ([*root.members], [*root.members["a"].members])
+    assert ["b"] == [*root.members["a"].members[1].members]
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"a"}', '{"a": 1,}x', "{a: 1}", "[1 2]", "{} {}", '{"a": }'])
+def test_what_is_no_json_is_refused(text):
+    with pytest.raises(ValueError):
+        root_span(text, wanted_of([()]))

@@ -1,0 +1,98 @@
+"""A baseline accepts the findings it lists, wherever their lines are, and nothing new."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.lint import KEYS, WEB, judged
+from webhook.findings.finding import Severity
+from webhook.lint.baseline import Baseline, BaselineError, baseline_text, fingerprint, read_baseline, unused_entry
+
+WRONG = f"{WEB}{KEYS}"
+
+
+def baseline(*texts, file="a.yaml"):
+    """The baseline of the findings in texts, all of them in one file."""
+    return read_baseline(baseline_text((file, located) for text in texts for located in judged(text).found))
+
+
+def test_what_is_written_is_read_again():
+    text = baseline_text([("ä.yaml", located) for located in judged(WRONG).found])
+    (entry,) = read_baseline(text).entries["ä.yaml"]
+
+    assert ("ä.yaml", "Deployment shop/web", "empty-selector", 2) == (entry.file, entry.object, entry.rule, entry.line)
+    assert text.splitlines()[1] == entry.quoted
+    assert {"version": 1, "findings": []} == json.loads(baseline_text([]))
+
+
+def test_one_finding_a_line_in_order():
+    found = judged(WRONG).found
+    lines = baseline_text([("b.yaml", *found), ("a.yaml", *found)]).splitlines()
+
+    assert ["a.yaml", "b.yaml"] == [json.loads(line.rstrip(","))["file"] for line in lines[1:-1]]
+
+
+def test_a_finding_is_accepted_where_its_line_has_moved():
+    accepted = baseline(WRONG).accept("a.yaml", judged(f"# more\n\n{WRONG}").found)
+
+    assert ([], 1, []) == (accepted.new, accepted.count, accepted.unused)
+
+
+def test_an_entry_accepts_one_finding():
+    accepted = baseline(WRONG).accept("a.yaml", judged(f"{WRONG}---\n{WRONG}").found)
+
+    assert (1, 1) == (len(accepted.new), accepted.count)
+
+
+def test_an_entry_is_for_its_file_only():
+    accepted = baseline(WRONG).accept("b.yaml", judged(WRONG).found)
+
+    assert (1, 0, []) == (len(accepted.new), accepted.count, accepted.unused)
+
+
+def test_an_entry_that_accepts_nothing_is_a_finding_at_its_line():
+    (entry,) = baseline(WRONG).accept("a.yaml", []).unused
+    located = unused_entry(entry, "base.json", Severity.WARNING)
+
+    assert ("base.json", 2, 3) == (located.file, located.line, located.column)
+    assert "accepts nothing: a.yaml has no empty-selector on Deployment shop/web any more" == located.finding.message
+    assert located.quoted[located.column - 1 : located.end_column - 1] == entry.quoted.strip()
+
+
+def test_a_fingerprint_is_of_object_rule_and_field():
+    def prints(text):
+        return [fingerprint(located) for located in judged(text).found]
+
+    assert prints(WRONG) == prints(f"\n{WRONG}")
+    assert prints(WRONG) != prints(WRONG.replace("name: web, n", "name: db, n"))
+    assert prints(WRONG) != prints(WRONG.replace("topologyKey: zone", "topologyKey: rack"))
+
+
+class Broken(NamedTuple):
+    text: str
+    found: str
+
+
+BROKEN = [
+    Broken("", "is not JSON: "),
+    Broken("[" * 100_000, "is not JSON: "),
+    Broken("[]", "version: found null, wanted 1"),
+    Broken('{"version": 2}', "version: found 2, wanted 1"),
+    Broken('{"version": 1, "findings": [{"file": "a"}]}', "findings[0]: must have file, object, rule, id, each of"),
+    Broken('{"version": 1, "findings": [1]}', "findings[0]: must have "),
+]
+
+
+@pytest.mark.parametrize("case", BROKEN, ids=lambda case: case.found)
+def test_what_is_no_baseline_is_refused(case):
+    with pytest.raises(BaselineError) as caught:
+        read_baseline(case.text)
+
+    assert str(caught.value).startswith(case.found)
+
+
+def test_an_empty_baseline_accepts_nothing():
+    assert 1 == len(Baseline().accept("a.yaml", judged(WRONG).found).new)

@@ -1,0 +1,50 @@
+"""A text is cut where its documents begin, and offsets lead to lines."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from webhook.lint.chunks import Chunk, Lines, chunks
+
+
+def test_text_may_hold_what_looks_like_the_end_of_a_document():
+    assert ["a: |\n  ---\n", "---\nb: 1"] == [one.text for one in chunks("a: |\n  ---\n---\nb: 1")]
+
+
+class Cut(NamedTuple):
+    name: str
+    text: str
+    starts: list[int]
+
+
+CUTS = [
+    Cut("nothing", "", []),
+    Cut("one document", "a: 1\n", [0]),
+    Cut("a document that begins at once", "---\na: 1\n---\nb: 1", [0, 9]),
+    Cut("after a byte order mark", "\ufeffa: 1\n---\nb: 1", [1, 6]),
+    Cut("dashes that begin a word", "---a: 1\n", [0]),
+    Cut("a directive", "%YAML 1.1\n---\na: 1\n---\nb: 1", [0]),
+    Cut("line ends of Windows", "a: 1\r\n---\r\nb: 1", [0, 6]),
+]
+
+
+@pytest.mark.parametrize("case", CUTS, ids=lambda case: case.name)
+def test_a_text_is_cut_at(case):
+    found = [*chunks(case.text)]
+
+    assert case.starts == [one.start for one in found]
+    assert all(case.text[one.start : one.end] == one.text for one in found)
+
+
+def test_a_chunk_knows_the_template_that_helm_rendered_it_from():
+    assert "cart/templates/db.yaml" == Chunk("---\n# Source: cart/templates/db.yaml\na: 1", 0).source
+    assert "" == Chunk("a: 1  # Source: x", 0).source
+
+
+def test_lines_and_columns_count_from_1():
+    lines = Lines("a\r\nbc\n\nd")
+
+    assert [(1, 1), (2, 1), (2, 2), (3, 1), (4, 1)] == [lines.position(at) for at in (0, 3, 4, 6, 7)]
+    assert ["a", "bc", "", "d"] == [lines.line(number) for number in (1, 2, 3, 4)]

@@ -1,0 +1,69 @@
+"""Namespaces, nodes and kustomizations among the manifests bear on the others."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.build import namespace
+from tests.support.lint import KEYS, MISSPELT, WEB, shown, terms
+from webhook.lint.context import Context, context_objects, may_hold_context, patches_in
+from webhook.scheduler.snapshot import Snapshot
+
+
+def test_what_a_kustomization_names_is_a_patch():
+    text = f"{WEB}{KEYS}        labelSelector: {{matchLabels: {{a: b}}}}\n"
+    named = {*patches_in("patches: [{path: a.yaml}, {patch: 'x: 1\ny'}]\npatchesStrategicMerge: [b.yaml]")}
+
+    assert {"a.yaml", "b.yaml"} == named
+    assert [] == shown(text, terms(patches=frozenset(named)))
+    assert ["15:9-45 selector-misses-own-pod"] == shown(text)
+
+
+def context(*objects):
+    return Context([one for obj in objects for one in context_objects(json.dumps(obj))])
+
+
+def test_a_namespace_among_the_manifests_opts_out():
+    skipping = namespace("shop", **{"evenkeel.dev/skip": "true"})
+    found = context(skipping, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": 1}})
+
+    assert [] == shown(f"{WEB}{KEYS}", terms(snapshot=found.snapshot(None)))
+    assert 1 == len(shown(f"{WEB}{KEYS}", terms(snapshot=context(namespace("shop")).snapshot(None))))
+
+
+def test_nodes_among_the_manifests_carry_their_keys():
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"kubernetes.io/zone": "a"}}}
+    text = WEB + MISSPELT.format("")
+
+    assert [] == shown(text, terms(snapshot=context(node).snapshot(None)))
+
+
+@pytest.mark.parametrize(
+    "text", ["kind: Namespace", '{"kind":"Node"}', "kind: 'NamespaceList'", '  "kind" : "Namespace"']
+)
+def test_a_cheap_look_misses_nothing_that_tells(text):
+    assert may_hold_context(text.encode())
+
+
+def test_a_file_without_namespace_or_node_is_not_parsed():
+    assert not may_hold_context(b"kind: Pod\nmetadata: {namespace: shop}")
+
+
+def test_the_nodes_of_a_cluster_count_before_those_of_the_manifests():
+    cluster = context({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "real"}}).snapshot(None)
+    found = context({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}, namespace("shop"))
+
+    assert ["real"] == [node.name for node in found.snapshot(cluster).nodes]
+    assert {"shop": {}} == dict(found.snapshot(cluster).namespaces)
+    assert ["n"] == [node.name for node in found.snapshot(Snapshot()).nodes]
+
+
+def test_without_namespaces_and_nodes_the_cluster_stays_as_it_is():
+    assert Context().snapshot(None) is None
+
+
+def test_what_cannot_be_read_gives_no_context():
+    assert [] == [*context_objects("kind: Node\n  a: [")]
+    assert [] == [*patches_in("patches: [")]

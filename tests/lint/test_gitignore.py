@@ -1,0 +1,89 @@
+"""Patterns of .gitignore files match as git has them match."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from typing import NamedTuple
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from webhook.lint.gitignore import ignored, parse_gitignore
+
+
+class Case(NamedTuple):
+    name: str
+    patterns: str
+    ignores: str
+    keeps: str
+
+
+CASES = [
+    Case("a name, at any depth", "a.yaml", "a.yaml x/a.yaml x/y/a.yaml", "b.yaml xa.yaml a.yaml.old"),
+    Case("a name, in this folder only", "/a.yaml", "a.yaml", "x/a.yaml"),
+    Case("a path", "x/a.yaml", "x/a.yaml", "a.yaml y/x/a.yaml"),
+    Case("any letters but a slash", "*.yaml", "a.yaml x/b.yaml", "a.yml"),
+    Case("any letters within a folder", "x/*.yaml", "x/a.yaml", "x/y/a.yaml a.yaml"),
+    Case("one letter", "?.yaml", "a.yaml", "ab.yaml"),
+    Case("one of some letters", "[a-c].yaml", "a.yaml c.yaml", "d.yaml"),
+    Case("any letter but some", "[!a-c].yaml", "d.yaml", "a.yaml"),
+    Case("folders, in front", "**/x/a.yaml", "x/a.yaml y/x/a.yaml", "a.yaml"),
+    Case("folders, between", "x/**/a.yaml", "x/a.yaml x/y/z/a.yaml", "a.yaml y/a.yaml"),
+    Case("folders, at the end", "x/**", "x/a.yaml x/y/a.yaml", "a.yaml"),
+    Case("an exception", "*.yaml\n!a.yaml", "b.yaml", "a.yaml x/a.yaml"),
+    Case("an exception that is taken back", "*.yaml\n!a.yaml\na.*", "a.yaml b.yaml", "b.yml"),
+    Case("a comment, an empty line, spaces at the end", "# a.yaml\n\nb.yaml  ", "b.yaml", "a.yaml"),
+    Case("signs that mean themselves", "\\#a.yaml\n\\!b.yaml", "#a.yaml !b.yaml", "a.yaml b.yaml"),
+    Case("a sign that is no pattern of Python's", "a.ya+l (x)", "", "a.yaml"),
+    Case("a set that stays open", "[a.yaml", "", "a.yaml [a.yaml"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_patterns(case):
+    ignores = [parse_gitignore(case.patterns, "/top")]
+
+    assert case.ignores.split() == [one for one in case.ignores.split() if ignored(ignores, f"/top/{one}", False)]
+    assert [] == [one for one in case.keeps.split() if ignored(ignores, f"/top/{one}", False)]
+
+
+def test_a_pattern_for_folders_is_none_for_files():
+    ignores = [parse_gitignore("x/", "/top")]
+
+    assert (True, False) == (ignored(ignores, "/top/x", True), ignored(ignores, "/top/x", False))
+
+
+def test_the_deepest_file_that_speaks_counts():
+    ignores = [parse_gitignore("a.yaml\nb.yaml", "/top"), parse_gitignore("!a.yaml", "/top/x")]
+
+    assert [False, True, False] == [ignored(ignores, f"/top/x/{one}.yaml", False) for one in "abc"]
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory):
+    if shutil.which("git") is None:
+        pytest.skip("needs git")
+    path = tmp_path_factory.mktemp("repository")
+    subprocess.run(["git", "init", "-q", path], check=True)
+    return path
+
+
+PARTS = ["a", "b", "*", "?", "**", "/", "[ab]", "[!a]", "\\*", ".", "!", "ab"]
+
+
+@given(patterns=st.lists(st.lists(st.sampled_from(PARTS), min_size=1, max_size=5).map("".join), min_size=1, max_size=3))
+@example(patterns=["aa", "//a"])
+@example(patterns=["**/**/a"])
+@example(patterns=["a//"])
+def test_git_agrees(repository, patterns):
+    """On files; what lies in a folder that is ignored is not asked about, and what ** means beside others is git's."""
+    assume(not any("**" in part and part != "**" for one in patterns for part in one.removeprefix("!").split("/")))
+    (repository / ".gitignore").write_text("\n".join(patterns))
+    paths = ["a", "b", "ab", "*", "c"]
+    command = ["git", "-C", repository, "check-ignore", "--no-index", "--stdin"]
+    told = subprocess.run(command, input="\n".join(paths), capture_output=True, text=True, check=False).stdout.split()
+    ignores = [parse_gitignore("\n".join(patterns), str(repository))]
+
+    assert told == [one for one in paths if ignored(ignores, f"{repository}/{one}", False)]

@@ -1,0 +1,104 @@
+"""Templates are passed over; of patches only what holds whatever they are merged into is judged."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.lint import KEYS, WEB, judged, policy, shown, terms
+from webhook.documents.scalars import DocumentError, SyntaxFault
+from webhook.lint.passing_over import has_placeholders, should_parse
+from webhook.lint.results import PATCH, TEMPLATE
+
+
+class Case(NamedTuple):
+    name: str
+    text: str
+    finds: list[str]
+
+
+def test_json_with_comments_is_no_business_of_kubernetes():
+    assert [] == judged('{"a": 1, // x\n}', file="tsconfig.json").problems
+    assert 1 == len(judged('{"apiVersion": "v1", "x": [}', file="pod.json").problems)
+
+
+TEMPLATES = [
+    Case("one that is no YAML", "{{- if .Values.on }}\napiVersion: v1\n{{- end }}", []),
+    Case("a value that YAML takes for an object", f"{WEB}{KEYS}        labelSelector: {{{{ .x }}}}\n", []),
+    Case("a value in quotes", f"{WEB}{KEYS}        labelSelector: {{matchLabels: {{app: '{{{{ .x }}}}'}}}}\n", []),
+    Case("a variable", f"{WEB}      - maxSkew: ${{SKEW}}\n        topologyKey: ${{KEY}}\n", []),
+]
+
+
+@pytest.mark.parametrize("case", TEMPLATES, ids=lambda case: case.name)
+def test_a_template_is_passed_over_and_counted(case):
+    found = judged(case.text)
+
+    assert ([], [], 1) == (found.problems, found.found, found.passed_over[TEMPLATE])
+
+
+def test_what_is_no_template_where_it_matters_is_judged():
+    text = f"{WEB}{KEYS}".replace("image: nginx", "image: '{{ .Values.image }}'")
+
+    assert ["12:9-19 empty-selector"] == shown(text)
+
+
+PATCHED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      topologySpreadConstraints:
+"""
+
+
+PATCHES = [
+    Case("a part of a constraint", f"{PATCHED}      - topologyKey: zone\n        maxSkew: 5\n", []),
+    Case(
+        "a selector for labels that come from elsewhere",
+        f"{PATCHED}{KEYS}        labelSelector: {{matchLabels: {{a: b}}}}",
+        [],
+    ),
+    Case("a removal", f"{PATCHED}      - topologyKey: zone\n        $patch: delete\n", []),
+    Case(
+        "a key that is wrong whatever it is merged with",
+        f"{PATCHED}      - topologyKey: a b\n",
+        ["8:9-25 malformed-topology-key"],
+    ),
+    Case("no list at all", f"{PATCHED.rstrip()} {{a: b}}\n", []),
+    Case("a word", f"{PATCHED.rstrip()} zone\n", []),
+    Case("a value that is", f"{PATCHED}{KEYS}".replace("Skew: 1", "Skew: 0"), ["8:9-19 invalid-constraint"]),
+]
+
+
+@pytest.mark.parametrize("case", PATCHES, ids=lambda case: case.name)
+def test_of_a_patch_only_what_stands_in_it_is_judged(case):
+    assert case.finds == shown(case.text)
+    assert 1 == judged(case.text).passed_over[PATCH]
+
+
+def test_what_a_policy_describes_is_no_patch():
+    """Its operator fills in labels and containers; the webhook judges what is there."""
+    kinds = "{apiVersion: example.com/v1, kind: Thing, resource: things, podTemplate: spec.template}"
+    text = PATCHED.replace("apps/v1", "example.com/v1").replace("Deployment", "Thing") + KEYS
+
+    assert ["8:9-19 empty-selector"] == shown(text, terms(policy=policy(f"workloads: [{kinds}]")))
+
+
+@pytest.mark.parametrize("text", ["{{ .Values.x }}", "{% if x %}", "<% x %>", "${X}"])
+def test_placeholders_are_seen(text):
+    assert has_placeholders(f"a: {text}")
+    assert not has_placeholders("a: {b: $x}")
+
+
+def test_a_syntax_error_matters_in_yaml_and_any_error_in_a_manifest():
+    syntax, twice = SyntaxFault("x"), DocumentError("x")
+
+    assert [True, False, False] == [
+        should_parse(text, file, error)
+        for text, file, error in (("a: [", "a.yaml", syntax), ("a: [", "a.json", syntax), ("a: 1", "a.yaml", twice))
+    ]
+    assert should_parse("apiVersion: v1\na: [", "a.json", twice)

@@ -1,0 +1,62 @@
+"""A value is set by the smallest change to the text; where that is not safe there is none."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from webhook.documents.positions import spans
+from webhook.documents.reading import read_documents
+from webhook.lint.rewriting import Change, Text, with_changes
+from webhook.objects.fields import value_at, with_value
+
+
+class Case(NamedTuple):
+    name: str
+    before: str
+    path: tuple
+    new: object
+    after: str | None
+    json: bool = False
+
+
+CASES = [
+    Case("a scalar", "a: 1 # x\nb: 2\n", ("a",), "c", "a: c # x\nb: 2\n"),
+    Case("a text that reads as a number is quoted", "a: b\n", ("a",), "1", 'a: "1"\n'),
+    Case("single quotes stay", "a: 'b'\n", ("a",), "c", "a: 'c'\n"),
+    Case("single quotes give way to one in the value", "a: 'b'\n", ("a",), "c'd", 'a: "c\'d"\n'),
+    Case("an object in a block", "a:\n  b: 1\n  c: 2\n", ("a",), {"d": "e"}, "a:\n  d: e\n"),
+    Case("an empty object grows into a block", "a: {}\n", ("a",), {"b": {"c": "d"}}, "a:\n  b:\n    c: d\n"),
+    Case("an empty object in a flow stays in it", "{a: {}}\n", ("a",), {"b": "c"}, "{a: {b: c}}\n"),
+    Case("only the member that differs", "a: {b: 1, c: x}\n", ("a",), {"b": 1, "c": "z"}, "a: {b: 1, c: z}\n"),
+    Case("an item more, in a flow", "a: [b]\n", ("a",), ["b", "c"], "a: [b, c]\n"),
+    Case("an item more, in a block", "a:\n  - b # x\nd: 1\n", ("a",), ["b", "c"], "a:\n  - b # x\n  - c\nd: 1\n"),
+    Case("a member that is absent", "a:\n  b: 1\nd: 2\n", ("a", "c"), ["e"], "a:\n  b: 1\n  c: [e]\nd: 2\n"),
+    Case("line ends of Windows", "a:\r\n  b: 1\r\n", ("a", "c"), {"d": "e"}, "a:\r\n  b: 1\r\n  c:\r\n    d: e\r\n"),
+    Case("a member in JSON", '{"a": {"b": 1}}', ("a", "c"), "d", '{"a": {"b": 1, "c": "d"}}', json=True),
+    Case("a comment would be lost", "a:\n  b: 1 # x\n  c: 2\n", ("a",), {"d": "e"}, None),
+    Case("a block scalar", "a: |\n  b\n", ("a",), "c", None),
+    Case("an anchor", "a: &x b\nc: *x\n", ("a",), "d", None),
+    Case("an alias", "a: &x b\nc: *x\n", ("c",), "d", None),
+    Case("a tag", "a: !!str b\n", ("a",), "c", None),
+    Case("a merged member", "a: &x {b: c}\nd: {<<: *x}\n", ("d", "b"), "e", None),
+    Case("two members that are absent", "a: {b: 1}\n", ("a", "c", "d"), "e", None),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_value_is_set(case):
+    (document,), (root,) = read_documents(case.before), spans(case.before, [case.path[:-1]])
+    change = Text(case.before, case.json).change(root, case.path, value_at(document, case.path), case.new)
+    after = None if change is None else with_changes(case.before, [change])
+
+    assert case.after == after
+    assert after is None or (with_value(document, case.path, case.new),) == read_documents(after)
+
+
+def test_changes_are_made_in_any_order():
+    changes = [Change(4, 5, "y"), Change(0, 1, "xx"), Change(2, 2, "-")]
+
+    assert "xxb-cdy" == with_changes("abcde", changes)
+    assert "abcde" == with_changes("abcde", [])

@@ -1,0 +1,82 @@
+"""Comments and annotations suppress findings; those that suppress none are findings."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from tests.support.build import constraint, workload
+from tests.support.lint import KEYS, MISSPELT, WEB, judged, policy, shown, terms
+from webhook.findings.finding import Severity
+
+
+class Case(NamedTuple):
+    name: str
+    text: str
+    finds: list[str]
+
+
+COMMENTS = [
+    Case("the rule on its line", " # evenkeel: ignore[misspelt-topology-key]", []),
+    Case(
+        "more than one rule", "  # why #evenkeel:ignore[ x-y , misspelt-topology-key ]", ["13:48-95 unused-suppression"]
+    ),
+    Case(
+        "another rule",
+        " # evenkeel: ignore[pinned-pod]",
+        ["13:9-40 misspelt-topology-key", "13:41-71 unused-suppression"],
+    ),
+    Case("no rule", " # evenkeel: ignore", ["13:9-40 misspelt-topology-key", "13:41-59 unused-suppression"]),
+    Case(
+        "another line",
+        "\n        # evenkeel: ignore[misspelt-topology-key]",
+        ["13:9-40 misspelt-topology-key", "14:9-50 unused-suppression"],
+    ),
+    Case("a comment for people", " # evenkeel is right", ["13:9-40 misspelt-topology-key"]),
+]
+
+
+@pytest.mark.parametrize("case", COMMENTS, ids=lambda case: case.name)
+def test_a_comment_silences(case):
+    assert case.finds == shown(WEB + MISSPELT.format(case.text))
+
+
+def test_a_comment_in_text_is_none():
+    text = f"{WEB}{KEYS}".replace("image: nginx", "image: 'x # evenkeel: ignore[a-rule]'")
+
+    assert ["12:9-19 empty-selector"] == shown(text)
+
+
+def annotated(rules, *constraints):
+    return yaml.safe_dump(workload("StatefulSet", *constraints, annotations={"evenkeel.dev/ignore": rules}))
+
+
+ANNOTATIONS = [
+    Case("what it names", annotated("empty-selector", constraint(labelSelector={})), []),
+    Case("a rule that finds nothing", annotated("pinned-pod", constraint()), ["unused-suppression"]),
+    Case("a rule that there is not", annotated("empty-selektor", constraint()), ["unused-suppression"]),
+    Case("a rule that is off", annotated("soft-constraint", constraint()), []),
+]
+
+
+@pytest.mark.parametrize("case", ANNOTATIONS, ids=lambda case: case.name)
+def test_an_annotation_silences(case):
+    assert case.finds == [line.split()[1] for line in shown(case.text)]
+
+
+def test_what_is_enforced_nothing_silences():
+    enforced = terms(policy=policy("rules: {empty-selector: {enforced: true}}"))
+    text = annotated("empty-selector", constraint(labelSelector={}))
+    commented = f"{WEB}{KEYS}        labelSelector: {{}} # evenkeel: ignore[empty-selector]\n"
+
+    assert {"empty-selector", "unused-suppression"} == {line.split()[1] for line in shown(text, enforced)}
+    assert {"empty-selector", "unused-suppression"} == {line.split()[1] for line in shown(commented, enforced)}
+
+
+def test_suppressions_are_counted_and_their_report_may_be_switched_off():
+    text = annotated("empty-selector,pinned-pod", constraint(labelSelector={}))
+
+    assert 1 == judged(text).suppressed
+    assert [] == shown(text, terms(unused=Severity.IGNORE))

@@ -1,0 +1,40 @@
+"""A summary in which there is one of each."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.build import constraint, workload
+from tests.support.lint import EVIL, policy, summary, terms
+
+
+@pytest.fixture
+def everything():
+    """Findings, a problem, a template, a kind that no policy describes: with names that every form must escape."""
+    crd = {"apiVersion": "example.com/v1", "kind": EVIL, "spec": {"topologySpreadConstraints": [{}]}}
+    evil = workload("StatefulSet", constraint(topologyKey=EVIL, labelSelector=None), name=EVIL)
+    info = workload("Deployment", constraint(), name="api")
+    files = {
+        "a b,c%é.yaml": json.dumps(evil, indent=1),
+        "bad.yaml": "kind: [",
+        "crd.yaml": json.dumps(crd, indent=1),
+        "info.yaml": json.dumps(info, indent=1),
+        "t.yaml": "{{ x",
+    }
+    return summary(**files)
+
+
+@pytest.fixture
+def skipping():
+    """Rules were skipped, as the labels of the Pods are not known, and nothing was found."""
+    thing = {
+        "apiVersion": "example.com/v1",
+        "kind": "Thing",
+        "metadata": {"name": "x"},
+        "spec": {"constraints": [constraint(labelSelector=None)]},
+    }
+    described = "{apiVersion: example.com/v1, kind: Thing, resource: things, constraints: spec.constraints}"
+    by = terms(policy=policy(f"workloads: [{described}]"))
+    return summary(by, a=json.dumps(thing), b=json.dumps(thing))

@@ -1,0 +1,43 @@
+"""Each line is a workflow command, escaped as GitHub's runner unescapes it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from tests.support.build import constraint, workload
+from tests.support.lint import summary
+from webhook.render.github import as_commands, command
+
+
+def test_github_commands_are_escaped(everything):
+    lines = as_commands(everything).splitlines()
+    first = next(line for line in lines if "malformed" in line)
+
+    assert 4 == len(lines)
+    assert all(line.isprintable() for line in lines)
+    assert first.startswith("::error file=a b%2Cc%25é.yaml,line=25,endLine=25,col=7,")
+    assert "%3A%3Aerror" not in first.split("::")[2]
+    assert [] == [line for line in lines if not re.match(r"::(error|warning|notice) [^:]*::", line)]
+
+
+def test_a_github_command_names_no_file_for_standard_input():
+    wrong = json.dumps(workload("StatefulSet", constraint(labelSelector={})))
+
+    assert as_commands(summary(**{"-": wrong})).startswith("::error title=empty-selector%3A StatefulSet shop/")
+    assert as_commands(summary(**{"-": "kind: ["})).startswith("::error title=evenkeel::cannot be read")
+
+
+def test_a_rule_that_was_skipped_is_a_notice(skipping):
+    lines = as_commands(skipping).splitlines()
+
+    assert len(skipping.skipped) == len(lines)
+    assert all(re.match(r"::notice title=[a-z-]+ was skipped::", line) for line in lines)
+
+
+def test_nothing_is_no_command():
+    assert "" == as_commands(summary())
+
+
+def test_a_command_escapes_its_properties_and_its_message():
+    assert "::error file=a%3Ab%2Cc%25::50%25\\u000ab" == command("error", "50%\nb", file="a:b,c%")

@@ -1,0 +1,133 @@
+"""Text quotes the line and points at the field; notes say what was not judged; nothing writes to the terminal."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+from tests.support.build import constraint, workload
+from tests.support.lint import judged, summary
+from webhook.lint.results import PATCH, SYSTEM, TEMPLATE, Judged, Located, Problem, Summary
+from webhook.render import lint_text
+from webhook.render.lint_text import Style, many, notes
+
+PLAIN, COLOURED = Style(False), Style(True)
+WRONG = workload("StatefulSet", constraint(labelSelector={}))
+TEXT = """\
+a.yaml
+error: spec.template.spec.topologySpreadConstraints[0].labelSelector: must select Pods, or nothing is spread \
+(empty-selector)
+  --> a.yaml:27:7  StatefulSet shop/web
+   |
+27 |       "labelSelector": {}
+   |       ^^^^^^^^^^^^^^^^^^^ found {}, wanted labels that the Pods carry
+   = write labelSelector: {matchLabels: {app: web}}
+"""
+
+
+def test_the_line_is_quoted_with_carets_under_the_field():
+    assert TEXT == lint_text.file(judged(json.dumps(WRONG, indent=1)), PLAIN)
+
+
+def test_colour_changes_nothing_else():
+    found = judged(json.dumps(WRONG, indent=1))
+    coloured = lint_text.file(found, COLOURED)
+
+    assert "\x1b[1;31merror\x1b[0m: " in coloured
+    for code in ("1;31", "1", "2", "0"):
+        coloured = coloured.replace(f"\x1b[{code}m", "")
+    assert TEXT == coloured
+
+
+def test_a_file_without_findings_has_no_text():
+    assert "" == lint_text.file(Judged("a.yaml"), PLAIN)
+
+
+def test_a_problem_stands_before_the_findings_and_standard_input_has_a_name():
+    found = Judged("-", problems=[Problem("-", 2, 1, "cannot be read: x")])
+
+    assert "<stdin>\nerror: cannot be read: x\n  --> <stdin>:2:1\n" == lint_text.file(found, PLAIN)
+
+
+def test_a_long_line_is_cut_around_the_carets():
+    found = judged(json.dumps(WRONG | {"status": {"x": "y" * 1000}, "spec": WRONG["spec"]}))
+    lines = lint_text.file(found, PLAIN).splitlines()
+    start, end = lines[5].index("^"), lines[5].rindex("^") + 1
+
+    assert len(lines[4]) <= lint_text.LONGEST_QUOTED + 5
+    assert '"labelSelector": {}' == lines[4][start:end]
+
+
+def test_wide_characters_take_two_columns():
+    finding = judged(json.dumps(WRONG)).found[0].finding
+    located = Located("a", 1, 3, 5, "長長x y", finding, None, "")
+    quoted, carets = lint_text.file(Judged("a", found=[located]), PLAIN).splitlines()[4:6]
+
+    assert quoted.endswith("長長x y")
+    assert " 1 |     ^^ found" in carets.replace("   |", " 1 |", 1)
+
+
+def test_whatever_is_in_a_manifest_text_stays_printable(everything):
+    result = Judged("\x1b[31m", found=everything.found, problems=[*everything.problems, Problem("\x1b", 1, 1, "\x1b")])
+    text = "\n".join((lint_text.summary(everything, PLAIN, 0), lint_text.file(result, PLAIN)))
+
+    assert all(line.isprintable() for line in text.split("\n"))
+
+
+def test_the_counts():
+    def counts(**fields):
+        return lint_text.summary(Summary(files=2, objects=3, **fields), PLAIN, 1).splitlines()[0]
+
+    problem = Problem("a.yaml", 1, 1, "x")
+
+    assert "no findings in 2 files, 3 objects" == counts()
+    assert "1 problem in 1 of 2 files, 3 objects; --fix repairs 1 of them" == counts(problems=[problem])
+    assert "1 error in 1 of 2 files, 3 objects; --fix repairs 1 of them" == counts(
+        found=judged(json.dumps(WRONG)).found
+    )
+
+
+def test_what_was_not_judged_is_noted(everything):
+    assert ["1 template passed over", "1 example.com/v1 a,b:c%d\\u000a"] == [
+        note.partition(";")[0].partition("::error")[0] for note in notes(everything)
+    ]
+
+
+def test_what_is_never_sent_to_the_webhook_is_noted():
+    there = json.dumps(workload("Deployment", constraint(), namespace="kube-system"))
+
+    assert ["1 object in kube-system or kube-node-lease passed over; none is sent to the webhook"] == [
+        *notes(summary(a=there))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "start"),
+    [
+        ({"repaired": 1}, "1 finding repaired"),
+        ({"suppressed": 2}, "2 findings suppressed by comments or annotations"),
+        ({"accepted": 2}, "2 findings accepted by the baseline"),
+        ({"passed_over": {TEMPLATE: 1}}, "1 template passed over; lint what is rendered from them: helm template"),
+        ({"passed_over": {PATCH: 2}}, "2 kustomize patches judged in part; lint what is built from them: kustomize"),
+        ({"passed_over": {SYSTEM: 1}}, "1 object in kube-system or kube-node-lease passed over; none is sent to"),
+    ],
+    ids=str,
+)
+def test_a_note(fields, start):
+    result = Summary()
+    for name, value in fields.items():
+        setattr(result, name, Counter(value) if isinstance(value, dict) else value)
+    (note,) = notes(result)
+
+    assert note.startswith(start)
+
+
+def test_rules_that_were_skipped_for_one_reason_are_one_note(skipping):
+    assert 1 == sum(note.startswith("skipped ") for note in notes(skipping))
+
+
+def test_a_count_has_its_singular_and_its_plural():
+    assert ["0 files", "1 file", "2 files"] == [many(count, "file") for count in range(3)]
+    assert "2 patches" == many(2, "patch", "patches")

@@ -1,0 +1,27 @@
+"""The bar grows, and is gone in the end."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from webhook.render.progress import WIDTH, bar, clear, show
+
+
+@pytest.mark.parametrize(("done", "total", "filled"), [(0, 10, 0), (5, 10, WIDTH // 2), (10, 10, WIDTH), (0, 0, 0)])
+def test_a_bar(done, total, filled):
+    assert f"[{'#' * filled}{' ' * (WIDTH - filled)}] {done} of {total} files" == bar(done, total)
+
+
+def test_large_numbers_have_separators():
+    assert bar(3000, 10_000).endswith("] 3,000 of 10,000 files")
+
+
+def test_a_bar_is_written_over_the_one_before_and_removed():
+    stream = io.StringIO()
+    show(stream, 1, 2)
+    show(stream, 2, 2)
+    clear(stream)
+
+    assert f"\r{bar(1, 2)}\r{bar(2, 2)}\r\x1b[K" == stream.getvalue()

@@ -1,0 +1,146 @@
+"""
+One run over files: judge each, repair it if asked to, take off what the baseline accepts, and add up the rest.
+
+    file ──judge_files──> Judged ──accepted, repair──> Outcome
+                                          └──────────> Summary
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from webhook.findings.finding import Severity
+from webhook.lint import writing
+from webhook.lint.baseline import Accepted, Baseline, Entry, baseline_text, unused_entry
+from webhook.lint.files import FileReader, defect, judge_files
+from webhook.lint.repair import repair
+from webhook.lint.results import Judged, Problem, Summary
+from webhook.lint.terms import LintTerms
+from webhook.lint.walk import STANDARD_INPUT, NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """The text of a file as it was read, and with the repairs; they are the same if no repair is safe."""
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is reported of one file; `rewrite` is None if it was not tried to repair it."""
+
+    judged: Judged
+    rewrite: Rewrite | None = None
+
+
+class Session:
+    """
+    Judges files and adds up the results in `summary`.
+
+    `baseline_file` is the baseline's name, "" if there is none.  With `repairs` findings are repaired; with `writes`
+    the repaired text is written to the file, and the outcome is that of the repaired file.  `repairable` is how many
+    of the findings in the summary a repair could be tried for.
+    """
+
+    def __init__(
+        self,
+        terms: LintTerms,
+        reader: FileReader,
+        baseline: Baseline,
+        baseline_file: str = "",
+        *,
+        repairs: bool = False,
+        writes: bool = False,
+    ) -> None:
+        self.summary, self.repairable = Summary(), 0
+        self._terms, self._reader = terms, reader
+        self._baseline, self._baseline_file = baseline, baseline_file
+        self._repairs, self._writes = repairs, writes
+        self._unused: list[Entry] = []
+
+    def judge(self, files: Sequence[str]) -> Iterator[Outcome]:
+        """The outcome of each file, in the order given; WorkerDied if a process that judges them was killed."""
+        return map(self._outcome, judge_files(files, self._terms, self._reader))
+
+    def not_found(self, missing: NotFound) -> Outcome:
+        """The outcome of a path that leads to no file."""
+        return self._outcome(Judged(missing.path, problems=[Problem(missing.path, 1, 1, missing.reason)]))
+
+    def unused_entries(self) -> Outcome | None:
+        """
+        The findings on baseline entries that accept nothing, once all files were judged; None if there are none.
+
+        Rules that are off, or were skipped, are left out: whether their entries are needed is not known.
+        """
+        if self._terms.unused is Severity.IGNORE:
+            return None
+        not_run = {rule for rule, setting in self._terms.policy.settings.items() if setting.severity is Severity.IGNORE}
+        not_run |= {skipped.rule for skipped in self.summary.skipped}
+        entries = [entry for entry in self._unused if entry.rule not in not_run]
+        if not entries:
+            return None
+        judged = Judged(self._baseline_file)
+        judged.found = [unused_entry(entry, judged.file, self._terms.unused) for entry in entries]
+        self.summary.add(judged)
+        self.summary.files -= 1  # the baseline is no manifest
+        return Outcome(judged)
+
+    def write_baseline(self) -> None:
+        """Write a baseline that accepts every finding in the summary; OSError if it cannot be written."""
+        found = ((self._name_in_baseline(located.file), located) for located in self.summary.found)
+        writing.write_new(os.path.realpath(self._baseline_file), baseline_text(found))
+
+    def _outcome(self, judged: Judged) -> Outcome:
+        accepted, rewrite = self._accepted(judged), None
+        if self._repairs and _repairable(accepted):
+            judged, rewrite = self._repaired(judged)
+            accepted = self._accepted(judged)
+        judged.found = accepted.new
+        if judged.file == STANDARD_INPUT and not (judged.documents or judged.problems or judged.passed_over):
+            message = "holds no document: did the command that writes to it fail?"
+            judged.problems.append(Problem(STANDARD_INPUT, 1, 1, message))
+        self._unused += accepted.unused if not judged.problems else []
+        self.summary.accepted += accepted.count
+        self.repairable += _repairable(accepted)
+        self.summary.add(judged)
+        return Outcome(judged, rewrite)
+
+    def _accepted(self, judged: Judged) -> Accepted:
+        name = self._name_in_baseline(judged.file) if self._baseline.entries else judged.file
+        return self._baseline.accept(name, judged.found)
+
+    def _name_in_baseline(self, file: str) -> str:
+        """The path from the folder of the baseline, so that it holds whatever the working directory is."""
+        if file == STANDARD_INPUT:
+            return file
+        folder = os.path.dirname(os.path.realpath(self._baseline_file))
+        return os.path.relpath(os.path.realpath(file), folder).replace(os.sep, "/")
+
+    def _repaired(self, judged: Judged) -> tuple[Judged, Rewrite | None]:
+        """What is left in a file once its repair is written; else `judged`, with a problem if the repair failed."""
+        text = self._reader.text(judged.file)
+        if not isinstance(text, str):
+            return judged, None
+        try:
+            repaired = repair(judged.file, text, self._terms, lambda again: self._accepted(again).new)
+        except Exception as error:
+            judged.problems.append(defect(judged.file, "repaired", error))
+            return judged, None
+        rewrite = Rewrite(text, repaired.text)
+        if not self._writes or not repaired.count:
+            return judged, rewrite
+        try:
+            writing.write_over(judged.file, text, repaired.text)
+        except OSError as error:
+            judged.problems.append(Problem(judged.file, 1, 1, f"cannot be repaired: {error.strerror}"))
+            return judged, rewrite
+        self.summary.repaired += repaired.count
+        return repaired.left, rewrite
+
+
+def _repairable(accepted: Accepted) -> int:
+    return sum(located.finding.edit is not None for located in accepted.new)
