@@ -42,10 +42,11 @@ def _failure(located: Located) -> str:
     finding = located.finding
     name = f"{finding.rule}: {located.object}" if located.object is not None else finding.rule
     position = f"{located.file}:{located.line}:{located.column}"
-    text = f"{position}: {finding}: found {finding.found}, wanted {finding.wanted}; {finding.fix}"
+    message = f"{finding}: found {finding.found}, wanted {finding.wanted}; {finding.fix}".removeprefix(": ")
+    text = escape(_printable(f"{position}: {message}"))
     attributes = f"name={_attribute(f'{name}, line {located.line}')} classname={_attribute(located.file)}"
     kind = f"message={_attribute(finding.message)} type={_attribute(str(finding.severity))}"
-    return f"    <testcase {attributes}><failure {kind}>{escape(_printable(text))}</failure></testcase>"
+    return f"    <testcase {attributes}><failure {kind}>{text}</failure></testcase>"
 
 
 def _error(message: str) -> str:
