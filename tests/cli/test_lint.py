@@ -19,7 +19,6 @@ from webhook.cli import lint
 from webhook.cli import main as cli
 from webhook.lint import files as lint_files
 from webhook.lint import session
-from webhook.rules import RULES
 
 SCRIPT = Path(sys.executable).parent / "evenkeel"
 POLICY = "{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, rules: {%s}}"
@@ -451,19 +450,3 @@ def test_it_needs_no_web_server_no_kubernetes_client_and_no_schemas(run):
     assert {"flask", "gunicorn", "kubernetes", "jsonschema", "cryptography", "multiprocessing"}.isdisjoint(
         done.stdout.splitlines()
     )
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_the_page_of_a_rule_can_be_printed(rule, capsys):
-    assert 0 == cli.main(["rules", rule])
-    assert capsys.readouterr().out.startswith(f"## {rule}\n")
-
-
-def test_the_catalogue_can_be_printed(capsys):
-    assert 0 == cli.main(["rules"])
-    assert list(RULES) == [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-
-
-def test_a_rule_that_there_is_not(capsys):
-    assert 2 == cli.main(["rules", "empty-selektor"])
-    assert 'evenkeel: found "empty-selektor", wanted a rule; did you mean empty-selector?\n' == capsys.readouterr().err

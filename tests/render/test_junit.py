@@ -32,6 +32,13 @@ def test_a_failure_says_where_and_what():
     assert case[0].text.startswith("a.yaml:27:7: spec.template.spec.topologySpreadConstraints[0].labelSelector: ")
 
 
+def test_a_finding_on_a_file_has_no_field():
+    found = summary(a="{apiVersion: v1, kind: Pod, metadata: {name: a}}  # evenkeel: ignore[pinned-pod]")
+    (failure,) = ElementTree.fromstring(as_xml(found, ["a"])).findall(".//failure")
+
+    assert failure.text.startswith("a:1:51: suppresses no finding of pinned-pod: it finds nothing here (unused-")
+
+
 def test_a_finding_on_a_file_that_was_not_given_has_a_suite():
     """A baseline, say."""
     found = summary(base=json.dumps(workload("StatefulSet", constraint(labelSelector={}))))

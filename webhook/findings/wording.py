@@ -52,7 +52,8 @@ def warnings(findings: Sequence[Finding]) -> tuple[str, ...]:
 
 def line(finding: Finding, at: str = "") -> str:
     """`<full field path>: <what must hold> (<rule-id>)`; `at` is the path's text where that is known."""
-    return f"{at or path_text(finding.path)}: {finding.message} ({finding.rule})"
+    at = at or path_text(finding.path)
+    return f"{at}: {finding.message} ({finding.rule})" if at else f"{finding.message} ({finding.rule})"
 
 
 def in_full(finding: Finding, at: str = "") -> str:

@@ -82,7 +82,7 @@ def unused_entry(entry: Entry, name: str, severity: Severity) -> Located:
     what = f"{entry.rule} on {entry.object}" if entry.object else entry.rule
     message = f"accepts nothing: {entry.file} has no {what} any more"
     fix = "write the baseline anew with --write-baseline"
-    finding = Finding(UNUSED_SUPPRESSION, severity, (), message, entry.rule, "what suppresses a finding", fix)
+    finding = Finding(UNUSED_SUPPRESSION, severity, (), message, entry.rule, "a finding to accept", fix)
     column = len(entry.quoted) - len(entry.quoted.lstrip()) + 1
     return Located(name, entry.line, column, len(entry.quoted.rstrip(",")) + 1, entry.quoted, finding, None, entry.id)
 

@@ -110,4 +110,4 @@ def _unused_rule(path: FieldPath, rule: str, idle: Mapping[str, str]) -> Iterato
 
 
 def _unused(path: FieldPath, message: str, found: str, fix: str) -> Finding:
-    return Finding(UNUSED_SUPPRESSION, Severity.WARNING, path, message, found, "what suppresses a finding", fix)
+    return Finding(UNUSED_SUPPRESSION, Severity.WARNING, path, message, found, "a rule that finds something here", fix)

@@ -25,7 +25,7 @@ def _finding(located: Located) -> str:
     finding, line = located.finding, located.line
     position = _position(located.file, line=line, endLine=line, col=located.column, endColumn=located.end_column)
     title = f"{finding.rule}: {located.object}" if located.object is not None else finding.rule
-    message = in_full(finding).removeprefix(": ")
+    message = in_full(finding)
     return command(_COMMANDS[finding.severity], message, **position, title=title)
 
 

@@ -42,10 +42,10 @@ def _failure(located: Located) -> str:
     finding = located.finding
     name = f"{finding.rule}: {located.object}" if located.object is not None else finding.rule
     position = f"{located.file}:{located.line}:{located.column}"
-    text = f"{position}: {in_full(finding)}"
+    text = escape(_printable(f"{position}: {in_full(finding)}"))
     attributes = f"name={_attribute(f'{name}, line {located.line}')} classname={_attribute(located.file)}"
     kind = f"message={_attribute(finding.message)} type={_attribute(str(finding.severity))}"
-    return f"    <testcase {attributes}><failure {kind}>{escape(_printable(text))}</failure></testcase>"
+    return f"    <testcase {attributes}><failure {kind}>{text}</failure></testcase>"
 
 
 def _error(message: str) -> str:

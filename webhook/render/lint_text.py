@@ -55,7 +55,7 @@ def _problem(problem: Problem, style: Style) -> str:
 def _finding(located: Located, style: Style) -> str:
     finding, line, severity = located.finding, located.line, str(located.finding.severity)
     width = max(len(str(line)), 2)
-    blank, message = " " * width, wording.line(finding) if finding.path else f"{finding.message} ({finding.rule})"
+    blank, message = " " * width, wording.line(finding)
     about = (str(located.object or ""), f"from {located.source}" if located.source else "")
     where = "  ".join((f"{_shown(located.file)}:{line}:{located.column}", *filter(None, about)))
     quoted, before, carets = _quoted(located)
