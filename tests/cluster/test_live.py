@@ -302,7 +302,7 @@ def test_an_object_of_the_wrong_form_is_passed_over_and_told():
         until(lambda: it.heard(UNREADABLE), "a complaint")
         until(lambda: it.live.view() == whole([*SHOP[:3], service("good")]), "the good one")
 
-        assert [{"problem": 'Service "shop/bad": spec.selector: found [], must be an object'}] == it.heard(UNREADABLE)
+        assert [{"problem": "Service shop/bad: spec.selector: found [], must be an object"}] == it.heard(UNREADABLE)
 
 
 def test_stopping_ends_every_thread():
