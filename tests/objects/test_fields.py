@@ -1,4 +1,4 @@
-"""Paths into an object, and the syntax of label keys and values."""
+"""Paths into an object, and what stands at them."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ WHOLE = [
 
 
 @pytest.mark.parametrize("case", WHOLE, ids=lambda case: case.name)
-def test_a_policy_is_refused_with_path_value_and_way_out(case):
+def test_a_policy_is_refused_with_path_value_and_fix(case):
     with pytest.raises(PolicyError) as caught:
         parse_policy(case.text)
 

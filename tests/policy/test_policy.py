@@ -1,4 +1,4 @@
-"""A policy is parsed, or refused with every cause; and what of it is in force for which Pod."""
+"""Where the policy matches which Pod, and what of it is in force there."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class TestEveryRule:
     def test_what_it_yields_to_is_a_rule(self, one):
         assert one.yields_to is None or one.yields_to in RULES
 
-    def test_it_says_what_was_found_what_is_wanted_and_the_way_out(self, one):
+    def test_it_says_what_was_found_what_is_wanted_and_the_fix(self, one):
         assert all(f.found and f.wanted and f.fix and f.message for f in self.found(one, one.bad))
 
 
@@ -249,7 +249,7 @@ CASES = [
     Case("with a revision key", rolling(HASHED), []),
     Case("of one replica", rolling(constraint(), replicas=1), []),
     Case("with strategy Recreate", rolling(constraint(), strategy={"type": "Recreate"}), []),
-    Case("before 1.27 there is no way out", rolling(constraint()), [], minor=26),
+    Case("before 1.27 there is no fix", rolling(constraint()), [], minor=26),
     Case(
         "a selector that misses the Pod counts neither old nor new",
         rolling(constraint(labelSelector={"matchLabels": {"app": "db"}})),

@@ -1,4 +1,4 @@
-"""A constraint as kube-apiserver judges and stores it, version by version, and as kube-scheduler reads it."""
+"""A constraint as kube-apiserver stores it, version by version, and as kube-scheduler reads it."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def warnings(findings: Sequence[Finding]) -> tuple[str, ...]:
 
 
 def denial(findings: Sequence[Finding]) -> str:
-    """The message of a denial: a line for each error, with what was found, what is wanted and the way out."""
+    """The message of a denial: a line for each error, with what was found, what is wanted and the fix."""
     lines = [one_line(_denial_line(finding), LINE_LIMIT) for finding in findings[:MOST_LINES]]
     if more := findings[MOST_LINES:]:
         lines.append(f"and {len(more)} more")

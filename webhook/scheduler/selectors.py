@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from operator import attrgetter
 
 from webhook.objects.labels import Labels
 
@@ -122,7 +121,7 @@ class Selector:
 
 def _in_order(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
     """By key; those on one key stay in their order."""
-    return tuple(sorted(requirements, key=attrgetter("key")))
+    return tuple(sorted(requirements, key=lambda requirement: requirement.key))
 
 
 NOTHING = Selector(matches_nothing=True)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import itemgetter
 
 from webhook.objects.fields import path_text
 from webhook.objects.kinds import APPS, BATCH, CORE
@@ -101,7 +100,7 @@ class Snapshot:
         index = self.services.get(namespace, {})
         asking = (placed for item in labels.items() for placed in index.get(item, ()))
         found = [(place, service) for place, service in asking if service.selects(labels)]
-        return tuple(service for _, service in sorted(found, key=itemgetter(0)))
+        return tuple(service for _, service in sorted(found, key=lambda placed: placed[0]))
 
     def controller(self, namespace: str, owner: Owner) -> Controller | None:
         """The owner of an object in `namespace`, looked up by name as the scheduler does; the uid is not compared."""
