@@ -2,82 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.cluster.test_store import OBJECTS, whole
-from tests.support.apiserver import TOKEN, ApiServer, kubeconfig
-from tests.support.build import namespace, pod, service, workload
+from tests.cluster.test_store import OBJECTS
+from tests.support.apiserver import TOKEN, ApiServer
+from tests.support.build import namespace, service, whole
 from tests.support.serving import until
-from webhook.cluster.client import Client, ClusterError, configuration
-from webhook.cluster.informer import FAILED, LISTED, RESUMED, UNREADABLE, Pace
-from webhook.cluster.live import ABSENT, BUSY, FOUND, LOOKED_UP, SYNCED, Live, listed
+from tests.support.watching import SHOP, watching
+from webhook.cluster.informer import FAILED, LISTED, Pace
+from webhook.cluster.live import ABSENT, BUSY, FOUND, LOOKED_UP, SYNCED, listed
 from webhook.cluster.live import FAILED as LOOKUP_FAILED
-from webhook.cluster.watched import WATCHED, watched
+from webhook.cluster.watched import watched
 from webhook.objects.references import Owner
 
-QUICK = Pace(first=0.01, most=0.05, silence=5.0)
-
-
-def configured(url, token=None):
-    """The configuration of a client that talks to this address."""
-    from kubernetes.client import Configuration
-
-    found = Configuration()
-    found.host, found.no_proxy = url, "*"
-    if token:
-        found.api_key["authorization"] = token
-    return found
-
-
-class Watching:
-    """A live cluster and the API server that it watches."""
-
-    def __init__(self, api, pace=QUICK, **options):
-        self.api, self.told = api, []
-        self.client = Client(lambda: configured(api.url))
-        self.live = Live(self.client, self._tell, pace=pace, **options)
-
-    def _tell(self, what, kind, **fields):
-        self.told.append((what, kind, fields))
-
-    def heard(self, what, kind="Service"):
-        return [fields for told, of, fields in self.told if (told, of) == (what, kind)]
-
-    def is_whole(self):
-        """Whether the view is what the API server has."""
-        with self.api.changed:
-            objects = [obj for kind in self.live.caches() for obj in self.api.objects[kind].values()]
-        return self.live.view() == whole(objects)
-
-    def catches_up(self):
-        until(self.is_whole, f"a view of what is there: {self.live.view()} {self.told[-9:]}")
-
-
-@contextmanager
-def watching(*objects, pace=QUICK, started=True, **options):
-    api = ApiServer()
-    api.put(*objects)
-    it = Watching(api, pace, **options)
-    try:
-        if started:
-            it.live.start()
-            until(it.live.view, "the first lists")
-        yield it
-    finally:
-        it.live.stop()
-        api.silent = False
-        api.stop()
-
-
-SHOP = (namespace(), service(), workload("ReplicaSet"), pod(spec={"nodeName": "n1"}))
 WEB = Owner("apps/v1", "ReplicaSet", "web")
 STEPS = st.lists(
     st.one_of(
@@ -166,98 +109,6 @@ def test_pods_are_watched_only_where_they_are_asked_for():
         until(lambda: it.live.watch_pods(True) or it.live.view().pods, "Pods again")
 
 
-def test_a_long_list_comes_in_pages():
-    with watching(*(service(f"web-{i}") for i in range(7)), started=False) as it:
-        it.api.page = 3
-        it.live.start()
-        until(it.live.view, "the list")
-
-        assert it.is_whole()
-        assert 3 == sum("/services?" in path and "watch=" not in path for path in it.api.asked)
-
-
-def test_a_list_whose_rest_is_gone_is_begun_anew(monkeypatch):
-    with watching(*(service(f"web-{i}") for i in range(7)), started=False) as it:
-        it.api.page = 3
-        send = it.client.get
-
-        def forgetful(path, query, seconds):
-            page = send(path, query, seconds)
-            if "continue" not in query and len(it.api.asked) < 30:
-                it.api.forget()
-            return page
-
-        monkeypatch.setattr(it.client, "get", forgetful)
-        it.live.start()
-        until(it.live.view, "the list")
-
-        assert it.is_whole()
-        assert any("410" in fields["problem"] for fields in it.heard(FAILED))
-
-
-class Resumed(NamedTuple):
-    name: str
-    happens: str
-    argument: tuple = ()
-    lists: int = 1
-
-
-RESUMES = [
-    Resumed("a cut connection goes on where it was", "cut"),
-    Resumed("an error event goes on where it was", "error", (500,)),
-    Resumed("410 as an event lists again", "error", (410,), 2),
-]
-
-
-@pytest.mark.parametrize("case", RESUMES, ids=lambda case: case.name)
-def test_a_watch_that_ends(case):
-    with watching(*SHOP) as it:
-        getattr(it.api, case.happens)(*case.argument)
-        it.api.put(service("after"))
-        it.catches_up()
-
-        assert case.lists == len(it.heard(LISTED))
-        assert [case.lists > 1] == [fields["again"] for fields in it.heard(LISTED)][-1:]
-        assert it.heard(FAILED)
-        until(lambda: it.heard(RESUMED), "an answer")
-
-
-def test_a_bookmark_spares_a_list():
-    """Nothing happened to Services for long, other things did: the version of the last event is forgotten."""
-    with watching(*SHOP, namespace("other")) as it:
-        it.api.put(*(namespace(f"n{i}") for i in range(3)))
-        it.api.bookmark()
-        it.catches_up()
-        until(lambda: {str(it.api.version)} == {one._version for one in it.live._informers.values()}, "the bookmark")
-        it.api.floor = it.api.version
-        it.api.cut()
-        it.api.put(service("after"))
-        it.catches_up()
-
-        assert 1 == len(it.heard(LISTED))
-
-
-def test_without_a_bookmark_what_is_forgotten_is_listed_again():
-    with watching(*SHOP) as it:
-        it.api.put(service("late"))
-        it.catches_up()
-        it.api.forget()
-        it.api.cut()
-        it.api.delete(service("late"))
-        it.catches_up()
-
-        assert [False, True] == [fields["again"] for fields in it.heard(LISTED)]
-
-
-def test_a_silent_connection_is_taken_for_dead():
-    with watching(*SHOP, pace=Pace(first=0.01, most=0.05, silence=0.2)) as it:
-        until(lambda: any("Read timed out" in one["problem"] for one in it.heard(FAILED)), "the silence being noticed")
-        it.api.put(service("after"))
-        it.catches_up()
-
-        assert 1 == len(it.heard(LISTED))
-
-
 def test_a_lost_api_server_leaves_the_last_view():
     with watching(*SHOP) as it:
         before, port = it.live.view(), it.api.port
@@ -276,33 +127,6 @@ def test_a_lost_api_server_leaves_the_last_view():
         assert all(cache.age < 5 for cache in it.live.caches().values())
         forgotten = [fields["tries"] for fields in it.heard(FAILED) if "410" in fields["problem"]]
         assert [1] == forgotten, "what is forgotten is listed soon, however long the loss was"
-
-
-def test_a_refused_token_is_read_again(monkeypatch):
-    monkeypatch.setattr("webhook.cluster.client.RECONNECT_SECONDS", 0.0)
-    with watching(*SHOP, started=False) as it:
-        tokens = iter(["Bearer old", TOKEN])
-        it.api.token = TOKEN
-        latest = []
-
-        def configure():
-            latest.append(next(tokens, TOKEN))
-            return configured(it.api.url, latest[-1])
-
-        it.live = Live(Client(configure), it._tell, pace=QUICK)
-        it.live.start()
-        until(it.live.view, "the new token")
-
-        assert it.is_whole()
-
-
-def test_an_object_of_the_wrong_form_is_passed_over_and_told():
-    with watching(*SHOP) as it:
-        it.api.put({**service("bad"), "spec": {"selector": []}}, service("good"))
-        until(lambda: it.heard(UNREADABLE), "a complaint")
-        until(lambda: it.live.view() == whole([*SHOP[:3], service("good")]), "the good one")
-
-        assert [{"problem": 'Service "shop/bad": spec.selector: found [], must be an object'}] == it.heard(UNREADABLE)
 
 
 def test_stopping_ends_every_thread():
@@ -376,81 +200,3 @@ def test_a_cluster_is_listed_once_for_a_command():
     with watching(*SHOP, started=False) as it:
         assert whole(SHOP[:3]) == listed(it.client)
         assert whole(SHOP) == listed(it.client, watch_pods=True)
-
-
-def test_a_kubeconfig_leads_to_the_api_server(tmp_path, monkeypatch):
-    with watching(*SHOP, started=False) as it:
-        it.api.token = TOKEN
-        user = {"token": TOKEN.removeprefix("Bearer ")}
-        monkeypatch.setenv("KUBECONFIG", str(kubeconfig(it.api.url, tmp_path, user=user)))
-
-        assert whole(SHOP[:3]) == listed(Client())
-
-
-def test_a_plugin_says_who_we_are(tmp_path, monkeypatch):
-    """As `aws eks get-token` and its like do, with a token that has to be renewed."""
-    plugin = tmp_path / "plugin"
-    answer = {
-        "apiVersion": "client.authentication.k8s.io/v1",
-        "kind": "ExecCredential",
-        "status": {"token": TOKEN.removeprefix("Bearer "), "expirationTimestamp": "2020-01-01T00:00:00Z"},
-    }
-    plugin.write_text(f"#!/bin/sh\necho x >> {tmp_path}/runs\ncat <<'END'\n{json.dumps(answer)}\nEND\n")
-    plugin.chmod(0o700)
-    user = {"exec": {"apiVersion": answer["apiVersion"], "command": str(plugin), "interactiveMode": "Never"}}
-    with watching(*SHOP, started=False) as it:
-        it.api.token = TOKEN
-        monkeypatch.setenv("KUBECONFIG", str(kubeconfig(it.api.url, tmp_path, user=user)))
-        client = Client()
-        before = (tmp_path / "runs").read_text()
-        client.authenticate()
-
-        assert whole(SHOP[:3]) == listed(client)
-        assert len(before) < len((tmp_path / "runs").read_text())
-
-
-NOWHERE = [
-    ({"KUBECONFIG": "{}/none"}, "found neither {}/none nor a Pod's service account; set KUBECONFIG"),
-    ({"KUBECONFIG": "{}/bad"}, "{}/bad: "),
-    ({"HOME": "{}"}, "found neither {}/.kube/config nor a Pod's service account; set KUBECONFIG"),
-    (
-        {"HOME": "{}", "KUBERNETES_SERVICE_HOST": "h", "KUBERNETES_SERVICE_PORT": "1"},
-        "Service token file does not exist.",
-    ),
-]
-
-
-@pytest.mark.parametrize(("environment", "message"), NOWHERE)
-def test_where_there_is_no_cluster_it_is_said_in_one_line(tmp_path, monkeypatch, environment, message):
-    (tmp_path / "bad").write_text("x: [")
-    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value.format(tmp_path))
-    with pytest.raises(ClusterError) as error:
-        configuration()
-
-    assert str(error.value).startswith(message.format(tmp_path))
-    assert 1 == len(str(error.value).splitlines())
-
-
-def test_the_kinds_that_are_watched_are_those_that_a_snapshot_holds_but_for_owners_of_owners():
-    assert ("Node", "Namespace", "Service", "ReplicationController", "ReplicaSet", "StatefulSet", "Pod") == tuple(
-        one.kind for one in WATCHED
-    )
-    assert ("", "apps") == (WATCHED[0].api_group, WATCHED[-2].api_group)
-    assert "/apis/apps/v1/namespaces/shop/statefulsets/db" == WATCHED[-2].path("shop", "db")
-    assert "/api/v1/namespaces/shop" == WATCHED[1].path("shop", "shop")
-
-
-def test_nothing_of_the_kubernetes_package_is_imported_without_need():
-    """It is slow to import, and a dump needs none of it."""
-    import subprocess
-    import sys
-
-    imported = "import sys, webhook.serving.server, webhook.cluster.live"
-    code = f"{imported}; print([m for m in sys.modules if m[:10] == 'kubernetes'])"
-
-    assert (
-        "[]" == subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-    )

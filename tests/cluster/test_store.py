@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.build import namespace, pod, service, workload
+from tests.support.build import key_of, namespace, pod, service, whole, workload
 from webhook.cluster.store import Store
 from webhook.objects.references import Owner
 from webhook.scheduler.snapshot import from_objects, read_object
@@ -15,10 +15,6 @@ OWNER = Owner("apps/v1", "ReplicaSet", "web")
 
 def kind_of(obj):
     return obj["apiVersion"], obj["kind"]
-
-
-def key_of(obj):
-    return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
 
 
 def kept(obj):
@@ -33,11 +29,6 @@ def tell(store, *objects):
 def forget(store, *objects):
     for obj in objects:
         store.apply(kind_of(obj), [(key_of(obj), None)])
-
-
-def whole(objects):
-    """What from_objects makes of objects in the order of their names."""
-    return from_objects(sorted(objects, key=key_of))
 
 
 def node(name, **labels):

@@ -55,3 +55,12 @@ def test_pods_are_watched_only_where_the_policy_asks_for_them():
 )
 def test_where_a_kind_and_an_object_of_it_are_found(kind, namespace, name, path):
     assert path == BY_KIND[tuple(kind.split())].path(namespace, name)
+
+
+def test_the_kinds_that_are_watched_are_those_that_a_snapshot_holds_but_for_owners_of_owners():
+    assert ("Node", "Namespace", "Service", "ReplicationController", "ReplicaSet", "StatefulSet", "Pod") == tuple(
+        one.kind for one in WATCHED
+    )
+    assert ("", "apps") == (WATCHED[0].api_group, WATCHED[-2].api_group)
+    assert "/apis/apps/v1/namespaces/shop/statefulsets/db" == WATCHED[-2].path("shop", "db")
+    assert "/api/v1/namespaces/shop" == WATCHED[1].path("shop", "shop")

@@ -174,7 +174,7 @@ FAILURES = [
     Failure(
         "a Service that is none",
         written(defaults(), services=[{**SERVICE, "spec": "\n"}]),
-        'd: Service n/: spec: found',
+        "d: Service n/: spec: found",
         "defaults",
     ),
 ]

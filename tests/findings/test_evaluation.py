@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.build import FEATURES, constraint, pod, workload
 from webhook.findings.evaluation import evaluate
+from webhook.findings.finding import Severity
 from webhook.objects.kinds import KINDS
 from webhook.objects.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS, RULES
@@ -13,9 +14,10 @@ from webhook.rules import DEFAULT_SETTINGS, RULES
 ROLLOUT = workload("Deployment") | {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}
 
 
-def findings(obj):
-    (one,) = parse_workloads(obj, KINDS)
-    return evaluate(one, DEFAULT_SETTINGS, None, FEATURES).findings
+def findings(obj, **settings):
+    (found,) = parse_workloads(obj, KINDS)
+    chosen = {**DEFAULT_SETTINGS, **{name.replace("_", "-"): setting for name, setting in settings.items()}}
+    return evaluate(found, chosen, None, FEATURES).findings
 
 
 def with_constraint(obj, **fields):
@@ -57,3 +59,20 @@ def test_rules_say_of_themselves_what_defaults_keep():
     keep = {rule.id for rule in RULES.values() if rule.defaults_keep}
 
     assert {"invalid-constraint", "malformed-topology-key", "empty-selector"} == keep
+
+
+def test_what_is_enforced_is_not_silenced_by_what_is_not():
+    enforced = RULES["forbidden-topology-key"].setting(Severity.WARNING, True, {"topologyKeys": ["a b"]})
+    obj = pod(constraint(topologyKey="a b"))
+
+    found = [f.rule for f in findings(obj, forbidden_topology_key=enforced)]
+
+    assert ["malformed-topology-key", "forbidden-topology-key"] == found
+
+
+def test_an_annotation_silences_what_is_not_enforced():
+    obj = pod(constraint(labelSelector={}), annotations={"evenkeel.dev/ignore": "pinned-pod, empty-selector"})
+    enforced = RULES["empty-selector"].setting(None, True)
+
+    assert () == findings(obj)
+    assert ["empty-selector"] == [f.rule for f in findings(obj, empty_selector=enforced)]

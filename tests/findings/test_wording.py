@@ -27,7 +27,7 @@ def test_a_warning_cuts_the_path_to_where_it_starts_to_tell():
     assert "sets[1].template.spec.topologySpreadConstraints[0].labelSelector" == wording.short_path(in_a_set)
 
 
-def test_a_denial_says_what_was_found_what_is_wanted_and_the_way_out():
+def test_a_denial_says_what_was_found_what_is_wanted_and_the_fix():
     lines = wording.denial([finding(), finding(rule="b-rule")]).message.splitlines()
 
     assert f"{wording.line(finding())}: found x, wanted y; write y" == lines[0]

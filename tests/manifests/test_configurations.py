@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import b64decode
 from collections import Counter
 
 import pytest
-import yaml
 
-from webhook.cli.main import main
-from webhook.cluster.watched import watched
-from webhook.manifests.conditions import NOT_OWNED, TO_DEFAULT, changed, has_constraints
 from webhook.manifests.configurations import (
     FAIL,
     MUTATING_NAME,
@@ -22,8 +17,7 @@ from webhook.manifests.configurations import (
     entry_name,
     unsent,
 )
-from webhook.manifests.rbac import rbac
-from webhook.objects.kinds import KINDS, Kind
+from webhook.objects.kinds import KINDS
 from webhook.policy import parsing as policies
 from webhook.policy.schema import API_VERSION, KIND
 
@@ -180,61 +174,6 @@ def test_a_policy_that_misses_constraints_needs_what_has_none(policy):
     }
 
 
-@pytest.mark.parametrize("condition", [NOT_OWNED, TO_DEFAULT[-1]], ids=lambda condition: condition["name"])
-def test_no_long_list_is_looked_through_by_the_api_server(condition):
-    """It would take seconds of its time for each such Pod, and anybody may write one."""
-    assert condition["expression"].startswith("object.?metadata.?ownerReferences.orValue([]).size() > 50 || !")
-
-
-def kind(**places):
-    paths = {name: tuple(path.split(".")) for name, path in places.items()}
-    return Kind("a.io/v1", "Fleet", "fleets", **{"template": None, **paths})
-
-
-@pytest.mark.parametrize(
-    ("kinds", "has", "change"),
-    [
-        (
-            [kind(template="spec.template")],
-            "object.?spec.?template.?spec.?topologySpreadConstraints.orValue([]).size() > 0",
-            "object.?spec.?template != oldObject.?spec.?template",
-        ),
-        (
-            [kind(template="spec.sets.*.racks.*.template")],
-            "object.?spec.?sets.orValue([]).size() > 50 || object.?spec.?sets.orValue([]).exists(e0, "
-            "e0.?racks.orValue([]).size() > 50 || e0.?racks.orValue([]).exists(e1, "
-            "e1.?template.?spec.?topologySpreadConstraints.orValue([]).size() > 0))",
-            "object.?spec.?sets != oldObject.?spec.?sets",
-        ),
-        (
-            [kind(constraints="spec.spread", labels="spec.podLabels")],
-            "object.?spec.?spread.orValue([]).size() > 0",
-            "object.?spec.?spread != oldObject.?spec.?spread || object.?spec.?podLabels != oldObject.?spec.?podLabels",
-        ),
-        (
-            [kind(constraints="spec.*")],
-            "object.?spec.orValue([]).size() > 50 || "
-            "object.?spec.orValue([]).exists(e0, optional.of(e0).orValue([]).size() > 0)",
-            "object.?spec != oldObject.?spec",
-        ),
-        (
-            [kind(constraints="spec.a"), kind(constraints="spec.b")],
-            "object.?spec.?a.orValue([]).size() > 0 || object.?spec.?b.orValue([]).size() > 0",
-            "object.?spec.?a != oldObject.?spec.?a || object.?spec.?b != oldObject.?spec.?b",
-        ),
-        (
-            [kind(constraints="spec.pod-spread.namespace")],
-            'object.?spec[?"pod-spread"][?"namespace"].orValue([]).size() > 0',
-            'object.?spec[?"pod-spread"][?"namespace"] != oldObject.?spec[?"pod-spread"][?"namespace"]',
-        ),
-    ],
-    ids=["template", "lists", "constraints and labels", "a list of lists", "two places", "no names to CEL"],
-)
-def test_conditions_follow_the_paths_of_a_kind(kinds, has, change):
-    assert has == has_constraints(kinds)["expression"]
-    assert f"oldObject == null || {change}" == changed(kinds)["expression"]
-
-
 def test_a_kind_that_the_policy_describes_anew_is_sent_as_it_says():
     rollout = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "resource": "rollouts"}
     entry = entries("Validating", workloads=[{**rollout, "podTemplate": "spec.pods"}])["rollouts.argoproj.io"]
@@ -292,79 +231,3 @@ def test_an_entry_without_conditions_sends_all_that_is_needed():
         assert () == unsent(
             policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **policy})), stored
         )
-
-
-@pytest.mark.parametrize("watch_pods", [False, True])
-def test_the_rights_are_those_of_the_kinds_that_are_watched(watch_pods):
-    policy = policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, "watchPods": watch_pods}))
-    account, role, binding = rbac(policy, "guard", "keel")
-    granted = {(group, name) for rule in role["rules"] for group in rule["apiGroups"] for name in rule["resources"]}
-
-    assert {(one.api_group, one.resource) for one in watched(watch_pods)} == granted
-    assert watch_pods == (("", "pods") in granted)
-    assert all(["get", "list", "watch"] == rule["verbs"] for rule in role["rules"])
-    assert binding["roleRef"]["name"] == role["metadata"]["name"]
-    assert {"kind": "ServiceAccount", "namespace": "guard", "name": "keel"} == binding["subjects"][0]
-    assert ("guard", "keel") == (account["metadata"]["namespace"], account["metadata"]["name"])
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("certificates")
-    assert 0 == main(["certs", "issue", "--dir", str(folder), "--name", "keel.guard.svc"])
-    (folder / "both.pem").write_bytes((folder / "ca.crt").read_bytes() + (folder / "tls.key").read_bytes())
-    (folder / "bad.yaml").write_text("kind: SpreadPolicy\n", "utf-8")
-    return folder
-
-
-@pytest.mark.parametrize(("version", "there"), [("1.28", False), ("1.29", True)])
-def test_an_api_server_that_would_refuse_the_conditions_gets_none(folder, capsys, version, there):
-    capsys.readouterr()
-    main(["manifests", "--url", "https://a", "--ca-bundle", str(folder / "ca.crt"), "--kubernetes-version", version])
-    found = yaml.safe_load_all(capsys.readouterr().out)
-
-    assert {there} == {"matchConditions" in entry for one in found for entry in one["webhooks"]}
-
-
-@pytest.mark.parametrize("where", [["--service", "guard/keel"], ["--url", "https://localhost"]], ids=["Service", "URL"])
-def test_rights_come_before_what_needs_them(folder, capsys, where):
-    capsys.readouterr()
-    main(["manifests", *where, "--rbac", "--ca-bundle", str(folder / "ca.crt")])
-    kinds = [one["kind"] for one in yaml.safe_load_all(capsys.readouterr().out)]
-
-    assert ["ServiceAccount", "ClusterRole", "ClusterRoleBinding"] == kinds[:3]
-    assert 5 == len(kinds)
-
-
-def test_the_command_prints_what_kubectl_applies(folder, capsys):
-    capsys.readouterr()
-    code = main(["manifests", "--service", "guard/keel", "--ca-bundle", str(folder / "both.pem")])
-    text = capsys.readouterr().out
-    found = list(yaml.safe_load_all(text))
-
-    assert (0, [MUTATING_NAME, "evenkeel"]) == (code, [one["metadata"]["name"] for one in found])
-    bundle = b64decode(found[0]["webhooks"][0]["clientConfig"]["caBundle"])
-    assert bundle == (folder / "ca.crt").read_bytes(), "nothing but the certificate, no key that lies beside it"
-
-
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        (["--service", "guard", "--ca-bundle", "ca.crt"], '--service: found "guard", wanted NAMESPACE/NAME'),
-        (["--service", "a/b/c", "--ca-bundle", "ca.crt"], '--service: found "a/b/c", wanted NAMESPACE/NAME'),
-        (["--url", "http://a", "--ca-bundle", "ca.crt"], '--url: found "http://a", wanted https://HOST[:PORT]'),
-        (["--url", "https://a:x", "--ca-bundle", "ca.crt"], '--url: found "https://a:x", wanted https://HOST[:PORT]'),
-        (["--url", "https://a/?b", "--ca-bundle", "ca.crt"], '--url: found "https://a/?b", wanted https://HOST[:PORT]'),
-        (["--url", "https://a", "--ca-bundle", "none"], "none: No such file or directory"),
-        (["--url", "https://a", "--ca-bundle", "tls.key"], "has no certificate, found PRIVATE KEY"),
-        (["--url", "https://a", "--ca-bundle", "tls.crt"], "which is not the certificate of a CA"),
-        (["--url", "https://a", "--ca-bundle", "ca.crt", "--policy", "bad.yaml"], "must have apiVersion"),
-    ],
-)
-def test_what_cannot_be_used_is_named(folder, capsys, monkeypatch, options, complaint):
-    monkeypatch.chdir(folder)
-
-    assert 2 == main(["manifests", *options])
-    shown = capsys.readouterr()
-    assert complaint in shown.err
-    assert ("", 1) == (shown.out, shown.err.count("\n"))

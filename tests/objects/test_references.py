@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 
 from tests.support.build import pod, workload
 from webhook.objects.references import ObjectRef, Owner, controller_of
+from webhook.objects.workload import parse_workloads
 
 NAMED = [
     (ObjectRef("apps/v1", "Deployment", "shop", "web"), "Deployment shop/web", "deployment.apps/web"),
@@ -38,3 +41,31 @@ def test_an_owner_is_read_leniently():
         {"ownerReferences": [{"controller": True, "kind": "ReplicaSet", "name": 5}]}
     )
     assert controller_of({}) is None
+
+
+def reference(kind, controller=True):
+    return {"apiVersion": "apps/v1", "kind": kind, "name": "web", "uid": "u1", "controller": controller}
+
+
+class Owned(NamedTuple):
+    name: str
+    references: object
+    owner: str | None = None
+
+
+OWNED = [
+    Owned("no reference", None),
+    Owned("an empty list", []),
+    Owned("an owner that does not control", [reference("ReplicaSet", False)]),
+    Owned("a word for true", [reference("ReplicaSet", "true")]),
+    Owned("references that are no list", reference("ReplicaSet")),
+    Owned("the only one that controls", [reference("A", None), reference("B"), reference("C", False)], "B"),
+    Owned("the first of two that control", [1, reference("B"), reference("C")], "B"),
+]
+
+
+@pytest.mark.parametrize("case", OWNED, ids=lambda case: case.name)
+def test_the_owner_is_the_first_reference_that_controls(case):
+    (found,) = parse_workloads(pod(ownerReferences=case.references))
+
+    assert found.owner == (Owner("apps/v1", case.owner, "web", "u1") if case.owner else None)

@@ -11,7 +11,6 @@ from tests.support.build import SELECTOR, constraint, pod, workload
 from webhook.admission.weighing import MOST_CONSTRAINTS, MOST_TEMPLATES, MOST_VALUES, TooLarge, weigh
 from webhook.objects.fields import path_text, value_at, with_value
 from webhook.objects.kinds import KINDS, Kind
-from webhook.objects.references import Owner
 from webhook.objects.workload import parse_workloads
 
 HASH, REVISION = "pod-template-hash", "controller-revision-hash"
@@ -19,35 +18,6 @@ STATEFUL = f"{REVISION} statefulset.kubernetes.io/pod-name apps.kubernetes.io/po
 BATCH = "batch.kubernetes.io"
 JOB = f"{BATCH}/job-name {BATCH}/controller-uid {BATCH}/job-completion-index job-name controller-uid"
 KRUISE, JOBS = "apps.kruise.io", "spec.jobTemplate.spec"
-CLONES, ARGO = f"{REVISION} {HASH} {KRUISE}/cloneset-instance-id", f"rollouts-{HASH}"
-
-
-class Case(NamedTuple):
-    """What differs: `path` to the template, `replicas` to the number, `added` by the controller."""
-
-    kind: str
-    path: str = "spec.template"
-    replicas: str = "spec.replicas"
-    added: str = ""
-    api_version: str = "apps/v1"
-    revision_key: str | None = None
-
-
-CASES = [
-    Case("Pod", "", "", api_version="v1"),
-    Case("PodTemplate", "template", "", api_version="v1"),
-    Case("ReplicationController", api_version="v1"),
-    Case("Deployment", added=HASH, revision_key=HASH),
-    Case("ReplicaSet"),
-    Case("StatefulSet", added=STATEFUL, revision_key=REVISION),
-    Case("DaemonSet", replicas="", added=f"{REVISION} pod-template-generation", revision_key=REVISION),
-    Case("Job", replicas="spec.parallelism", added=JOB, api_version="batch/v1"),
-    Case("CronJob", f"{JOBS}.template", f"{JOBS}.parallelism", added=JOB, api_version="batch/v1"),
-    Case("Rollout", added=ARGO, revision_key=ARGO, api_version="argoproj.io/v1alpha1"),
-    Case("CloneSet", added=CLONES, revision_key=REVISION, api_version=f"{KRUISE}/v1alpha1"),
-    Case("StatefulSet", added=STATEFUL, revision_key=REVISION, api_version=f"{KRUISE}/v1alpha1"),
-    Case("StatefulSet", added=STATEFUL, revision_key=REVISION, api_version=f"{KRUISE}/v1beta1"),
-]
 
 
 def nest(path, value):
@@ -60,31 +30,6 @@ def nest(path, value):
 def merged(one, other):
     both = one.keys() & other.keys()
     return {**one, **other, **{name: merged(one[name], other[name]) for name in both}}
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.api_version} {case.kind}")
-def test_where_a_kind_keeps_what_matters(case):
-    template = {
-        "metadata": {"labels": {"app": "web"}},
-        "spec": {"topologySpreadConstraints": [constraint()], "nodeName": "n1", "schedulerName": "gpu"},
-    }
-    obj = {"apiVersion": case.api_version, "kind": case.kind, "metadata": {"name": "web", "namespace": "shop"}}
-    (found,) = parse_workloads(
-        merged(merged(obj, nest(case.path, template)), nest(case.replicas, 5) if case.replicas else {})
-    )
-
-    prefix = f"{case.path}." if case.path else ""
-    assert f"{prefix}spec.topologySpreadConstraints" == path_text(found.path)
-    assert [constraint()] == found.raw_constraints
-    assert ({"app": "web"}, "n1", "gpu") == (found.labels, found.node_name, found.scheduler_name)
-    assert ("shop", "web", 5 if case.replicas else 1) == (found.namespace, found.name, found.replicas)
-    assert frozenset(case.added.split()) == found.addable
-    assert (case.revision_key, "." not in case.api_version) == (found.kind.revision_key, found.kind.built_in)
-    assert (case.kind == "Pod", True) == (found.is_pod, found.in_template)
-
-
-def test_the_kinds_are_those_of_the_table():
-    assert [(case.api_version, case.kind) for case in CASES] == [(kind.api_version, kind.kind) for kind in KINDS]
 
 
 def test_labels_that_a_controller_only_may_add_are_not_counted_on():
@@ -102,14 +47,6 @@ def test_a_label_that_the_template_has_is_not_overwritten():
     (found,) = parse_workloads(workload("Deployment", labels={HASH: "mine"}))
 
     assert {HASH: "mine"} == found.pods_labels()
-
-
-@pytest.mark.parametrize("of", ["v1 Deployment", "apps/v1beta1 Deployment", "v1 Service", "apps/v1 Pod", "apps/v1 "])
-def test_another_kind_holds_no_workload(of):
-    api_version, _, kind = of.partition(" ")
-
-    assert () == parse_workloads(workload("Deployment") | {"apiVersion": api_version, "kind": kind})
-    assert () == parse_workloads({}) == parse_workloads({"apiVersion": ["apps/v1"], "kind": {}})
 
 
 def kind(**paths):
@@ -153,57 +90,11 @@ def test_of_constraints_outside_a_template_the_labels_may_be_unknown():
     assert (False, {}) == (found.labels_known, found.labels)
 
 
-def test_a_kind_of_the_policy_comes_before_the_built_in_of_that_name():
-    own = replace(kind(template="spec.pods"), api_version="argoproj.io/v1alpha1", kind="Rollout", from_policy=True)
-    rollout = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "spec": {"pods": {}, "template": {}}}
-
-    assert ["spec.pods.spec.topologySpreadConstraints"] == [
-        path_text(one.path) for one in parse_workloads(rollout, [*KINDS, own])
-    ]
-
-
-def test_a_kind_may_have_templates_in_several_places():
-    """As RayCluster has one for its head and a list for its workers."""
-    kinds = [replace(kind(template=path), from_policy=True) for path in ("spec.head.template", "spec.groups.template")]
-    obj = {"apiVersion": kinds[0].api_version, "kind": kinds[0].kind}
-    obj["spec"] = {"head": {"template": {}}, "groups": {"template": {}}}
-
-    assert 2 == len(parse_workloads(obj, kinds))
-
-
 def test_a_custom_resource_may_do_without_its_template():
     """An Argo Rollout may refer to that of a Deployment."""
     rollout = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "spec": {"replicas": 3, "workloadRef": {}}}
 
     assert () == parse_workloads(rollout)
-
-
-def reference(kind, controller=True):
-    return {"apiVersion": "apps/v1", "kind": kind, "name": "web", "uid": "u1", "controller": controller}
-
-
-class Owned(NamedTuple):
-    name: str
-    references: object
-    owner: str | None = None
-
-
-OWNED = [
-    Owned("no reference", None),
-    Owned("an empty list", []),
-    Owned("an owner that does not control", [reference("ReplicaSet", False)]),
-    Owned("a word for true", [reference("ReplicaSet", "true")]),
-    Owned("references that are no list", reference("ReplicaSet")),
-    Owned("the only one that controls", [reference("A", None), reference("B"), reference("C", False)], "B"),
-    Owned("the first of two that control", [1, reference("B"), reference("C")], "B"),
-]
-
-
-@pytest.mark.parametrize("case", OWNED, ids=lambda case: case.name)
-def test_the_owner_is_the_first_reference_that_controls(case):
-    (found,) = parse_workloads(pod(ownerReferences=case.references))
-
-    assert found.owner == (Owner("apps/v1", case.owner, "web", "u1") if case.owner else None)
 
 
 def ignoring(text):

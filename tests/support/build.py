@@ -81,6 +81,15 @@ def snapshot(*objects) -> Snapshot:
     return from_objects(objects)
 
 
+def key_of(obj):
+    return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
+
+
+def whole(objects):
+    """What from_objects makes of objects in the order of their names."""
+    return from_objects(sorted(objects, key=key_of))
+
+
 def request(obj, old=None, operation=None, **fields):
     """The request of an AdmissionReview for `obj`; with `old`, an UPDATE."""
     return {

@@ -1,7 +1,7 @@
 """
 Print the catalogue of rules, or the page of one.
 
-A rule's page says what it finds, why that matters, and the way out, with a bad and a good example.
+A rule's page says what it finds, why that matters, and the fix, with a bad and a good example.
 """
 
 from __future__ import annotations

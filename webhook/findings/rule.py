@@ -75,7 +75,7 @@ class Subject:
         return match_labels if match_labels.items() <= labels.items() and not made_up else {}
 
     def copy_own_selector(self, path: FieldPath) -> tuple[str | None, Edit | None]:
-        """The way out, in words and as an edit, that writes the workload's own selector to `path`."""
+        """The fix that writes the workload's own selector to `path`, in words and as an edit; None if it has none."""
         own = self.own_selector
         labels = ", ".join(f"{key}: {value}" for key, value in own.items())
         edit = Edit(path, {"matchLabels": own}) if own else None

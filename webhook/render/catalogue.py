@@ -41,7 +41,7 @@ def section(rule: Rule) -> Iterator[str]:
     yield from ("### Why", "", rule.rationale, "")
     yield from ("### Bad", "", "```yaml", rule.bad.rstrip(), "```", "")
     yield from ("### Good", "", "```yaml", rule.good.rstrip(), "```", "")
-    yield from ("### Way out", "", f"{rule.fix[0].upper()}{rule.fix[1:]}.", "")
+    yield from ("### Fix", "", f"{rule.fix[0].upper()}{rule.fix[1:]}.", "")
     if rule.parameters:
         yield from ("### Parameters", "", "| name | type | default | what it is |", "| --- | --- | --- | --- |")
         yield from (_parameter(name, schema, rule) for name, schema in rule.parameters.items())

@@ -38,7 +38,12 @@ LARGEST_KEPT = 8 << 10  # Bytes of a list whose reading is kept; two constraints
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """One constraint as the scheduler sees it; `label_selector` and `match_label_keys` are what was written."""
+    """
+    One constraint as the scheduler sees it; `label_selector` and `match_label_keys` are what was written.
+
+    `index` is its place in the Pod's list, from 0.  It is `hard` if whenUnsatisfiable is DoNotSchedule, and `soft` if
+    it is ScheduleAnyway.
+    """
 
     index: int
     max_skew: int
@@ -62,7 +67,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class WrittenConstraint:
-    """The API type: absent and null fields as Go decodes them."""
+    """The API type, v1.TopologySpreadConstraint; an absent or null field has the value that Go decodes it to."""
 
     max_skew: int
     topology_key: str
@@ -76,7 +81,7 @@ class WrittenConstraint:
 
 @dataclass(frozen=True)
 class Reading:
-    """A list of constraints as Go decodes it, and where the types are wrong; paths begin at the list."""
+    """A list of constraints as Go decodes it, and the fields of a wrong type; their paths begin at the list."""
 
     written: tuple[WrittenConstraint, ...]
     mistyped: tuple[FieldError, ...]
@@ -84,17 +89,22 @@ class Reading:
 
     @cached_property
     def merges(self) -> bool:
-        """Whether there is anything to merge into a selector."""
+        """Whether any constraint has matchLabelKeys, to be merged into its selector."""
         return any(one.match_label_keys for one in self.written)
 
     @cached_property
     def unmerged(self) -> tuple[Constraint, ...]:
-        """`parse`, for a Pod that has no label."""
+        """What `parse_constraints` returns for a Pod that has no label."""
         return tuple([_constraint(i, one, {}) for i, one in enumerate(self.written)])
 
 
 def parse_constraints(raw: object, labels: Labels, features: Features) -> tuple[Constraint, ...]:
-    """The constraints of a Pod with `labels`; what `validate` objects to is read as leniently as it can be."""
+    """
+    upstream: common.go:PodTopologySpread.filterTopologySpreadConstraints (v1.37)
+
+    The hard and soft constraints of a Pod with `labels`, in their order.  `raw` is the JSON list as it was written; a
+    field of a wrong type reads as if it were absent, for `validate` reports it.
+    """
     reading = read_constraints(raw, features)
     if not reading.merges:
         return reading.unmerged
@@ -102,7 +112,12 @@ def parse_constraints(raw: object, labels: Labels, features: Features) -> tuple[
 
 
 def merge(raw: object, labels: Labels, features: Features) -> object:
-    """The list as kube-apiserver stores it for a new Pod (podStrategy.PrepareForCreate, since 1.34)."""
+    """
+    upstream: strategy.go:mutateTopologySpreadConstraints (v1.37)
+
+    The JSON list as kube-apiserver stores it for a new Pod with `labels`: since 1.34 each matchLabelKeys entry that the
+    Pod carries is appended to labelSelector.  What has the wrong type is returned as it is.
+    """
     if not features.selector_merge or not isinstance(raw, list):
         return raw
     return [_merge_one(constraint, labels) for constraint in raw]
@@ -114,6 +129,7 @@ def same(one: object, other: object, features: Features) -> bool:
 
 
 def _merge_one(raw: object, labels: Labels) -> object:
+    """upstream: strategy.go:applyMatchLabelKeys (v1.37)"""
     keys = raw.get("matchLabelKeys") if isinstance(raw, dict) else None
     if not isinstance(raw, dict) or not isinstance(keys, list):
         return raw
@@ -127,7 +143,11 @@ def _merge_one(raw: object, labels: Labels) -> object:
 
 
 def kept_by_content(function: Callable[[object, Features], Result]) -> Callable[[object, Features], Result]:
-    """`function` of a list of constraints, its results kept: the Pods of a workload all carry the same list."""
+    """
+    `function` of a list of constraints, with a cache: all Pods of a workload carry the same list.
+
+    The key is what the list holds, and not its identity.  Longer lists than LARGEST_KEPT are not cached.
+    """
 
     @lru_cache(maxsize=1024)
     def of_content(content: bytes, features: Features) -> Result:
@@ -146,14 +166,14 @@ def kept_by_content(function: Callable[[object, Features], Result]) -> Callable[
 
 @kept_by_content
 def read_constraints(raw: object, features: Features) -> Reading:
-    """The list as Go decodes it."""
+    """A JSON list of constraints as Go decodes it; fields of features that are off are dropped."""
     reader = Reader()
     written = tuple([_read_one(reader, item, at, features) for item, at in reader.mappings(raw, ())])
     return Reading(written, tuple(reader.errors), features)
 
 
 def _read_one(reader: Reader, raw: object, path: FieldPath, features: Features) -> WrittenConstraint:
-    """Fields of a feature that is off are dropped, as pod.DropDisabledPodFields does."""
+    """One constraint; the fields that util.go:DropDisabledPodFields clears are cleared."""
     field = as_mapping(raw).get
     written = WrittenConstraint(
         max_skew=reader.integer(field("maxSkew"), path, "maxSkew") or 0,
@@ -173,7 +193,7 @@ def _read_one(reader: Reader, raw: object, path: FieldPath, features: Features) 
 
 
 def read_selector(reader: Reader, raw: object, path: FieldPath) -> LabelSelector | None:
-    """A LabelSelector at `path`; None for null."""
+    """The LabelSelector at `path`, or None for null; `reader` collects what has the wrong type."""
     if raw is None:
         return None
     selector = reader.mapping(raw, path)
@@ -191,7 +211,7 @@ def read_selector(reader: Reader, raw: object, path: FieldPath) -> LabelSelector
 
 
 def _constraint(index: int, written: WrittenConstraint, labels: Labels) -> Constraint:
-    """podTopologySpread.filterTopologySpreadConstraints."""
+    """One constraint for a Pod with `labels`, every default applied."""
     applied = {key: labels[key] for key in written.match_label_keys if key in labels}
     return Constraint(
         index=index,

@@ -1,7 +1,7 @@
 """
 Pods as the scheduler counts them: by namespace, label set and node.
 
-    150,000 Pods ──> some thousand label sets, each with {node: how many}
+    150,000 Pods ──> some thousand label sets, each with {node: number of Pods}
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FINISHED = ("Succeeded", "Failed")
 
 @dataclass(frozen=True, slots=True)
 class BoundPod:
-    """A Pod that counts: one that is bound to a node, not being deleted and not finished."""
+    """A Pod that the scheduler counts: it is bound to `node`, is not being deleted, and has not finished."""
 
     labels: LabelSet
     node: str
@@ -27,14 +27,14 @@ class BoundPod:
 
 @dataclass(frozen=True, slots=True)
 class PodGroup:
-    """The Pods with the same labels: how many there are on each node."""
+    """The Pods with the same labels: `nodes` is the number of them by the name of the node."""
 
     labels: Labels
     nodes: Mapping[str, int]
 
 
 def label_set(labels: Labels) -> LabelSet:
-    """The labels as one value; the keys, which all Pods share, are kept once."""
+    """The labels as one hashable value, in the order of their keys; equal keys are one string in memory."""
     return tuple(sorted((intern(key), value) for key, value in labels.items()))
 
 

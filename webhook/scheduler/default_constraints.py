@@ -1,5 +1,5 @@
 """
-The scheduler's own defaults: which selector it derives for a Pod, and which constraints it then applies.
+Default constraints: the selector that kube-scheduler derives for a Pod, and the constraints that it then applies.
 
     selector = selectors of all Services that select the Pod + the selector of its controller
 """
@@ -45,7 +45,12 @@ class DefaultSelector:
 
 
 def default_selector(namespace: str, labels: Labels, owner: Owner | None, snapshot: Snapshot) -> DefaultSelector:
-    """helper.DefaultSelector; the selector is empty if nothing selects or owns the Pod."""
+    """
+    upstream: spread.go:DefaultSelector (v1.37)
+
+    The selector for a Pod with `labels` and the controller `owner`; it is empty if nothing selects or owns the Pod.
+    The owner counts only if it is one of SELECTOR_KINDS and exists in `snapshot`.
+    """
     services = snapshot.services_of(namespace, labels)
     sources = tuple(f"Service/{service.name}" for service in services)
     asked = {key: value for service in services for key, value in service.selector.items()}
@@ -66,9 +71,10 @@ def constraints_in_force(
     raw: object, labels: Labels, defaults: Sequence[dict[str, object]], selector: Selector, features: Features
 ) -> tuple[Constraint, ...]:
     """
-    The constraints by which the scheduler places a Pod: its own, or else `defaults` with the derived `selector`.
+    upstream: plugin.go:PodTopologySpread.getConstraints (v1.37)
 
-    It ignores the matchLabelKeys of its defaults.  (podTopologySpread.buildDefaultConstraints)
+    The constraints by which the scheduler places a Pod: its own in `raw`, or else `defaults` with the derived
+    `selector`.  The matchLabelKeys of `defaults` have no effect.
     """
     own = parse_constraints(raw, labels, features)
     if own or selector.empty:
@@ -77,11 +83,16 @@ def constraints_in_force(
 
 
 def validate_args(defaulting_type: str, constraints: Sequence[object], path: FieldPath) -> tuple[FieldError, ...]:
-    """Why kube-scheduler would refuse these PodTopologySpreadArgs, whose fields have the right types."""
+    """
+    upstream: validation_pluginargs.go:ValidatePodTopologySpreadArgs (v1.37)
+
+    Every reason why kube-scheduler refuses these args, which stand at `path`; all fields have the right types.
+    """
     return (*_type_errors(defaulting_type, constraints, (*path, "defaultingType")), *_default_errors(constraints, path))
 
 
 def _type_errors(defaulting_type: str, constraints: Sequence[object], path: FieldPath) -> Iterator[FieldError]:
+    """upstream: validation_pluginargs.go:validateDefaultingType (v1.37)"""
     if defaulting_type not in DEFAULTING_TYPES:
         yield FieldError(NOT_SUPPORTED, path, defaulting_type, 'supported values: "System", "List"')
     elif defaulting_type == SYSTEM and constraints:

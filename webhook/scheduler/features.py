@@ -23,7 +23,7 @@ class Features:
 
 
 def features(minor: int) -> Features:
-    """The features of Kubernetes 1.`minor`; one that is not released yet behaves like the last that is known of."""
+    """The features of Kubernetes 1.`minor`; a version after 1.38 has those of 1.38."""
     return Features(
         minor=minor,
         min_domains=minor >= 27,
@@ -37,7 +37,7 @@ def features(minor: int) -> Features:
 
 
 def parse_version(text: str) -> Features:
-    """The features of a version such as `1.34`, `v1.34.2` or `1.34+`; ValueError names what is wrong."""
+    """The features of a version such as `1.34`, `v1.34.2` or `1.34+`; ValueError for any other text, or before 1.25."""
     match = re.fullmatch(r"v?1\.(\d{1,3})([.+-].*)?", text.strip())
     if match is None:
         raise ValueError(f'Kubernetes version: found "{text}", wanted a version such as 1.{NEWEST}')

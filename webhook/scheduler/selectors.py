@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from operator import attrgetter
 
 from webhook.objects.labels import Labels
 
@@ -19,7 +18,7 @@ EQUALS, IN, NOT_IN, EXISTS, DOES_NOT_EXIST = "=", "In", "NotIn", "Exists", "Does
 
 
 class Match(Enum):
-    """Whether a selector matches labels of which some are not known yet."""
+    """Whether a selector matches labels, of which some may not be known yet."""
 
     YES = "yes"
     NO = "no"
@@ -35,7 +34,11 @@ class Requirement:
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Labels) -> bool:
-        """labels.Requirement.Matches: NotIn and DoesNotExist match a Pod without the key."""
+        """
+        upstream: selector.go:Requirement.Matches (v1.37)
+
+        Whether `labels` meet the requirement; NotIn and DoesNotExist also match labels without the key.
+        """
         value = labels.get(self.key)
         if self.operator in (EQUALS, IN):
             return value is not None and value in self.values
@@ -44,12 +47,13 @@ class Requirement:
         return (value is not None) == (self.operator == EXISTS)
 
     def match(self, labels: Labels, addable: Collection[str]) -> Match:
-        """Like `matches`; UNKNOWN if the answer hangs on the value of a label that may still be added."""
+        """Like `matches`, but UNKNOWN where a label of this key is absent and may still be added."""
         if self.key in labels or self.key not in addable:
             return Match.YES if self.matches(labels) else Match.NO
         return Match.UNKNOWN
 
     def __str__(self) -> str:
+        """upstream: selector.go:Requirement.String (v1.37)"""
         form = _FORMS.get(self.operator)
         values = ",".join(sorted(self.values))
         return form(self.key, values) if form is not None else f"{self.key} {self.operator} ({values})"
@@ -68,9 +72,9 @@ OPERATORS = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST)
 @dataclass(frozen=True)
 class Selector:
     """
-    labels.Selector: requirements in the order of their keys; one that `matches_nothing` has none.
+    labels.Selector of apimachinery: requirements in the order of their keys, all of which must hold.
 
-    It is `empty` if every label set matches (labels.Selector.Empty).
+    One that `matches_nothing` has no requirements; one that is `empty` matches every label set.
     """
 
     requirements: tuple[Requirement, ...] = ()
@@ -86,14 +90,23 @@ class Selector:
         return frozenset([requirement.key for requirement in self.requirements])
 
     def add(self, requirements: Iterable[Requirement]) -> Selector:
-        """This selector narrowed by `requirements`; nothing stays nothing."""
+        """
+        upstream: selector.go:internalSelector.Add (v1.37)
+
+        A selector that also has `requirements`; one that matches nothing stays as it is.
+        """
         return self if self.matches_nothing else Selector(_in_order((*self.requirements, *requirements)))
 
     def matches(self, labels: Labels) -> bool:
+        """
+        upstream: selector.go:internalSelector.Matches (v1.37)
+
+        Whether `labels` meet every requirement.
+        """
         return not self.matches_nothing and all(requirement.matches(labels) for requirement in self.requirements)
 
     def match(self, labels: Labels, addable: Collection[str] = ()) -> Match:
-        """Match in three values: NO as soon as one known label decides, whatever is added later."""
+        """Like `matches`, but UNKNOWN where labels with the keys `addable` may still decide it."""
         if self.matches_nothing:
             return Match.NO
         found = {requirement.match(labels, addable) for requirement in self.requirements}
@@ -102,12 +115,13 @@ class Selector:
         return Match.UNKNOWN if Match.UNKNOWN in found else Match.YES
 
     def __str__(self) -> str:
+        """upstream: selector.go:internalSelector.String (v1.37)"""
         return ",".join(map(str, self.requirements))
 
 
 def _in_order(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
     """By key; those on one key stay in their order."""
-    return tuple(sorted(requirements, key=attrgetter("key")))
+    return tuple(sorted(requirements, key=lambda requirement: requirement.key))
 
 
 NOTHING = Selector(matches_nothing=True)
@@ -116,28 +130,34 @@ EVERYTHING = Selector()
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """A LabelSelector of the API, as it was written."""
+    """metav1.LabelSelector, as it was written."""
 
     match_labels: Labels
     match_expressions: tuple[Requirement, ...] = ()
 
     @property
     def keys(self) -> frozenset[str]:
+        """The label keys that it names."""
         return frozenset(self.match_labels) | {expression.key for expression in self.match_expressions}
 
 
 def equals(labels: Labels) -> tuple[Requirement, ...]:
-    """One requirement for each label."""
+    """A requirement `key=value` for each label."""
     return tuple(Requirement(key, EQUALS, (value,)) for key, value in labels.items())
 
 
 def selecting(labels: Labels, requirements: Iterable[Requirement] = ()) -> Selector:
-    """What asks for all of `labels`, and then for `requirements`."""
+    """A selector that requires all of `labels`, and `requirements` after them."""
     return Selector(_in_order((*equals(labels), *requirements)))
 
 
 def as_selector(selector: LabelSelector | None, first: Iterable[Requirement] = ()) -> Selector:
-    """metav1.LabelSelectorAsSelector; of requirements on one key those of `first` come first."""
+    """
+    upstream: helpers.go:LabelSelectorAsSelector (v1.37)
+
+    The selector that `selector` stands for: None matches nothing, an empty one everything.  `first` are requirements
+    that come before those on the same key.
+    """
     if selector is None:
         return NOTHING
     return Selector(_in_order((*first, *equals(selector.match_labels), *selector.match_expressions)))
@@ -145,9 +165,9 @@ def as_selector(selector: LabelSelector | None, first: Iterable[Requirement] = (
 
 def as_label_selector(selector: Selector) -> dict[str, object]:
     """
-    The LabelSelector, as JSON, that matches exactly what `selector`, any but NOTHING, matches.
+    The LabelSelector, as JSON, that matches exactly what `selector` matches; NOTHING has none.
 
-    matchLabels holds a key once: what the selector asks of it beyond that, and every other operator, goes to
+    matchLabels can hold a key only once: further requirements on it, and every other operator, go to
     matchExpressions.  Exact duplicates are dropped.
     """
     match_labels: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""One consistent view of what decisions are made from: nodes, namespaces, Services, controllers and Pods."""
+"""A consistent view of the objects that decisions depend on: nodes, namespaces, Services, controllers and Pods."""
 
 from __future__ import annotations
 
@@ -51,12 +51,13 @@ class Service:
     selector: Labels
 
     def selects(self, labels: Labels) -> bool:
+        """Whether a Pod with `labels` is one of its Pods."""
         return self.selector.items() <= labels.items()
 
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """What can own Pods, or their owners; `selector` is None where it has none or none that is valid."""
+    """An object that can own Pods or their owners; `selector` is None if it has no selector or an invalid one."""
 
     api_version: str
     kind: str
@@ -66,16 +67,17 @@ class Controller:
 
 
 Kept = Node | Namespace | Service | Controller | BoundPod
-# Each Service under one label of its selector, with its place among those of its namespace.
+# The Services by one label of their selectors, each with its place among those of its namespace.
 ServiceIndex = Mapping[tuple[str, str], tuple[tuple[int, Service], ...]]
 
 
 @dataclass(frozen=True)
 class Snapshot:
     """
-    `nodes` and `pods` are empty where they are not known.
+    The objects of a cluster at one moment; nothing in it is ever changed.
 
-    Services and Pods are kept by namespace, controllers by (namespace, apiVersion, kind) and then by name.
+    `namespaces` holds labels by name.  Services and Pods are kept by namespace, controllers by (namespace, apiVersion,
+    kind) and then by name.  `nodes` and `pods` are empty where they are not known.
     """
 
     nodes: tuple[Node, ...] = ()
@@ -86,36 +88,45 @@ class Snapshot:
 
     @cached_property
     def node_label_keys(self) -> frozenset[str]:
-        """The label keys that its nodes carry; empty where nodes are not known."""
+        """The label keys that any node carries."""
         return frozenset(key for node in self.nodes for key in node.labels)
 
     def services_of(self, namespace: str, labels: Labels) -> tuple[Service, ...]:
-        """The Services whose selector matches a Pod with `labels` (helper.GetPodServices)."""
+        """
+        upstream: spread.go:GetPodServices (v1.37)
+
+        The Services of the namespace whose selector matches a Pod with `labels`, in the order of the snapshot.
+        """
         index = self.services.get(namespace, {})
-        asking = (one for item in labels.items() for one in index.get(item, ()))
+        asking = (placed for item in labels.items() for placed in index.get(item, ()))
         found = [(place, service) for place, service in asking if service.selects(labels)]
-        return tuple(service for _, service in sorted(found, key=lambda one: one[0]))
+        return tuple(service for _, service in sorted(found, key=lambda placed: placed[0]))
 
     def controller(self, namespace: str, owner: Owner) -> Controller | None:
-        """The owner, found by name as the scheduler finds it; the uid is not compared."""
+        """The owner of an object in `namespace`, looked up by name as the scheduler does; the uid is not compared."""
         return self.controllers.get((namespace, owner.api_version, owner.kind), {}).get(owner.name)
 
-    def with_namespace(self, one: Namespace) -> Snapshot:
-        """This view, and one namespace more."""
-        return replace(self, namespaces={**self.namespaces, one.name: one.labels})
+    def with_namespace(self, namespace: Namespace) -> Snapshot:
+        """A copy that holds `namespace`, too."""
+        return replace(self, namespaces={**self.namespaces, namespace.name: namespace.labels})
 
-    def with_controller(self, namespace: str, one: Controller) -> Snapshot:
-        """This view, and one controller more."""
-        of = (namespace, one.api_version, one.kind)
-        return replace(self, controllers={**self.controllers, of: {**self.controllers.get(of, {}), one.name: one}})
+    def with_controller(self, namespace: str, controller: Controller) -> Snapshot:
+        """A copy that holds `controller`, too."""
+        key = (namespace, controller.api_version, controller.kind)
+        named = {**self.controllers.get(key, {}), controller.name: controller}
+        return replace(self, controllers={**self.controllers, key: named})
 
 
 class SnapshotError(ValueError):
-    """An object that cannot be what it says it is; the message names the object, the field and what it must be."""
+    """An object with a field of a wrong type; the message names the object, the field and what it must be."""
 
 
 def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
-    """The snapshot that `objects`, raw JSON as the API server prints it, make up; other kinds are passed over."""
+    """
+    The snapshot of `objects`, raw JSON as the API server prints it; kinds other than READ_KINDS are passed over.
+
+    SnapshotError names the first field that has a wrong type.
+    """
     nodes: list[Node] = []
     namespaces: dict[str, Labels] = {}
     services: dict[str, list[Service]] = {}
@@ -125,17 +136,17 @@ def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
         api_version, kind = raw.get("apiVersion"), raw.get("kind")
         if not any((api_version, kind) == known for known in READ_KINDS):
             continue
-        namespace, _, one = read_object(raw, str(api_version), str(kind))
-        if isinstance(one, Node):
-            nodes.append(one)
-        elif isinstance(one, Namespace):
-            namespaces[one.name] = one.labels
-        elif isinstance(one, Service):
-            services.setdefault(namespace, []).append(one)
-        elif isinstance(one, Controller):
-            controllers.setdefault((namespace, one.api_version, one.kind), {})[one.name] = one
-        elif isinstance(one, BoundPod):
-            pods.setdefault(namespace, PodCounts()).add(one)
+        namespace, _, kept = read_object(raw, str(api_version), str(kind))
+        if isinstance(kept, Node):
+            nodes.append(kept)
+        elif isinstance(kept, Namespace):
+            namespaces[kept.name] = kept.labels
+        elif isinstance(kept, Service):
+            services.setdefault(namespace, []).append(kept)
+        elif isinstance(kept, Controller):
+            controllers.setdefault((namespace, kept.api_version, kept.kind), {})[kept.name] = kept
+        elif isinstance(kept, BoundPod):
+            pods.setdefault(namespace, PodCounts()).add(kept)
     return Snapshot(
         tuple(nodes),
         namespaces,
@@ -146,7 +157,7 @@ def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
 
 
 def by_rarest_label(services: Sequence[Service]) -> ServiceIndex:
-    """Each Service of a namespace under that label of its selector which the fewest of them ask for."""
+    """The Services of a namespace, each under the label of its selector that the fewest of them have."""
     asked = Counter(item for service in services for item in service.selector.items())
     found: dict[tuple[str, str], list[tuple[int, Service]]] = {}
     for place, service in enumerate(services):
@@ -157,14 +168,15 @@ def by_rarest_label(services: Sequence[Service]) -> ServiceIndex:
 
 def read_object(raw: Mapping[str, object], api_version: str, kind: str) -> tuple[str, str, Kept | None]:
     """
-    The namespace and the name of an object of KINDS, and what is kept of it.
+    The namespace and the name of an object of READ_KINDS, and what is kept of it.
 
-    None for a Service that selects nothing and a Pod that does not count; SnapshotError names what has a wrong type.
+    Nothing is kept of a Service that selects nothing, or of a Pod that does not count.  SnapshotError names the first
+    field that has a wrong type.
     """
-    one = _Object(raw, api_version, kind)
-    kept = one.kept()
-    one.check()
-    return one.namespace, one.name, kept
+    found = _Object(raw, api_version, kind)
+    kept = found.kept()
+    found.check()
+    return found.namespace, found.name, kept
 
 
 class _Object:

@@ -1,4 +1,4 @@
-"""Why kube-apiserver rejects topology spread constraints, error by error as its own validation says it."""
+"""Why kube-apiserver rejects topology spread constraints: the same errors, in its own words."""
 
 from __future__ import annotations
 
@@ -42,12 +42,13 @@ def validate(
     raw: object, labels: Labels, path: FieldPath, *, merged: bool, features: Features
 ) -> tuple[FieldError, ...]:
     """
-    Every reason why kube-apiserver rejects `raw`, the list of constraints that stands at `path`.
+    upstream: validation.go:validateTopologySpreadConstraints (v1.37)
 
-    With `merged` the constraints are judged as they stand, as in a template or a Pod that is stored; without, they
-    are first merged with the Pod's `labels`, as when a Pod is created.  Where a type is wrong, the API server cannot
-    read the object at all; here each such field is named, and nothing is said that rests on it.
-    (validation.validateTopologySpreadConstraints)
+    Every reason why kube-apiserver rejects `raw`, the JSON list of constraints at `path`; empty if it is valid.
+
+    With `merged` the constraints are judged as they are, as in a template or a stored Pod; without it, they are first
+    merged with the Pod's `labels`, as on creation.  Where a type is wrong, the API server cannot decode the object and
+    reports nothing else; here every such field is reported, and no error that depends on one.
     """
     errors = _errors(raw if merged else merge(raw, labels, features), features)
     return tuple([replace(error, path=(*path, *error.path)) for error in errors]) if errors else ()
@@ -55,9 +56,10 @@ def validate(
 
 @kept_by_content
 def _errors(raw: object, features: Features) -> tuple[FieldError, ...]:
-    """Those of constraints as they stand; paths begin at the list."""
-    reading = read_constraints(raw, features)
-    errors = [error for i, one in enumerate(reading.written) for error in _constraint_errors(one, (i,), features)]
+    """The errors of constraints as they are; paths begin at the list."""
+    reading, errors = read_constraints(raw, features), list[FieldError]()
+    for i, written in enumerate(reading.written):
+        errors += _constraint_errors(written, (i,), features)
     errors += _repeated(reading.written)
     unread = {error.path for error in reading.mistyped}
     return (*reading.mistyped, *(error for error in errors if not unread or not _rests_on(error, unread)))
@@ -83,11 +85,12 @@ def _constraint_errors(written: WrittenConstraint, path: FieldPath, features: Fe
 
 
 def _not_supported(path: FieldPath, value: str, wanted: Sequence[str]) -> FieldError:
-    supported = ", ".join(f'"{one}"' for one in wanted)
+    supported = ", ".join(f'"{name}"' for name in wanted)
     return FieldError(NOT_SUPPORTED, path, value, f"supported values: {supported}")
 
 
 def _min_domains_errors(written: WrittenConstraint, path: FieldPath) -> Iterator[FieldError]:
+    """upstream: validation.go:validateMinDomains (v1.37)"""
     if written.min_domains is None:
         return
     if written.min_domains <= 0:
@@ -98,7 +101,11 @@ def _min_domains_errors(written: WrittenConstraint, path: FieldPath) -> Iterator
 
 
 def _match_label_keys_errors(written: WrittenConstraint, path: FieldPath, features: Features) -> Iterator[FieldError]:
-    """ValidateMatchLabelKeysAndMismatchLabelKeys; before the merge of 1.34, ValidateMatchLabelKeysInTopologySpread."""
+    """
+    upstream: validation.go:ValidateMatchLabelKeysAndMismatchLabelKeys (v1.37)
+
+    Before the merge of 1.34 the API server calls ValidateMatchLabelKeysInTopologySpread instead.
+    """
     keys, selector, at = written.match_label_keys, written.label_selector, (*path, "matchLabelKeys")
     if keys and selector is None:
         yield FieldError(FORBIDDEN, at, list(keys), "must not be specified when labelSelector is not set")
@@ -112,7 +119,7 @@ def _match_label_keys_errors(written: WrittenConstraint, path: FieldPath, featur
 
 
 def _keys_in_both_after_merge(keys: Sequence[str], selector: LabelSelector, path: FieldPath) -> Iterator[FieldError]:
-    """The merge puts each key into the selector once, so it is wrong only when it stands there again."""
+    """An error for each key that is in the selector twice: the merge itself has put it there once."""
     index_of = {key: i for i, key in enumerate(keys)}
     seen = set(selector.match_labels)
     for expression in selector.match_expressions:
@@ -123,7 +130,11 @@ def _keys_in_both_after_merge(keys: Sequence[str], selector: LabelSelector, path
 
 
 def selector_errors(selector: LabelSelector, path: FieldPath) -> Iterator[FieldError]:
-    """unversionedvalidation.ValidateLabelSelector."""
+    """
+    upstream: validation.go:ValidateLabelSelector (v1.37)
+
+    Every reason why the API server rejects a LabelSelector at `path`.
+    """
     at = (*path, "matchLabels")
     for key, value in selector.match_labels.items():
         yield from (FieldError(INVALID, at, key, detail) for detail in label_key_errors(key))
@@ -133,6 +144,7 @@ def selector_errors(selector: LabelSelector, path: FieldPath) -> Iterator[FieldE
 
 
 def _expression_errors(expression: Requirement, path: FieldPath) -> Iterator[FieldError]:
+    """upstream: validation.go:ValidateLabelSelectorRequirement (v1.37)"""
     operator, values = expression.operator, expression.values
     if operator in (IN, NOT_IN) and not values:
         yield FieldError(REQUIRED, (*path, "values"), [], "must be specified when `operator` is 'In' or 'NotIn'")
@@ -147,7 +159,7 @@ def _expression_errors(expression: Requirement, path: FieldPath) -> Iterator[Fie
 
 
 def _rests_on(error: FieldError, unread: Set[FieldPath]) -> bool:
-    """Whether `error` is about a field that could not be read, or follows from one."""
+    """Whether `error` is about a field that could not be read, or depends on one."""
     constraint, field = error.path[:-1], error.path[-1]
     sources = {"minDomains": ("whenUnsatisfiable",), REPEATED: ("topologyKey", "whenUnsatisfiable")}.get(str(field), ())
     follows = any((*constraint, source) in unread for source in sources)
@@ -155,22 +167,27 @@ def _rests_on(error: FieldError, unread: Set[FieldPath]) -> bool:
 
 
 def _repeated(written: Sequence[WrittenConstraint]) -> list[FieldError]:
-    """ValidateSpreadConstraintNotRepeat: all but the last of each (topologyKey, whenUnsatisfiable)."""
-    last = {(one.topology_key, one.when_unsatisfiable): i for i, one in enumerate(written)}
+    """
+    upstream: validation.go:ValidateSpreadConstraintNotRepeat (v1.37)
+
+    An error for all but the last of the constraints with the same (topologyKey, whenUnsatisfiable).
+    """
+    pairs = [(constraint.topology_key, constraint.when_unsatisfiable) for constraint in written]
+    last = {pair: i for i, pair in enumerate(pairs)}
     return [
-        FieldError(DUPLICATE, (i, REPEATED), f"{{{one.topology_key}, {one.when_unsatisfiable}}}", "")
-        for i, one in enumerate(written)
-        if last[one.topology_key, one.when_unsatisfiable] != i
+        FieldError(DUPLICATE, (i, REPEATED), f"{{{key}, {action}}}", "")
+        for i, (key, action) in enumerate(pairs)
+        if last[key, action] != i
     ]
 
 
 def shown_path(error: FieldError) -> FieldPath:
-    """Where in the object the field of `error` stands, where upstream's own path leads nowhere."""
+    """The path of `error` in the object: some of upstream's paths name no field of it."""
     if error.detail == IN_BOTH and error.path[-2] != "matchLabelKeys":
         return (*error.path[:-1], "matchLabelKeys", error.path[-1])
     return error.path[:-1] if error.path[-1] == REPEATED else error.path
 
 
 def on_stored_pod(features: Features) -> Features:
-    """A stored Pod may hold merged keys whatever version is told: the API server that stored it has accepted it."""
+    """`features` with the merge of 1.34: a stored Pod may hold merged keys, whatever version was given."""
     return replace(features, selector_merge=True)

@@ -1,0 +1,75 @@
+"""`evenkeel manifests` prints what kubectl applies, or says what cannot be used."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+
+import pytest
+import yaml
+
+from webhook.cli.main import main
+from webhook.manifests.configurations import (
+    MUTATING_NAME,
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("certificates")
+    assert 0 == main(["certs", "issue", "--dir", str(folder), "--name", "keel.guard.svc"])
+    (folder / "both.pem").write_bytes((folder / "ca.crt").read_bytes() + (folder / "tls.key").read_bytes())
+    (folder / "bad.yaml").write_text("kind: SpreadPolicy\n", "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(("version", "there"), [("1.28", False), ("1.29", True)])
+def test_an_api_server_that_would_refuse_the_conditions_gets_none(folder, capsys, version, there):
+    capsys.readouterr()
+    main(["manifests", "--url", "https://a", "--ca-bundle", str(folder / "ca.crt"), "--kubernetes-version", version])
+    found = yaml.safe_load_all(capsys.readouterr().out)
+
+    assert {there} == {"matchConditions" in entry for one in found for entry in one["webhooks"]}
+
+
+@pytest.mark.parametrize("where", [["--service", "guard/keel"], ["--url", "https://localhost"]], ids=["Service", "URL"])
+def test_rights_come_before_what_needs_them(folder, capsys, where):
+    capsys.readouterr()
+    main(["manifests", *where, "--rbac", "--ca-bundle", str(folder / "ca.crt")])
+    kinds = [one["kind"] for one in yaml.safe_load_all(capsys.readouterr().out)]
+
+    assert ["ServiceAccount", "ClusterRole", "ClusterRoleBinding"] == kinds[:3]
+    assert 5 == len(kinds)
+
+
+def test_the_command_prints_what_kubectl_applies(folder, capsys):
+    capsys.readouterr()
+    code = main(["manifests", "--service", "guard/keel", "--ca-bundle", str(folder / "both.pem")])
+    text = capsys.readouterr().out
+    found = list(yaml.safe_load_all(text))
+
+    assert (0, [MUTATING_NAME, "evenkeel"]) == (code, [one["metadata"]["name"] for one in found])
+    bundle = b64decode(found[0]["webhooks"][0]["clientConfig"]["caBundle"])
+    assert bundle == (folder / "ca.crt").read_bytes(), "nothing but the certificate, no key that lies beside it"
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--service", "guard", "--ca-bundle", "ca.crt"], '--service: found "guard", wanted NAMESPACE/NAME'),
+        (["--service", "a/b/c", "--ca-bundle", "ca.crt"], '--service: found "a/b/c", wanted NAMESPACE/NAME'),
+        (["--url", "http://a", "--ca-bundle", "ca.crt"], '--url: found "http://a", wanted https://HOST[:PORT]'),
+        (["--url", "https://a:x", "--ca-bundle", "ca.crt"], '--url: found "https://a:x", wanted https://HOST[:PORT]'),
+        (["--url", "https://a/?b", "--ca-bundle", "ca.crt"], '--url: found "https://a/?b", wanted https://HOST[:PORT]'),
+        (["--url", "https://a", "--ca-bundle", "none"], "none: No such file or directory"),
+        (["--url", "https://a", "--ca-bundle", "tls.key"], "has no certificate, found PRIVATE KEY"),
+        (["--url", "https://a", "--ca-bundle", "tls.crt"], "which is not the certificate of a CA"),
+        (["--url", "https://a", "--ca-bundle", "ca.crt", "--policy", "bad.yaml"], "must have apiVersion"),
+    ],
+)
+def test_what_cannot_be_used_is_named(folder, capsys, monkeypatch, options, complaint):
+    monkeypatch.chdir(folder)
+
+    assert 2 == main(["manifests", *options])
+    shown = capsys.readouterr()
+    assert complaint in shown.err
+    assert ("", 1) == (shown.out, shown.err.count("\n"))

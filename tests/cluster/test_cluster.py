@@ -1,0 +1,23 @@
+"""A dump of a cluster, or no cluster, is asked as one that is watched."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.build import snapshot
+from webhook.cluster.cluster import State, Unchanging
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+
+
+@pytest.mark.parametrize(
+    ("known", "detail"), [(None, "none"), (snapshot(NODE), "a dump with 1 nodes")], ids=["none", "a dump"]
+)
+def test_what_never_changes_is_always_ready(known, detail):
+    cluster = Unchanging(known)
+    cluster.start()
+    cluster.watch_pods(True)
+    cluster.stop()
+
+    assert (known, known) == (cluster.view(), cluster.view_for("shop", None))
+    assert State(True, detail) == cluster.state()

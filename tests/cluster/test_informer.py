@@ -1,0 +1,113 @@
+"""A kind is listed in pages, watched, and listed again where a watch cannot go on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.build import namespace, service, whole
+from tests.support.serving import until
+from tests.support.watching import SHOP, watching
+from webhook.cluster.informer import FAILED, LISTED, RESUMED, UNREADABLE, Pace
+
+
+def test_a_long_list_comes_in_pages():
+    with watching(*(service(f"web-{i}") for i in range(7)), started=False) as it:
+        it.api.page = 3
+        it.live.start()
+        until(it.live.view, "the list")
+
+        assert it.is_whole()
+        assert 3 == sum("/services?" in path and "watch=" not in path for path in it.api.asked)
+
+
+def test_a_list_whose_rest_is_gone_is_begun_anew(monkeypatch):
+    with watching(*(service(f"web-{i}") for i in range(7)), started=False) as it:
+        it.api.page = 3
+        send = it.client.get
+
+        def forgetful(path, query, seconds):
+            page = send(path, query, seconds)
+            if "continue" not in query and len(it.api.asked) < 30:
+                it.api.forget()
+            return page
+
+        monkeypatch.setattr(it.client, "get", forgetful)
+        it.live.start()
+        until(it.live.view, "the list")
+
+        assert it.is_whole()
+        assert any("410" in fields["problem"] for fields in it.heard(FAILED))
+
+
+class Resumed(NamedTuple):
+    name: str
+    happens: str
+    argument: tuple = ()
+    lists: int = 1
+
+
+RESUMES = [
+    Resumed("a cut connection goes on where it was", "cut"),
+    Resumed("an error event goes on where it was", "error", (500,)),
+    Resumed("410 as an event lists again", "error", (410,), 2),
+]
+
+
+@pytest.mark.parametrize("case", RESUMES, ids=lambda case: case.name)
+def test_a_watch_that_ends(case):
+    with watching(*SHOP) as it:
+        getattr(it.api, case.happens)(*case.argument)
+        it.api.put(service("after"))
+        it.catches_up()
+
+        assert case.lists == len(it.heard(LISTED))
+        assert [case.lists > 1] == [fields["again"] for fields in it.heard(LISTED)][-1:]
+        assert it.heard(FAILED)
+        until(lambda: it.heard(RESUMED), "an answer")
+
+
+def test_a_bookmark_spares_a_list():
+    """Nothing happened to Services for long, other things did: the version of the last event is forgotten."""
+    with watching(*SHOP, namespace("other")) as it:
+        it.api.put(*(namespace(f"n{i}") for i in range(3)))
+        it.api.bookmark()
+        it.catches_up()
+        until(lambda: {str(it.api.version)} == {one._version for one in it.live._informers.values()}, "the bookmark")
+        it.api.floor = it.api.version
+        it.api.cut()
+        it.api.put(service("after"))
+        it.catches_up()
+
+        assert 1 == len(it.heard(LISTED))
+
+
+def test_without_a_bookmark_what_is_forgotten_is_listed_again():
+    with watching(*SHOP) as it:
+        it.api.put(service("late"))
+        it.catches_up()
+        it.api.forget()
+        it.api.cut()
+        it.api.delete(service("late"))
+        it.catches_up()
+
+        assert [False, True] == [fields["again"] for fields in it.heard(LISTED)]
+
+
+def test_a_silent_connection_is_taken_for_dead():
+    with watching(*SHOP, pace=Pace(first=0.01, most=0.05, silence=0.2)) as it:
+        until(lambda: any("Read timed out" in one["problem"] for one in it.heard(FAILED)), "the silence being noticed")
+        it.api.put(service("after"))
+        it.catches_up()
+
+        assert 1 == len(it.heard(LISTED))
+
+
+def test_an_object_of_the_wrong_form_is_passed_over_and_told():
+    with watching(*SHOP) as it:
+        it.api.put({**service("bad"), "spec": {"selector": []}}, service("good"))
+        until(lambda: it.heard(UNREADABLE), "a complaint")
+        until(lambda: it.live.view() == whole([*SHOP[:3], service("good")]), "the good one")
+
+        assert [{"problem": "Service shop/bad: spec.selector: found [], must be an object"}] == it.heard(UNREADABLE)

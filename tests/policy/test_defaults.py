@@ -1,0 +1,54 @@
+"""Default constraints are checked as kube-scheduler checks them, and as the Pods that get them will be."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.build import HOSTNAME, ZONE
+from webhook.policy.defaults import Defaulting, defaulting_errors, integers, notes_on, parse_defaulting
+
+SOFT = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
+
+
+def listed(**fields):
+    return {"defaultingType": "List", "defaultConstraints": [SOFT | fields]}
+
+
+def test_an_absent_type_means_system():
+    assert Defaulting("System") == parse_defaulting({}) == parse_defaulting(None)
+    assert Defaulting("List", (SOFT,)) == parse_defaulting(listed())
+
+
+def test_a_whole_float_becomes_an_integer_and_nothing_else_changes():
+    found = integers({"maxSkew": 1.0, "minDomains": 1.5, "topologyKey": "a"})
+
+    assert {"maxSkew": 1, "minDomains": 1.5, "topologyKey": "a"} == found
+    assert isinstance(found["maxSkew"], int)
+
+
+@pytest.mark.parametrize(
+    ("args", "begins"),
+    [
+        (listed(maxSkew=0), "d.defaultConstraints[0].maxSkew: found 0, must be greater than zero"),
+        (listed(minDomains=2), "d.defaultConstraints[0].minDomains: found 2, can only use minDomains if"),
+        (listed(nodeTaintsPolicy="No"), 'd.defaultConstraints[0].nodeTaintsPolicy: found "No", supported values'),
+        ({"defaultConstraints": [SOFT]}, "d: absent defaultingType means System"),
+    ],
+    ids=["for the scheduler", "for the API server", "a policy that is none", "no type"],
+)
+def test_what_cannot_be_used_is_named(args, begins):
+    (cause,) = defaulting_errors(args, ("d",))
+
+    assert cause.startswith(begins)
+
+
+def test_what_may_surprise_is_noted():
+    zone, hostname = SOFT, SOFT | {"topologyKey": HOSTNAME, "whenUnsatisfiable": "DoNotSchedule"}
+
+    assert () == tuple(notes_on(Defaulting("System"), ("d",)))
+    assert ["d: no constraint on kubernetes.io/hostname"] == [
+        note.partition(": any")[0] for note in notes_on(Defaulting("List", (zone,)), ("d",))
+    ]
+    assert ["d.defaultConstraints[1].whenUnsatisfiable: DoNotSchedule leaves Pods Pending"] == [
+        note.partition(" whose")[0] for note in notes_on(Defaulting("List", (zone, hostname)), ("d",))
+    ]

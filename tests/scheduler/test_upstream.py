@@ -1,0 +1,51 @@
+"""What mirrors Kubernetes names the function that it mirrors; what does not is listed here."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from tests.support import ROOT
+
+FORM = re.compile(r"upstream: [a-z_]+\.go:[A-Za-z]+(\.[A-Za-z]+)? \(v1\.37\)")
+OURS = """
+constraint.kept_by_content constraint.read_constraints constraint.read_selector constraint.same
+constraint.Constraint.hard constraint.Constraint.soft constraint.Reading.merges constraint.Reading.unmerged
+counts.label_set counts.PodCounts.add counts.PodCounts.groups counts.PodCounts.remove
+features.features features.parse_version
+selectors.as_label_selector selectors.equals selectors.selecting selectors.LabelSelector.keys
+selectors.Requirement.match selectors.Selector.keys selectors.Selector.match
+snapshot.by_rarest_label snapshot.from_objects snapshot.read_object snapshot.Service.selects
+snapshot.Snapshot.controller snapshot.Snapshot.node_label_keys snapshot.Snapshot.with_controller
+snapshot.Snapshot.with_namespace
+validation.on_stored_pod validation.shown_path
+"""
+
+
+def functions(body, prefix):
+    """Every function and method, by its dotted name."""
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from functions(node.body, f"{prefix}.{node.name}")
+        elif isinstance(node, ast.FunctionDef):
+            yield f"{prefix}.{node.name}", (ast.get_docstring(node) or "").partition("\n")[0]
+
+
+FIRST_LINES = {
+    name: line
+    for file in sorted((ROOT / "webhook" / "scheduler").glob("*.py"))
+    for name, line in functions(ast.parse(file.read_text("utf-8")).body, file.stem)
+}
+MIRRORED = {name for name, line in FIRST_LINES.items() if FORM.fullmatch(line)}
+PUBLIC = {name for name in FIRST_LINES if not any(part.startswith("_") for part in name.split("."))}
+
+
+def test_every_public_function_mirrors_one_of_upstream_or_is_ours():
+    assert PUBLIC - MIRRORED == set(OURS.split())
+
+
+@pytest.mark.parametrize("name", sorted(FIRST_LINES))
+def test_upstream_is_named_in_one_form(name):
+    assert "upstream: " not in FIRST_LINES[name] or name in MIRRORED
