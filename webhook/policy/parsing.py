@@ -1,5 +1,5 @@
 """
-The policy, parsed and checked from text.
+Parses the text of a policy and checks it.
 
     text ──YAML──> raw ──schema──> raw of the right form ──what no schema can check──> Policy
 """
@@ -100,7 +100,7 @@ def _policy(raw: Mapping[str, object]) -> Policy:
 
 
 def _settings(raw: object, base: RuleSettings, path: FieldPath, causes: list[str]) -> RuleSettings:
-    """`base` with what `raw` says of single rules: each field of a rule that it does not name stays."""
+    """`base` with the changes in `raw`: a field of a rule that is not in it stays as it is."""
     settings = dict(base)
     for rule_id, value in as_mapping(raw).items():
         given = dict(as_mapping(value)) if isinstance(value, dict) else {"severity": value}
