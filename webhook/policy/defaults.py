@@ -52,8 +52,8 @@ def defaulting_errors(raw: object, path: FieldPath) -> Iterator[str]:
         return
     errors = list(validate_args(defaulting.type, defaulting.constraints, path))
     known = {error.path for error in errors}
-    selected = [{**one, "labelSelector": {"matchLabels": {ANY: "any"}}} for one in defaulting.constraints]
-    keys = (key for one in selected for key in as_list(one.get("matchLabelKeys")) if isinstance(key, str))
+    selected = [{**constraint, "labelSelector": {"matchLabels": {ANY: "any"}}} for constraint in defaulting.constraints]
+    keys = (key for constraint in selected for key in as_list(constraint.get("matchLabelKeys")) if isinstance(key, str))
     labels = {key: "any" for key in keys if not label_key_errors(key)}
     of_pods = validate(selected, labels, (*path, "defaultConstraints"), merged=False, features=LATEST)
     errors += [error for error in of_pods if error.path not in known and error.type != DUPLICATE]
@@ -63,12 +63,13 @@ def defaulting_errors(raw: object, path: FieldPath) -> Iterator[str]:
 def notes_on(defaulting: Defaulting, path: FieldPath) -> Iterator[str]:
     """What is valid, but may not do what its author expects."""
     constraints = defaulting.constraints
-    if defaulting.type == LIST and constraints and not any(one.get("topologyKey") == HOSTNAME for one in constraints):
+    keys = [constraint.get("topologyKey") for constraint in constraints]
+    if defaulting.type == LIST and keys and HOSTNAME not in keys:
         yield (
             f"{path_text(path)}: no constraint on {HOSTNAME}: any constraint on a Pod switches off the scheduler's "
             "own defaults, which spread over nodes, too"
         )
-    for i, one in enumerate(constraints):
-        if one.get("whenUnsatisfiable") == HARD:
+    for i, constraint in enumerate(constraints):
+        if constraint.get("whenUnsatisfiable") == HARD:
             at = path_text((*path, "defaultConstraints", i, "whenUnsatisfiable"))
             yield f"{at}: {HARD} leaves Pods Pending whose owners asked for no constraint"

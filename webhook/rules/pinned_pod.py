@@ -41,7 +41,7 @@ from webhook.objects.reading import brief
 )
 def pinned_pod(subject: Subject) -> Iterator[Cause]:
     """
-    A Pod with nodeName bypasses the scheduler.  Each Pod of a DaemonSet is bound to its node by node affinity, so a
+    A Pod with nodeName bypasses the scheduler.  Each Pod of a DaemonSet is pinned to its node by node affinity, so a
     constraint cannot spread it: a hard one can only keep it off nodes without the key, or leave it Pending.
     """
     workload = subject.workload
