@@ -1,4 +1,4 @@
-"""Every kind that has a Pod template: where it keeps what matters, and which labels its controller adds."""
+"""Every kind that has a Pod template: the paths to its fields, and the labels that its controller adds."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _JOB_LABELS = ("batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-u
 @dataclass(frozen=True)
 class Kind:
     """
-    Where a kind keeps what matters; `"*"` in a path stands for each item of a list.
+    The paths to the fields of a kind; `"*"` in a path stands for each item of a list.
 
-    `added_labels` are those its controller puts on every Pod, `possible_labels` those it may put there.  A kind
-    whose constraints stand outside a Pod template has `constraints` and perhaps `labels` instead of `template`.
+    `added_labels` are the label keys that its controller adds to every Pod, `possible_labels` those that it may add;
+    `revision_key` is the one that differs between revisions.  A kind whose constraints are outside a Pod template has
+    `constraints` instead of `template`, and `labels` if the path to its Pods' labels is known.
     """
 
     api_version: str
@@ -41,7 +42,7 @@ class Kind:
 
     @cached_property
     def addable(self) -> frozenset[str]:
-        """The labels that its controller adds, or may add."""
+        """The label keys that its controller adds, or may add."""
         return frozenset((*self.added_labels, *self.possible_labels))
 
     @cached_property
@@ -51,11 +52,11 @@ class Kind:
 
 
 class Kinds(tuple[Kind, ...]):
-    """Kinds in their order, with an index that is built once."""
+    """A tuple of kinds, with an index that is built once."""
 
     @cached_property
     def by_name(self) -> Mapping[tuple[str, str], Sequence[Kind]]:
-        """The kinds that count, by apiVersion and kind."""
+        """The kinds by (apiVersion, kind); those of the policy replace a built-in one."""
         found: dict[tuple[str, str], list[Kind]] = {}
         for kind in self:
             found.setdefault((kind.api_version, kind.kind), []).append(kind)
@@ -63,7 +64,7 @@ class Kinds(tuple[Kind, ...]):
 
 
 def _preferred(kinds: Sequence[Kind]) -> Sequence[Kind]:
-    """Those of the policy, if it describes any of these anew."""
+    """Those that the policy describes, or all if it describes none."""
     return [kind for kind in kinds if kind.from_policy] or kinds
 
 
@@ -153,9 +154,9 @@ KINDS = Kinds(_TABLE)
 
 def find_kinds(obj: Mapping[str, object], kinds: Iterable[Kind]) -> Sequence[Kind]:
     """
-    What is known of the kind of `obj`: nothing, or more than one where it has templates in several places.
+    The entries for the kind of `obj`: none if it is not known, several if it has Pod templates in several places.
 
-    Kinds of the policy replace a built-in one.  `kinds` is looked through only where it is not indexed, as Kinds is.
+    Those of the policy replace a built-in one.  `Kinds` are looked up in their index, any others one by one.
     """
     api_version, name = obj.get("apiVersion"), obj.get("kind")
     if not isinstance(api_version, str) or not isinstance(name, str):

@@ -1,5 +1,5 @@
 """
-Any object with a Pod template: where it is, how many replicas, which labels its Pods have and which may be added.
+An object with a Pod template, or a Pod: its constraints, replicas, and the labels that its Pods have or may get.
 
     Deployment ── spec.template ──> Workload(labels + pod-template-hash, raw constraints, owner, replicas)
 """
@@ -61,16 +61,20 @@ class Workload:
 
     @property
     def in_template(self) -> bool:
-        """Whether the constraints stand in a Pod template, or are a Pod's own."""
+        """Whether the constraints are in a Pod template, or are a Pod's own."""
         return self.kind.template is not None
 
     @property
     def pinned(self) -> bool:
-        """Whether each of its Pods can go to one node only; an owner reference says nothing: anybody may write it."""
+        """
+        Whether each of its Pods can run on one node only.
+
+        An owner reference to a DaemonSet is no proof: any user may write one.
+        """
         return self.kind.kind == "DaemonSet" or bool(self.node_name) or self.affine_to_one_node
 
     def pods_labels(self) -> Labels:
-        """The labels its Pods have at least, with a stand-in for each value that only the controller knows."""
+        """The labels that every Pod of it has, with "added" for each value that only the controller knows."""
         return {**dict.fromkeys(self.kind.added_labels, "added"), **self.labels}
 
     @property
@@ -195,7 +199,7 @@ def _ignored(annotations: object) -> frozenset[str]:
 
 
 def ignored(written: str | None) -> frozenset[str]:
-    """The rules that an annotation silences; of a very long one, those in its beginning."""
+    """The rules in the value of an `evenkeel.dev/ignore` annotation; what is after LONGEST_IGNORE is not read."""
     if not written:
         return frozenset()
     names = written[:LONGEST_IGNORE].split(",")
