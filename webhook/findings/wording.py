@@ -46,8 +46,8 @@ def warnings(findings: Sequence[Finding]) -> tuple[str, ...]:
     """At most five lines, the gravest first, and a line with the number of the others."""
     gravest = sorted(findings, key=lambda finding: finding.severity.rank)
     lines = list(dict.fromkeys(map(warning, gravest[:MOST_WARNINGS])))
-    if more := len(findings) - MOST_WARNINGS:
-        lines += [f"evenkeel: {more} more; all of them: evenkeel admit -f FILE -o json"] if more > 0 else []
+    if more := findings[MOST_WARNINGS:]:
+        lines.append(f"evenkeel: {len(more)} more; all of them: evenkeel admit -f FILE -o json")
     return tuple(lines)
 
 

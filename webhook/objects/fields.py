@@ -45,11 +45,6 @@ def as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def text_of(value: object) -> str:
-    """The JSON string, or an empty one if the value is something else."""
-    return value if isinstance(value, str) else ""
-
-
 def value_at(value: object, path: FieldPath) -> object:
     """The value at `path` in raw JSON, or None if there is none."""
     for part in path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
@@ -71,96 +71,96 @@ def _preferred(kinds: Sequence[Kind]) -> Sequence[Kind]:
 _REPLICAS: FieldPath = ("spec", "replicas")
 _KRUISE = ("controller-revision-hash", "pod-template-hash", "apps.kruise.io/cloneset-instance-id")
 _STATEFUL = ("controller-revision-hash", "statefulset.kubernetes.io/pod-name")
-_TABLE: tuple[Kind, ...] = (
-    Kind("v1", "Pod", "pods", template=()),
-    Kind("v1", "PodTemplate", "podtemplates", template=("template",)),
-    Kind("v1", "ReplicationController", "replicationcontrollers", replicas=_REPLICAS),
-    Kind(
-        "apps/v1",
-        "Deployment",
-        "deployments",
-        replicas=_REPLICAS,
-        added_labels=("pod-template-hash",),
-        revision_key="pod-template-hash",
-    ),
-    Kind("apps/v1", "ReplicaSet", "replicasets", replicas=_REPLICAS),
-    Kind(
-        "apps/v1",
-        "StatefulSet",
-        "statefulsets",
-        replicas=_REPLICAS,
-        added_labels=_STATEFUL,
-        possible_labels=("apps.kubernetes.io/pod-index",),
-        revision_key="controller-revision-hash",
-    ),
-    Kind(
-        "apps/v1",
-        "DaemonSet",
-        "daemonsets",
-        added_labels=("controller-revision-hash", "pod-template-generation"),
-        revision_key="controller-revision-hash",
-    ),
-    Kind(
-        "batch/v1",
-        "Job",
-        "jobs",
-        replicas=("spec", "parallelism"),
-        added_labels=_JOB_LABELS,
-        possible_labels=("batch.kubernetes.io/job-completion-index",),
-    ),
-    Kind(
-        "batch/v1",
-        "CronJob",
-        "cronjobs",
-        template=("spec", "jobTemplate", "spec", "template"),
-        replicas=("spec", "jobTemplate", "spec", "parallelism"),
-        added_labels=_JOB_LABELS,
-        possible_labels=("batch.kubernetes.io/job-completion-index",),
-    ),
-    Kind(
-        "argoproj.io/v1alpha1",
-        "Rollout",
-        "rollouts",
-        replicas=_REPLICAS,
-        added_labels=("rollouts-pod-template-hash",),
-        revision_key="rollouts-pod-template-hash",
-        built_in=False,
-    ),
-    Kind(
-        "apps.kruise.io/v1alpha1",
-        "CloneSet",
-        "clonesets",
-        replicas=_REPLICAS,
-        added_labels=_KRUISE,
-        revision_key="controller-revision-hash",
-        built_in=False,
-    ),
-    *(
+KINDS = Kinds(
+    (
+        Kind("v1", "Pod", "pods", template=()),
+        Kind("v1", "PodTemplate", "podtemplates", template=("template",)),
+        Kind("v1", "ReplicationController", "replicationcontrollers", replicas=_REPLICAS),
         Kind(
-            f"apps.kruise.io/{version}",
+            "apps/v1",
+            "Deployment",
+            "deployments",
+            replicas=_REPLICAS,
+            added_labels=("pod-template-hash",),
+            revision_key="pod-template-hash",
+        ),
+        Kind("apps/v1", "ReplicaSet", "replicasets", replicas=_REPLICAS),
+        Kind(
+            "apps/v1",
             "StatefulSet",
             "statefulsets",
             replicas=_REPLICAS,
             added_labels=_STATEFUL,
             possible_labels=("apps.kubernetes.io/pod-index",),
             revision_key="controller-revision-hash",
+        ),
+        Kind(
+            "apps/v1",
+            "DaemonSet",
+            "daemonsets",
+            added_labels=("controller-revision-hash", "pod-template-generation"),
+            revision_key="controller-revision-hash",
+        ),
+        Kind(
+            "batch/v1",
+            "Job",
+            "jobs",
+            replicas=("spec", "parallelism"),
+            added_labels=_JOB_LABELS,
+            possible_labels=("batch.kubernetes.io/job-completion-index",),
+        ),
+        Kind(
+            "batch/v1",
+            "CronJob",
+            "cronjobs",
+            template=("spec", "jobTemplate", "spec", "template"),
+            replicas=("spec", "jobTemplate", "spec", "parallelism"),
+            added_labels=_JOB_LABELS,
+            possible_labels=("batch.kubernetes.io/job-completion-index",),
+        ),
+        Kind(
+            "argoproj.io/v1alpha1",
+            "Rollout",
+            "rollouts",
+            replicas=_REPLICAS,
+            added_labels=("rollouts-pod-template-hash",),
+            revision_key="rollouts-pod-template-hash",
             built_in=False,
-        )
-        for version in ("v1alpha1", "v1beta1")
-    ),
+        ),
+        Kind(
+            "apps.kruise.io/v1alpha1",
+            "CloneSet",
+            "clonesets",
+            replicas=_REPLICAS,
+            added_labels=_KRUISE,
+            revision_key="controller-revision-hash",
+            built_in=False,
+        ),
+        *(
+            Kind(
+                f"apps.kruise.io/{version}",
+                "StatefulSet",
+                "statefulsets",
+                replicas=_REPLICAS,
+                added_labels=_STATEFUL,
+                possible_labels=("apps.kubernetes.io/pod-index",),
+                revision_key="controller-revision-hash",
+                built_in=False,
+            )
+            for version in ("v1alpha1", "v1beta1")
+        ),
+    )
 )
-KINDS = Kinds(_TABLE)
+BUILT_IN_KINDS = Kinds(kind for kind in KINDS if kind.built_in)
 
 
-def find_kinds(obj: Mapping[str, object], kinds: Iterable[Kind]) -> Sequence[Kind]:
+def find_kinds(obj: Mapping[str, object], kinds: Kinds) -> Sequence[Kind]:
     """
     The entries for the kind of `obj`: none if it is not known, several if it has Pod templates in several places.
 
-    Those of the policy replace a built-in one.  `Kinds` are looked up in their index, any others one by one.
+    Those of the policy replace a built-in one.
     """
     api_version, name = obj.get("apiVersion"), obj.get("kind")
     if not isinstance(api_version, str) or not isinstance(name, str):
         return ()
-    if isinstance(kinds, Kinds):
-        return kinds.by_name.get((api_version, name), ())
-    return _preferred([kind for kind in kinds if kind.kind == name and kind.api_version == api_version])
+    return kinds.by_name.get((api_version, name), ())

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath, as_list, as_mapping, mappings_at, texts_in, value_at
-from webhook.objects.kinds import EACH, FIELD, KINDS, TEMPLATE, Kind, find_kinds
+from webhook.objects.kinds import EACH, FIELD, KINDS, TEMPLATE, Kind, Kinds, find_kinds
 from webhook.objects.labels import Labels, labels_of
 from webhook.objects.names import IGNORE_ANNOTATION
 from webhook.objects.references import ObjectRef, Owner, controller_of
@@ -83,9 +83,7 @@ class Workload:
         return ObjectRef(self.kind.api_version, self.kind.kind, self.namespace, self.name)
 
 
-def parse_workloads(
-    obj: Mapping[str, object], kinds: Iterable[Kind] = KINDS, namespace: str = ""
-) -> tuple[Workload, ...]:
+def parse_workloads(obj: Mapping[str, object], kinds: Kinds = KINDS, namespace: str = "") -> tuple[Workload, ...]:
     """
     The workloads in an object, none if its kind is not known; at most MOST_TEMPLATES + 1, one more than can be judged.
 

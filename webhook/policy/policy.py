@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from webhook.findings.finding import Severity
 from webhook.findings.rule import Rule, RuleSetting, RuleSettings
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.objects.kinds import Kind
+from webhook.objects.kinds import Kinds
 from webhook.objects.labels import Labels
 from webhook.objects.workload import Workload
 from webhook.policy.defaults import Defaulting
@@ -86,7 +86,7 @@ class Policy:
     watch_pods: bool
     defaulting: Defaulting
     settings: RuleSettings
-    kinds: tuple[Kind, ...]
+    kinds: Kinds
     overrides: tuple[Override, ...]
     notes: tuple[str, ...]
 
