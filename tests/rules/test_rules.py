@@ -377,7 +377,7 @@ class TestOutsideAPodTemplate:
         assert ["invalid-constraint", "misspelt-topology-key"] == [f.rule for f in found]
 
     def test_the_rest_is_reported_as_skipped(self):
-        (one,) = parse_workloads(self.obj(constraint()), self.BARE)
+        (one,) = parse_workloads(self.obj(constraint()), Kinds(self.BARE))
         skipped = {s.rule for s in evaluate(one, DEFAULT_SETTINGS, None, FEATURES).skipped}
 
         assert {"empty-selector", "selector-misses-own-pod"} < skipped
