@@ -34,3 +34,7 @@ class Followed(Generic[Content]):
             return None
         self._given = self._seen
         return self._seen
+
+    def again(self) -> None:
+        """Return the same content once more: it could not be used for a reason outside of it."""
+        self._given = None

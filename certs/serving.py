@@ -32,7 +32,9 @@ class ServingCertificate:
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         try:
             context.load_cert_chain(self.cert_file, self.key_file)
-        except (ssl.SSLError, OSError) as error:
+        except OSError as error:  # ssl.SSLError is one
+            if not isinstance(error, ssl.SSLError):  # too many open files, for example: the content may be good
+                self.files.again()
             raise CertificateError(f"{self.cert_file}: cannot be served: {error.strerror or error}") from error
         return context, describe(pair.certificate)
 

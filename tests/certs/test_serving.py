@@ -89,3 +89,23 @@ def test_the_context_in_use_is_never_changed(served):
     assert ssl.TLSVersion.TLSv1_2 == serving.context.minimum_version
     serving.context = before
     assert handshake(serving, ca)
+
+
+def test_what_could_not_be_loaded_for_want_of_a_descriptor_is_tried_again(served, monkeypatch):
+    """The files are good, and would never change again."""
+    serving, _, folder = served
+    new = certificate(folder)
+    load = ssl.SSLContext.load_cert_chain
+    failures = [OSError(24, "Too many open files")]
+
+    def load_cert_chain(context, *files):
+        if failures:
+            raise failures.pop()
+        load(context, *files)
+
+    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", load_cert_chain)
+    reloaded = [serving.reload() for _ in range(4)]
+
+    assert [False, False, True, False] == reloaded
+    assert "" == serving.refused
+    assert handshake(serving, new)

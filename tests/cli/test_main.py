@@ -136,6 +136,7 @@ def test_json_is_one_line_for_each_object(run):
     assert (1, "") == (code, err)
     assert {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "web"} == denied["object"]
     assert (False, "validate", 403) == (denied["allowed"], denied["deniedBy"], denied["status"]["code"])
+    assert ["denied", "warned"] == [denied["outcome"], warned["outcome"]]
     assert [("empty-selector", "error")] == [(one["rule"], one["severity"]) for one in denied["findings"]]
     assert (True, None, None) == (warned["allowed"], warned["deniedBy"], warned["status"])
     assert [True] == [f"Warning: {one}".startswith(WARNS) for one in warned["warnings"]]
@@ -485,6 +486,27 @@ def test_a_name_in_an_error_cannot_write_to_the_terminal(run, command, content):
     assert (2, "") == (code, out)
     assert "\\u001b[31mred" in err
     assert all(line.isprintable() for line in err.splitlines())
+
+
+SHOWN = [
+    (f"policy check {RED}", POLICY),
+    ("policy show --policy new", POLICY | {"overrides": [{"name": RED, "schedulerName": "default-scheduler"}]}),
+    (f"admit -f {RED}", DENIED),
+    ("admit -f new", pod(name=RED)),
+    (f"lint {RED}", DENIED),
+    (f"lint {RED} --diff", DENIED),
+    (f"lint {RED} --baseline {RED}-baseline --write-baseline", DENIED),
+]
+
+
+@pytest.mark.parametrize(("command", "content"), SHOWN, ids=lambda value: str(value)[:50])
+def test_a_name_cannot_write_to_the_terminal(run, command, content):
+    """Whether it is that of a file, of an object or of an override, where nothing is wrong with it."""
+    code, out, err = run(command, **{"new": content, RED: content})
+
+    assert code in (0, 1)
+    assert "[31mred" in out + err
+    assert all(line.isprintable() for line in (out + err).splitlines())
 
 
 def test_an_error_keeps_its_lines(run):

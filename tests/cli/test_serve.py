@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import socket
 import subprocess
 from typing import NamedTuple
@@ -67,6 +68,11 @@ UNUSABLE = [
         '--tls-secret: found "c", wanted NAMESPACE/NAME',
     ),
     Unusable(
+        "a Secret in a cluster that cannot be found",
+        ("--tls-names", "a.b.svc", "--tls-secret", "a/b"),
+        "--tls-secret: found neither nowhere nor a Pod's service account; set KUBECONFIG",
+    ),
+    Unusable(
         "two certificates",
         ("--self-signed", "--tls-secret", "a/b"),
         "--self-signed and --tls-secret: found 2 certificates, wanted one of them",
@@ -114,7 +120,15 @@ def test_what_cannot_be_used_is_said_in_one_line(tmp_path, case):
     port = free_port()
     command = [*EVENKEEL, "serve", "--bind", f"127.0.0.1:{port}", *case.options]
     with socket.create_server(("127.0.0.1", port)):
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env={**os.environ, "KUBECONFIG": "nowhere"},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
 
     assert 2 == done.returncode
     assert case.said in done.stderr

@@ -31,12 +31,13 @@ serving.app · serving.certificate_files · serving.cluster_telemetry · serving
 serving.reviewer
 serving.metrics · serving.wire
 serving
-render
-manifests
 cluster.live
 cluster.informer
 cluster.dump · cluster.registration · cluster.secret · cluster.store
 cluster
+render
+manifests
+cluster.watched
 lint.session
 lint.files
 lint.walk · lint.writing

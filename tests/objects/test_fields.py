@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from webhook.objects.fields import mappings_at, path_text, texts_in, value_at, with_value
+from webhook.objects.fields import mappings_at, path_text, texts_at, value_at, with_value
 
 PATHS = [
     (("spec", "topologySpreadConstraints", 0, "maxSkew"), "spec.topologySpreadConstraints[0].maxSkew"),
@@ -83,4 +83,4 @@ def test_objects_at_several_paths_are_found_at_once():
 
 
 def test_texts_of_several_fields_are_found_at_once():
-    assert ["abc", "", ""] == texts_in(TREE["spec"], "text", "list", "absent")
+    assert ["abc", "", ""] == texts_at(TREE["spec"], "text", "list", "absent")

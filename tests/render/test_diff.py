@@ -44,3 +44,9 @@ def test_a_diff_applies(tmp_path, old, new):
     subprocess.run(command, cwd=tmp_path, input=diff.encode(), capture_output=True, check=True)
 
     assert new == ((tmp_path / "x.yaml").read_bytes().decode() if (tmp_path / "x.yaml").exists() else "")
+
+
+def test_a_name_that_cannot_be_printed_is_quoted_as_git_quotes_it():
+    diff = as_diff('\x1b[31mé"\\.yaml', "a\n", "b\n")
+
+    assert ['--- "a/\\033[31mé\\042\\134.yaml"', '+++ "b/\\033[31mé\\042\\134.yaml"'] == diff.splitlines()[:2]

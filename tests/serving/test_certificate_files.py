@@ -28,4 +28,4 @@ def test_a_certificate_that_cannot_be_used_changes_nothing_and_is_told(tmp_path)
         until(lambda: running.metric("evenkeel_certificate_reload_failures_total"), "the refusal")
 
         assert "refused: " in running.call("GET", "/readyz?verbose")[1].decode()
-        assert 1 == len(running.lines("certificate refused, the last good one stays"))
+        assert 1 == len(running.lines("cannot use the certificate files, serving the previous certificate"))

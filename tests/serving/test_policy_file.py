@@ -38,7 +38,7 @@ def test_a_policy_is_read_again_through_a_swapped_link(tmp_path):
         until(lambda: running.metric("evenkeel_policy_reload_failures_total"), "the refusal of a bad one")
         assert running.review("/validate", review())[1]["allowed"]
         assert "refused: " in running.call("GET", "/readyz?verbose")[1].decode()
-        assert 1 == len(running.lines("policy refused, the last good one stays"))
+        assert 1 == len(running.lines("cannot use the policy file, keeping the previous policy"))
 
 
 def test_a_worker_that_follows_begins_with_the_policy_of_today(tmp_path):

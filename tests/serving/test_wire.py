@@ -105,9 +105,10 @@ def test_an_answer_that_has_nothing_to_say_says_nothing():
     assert {"uid": UID, "allowed": True} == json.loads(wire.answer(UID, Decision()))["response"]
 
 
-def test_a_defect_does_not_cost_the_uid(monkeypatch):
-    monkeypatch.setattr(wire, "read_request", lambda *given: {}["gone"])
-    found = read(review().encode())
+def test_a_defect_costs_neither_the_uid_nor_the_name_of_the_object(monkeypatch):
+    monkeypatch.setattr("webhook.admission.request.parse_workloads", lambda *given: {}["gone"])
+    asked = {"uid": UID, "operation": "CREATE", "name": "web", "namespace": "shop", "object": {"kind": "Pod"}}
+    found = read(review(request=asked).encode())
 
-    assert (UID, VALIDATE) == (found.uid, found.phase)
+    assert (UID, "CREATE", "web", "shop") == (found.uid, found.operation, found.name, found.namespace)
     assert isinstance(found.defect, KeyError)

@@ -1,1 +1,1 @@
-"""One review in, one decision out: what is denied, warned of or given, and why."""
+"""Decides on one review: denies, warns or sets defaults, and says why."""

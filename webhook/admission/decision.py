@@ -1,4 +1,4 @@
-"""The answer to one request: what became of it, and what goes back to the API server."""
+"""The answer to one request: its outcome, and the response for the API server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from webhook.policy.policy import Policy
 
 
 class Outcome(StrEnum):
-    """What became of a request."""
+    """The outcome of a request."""
 
     ALLOWED = "allowed"
     WARNED = "warned"
@@ -27,10 +27,10 @@ class Outcome(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Decision:
     """
-    What became of a request, and what led to it.
+    The outcome of a request, and the reasons for it.
 
-    `status` is a metav1.Status, and None where the request is allowed; `patch` is a JSON patch.  `error` says why
-    there is no verdict, and is empty where there is one.
+    `status` is a metav1.Status, and None if the request is allowed; `patch` is a JSON patch.  `error` says why there
+    is no verdict; it is empty if there is one.
     """
 
     outcome: Outcome = Outcome.ALLOWED
@@ -52,13 +52,13 @@ ALLOWED = Decision()
 
 
 def bad_request(message: str) -> Decision:
-    """The answer to a request that no API server sends."""
+    """The answer to a malformed request: status 400."""
     text = wording.one_line(message, wording.LINE_LIMIT)
     return Decision(Outcome.ERROR, _status(400, "BadRequest", text), error=text)
 
 
 def unexpected(policy: Policy) -> Decision:
-    """The answer where evenkeel itself failed: the policy's `onError`."""
+    """The answer if evenkeel itself failed: the policy's `onError`."""
     return _on_error(policy, Outcome.ERROR, "an unexpected error, see evenkeel's log", policy.on_error)
 
 
@@ -66,8 +66,8 @@ def not_judged(policy: Policy, message: str, *, enforced: bool = False, known: b
     """
     The answer to an object that is too large or too deep to judge: the policy's `onError`.
 
-    Where a rule is `enforced` it is denied: size is the developer's to choose, and must not be a way around the rule.
-    What is `known`, because the old object was no different, is allowed.
+    If a rule is `enforced`, the object is denied: otherwise a developer could evade the rule with a large object.  If
+    `known`, the constraints have not changed, and the object is allowed.
     """
     if enforced and policy.enforcement == "Deny":
         text = wording.one_line(f"{message}; an enforced rule must be able to judge it", wording.LINE_LIMIT)

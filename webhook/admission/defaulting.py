@@ -1,4 +1,4 @@
-"""Which constraints a Pod is given, and from what; where there is a doubt, none."""
+"""Computes the default constraints of a Pod and their selector; in doubt, a Pod gets none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webhook.findings.finding import Finding, Severity
 from webhook.findings.rule import RULES, RuleSettings
 from webhook.findings.wording import LINE_LIMIT, line, one_line
 from webhook.objects.fields import path_text
-from webhook.objects.names import SKIP_LABEL
+from webhook.objects.names import MIRROR_ANNOTATION, SKIP_LABEL
 from webhook.objects.workload import Workload
 from webhook.policy.policy import InForce
 from webhook.scheduler.default_constraints import SYSTEM, default_selector
@@ -21,36 +21,36 @@ from webhook.scheduler.selectors import Selector, as_label_selector
 from webhook.scheduler.validation import validate
 
 ANNOTATION = "evenkeel.dev/defaulted-by"
-MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 
 REASONS = {
     "has-constraints": "the Pod has constraints of its own",
-    "opted-out": f'the label {SKIP_LABEL}: "true" says so',
-    "bound": "nodeName binds the Pod already",
-    "mirror-pod": "a mirror Pod runs where its file lies",
+    "opted-out": f'the Pod has the label {SKIP_LABEL}: "true"',
+    "bound": "the Pod has a nodeName",
+    "mirror-pod": "it is a mirror Pod, which the scheduler does not place",
     "daemonset": "a DaemonSet pins each Pod to its node",
     "system-defaulting": "defaultingType System leaves it to the scheduler",
     "no-default-constraints": "the policy has no default constraints for it",
     "namespace-unknown": "its namespace is not known: it may have opted out, or an override may apply",
-    "no-cluster": "no cluster is known in which to look for what selects or owns it",
+    "no-cluster": "evenkeel runs without a cluster, or has not listed it yet",
     "nothing-selects-it": "no Service, ReplicationController, ReplicaSet or StatefulSet selects or owns it",
-    "malformed": "the Pod is not of the form in which the API server sends it",
-    "too-large": "with them it could not be judged",
+    "malformed": "the Pod has fields of a wrong type",
+    "too-large": "the Pod would have too many constraints or labels to judge",
     "would-be-denied": "the policy itself would deny the Pod with them",
     "would-be-invalid": "the API server would refuse the Pod with them",
 }
 
 
-# Where there would be defaults, but for what is wrong with them: somebody should look into it.
+# Reasons that show a mistake in the policy or the Pod; they are logged at info.
 LEFT_OUT = frozenset({"too-large", "would-be-denied", "would-be-invalid"})
 
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
     """
-    Constraints for a Pod, as JSON, the selector they share, and the objects that it came from, as `Kind/name`.
+    Constraints for a Pod, as JSON, and the selector they share; `source` are the objects that the selector comes from.
 
-    `patch` is the JSON patch that writes them into the Pod, `note` the annotation that says where they are from.
+    An object is named as `Kind/name`.  `patch` is the JSON patch that writes the constraints into the Pod, `note` the
+    value of the annotation that names their source.
     """
 
     constraints: tuple[Mapping[str, object], ...]
@@ -62,7 +62,7 @@ class Defaults:
 
 @dataclass(frozen=True, slots=True)
 class Undefaulted:
-    """Why a Pod gets no defaults: one of REASONS, and what more there is to say."""
+    """Why a Pod gets no defaults: a key of REASONS, and details."""
 
     reason: str
     detail: str = ""
@@ -75,10 +75,10 @@ def default_constraints(
     obj: Mapping[str, object], pod: Workload, in_force: InForce, terms: Terms
 ) -> Defaults | Undefaulted:
     """
-    The constraints that kube-scheduler, were it configured with the policy's, would apply to the new Pod `obj`.
+    The constraints that kube-scheduler would apply to the new Pod `obj` if it had the policy's defaults.
 
-    (podTopologySpread.buildDefaultConstraints)  matchLabelKeys are kept, which the scheduler ignores there; a key
-    that the derived selector names already is left out, for the API server rejects a key that is in both.
+    (podTopologySpread.buildDefaultConstraints)  Unlike the scheduler, this keeps matchLabelKeys.  It omits keys that
+    the derived selector already has, because the API server rejects a key in both.
     """
     reason, defaulting = _exempt(pod, in_force), in_force.defaulting
     if reason is not None or defaulting is None:

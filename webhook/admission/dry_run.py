@@ -1,5 +1,5 @@
 """
-What becomes of an object that is applied: the calls that kube-apiserver makes, in its order, without a cluster.
+Applies an object as kube-apiserver would, without a cluster: the same calls in the same order.
 
     object ──/mutate──> patched ──PrepareForCreate──> stored
                            └─────/validate──────> allowed or denied
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from webhook.admission.decision import ALLOWED, Decision
+from webhook.admission.decision import ALLOWED, Decision, Outcome
 from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
@@ -30,8 +30,8 @@ class Applied:
     """
     The answers of both phases, and the object as it would be stored if it is allowed.
 
-    `kind` is None for a kind that is not judged, and then `passed_over` says whether it has constraints somewhere; it
-    is `unsent` where its namespace keeps the API server from sending it.
+    `kind` is None for a kind that is not judged.  `passed_over`: such a kind has constraints somewhere.  `unsent`: the
+    API server sends nothing from this namespace.
     """
 
     obj: Mapping[str, object]
@@ -55,6 +55,12 @@ class Applied:
     def warnings(self) -> tuple[str, ...]:
         """Those of both answers; /validate is not asked after /mutate has denied."""
         return self.mutate.warnings if self.denied_by == MUTATE else (*self.mutate.warnings, *self.validate.warnings)
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of the object: given defaults, or what the answer that counts says."""
+        defaulted = self.mutate.outcome is Outcome.DEFAULTED and self.validate.outcome is Outcome.ALLOWED
+        return Outcome.DEFAULTED if defaulted else self.answer.outcome
 
     @property
     def answer(self) -> Decision:
@@ -85,13 +91,14 @@ def dry_run(
     mutate = review(request, terms)
     after = patched(obj, mutate.patch)
     validate = review(AdmissionRequest.of(after, old, phase=VALIDATE, kinds=kinds, namespace=namespace), terms)
-    refused = not validate.error and _refused_by_api_server(after, terms.features)
+    judged = validate.outcome is not Outcome.NOT_JUDGED
+    refused = judged and _refused_by_api_server(after, terms.features)
     passed_over = kind is None and mentions_constraints(obj)
     return Applied(obj, updated, mutate, validate, _stored(after, terms.features), refused, kind, passed_over)
 
 
 def mentions_constraints(obj: object) -> bool:
-    """Whether there are constraints anywhere in an object; a schema that describes them has none."""
+    """Whether there are constraints anywhere in an object; the schema in a CRD does not count."""
     level = [obj]
     while level:
         if any(isinstance(value, dict) and value.get(FIELD) and isinstance(value[FIELD], list) for value in level):

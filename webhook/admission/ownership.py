@@ -26,7 +26,7 @@ MANAGERS_ACCOUNTS = "system:serviceaccount:kube-system:"
 
 
 class Audited(NamedTuple):
-    """Whether findings go to the audit log only: those of rules that are not enforced, and those of enforced rules."""
+    """Whether findings go only to the audit log, for enforced rules and for `others`."""
 
     others: bool
     enforced: bool
@@ -37,9 +37,9 @@ NEVER = Audited(False, False)
 
 def audited(workload: Workload, request: AdmissionRequest, terms: Terms) -> Audited:
     """
-    What becomes of findings on a workload that has an owner.
+    Whether findings on a workload with an owner are only audited.
 
-    They go to the audit log only, for a denial reaches nobody; those of an enforced rule, only if the owner is genuine.
+    They are, because nobody sees the denial.  Findings of enforced rules are only if the owner is genuine.
     """
     if terms.policy.owned_objects == "Deny":
         return NEVER
@@ -48,10 +48,10 @@ def audited(workload: Workload, request: AdmissionRequest, terms: Terms) -> Audi
 
 def _owner_is_genuine(workload: Workload, request: AdmissionRequest, terms: Terms) -> bool:
     """
-    Whether the owner is what it seems: owner references are the user's to write.
+    Whether the owner is genuine.  Any user can write an owner reference.
 
-    It must be the built-in controller of that chain, exist, and select these labels: it would let go of others.  Where
-    the snapshot does not hold its kind, the request must come from kube-controller-manager.
+    It must be the built-in controller of that chain, exist, and select these labels; a controller releases Pods that
+    it does not select.  If the snapshot does not hold its kind, the request must come from kube-controller-manager.
     """
     owner = workload.owner
     if owner is None or (owner.api_version, owner.kind) not in CHAIN.get(workload.kind.kind, ()):

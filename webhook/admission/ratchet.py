@@ -1,14 +1,15 @@
 """
-What an object had before: a finding that is not new never denies an update.
+Findings that an object already had; they never deny an update.
 
-Denying it would stop a working Deployment from being scaled, restarted or repaired, over what nobody just did.
+A denial would stop a working Deployment from being scaled, restarted or repaired, for a mistake that the update did not
+make.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from webhook.admission.request import AdmissionRequest
 from webhook.admission.terms import Terms
@@ -47,46 +48,46 @@ def keeps_constraints(request: AdmissionRequest) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
 class OldFindings:
-    """How often each finding stood in the old object; where that was too large to judge, `all` count as old."""
+    """How many times the old object had each finding; None if it was too large to judge."""
 
-    left: Counter[Identity] = field(default_factory=Counter)
-    all: bool = False
+    def __init__(self, found: Iterable[Identity] | None) -> None:
+        self._left = None if found is None else Counter(found)
+
+    def take(self, workload: Workload, finding: Finding) -> bool:
+        """Whether the old object had this finding, too; each of its findings is taken once."""
+        if self._left is None:
+            return True
+        known_by = identity(workload, finding)
+        self._left[known_by] -= 1
+        return self._left[known_by] >= 0
 
 
 def old_findings(request: AdmissionRequest, in_force: Mapping[FieldPath, InForce], terms: Terms) -> OldFindings:
     """
-    What would be found in the old object today, whatever its annotations or other findings silenced then.
+    The findings in the old object today, including those that annotations or other findings silenced.
 
-    Each template is judged by what is `in_force` for the one that stands in its place today.
+    Each template is judged by what is `in_force` for the template that stands in its place today.
     """
     try:
         weigh(request.before)
     except TooLarge:
-        return OldFindings(all=True)
-    old = OldFindings()
-    for workload in request.before:
-        rules = in_force.get(workload.path) or terms.policy.in_force(
-            workload, terms.namespace_labels(workload.namespace)
-        )
-        unsilenced = replace(workload, ignored_rules=frozenset())
-        findings = find_all(unsilenced, rules.settings, terms.snapshot, terms.features).findings
-        old.left.update(identity(workload, finding) for finding in findings)
-    return old
+        return OldFindings(None)
+    return OldFindings(
+        identity(workload, finding)
+        for workload in request.before
+        for finding in _findings(workload, in_force.get(workload.path), terms)
+    )
 
 
-def is_old(old: OldFindings, workload: Workload, finding: Finding) -> bool:
-    """Whether the old object had this finding, too; each of its findings accounts for one."""
-    if old.all:
-        return True
-    known_by = identity(workload, finding)
-    old.left[known_by] -= 1
-    return old.left[known_by] >= 0
+def _findings(workload: Workload, in_force: InForce | None, terms: Terms) -> Sequence[Finding]:
+    rules = in_force or terms.policy.in_force(workload, terms.namespace_labels(workload.namespace))
+    unsilenced = replace(workload, ignored_rules=frozenset())
+    return find_all(unsilenced, rules.settings, terms.snapshot, terms.features).findings
 
 
 def identity(workload: Workload, finding: Finding) -> Identity:
-    """By what an old finding is known again: not by its index, for constraints move."""
+    """Identifies a finding across updates; the index is not part of it, because constraints move."""
     names = tuple(part for part in finding.path if isinstance(part, str))
     index = finding.path[len(workload.path) :][:1]
     if not index:

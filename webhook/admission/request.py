@@ -1,5 +1,5 @@
 """
-One request of kube-apiserver, read once: everything that is decided is decided from these values.
+One request of kube-apiserver, parsed once; all decisions use these values.
 
     admission.k8s.io/v1 request ──read_request──> AdmissionRequest ──review──> Decision
     an object in a file ─────────of─────────────────┘
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from webhook.objects.fields import FieldPath, texts_at
+from webhook.objects.fields import texts_at
 from webhook.objects.kinds import Kinds
 from webhook.objects.reading import brief
 from webhook.objects.references import Owner
@@ -19,12 +19,6 @@ from webhook.objects.workload import Workload, parse_workloads
 MUTATE, VALIDATE = "mutate", "validate"
 CREATE, UPDATE = "CREATE", "UPDATE"
 NOTHING: Mapping[str, object] = {}
-# Where what is text stands in an AdmissionReview's request, and in an object.
-_TEXTS: tuple[FieldPath, ...] = (
-    *(("operation",), ("namespace",), ("name",)),
-    *(("kind", "group"), ("kind", "kind"), ("userInfo", "username")),
-)
-_NAMES: tuple[FieldPath, ...] = (("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +31,8 @@ class AdmissionRequest:
     object's owner reference with `controller: true`.  A request that `lacks_constraints` creates a Pod that may be
     given defaults.
 
-    Where it could not be read: `unread` says why only the uid could be, `malformed` what no API server sends, and
-    `defect` is what evenkeel itself did wrong.
+    If it could not be read: `unread` is why only the uid could be, `malformed` what is wrong with the request, and
+    `defect` an exception in evenkeel.
     """
 
     uid: str
@@ -68,8 +62,10 @@ class AdmissionRequest:
         kinds: Kinds,
         namespace: str,
     ) -> AdmissionRequest:
-        """The request that kube-apiserver makes of `obj`; `namespace` is where it goes if it names none."""
-        api_version, kind, own_namespace, name = texts_at(obj, *_NAMES)
+        """The request that kube-apiserver makes of `obj`; `namespace` is used if the object has none."""
+        api_version, kind, own_namespace, name = texts_at(
+            obj, "apiVersion", "kind", "metadata.namespace", "metadata.name"
+        )
         request = cls(
             uid="",
             phase=phase,
@@ -86,7 +82,9 @@ class AdmissionRequest:
 def read_request(uid: str, raw: Mapping[str, object], phase: str, kinds: Kinds) -> AdmissionRequest:
     """The AdmissionReview's `request`; what has the wrong type reads as if it were absent."""
     obj, old = raw.get("object"), raw.get("oldObject")
-    operation, namespace, name, group, kind, user = texts_at(raw, *_TEXTS)
+    operation, namespace, name, group, kind, user = texts_at(
+        raw, "operation", "namespace", "name", "kind.group", "kind.kind", "userInfo.username"
+    )
     judged = operation in (CREATE, UPDATE) and not raw.get("subResource")
     malformed = judged and not isinstance(obj, dict)
     request = AdmissionRequest(
@@ -101,11 +99,16 @@ def read_request(uid: str, raw: Mapping[str, object], phase: str, kinds: Kinds) 
         old=old if isinstance(old, dict) else NOTHING,
         malformed=f"request.object: found {brief(obj)}, wanted an object" if malformed else "",
     )
-    return _with_workloads(request, kinds) if judged and not malformed else request
+    if not judged or malformed:
+        return request
+    try:
+        return _with_workloads(request, kinds)
+    except Exception as error:  # a defect must cost neither the uid nor the name of the object
+        return replace(request, defect=error)
 
 
 def _with_workloads(request: AdmissionRequest, kinds: Kinds) -> AdmissionRequest:
-    """In the mutating phase an object may not carry its namespace yet, so that the request's counts."""
+    """The request's namespace is used: in the mutating phase the object may not have one yet."""
     workloads = parse_workloads(request.obj, kinds, request.namespace)
     if not workloads:
         return request

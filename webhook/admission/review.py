@@ -1,5 +1,5 @@
 """
-One request in, one decision out: what is denied, what is warned of, what is patched.
+Decides on one request: denies, warns or patches.
 
     /mutate    Pod CREATE without constraints ──> defaulting ──> JSON patch
     /validate  workload ──> rules ──> minus what the old object had ──> errors deny, warnings warn
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from webhook.admission.decision import ALLOWED, Decision, Outcome, bad_request, not_judged
 from webhook.admission.defaulting import Undefaulted, default_constraints
 from webhook.admission.ownership import NEVER, Audited, audited
-from webhook.admission.ratchet import changes_nothing, is_old, keeps_constraints, old_findings
+from webhook.admission.ratchet import changes_nothing, keeps_constraints, old_findings
 from webhook.admission.request import MUTATE, UPDATE, VALIDATE, AdmissionRequest
 from webhook.admission.terms import Terms
 from webhook.admission.weighing import TooLarge, weigh
@@ -46,7 +46,7 @@ def review(request: AdmissionRequest, terms: Terms) -> Decision:
 
 
 def _is_judged(request: AdmissionRequest, terms: Terms) -> bool:
-    """A Pod's constraints cannot change; and in /mutate only the early answer to what a person applies is given."""
+    """A Pod's constraints cannot change.  /mutate judges only with earlyAnswer, and only objects without an owner."""
     workload = request.workloads[0]
     if request.phase == MUTATE and (not terms.policy.early_answer or workload.owner is not None):
         return False
@@ -83,7 +83,7 @@ def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Te
         only_audited = _audited(workload, request, terms)
         for finding in found.findings:
             certain = finding.enforced or finding.rule not in rules.doubted
-            was_there = old is not None and is_old(old, workload, finding)
+            was_there = old is not None and old.take(workload, finding)
             judged.append(_Judged(finding, certain, only_audited[finding.enforced], was_there))
         skipped |= dict.fromkeys(found.skipped)
     return _decide(request, judged, policy.enforcement, tuple(skipped))
@@ -95,7 +95,7 @@ def _audited(workload: Workload, request: AdmissionRequest, terms: Terms) -> Aud
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A finding, and what bears on whether it denies; one that is `audited` is only noted."""
+    """A finding, and whether it denies; if `audited`, it goes only to the audit log."""
 
     finding: Finding
     certain: bool
@@ -119,7 +119,7 @@ def _decide(
     would_deny = [each for each in judged if each.denies]
     denying = [each.finding for each in would_deny] if enforcement == "Deny" else []
     warning = [each.finding for each in judged if each.warns and not (denying and each.denies)]
-    if request.phase == MUTATE:  # an early answer, to what the API server is about to reject
+    if request.phase == MUTATE:  # denies only what the API server would reject anyway
         would_deny, warning = [], []
         if not any(finding.rejected_by_api_server for finding in denying):
             denying = []
@@ -128,19 +128,21 @@ def _decide(
         return Decision(skipped=skipped)
     words = wording.worded(denying, [] if enforcement == "Audit" else warning, findings)
     return Decision(
-        Outcome.DENIED
-        if denying
-        else Outcome.WOULD_BE_DENIED
-        if would_deny
-        else Outcome.WARNED
-        if words.warnings
-        else Outcome.ALLOWED,
+        _outcome(bool(denying), bool(would_deny), bool(words.warnings)),
         status=_forbidden(request, words.denial) if denying else None,
         warnings=words.warnings,
         audit_annotations={"findings": words.summary},
         findings=findings,
         skipped=skipped,
     )
+
+
+def _outcome(denies: bool, would_deny: bool, warns: bool) -> Outcome:
+    if denies:
+        return Outcome.DENIED
+    if would_deny:
+        return Outcome.WOULD_BE_DENIED
+    return Outcome.WARNED if warns else Outcome.ALLOWED
 
 
 def _forbidden(request: AdmissionRequest, denial: wording.Denial) -> Mapping[str, object]:

@@ -1,4 +1,4 @@
-"""What a request is judged by."""
+"""The inputs of a decision besides the request."""
 
 from __future__ import annotations
 

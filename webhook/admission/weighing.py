@@ -21,12 +21,12 @@ def weigh(workloads: Sequence[Workload]) -> None:
 
 
 def weigh_constraints(lists: Sequence[object]) -> None:
-    """TooLarge if lists of constraints are more than can be judged; follows nothing into depth."""
+    """TooLarge if lists of constraints are more than can be judged; does not recurse."""
     count = sum([len(constraints) for constraints in lists if isinstance(constraints, list)])
     if count > MOST_CONSTRAINTS:
         raise TooLarge(f"found {count} constraints, at most {MOST_CONSTRAINTS} can be judged")
     values = list(lists)
-    for value in values:  # which grows meanwhile
+    for value in values:  # the loop appends to it
         if isinstance(value, dict | list):
             values += value.values() if isinstance(value, dict) else value
             if len(values) - len(lists) > MOST_VALUES:

@@ -65,12 +65,12 @@ def cluster(name: str | None) -> Snapshot | None:
         raise UsageError(str(error)) from error
 
 
-def client() -> Client:
-    """A client of the cluster that kubectl would talk to."""
+def client(option: str = "--cluster live") -> Client:
+    """A client of the cluster that kubectl would talk to; `option` is the one that asks for it."""
     try:
         return Client()
     except ClusterError as error:
-        raise UsageError(f"--cluster live: {error}") from error
+        raise UsageError(f"{option}: {error}") from error
 
 
 def namespaced(option: str, text: str) -> tuple[str, str]:

@@ -179,7 +179,8 @@ def _write_baseline(args: argparse.Namespace, session: Session) -> int:
     except OSError as error:
         raise UsageError(f"{args.baseline}: {error.strerror}") from error
     files = lint_text.many(len({located.file for located in summary.found}), "file")
-    print(f"{args.baseline}: accepts {lint_text.many(len(summary.found), 'finding')} in {files}")
+    baseline = one_line(args.baseline, LINE_LIMIT)
+    print(f"{baseline}: accepts {lint_text.many(len(summary.found), 'finding')} in {files}")
     for problem in summary.problems:
         line = f"{problem.file}:{problem.line}:{problem.column}: {problem.message}"
         print(f"evenkeel: {one_line(line, LINE_LIMIT)}", file=sys.stderr)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from webhook.cli import inputs
 from webhook.cli.usage import UsageError
+from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.workload import parse_workloads as parse_workload
 from webhook.policy.policy import NAMESPACE_NAME
 from webhook.policy.schema import schema
@@ -41,9 +42,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> int:
     policy = inputs.policy(args.file)
-    for note in policy.notes:
-        print(f"{args.file}: note: {note}")
-    print(f"{args.file}: ok")
+    for line in (*(f"note: {note}" for note in policy.notes), "ok"):
+        print(one_line(f"{args.file}: {line}", LINE_LIMIT))
     return 0
 
 

@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 
 from webhook.cli import inputs
@@ -68,7 +69,7 @@ def _serve(values: dict[str, str], stack: ExitStack) -> None:
     logs.configure(values["log-level"])
     secret = inputs.namespaced("--tls-secret", values["tls-secret"]) if values["tls-secret"] else None
     try:
-        chosen = certificate.choose(values, host, secret, inputs.client, stack)
+        chosen = certificate.choose(values, host, secret, partial(inputs.client, "--tls-secret"), stack)
     except SettingsError as error:
         raise UsageError(str(error)) from error
     config = Config(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from webhook.admission.decision import Decision
+from webhook.admission.decision import Decision, Outcome
 from webhook.admission.dry_run import mentions_constraints
 from webhook.admission.ratchet import identity
 from webhook.admission.request import VALIDATE, AdmissionRequest
@@ -130,7 +130,7 @@ class _File:
     ) -> Iterator[_Unplaced]:
         """The findings of the rules; of a patch, those that hold whatever it is merged into."""
         named = ObjectRef.of(obj)
-        if decision.error:
+        if decision.outcome in (Outcome.NOT_JUDGED, Outcome.ERROR):
             self._unjudgeable(chunk, named, decision.error)
         if patch:
             self.result.passed_over[PATCH] += any(workload.has_constraints for workload in workloads)

@@ -15,10 +15,9 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
-from webhook.admission.defaulting import MIRROR_ANNOTATION
 from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import EACH, Kind
-from webhook.objects.names import SKIP_LABEL
+from webhook.objects.names import MIRROR_ANNOTATION, SKIP_LABEL
 from webhook.objects.workload import MOST_TEMPLATES
 
 Condition = Mapping[str, str]

@@ -62,15 +62,10 @@ def mappings_at(value: object, *paths: FieldPath) -> list[Mapping[str, object]]:
     return [found if isinstance(found := value_at(value, path), dict) else {} for path in paths]
 
 
-def texts_in(value: object, *names: str) -> list[str]:
-    """The JSON string in each of the fields of an object, or an empty one if the value there is something else."""
-    members = value if isinstance(value, dict) else {}
-    return [text if isinstance(text := members.get(name), str) else "" for name in names]
-
-
-def texts_at(value: object, *paths: FieldPath) -> list[str]:
-    """The JSON string at each of the paths, or an empty one if the value there is something else."""
-    return [found if isinstance(found := value_at(value, path), str) else "" for path in paths]
+def texts_at(value: object, *paths: str) -> list[str]:
+    """The JSON string at each path, such as `metadata.name`, or an empty one if the value there is something else."""
+    found = [value_at(value, tuple(path.split("."))) for path in paths]
+    return [text if isinstance(text, str) else "" for text in found]
 
 
 def with_value(value: object, path: FieldPath, new: object) -> object:

@@ -1,6 +1,7 @@
-"""The names under `evenkeel.dev` that people write into their objects."""
+"""Names of labels and annotations that have a meaning here."""
 
 from __future__ import annotations
 
 IGNORE_ANNOTATION = "evenkeel.dev/ignore"
 SKIP_LABEL = "evenkeel.dev/skip"
+MIRROR_ANNOTATION = "kubernetes.io/config.mirror"

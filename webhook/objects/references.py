@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from webhook.objects.fields import mappings_at, texts_in
+from webhook.objects.fields import texts_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,9 @@ class ObjectRef:
     @classmethod
     def of(cls, obj: Mapping[str, object]) -> ObjectRef:
         """The names in a raw object; what is no string reads as empty, and generateName stands in for a name."""
-        (metadata,) = mappings_at(obj, ("metadata",))
-        api_version, kind = texts_in(obj, "apiVersion", "kind")
-        namespace, name, generated_from = texts_in(metadata, "namespace", "name", "generateName")
+        api_version, kind, namespace, name, generated_from = texts_at(
+            obj, "apiVersion", "kind", "metadata.namespace", "metadata.name", "metadata.generateName"
+        )
         return cls(api_version, kind, namespace, name or generated_from)
 
     def __str__(self) -> str:
@@ -50,5 +50,5 @@ def controller_of(metadata: Mapping[str, object]) -> Owner | None:
     references = metadata.get("ownerReferences")
     for reference in references if isinstance(references, list) else ():
         if isinstance(reference, dict) and reference.get("controller") is True:
-            return Owner(*texts_in(reference, "apiVersion", "kind", "name", "uid"))
+            return Owner(*texts_at(reference, "apiVersion", "kind", "name", "uid"))
     return None

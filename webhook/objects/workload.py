@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from webhook.objects.fields import FieldPath, as_list, as_mapping, mappings_at, texts_in, value_at
+from webhook.objects.fields import FieldPath, as_list, as_mapping, mappings_at, texts_at, value_at
 from webhook.objects.kinds import EACH, FIELD, KINDS, TEMPLATE, Kind, Kinds, find_kinds
 from webhook.objects.labels import Labels, labels_of
 from webhook.objects.names import IGNORE_ANNOTATION
@@ -94,7 +94,7 @@ def parse_workloads(obj: Mapping[str, object], kinds: Kinds = KINDS, namespace: 
     if not found:
         return ()
     metadata, spec = mappings_at(obj, ("metadata",), ("spec",))
-    own_namespace, name, generated_from, uid = texts_in(metadata, "namespace", "name", "generateName", "uid")
+    own_namespace, name, generated_from, uid = texts_at(metadata, "namespace", "name", "generateName", "uid")
     shared = _Shared(
         obj,
         spec,
@@ -162,7 +162,7 @@ def _workload(shared: _Shared, kind: Kind, indices: Sequence[int]) -> Workload:
         path, metadata, pod_spec = _fill(kind.anchor, indices), {}, {}
         raw, labels = value_at(obj, path), value_at(obj, _fill(kind.labels, indices)) if kind.labels else None
     selector = shared.spec.get("selector")
-    scheduler_name, node_name = texts_in(pod_spec, "schedulerName", "nodeName")
+    scheduler_name, node_name = texts_at(pod_spec, "schedulerName", "nodeName")
     return Workload(
         kind=kind,
         namespace=shared.namespace,

@@ -29,7 +29,7 @@ def _kubectl(applied: Applied, file: str) -> Iterator[str]:
         yield f"{title(applied.obj)} {'configured' if applied.updated else 'created'}"
         return
     status = answer.status or {}
-    doing = f'error when {"patching" if applied.updated else "creating"} "{file}"'
+    doing = f'error when {"patching" if applied.updated else "creating"} "{one_line(file, LINE_LIMIT)}"'
     entry = entry_name(applied.kind) if applied.kind is not None else ""
     webhook = f'admission webhook "{entry}" denied the request'
     yield f"Error from server ({status.get('reason')}): {doing}: {webhook}: {status.get('message')}"
@@ -79,6 +79,7 @@ def as_json(applied: Applied) -> str:
             },
             "allowed": applied.denied_by is None,
             "deniedBy": applied.denied_by,
+            "outcome": applied.outcome,
             "status": applied.answer.status,
             "warnings": list(applied.warnings),
             "patch": list(applied.mutate.patch),

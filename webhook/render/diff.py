@@ -9,7 +9,20 @@ from difflib import unified_diff
 
 def as_diff(file: str, old: str, new: str) -> str:
     """The changed lines of `file` with three lines around them; "" if nothing changed."""
-    return "".join(_ended(unified_diff(_lines(old), _lines(new), f"a/{file}", f"b/{file}")))
+    before, after = _quoted(f"a/{file}"), _quoted(f"b/{file}")
+    return "".join(_ended(unified_diff(_lines(old), _lines(new), before, after)))
+
+
+def _quoted(name: str) -> str:
+    """The name as git writes it: in quotes, with octal escapes, if it has characters that cannot be printed."""
+    if name.isprintable():
+        return name
+    shown = (char if char.isprintable() and char not in '"\\' else _octal(char) for char in name)
+    return f'"{"".join(shown)}"'
+
+
+def _octal(char: str) -> str:
+    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogatepass"))
 
 
 def _lines(text: str) -> list[str]:

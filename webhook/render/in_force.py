@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from webhook.findings.rule import RuleSetting
+from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.policy.policy import InForce, Policy
 
 
@@ -14,7 +15,8 @@ def text(policy: Policy, in_force: InForce) -> str:
 
 
 def _lines(policy: Policy, in_force: InForce) -> Iterator[str]:
-    yield f"override       {in_force.override if in_force.override is not None else 'none matches'}"
+    override = one_line(in_force.override, LINE_LIMIT) if in_force.override is not None else "none matches"
+    yield f"override       {override}"
     if not in_force.certain:
         yield "               not certain: the labels of the namespace are not known, give --namespace-labels"
     yield f"enforcement    {policy.enforcement}"

@@ -1,1 +1,1 @@
-"""The webhook: bytes to an answer, what is read again when it changes, metrics, logs, and the whole put together."""
+"""The webhook server: answers reviews, reloads files, and reports metrics and logs."""

@@ -50,7 +50,7 @@ def create_app(reviewer: Reviewer, checks: Callable[[], Sequence[Check]]) -> Fla
 
     @app.errorhandler(HTTPException)
     def refused(error: HTTPException) -> Response:
-        known = error.code if error.code in (400, 404, 405, 413) else 400
+        known = error.code if error.code in (400, 404, 405, 413, 500) else 400
         limit = f"body: found more than {BODY_LIMIT} bytes" if isinstance(error, RequestEntityTooLarge) else None
         response = _json(reviewer.refuse(known, limit or f"{request.method} {request.path}: {error.name}"))
         if known == 405:

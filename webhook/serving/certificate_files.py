@@ -24,7 +24,11 @@ class CertificateFiles:
         reloaded = certificate.reload()
         if certificate.refused and certificate.refused != before:
             self.metrics.certificate_failures.inc()
-            log(logging.ERROR, "certificate refused, the last good one stays", problem=certificate.refused)
+            log(
+                logging.ERROR,
+                "cannot use the certificate files, serving the previous certificate",
+                problem=certificate.refused,
+            )
         if reloaded:
             self.metrics.certificate_expiry.set(certificate.not_after.timestamp())
             log(logging.INFO, "certificate reloaded", notAfter=certificate.not_after.isoformat())

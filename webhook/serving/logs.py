@@ -1,4 +1,4 @@
-"""JSON lines: a constant message, and fields; whatever is in a field, a line stays a line."""
+"""Logs JSON lines: a constant message and fields; a field never breaks the line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from math import isfinite
 from webhook.admission.decision import Decision, Outcome
 from webhook.admission.defaulting import LEFT_OUT, Defaults, Undefaulted
 from webhook.admission.request import AdmissionRequest
-from webhook.objects.fields import texts_in
+from webhook.objects.fields import texts_at
 from webhook.objects.reading import brief
 
 FIELD_LIMIT, MOST_ITEMS = 1_000, 100
@@ -52,7 +52,7 @@ def log(level: int, message: str, /, **fields: object) -> None:
 
 
 def _bounded(value: object) -> object:
-    """What may come from a request, of any type and size, as a line can hold it."""
+    """The value, shortened to fit a log line; requests can contain any type and size."""
     if isinstance(value, str):
         return value if len(value) <= FIELD_LIMIT else f"{value[: FIELD_LIMIT - 1]}…"
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
@@ -61,7 +61,7 @@ def _bounded(value: object) -> object:
     return value if number else brief(value)
 
 
-# What a line says of each outcome; a person looks only at what may need one.
+# The level and message of each outcome.
 MESSAGES = {
     Outcome.ALLOWED: (logging.DEBUG, "allowed"),
     Outcome.WARNED: (logging.DEBUG, "warned"),
@@ -75,13 +75,17 @@ LEFT_OUT_MESSAGE = (logging.INFO, "defaults left out")
 
 
 def log_decision(request: AdmissionRequest, decision: Decision) -> None:
-    """One line for each request that was or would be denied, given defaults or not judged; the rest is for debug."""
+    """
+    One line for each request that was or would be denied, given defaults or not judged.
+
+    Other requests are logged at debug.
+    """
     given = decision.defaulted
     left_out = isinstance(given, Undefaulted) and given.reason in LEFT_OUT
     level, message = LEFT_OUT_MESSAGE if left_out else MESSAGES[decision.outcome]
     if not logger.isEnabledFor(level):
         return
-    name, generate_name = texts_in(request.obj.get("metadata"), "name", "generateName")
+    name, generate_name = texts_at(request.obj, "metadata.name", "metadata.generateName")
     log(
         level,
         message,

@@ -47,7 +47,12 @@ class PolicyFile:
         if problem != self.problem:
             self.problem = problem
             self.reviewer.metrics.policy_failures.inc()
-            log(logging.ERROR, "policy refused, the last good one stays", file=str(self.path), problem=problem)
+            log(
+                logging.ERROR,
+                "cannot use the policy file, keeping the previous policy",
+                file=str(self.path),
+                problem=problem,
+            )
 
     def check(self) -> Check:
         """Always ready, because there is always a policy; the detail says why a changed file was refused."""

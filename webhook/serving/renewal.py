@@ -8,7 +8,7 @@ Renews the serving certificate that all replicas share: kept in a Secret, served
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from time import sleep
@@ -36,22 +36,26 @@ class Renewal:
         names: Collection[str],
         files: tuple[Path, Path],
         lifetimes: Lifetimes,
-        failed: Callable[[], None] = lambda: None,
     ) -> None:
         self.client, self.secret, self.registration = client, secret, registration
-        self.names, self.files, self.lifetimes, self.failed = names, files, lifetimes, failed
+        self.names, self.files, self.lifetimes = names, files, lifetimes
         self.problem = ""
         self.served: Pair | None = None
         self.held = NOTHING  # What the Secret held when it was last read.
 
-    def round(self) -> None:
-        """Renew what is due, serve it, and have it trusted; log a failure once, and leave it to the next round."""
+    def round(self) -> bool:
+        """
+        Renew what is due, serve it, and publish its CA; whether that worked.
+
+        A failure is logged once and retried in the next round.
+        """
         try:
             self._renew()
-        except Exception as error:  # a bug, too, must show in the log, the metrics and /readyz
+        except Exception as error:  # also report defects of evenkeel
             self._report(error)
-        else:
-            self.problem = ""
+            return False
+        self.problem = ""
+        return True
 
     def _renew(self) -> None:
         self.client.authenticate()  # A service account's token expires in an hour; the kubelet replaces its file.
@@ -75,7 +79,6 @@ class Renewal:
         if problem != self.problem:
             log(logging.ERROR, "renewing the certificate failed", problem=problem)
         self.problem = problem
-        self.failed()
 
     def first(self, patience: float = PATIENCE_SECONDS) -> None:
         """Run rounds until there is a certificate; CertificateError if there is none after `patience` seconds."""

@@ -30,7 +30,7 @@ class Answer:
 
 
 class Reviewer:
-    """What changes while the server runs is one reference: `policy`.  A review takes it once and keeps it."""
+    """Only `policy` changes while the server runs.  A review reads it once."""
 
     def __init__(self, policy: Policy, cluster: Cluster, features: Features, metrics: Metrics) -> None:
         self.policy = policy
@@ -47,7 +47,7 @@ class Reviewer:
             if isinstance(request, wire.Unanswerable):
                 return self.refuse(400, request.message, request.uid)
             decision = self._decide(request, policy)
-            answer = Answer(200, wire.answer(request.uid, decision))
+            answer = Answer(200, self._encode(request, decision, policy))
         finally:
             self.metrics.answering.discard(thread)
         try:
@@ -58,7 +58,7 @@ class Reviewer:
         return answer
 
     def refuse(self, code: int, message: str, uid: str = "") -> Answer:
-        """The answer to what is no review."""
+        """The answer to a request that is not a review."""
         self.metrics.refused.labels(str(code)).inc()
         log(logging.WARNING, "request refused", code=code, reason=one_line(message, LINE_LIMIT), uid=uid or None)
         return Answer(code, wire.refusal(uid, code, message))
@@ -72,8 +72,15 @@ class Reviewer:
             self._report(request, error)
             return unexpected(policy)
 
+    def _encode(self, request: AdmissionRequest, decision: Decision, policy: Policy) -> bytes:
+        try:
+            return wire.answer(request.uid, decision)
+        except Exception as error:
+            self._report(request, error)
+            return wire.answer(request.uid, unexpected(policy))
+
     def _snapshot(self, request: AdmissionRequest) -> Snapshot | None:
-        """One view for this review; of what it needs, what has not reached the view yet is looked up now."""
+        """One view for this review; what the view lacks is requested from the API server."""
         if request.operation not in (CREATE, UPDATE):
             return self.cluster.view()
         return self.cluster.view_for(request.namespace, request.owner if request.lacks_constraints else None)

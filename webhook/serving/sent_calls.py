@@ -1,4 +1,4 @@
-"""Whether the API server sends all calls that the policy needs: a policy that changes does not change what it sends."""
+"""Checks that the webhook configurations send everything the policy needs; a new policy does not change them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,16 @@ class SentCalls:
             return
         missing = unsent(self.reviewer.policy, self.registration.seen)
         if missing and missing != self.missing:
-            log(logging.WARNING, "the policy needs calls that are not sent", entries=list(missing), fix=FIX)
+            log(
+                logging.WARNING,
+                "webhook configurations lack entries that the policy needs",
+                entries=list(missing),
+                fix=FIX,
+            )
         self.missing = missing
         self.reviewer.metrics.unsent.set(len(missing))
 
     def check(self) -> Check:
-        """Always ready: the calls that are sent are answered correctly."""
+        """Always ready: missing entries do not affect the other reviews."""
         missing = f"the policy needs {', '.join(self.missing)}: {FIX}"
         return Check("calls", True, missing if self.missing else "all that the policy needs")

@@ -156,13 +156,16 @@ class Server(BaseApplication):
             self.certificate_files.reload,
             lambda: self.cluster.watch_pods(self.reviewer.policy.watch_pods),
         )
-        # Twice, for a change is taken with the second reading: a worker that replaces one that died starts up to date.
-        for action in actions * 2:
-            action()
+        # Twice: a change takes effect at the second reading.  So a worker that replaces one that died is up to date.
+        for _ in range(2):
+            _run(actions)
         _every(POLL_SECONDS, actions)
         if self.config.renewal is not None and self.calls is not None:
-            self.config.renewal.failed = self.reviewer.metrics.renewal_failures.inc
-            _every(ROUND_SECONDS, (self.config.renewal.round, self.calls.look))
+            _every(ROUND_SECONDS, (self._renew, self.calls.look))
+
+    def _renew(self) -> None:
+        if self.config.renewal is not None and not self.config.renewal.round():
+            self.reviewer.metrics.renewal_failures.inc()
 
 
 def freeze() -> None:
@@ -171,16 +174,21 @@ def freeze() -> None:
     gc.freeze()
 
 
+def _run(actions: Sequence[Callable[[], None]]) -> None:
+    """Run each action; log the failure of one and go on with the next."""
+    for action in actions:
+        try:
+            action()
+        except Exception as error:
+            log(logging.ERROR, "a background task failed", problem=repr(error))
+
+
 def _every(seconds: float, actions: Sequence[Callable[[], None]]) -> None:
     """Run all actions now and every so many seconds, in a thread of their own that ends with the process."""
 
     def loop() -> None:
         while True:
-            for action in actions:
-                try:
-                    action()
-                except Exception as error:
-                    log(logging.ERROR, "a periodic action failed", problem=repr(error))
+            _run(actions)
             sleep(seconds)
 
     threading.Thread(target=loop, name="periodic", daemon=True).start()

@@ -41,7 +41,7 @@ SETTINGS = (
         "tls-secret",
         "",
         "NS/NAME",
-        "instead of these, the Secret in which the replicas keep a CA and a certificate, and renew both;"
+        "instead of these, a Secret in which the replicas store and renew a CA and a certificate;"
         " the CA is written into the webhook configurations",
     ),
     Setting("tls-dir", "", "DIR", "where the certificate of --tls-secret is written (default: a temporary folder)"),
@@ -58,8 +58,8 @@ SETTINGS = (
         "cluster",
         "",
         "live|FILE|DIR",
-        "live: watch the cluster of the kubeconfig, or of the Pod that evenkeel runs in; or a dump of a cluster"
-        " (default: none, and no Pod is given defaults)",
+        "live: watch the cluster of the kubeconfig, or of the Pod that evenkeel runs in; FILE or DIR: a dump of one"
+        " (default: none; Pods then get no defaults)",
     ),
     Setting("kubernetes-version", f"1.{NEWEST}", "VERSION", "the version of the cluster"),
     Setting("threads", "4", "N", "how many reviews are answered at the same time"),

@@ -1,7 +1,7 @@
 """
 Bytes to an admission request, and a Decision to bytes: admission.k8s.io/v1 as kube-apiserver speaks it.
 
-Whatever comes in, the uid goes back wherever one can be read.
+The response has the request's uid whenever it can be read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UID = re.compile(rb'"request"\s*:\s*\{\s*"uid"\s*:\s*"([0-9A-Za-z-]{1,128})"')
 
 @dataclass(frozen=True, slots=True)
 class Unanswerable:
-    """Bytes that are no review at all: answered with HTTP 400, and with the uid if there is one."""
+    """A body that is not a review: answered with HTTP 400, and with the uid if there is one."""
 
     uid: str
     message: str
@@ -54,10 +54,7 @@ def read(body: bytes, phase: str, kinds: Kinds) -> AdmissionRequest | Unanswerab
         return Unanswerable("", f"request: found {brief(request)}, wanted an object")
     if not known:
         return Unanswerable("", f"request.uid: found {brief(uid)}, wanted a string that is not empty")
-    try:
-        return read_request(known, request, phase, kinds)
-    except Exception as error:  # a defect must not cost the uid
-        return AdmissionRequest(known, phase, defect=error)
+    return read_request(known, request, phase, kinds)
 
 
 def _unread(body: bytes, phase: str, problem: str) -> AdmissionRequest | Unanswerable:
