@@ -348,20 +348,22 @@ def test_every_built_in_kind_is_judged(kind):
 
 
 class TestTheDenial:
-    status = validate(deployment(EMPTY, INVALID | {"topologyKey": "rack"})).status
+    @pytest.fixture
+    def status(self):
+        return validate(deployment(EMPTY, INVALID | {"topologyKey": "rack"})).status
 
-    def test_is_forbidden_so_that_kubectl_names_the_webhook(self):
-        assert (403, "Forbidden") == (self.status["code"], self.status["reason"])
+    def test_is_forbidden_so_that_kubectl_names_the_webhook(self, status):
+        assert (403, "Forbidden") == (status["code"], status["reason"])
 
-    def test_has_a_line_for_each_error(self):
-        lines = self.status["message"].splitlines()
+    def test_has_a_line_for_each_error(self, status):
+        lines = status["message"].splitlines()
 
         assert ["(empty-selector)", "(invalid-constraint)"] == [line.split(": ")[1].split()[-1] for line in lines]
         assert lines[1].startswith("spec.template.spec.topologySpreadConstraints[1].maxSkew: must be greater than zero")
         assert lines[1].endswith("found 0, wanted 1 or more; set maxSkew to 1, or to the difference you can accept")
 
-    def test_names_the_object_and_the_causes_for_programs(self):
-        details = self.status["details"]
+    def test_names_the_object_and_the_causes_for_programs(self, status):
+        details = status["details"]
 
         assert ("web", "apps", "Deployment") == (details["name"], details["group"], details["kind"])
         assert {"reason", "field", "message"} == set(details["causes"][0])

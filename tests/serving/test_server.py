@@ -190,7 +190,7 @@ def test_a_read_only_file_system_is_enough(tmp_path):
 
 
 def test_the_recorded_reviews_over_http(tmp_path):
-    """The replay of test_replay.py against the running server: each answer is the core's, under its own uid."""
+    """The replay of conformance against the running server: each answer is the core's, under its own uid."""
     with gzip.open(ROOT / "tests" / "data" / "admission-reviews.jsonl.gz", "rt") as file:
         recorded = [json.loads(line) for line in file]
     created = [
