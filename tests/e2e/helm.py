@@ -19,7 +19,7 @@ from tests.generate.chart import FOLDER
 
 VERSION = "v4.3.1"
 MODULE = "helm.sh/helm/v4/cmd/helm"
-WAY_OUT = "set HELM to a helm of version 3 or 4"
+FIX = "set HELM to a helm of version 3 or 4"
 NAMESPACE = "guard"
 
 
@@ -41,7 +41,7 @@ def build() -> None:
     """Make `built()`, whole or not at all."""
     go, target, begin = shutil.which("go"), built(), time.monotonic()
     if go is None:
-        raise MissingError(f"the chart's tests need Go to build Helm: install it from https://go.dev/dl/, or {WAY_OUT}")
+        raise MissingError(f"the chart's tests need Go to build Helm: install it from https://go.dev/dl/, or {FIX}")
     print(f"building Helm {VERSION} from source, once on this machine: this takes minutes", flush=True)
     target.parent.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=target.parent.parent, prefix=f".helm-{VERSION}-") as temporary:
@@ -50,7 +50,7 @@ def build() -> None:
         done = subprocess.run(command, env={**os.environ, "GOBIN": str(bin_folder)}, stderr=subprocess.PIPE)
         if done.returncode:
             sys.stderr.write(done.stderr.decode("utf-8", "replace"))
-            raise MissingError(f"{MODULE}@{VERSION}: go install failed, see above; {WAY_OUT} to do without")
+            raise MissingError(f"{MODULE}@{VERSION}: go install failed, see above; {FIX} to do without")
         if not target.exists():  # another build may have been faster
             bin_folder.rename(target.parent)
     print(f"built {target}: {target.stat().st_size >> 20} MiB in {time.monotonic() - begin:.0f} s")

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
 SOURCE = Path(__file__).parent / "controlplane"
 VERSION = re.search(r"k8s\.io/kubernetes (v\S+)", (SOURCE / "go.mod").read_text("utf-8"))[1]
-WAY_OUT = f"set KUBEBUILDER_ASSETS to a folder that has {', '.join(NAMES)}"
+FIX = f"set KUBEBUILDER_ASSETS to a folder that has {', '.join(NAMES)}"
 
 
 class MissingError(Exception):
@@ -28,8 +28,8 @@ def folder() -> Path:
     given = os.environ.get("KUBEBUILDER_ASSETS")
     found = Path(given) if given else built()
     if missing := [name for name in NAMES if not os.access(found / name, os.X_OK)]:
-        way_out = f"put them there from https://dl.k8s.io/{VERSION}, or unset it" if given else "make controlplane"
-        raise MissingError(f"{'KUBEBUILDER_ASSETS=' if given else ''}{found}: has no {', '.join(missing)}: {way_out}")
+        fix = f"put them there from https://dl.k8s.io/{VERSION}, or unset it" if given else "make controlplane"
+        raise MissingError(f"{'KUBEBUILDER_ASSETS=' if given else ''}{found}: has no {', '.join(missing)}: {fix}")
     return found
 
 
@@ -48,9 +48,7 @@ def build() -> None:
     """Make `built()`, whole or not at all: one program, and a link to it for each of NAMES."""
     go, target, begin = shutil.which("go"), built(), time.monotonic()
     if go is None:
-        raise MissingError(
-            f"a control plane to test against needs Go: install it from https://go.dev/dl/, or {WAY_OUT}"
-        )
+        raise MissingError(f"a control plane to test against needs Go: install it from https://go.dev/dl/, or {FIX}")
     print(f"building Kubernetes {VERSION} from source, once on this machine: this takes minutes", flush=True)
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as temporary:
@@ -73,7 +71,7 @@ def compile_to(program: Path, go: str) -> None:
     )
     if done.returncode:
         sys.stderr.write(done.stderr.decode("utf-8", "replace"))
-        raise MissingError(f"{SOURCE}: go build failed, see above; {WAY_OUT} to do without")
+        raise MissingError(f"{SOURCE}: go build failed, see above; {FIX} to do without")
 
 
 def version_flags() -> str:

@@ -94,7 +94,7 @@ DISCOVERY = ("importlib", "pkgutil")
 # All that the pure half uses of the standard library; a name stands for what is below it, too.
 PURE_NAMES = {
     *("__future__", "bisect", "collections", "collections.abc", "dataclasses", "difflib", "enum", "functools"),
-    *("hashlib", "inspect.cleandoc", "itertools", "json", "marshal", "math", "operator.attrgetter", "re"),
+    *("hashlib", "inspect.cleandoc", "itertools", "json", "marshal", "math", "re"),
     *("sys.intern", "typing"),
 }
 IMPURE_BUILTINS = {

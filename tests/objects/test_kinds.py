@@ -114,7 +114,7 @@ def test_a_kind_of_the_policy_comes_before_the_built_in_of_that_name():
     rollout = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "spec": {"pods": {}, "template": {}}}
 
     assert ["spec.pods.spec.topologySpreadConstraints"] == [
-        path_text(one.path) for one in parse_workloads(rollout, [*KINDS, own])
+        path_text(one.path) for one in parse_workloads(rollout, Kinds([*KINDS, own]))
     ]
 
 
@@ -124,13 +124,12 @@ def test_a_kind_may_have_templates_in_several_places():
     obj = {"apiVersion": kinds[0].api_version, "kind": kinds[0].kind}
     obj["spec"] = {"head": {"template": {}}, "groups": {"template": {}}}
 
-    assert 2 == len(parse_workloads(obj, kinds))
+    assert 2 == len(parse_workloads(obj, Kinds(kinds)))
 
 
-@pytest.mark.parametrize("as_given", [tuple, list, Kinds], ids=lambda made: made.__name__)
-def test_kinds_are_found_alike_with_and_without_an_index(as_given):
+def test_kinds_are_found_by_apiversion_and_kind():
     own = replace(kind(template="spec.pods"), api_version="argoproj.io/v1alpha1", kind="Rollout", from_policy=True)
-    kinds = as_given([*KINDS, own])
+    kinds = Kinds([*KINDS, own])
 
     assert [own] == list(find_kinds({"apiVersion": own.api_version, "kind": "Rollout"}, kinds))
     assert [KINDS[0]] == list(find_kinds({"apiVersion": "v1", "kind": "Pod"}, kinds))

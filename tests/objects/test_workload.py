@@ -10,7 +10,7 @@ import pytest
 from tests.support.build import SELECTOR, constraint, pod, workload
 from webhook.admission.weighing import MOST_CONSTRAINTS, MOST_TEMPLATES, MOST_VALUES, TooLarge, weigh
 from webhook.objects.fields import path_text, value_at, with_value
-from webhook.objects.kinds import KINDS, Kind
+from webhook.objects.kinds import KINDS, Kind, Kinds
 from webhook.objects.workload import parse_workloads
 
 HASH, REVISION = "pod-template-hash", "controller-revision-hash"
@@ -63,7 +63,9 @@ def fleet(**spec):
 
 def test_a_path_through_a_list_leads_to_several_workloads():
     template = workload("Deployment", constraint())["spec"]["template"]
-    found = parse_workloads(fleet(sets=[{"template": template, "n": 2}, {"n": 3}, 1, {"template": template}]), [FLEET])
+    found = parse_workloads(
+        fleet(sets=[{"template": template, "n": 2}, {"n": 3}, 1, {"template": template}]), Kinds([FLEET])
+    )
 
     at = "spec.sets[{}].template.spec.topologySpreadConstraints"
     assert [at.format(i) for i in range(4)] == [path_text(one.path) for one in found]
@@ -75,7 +77,7 @@ def test_a_path_through_a_list_leads_to_several_workloads():
 def test_constraints_outside_a_template_take_labels_and_replicas_from_where_the_kind_says():
     pools = [{"labels": {"p": "0"}, "groups": [{"spread": [1]}, {"spread": [2]}]}, {"groups": [{}]}]
     paths = {"constraints": "spec.pools.*.groups.*.spread", "labels": "spec.pools.*.labels", "replicas": "spec.n"}
-    found = parse_workloads(fleet(pools=pools, n=7), [replace(kind(**paths), template=None)])
+    found = parse_workloads(fleet(pools=pools, n=7), Kinds([replace(kind(**paths), template=None)]))
 
     at = "spec.pools[{}].groups[{}].spread"
     assert [at.format(*indices) for indices in ("00", "01", "10")] == [path_text(one.path) for one in found]
@@ -85,7 +87,7 @@ def test_constraints_outside_a_template_take_labels_and_replicas_from_where_the_
 
 
 def test_of_constraints_outside_a_template_the_labels_may_be_unknown():
-    (found,) = parse_workloads(fleet(spread=[1]), [replace(kind(constraints="spec.spread"), template=None)])
+    (found,) = parse_workloads(fleet(spread=[1]), Kinds([replace(kind(constraints="spec.spread"), template=None)]))
 
     assert (False, {}) == (found.labels_known, found.labels)
 
@@ -255,7 +257,9 @@ def test_what_no_person_writes_is_too_large(case):
 
 
 def test_more_templates_than_any_person_writes_are_too_many():
-    fits, too_large = (parse_workloads(fleet(sets=[{"template": {}}] * n), [FLEET]) for n in (MOST_TEMPLATES, 100_000))
+    fits, too_large = (
+        parse_workloads(fleet(sets=[{"template": {}}] * n), Kinds([FLEET])) for n in (MOST_TEMPLATES, 100_000)
+    )
 
     weigh(fits)
     assert MOST_TEMPLATES == len(fits)
@@ -265,7 +269,7 @@ def test_more_templates_than_any_person_writes_are_too_many():
 
 def test_items_without_a_template_do_not_hide_one_behind_them():
     sets = [{"size": 1}] * (MOST_TEMPLATES + 1) + [{"template": {}}]
-    (found,) = parse_workloads(fleet(sets=sets), [replace(FLEET, built_in=False)])
+    (found,) = parse_workloads(fleet(sets=sets), Kinds([replace(FLEET, built_in=False)]))
 
     assert ("spec", "sets", MOST_TEMPLATES + 1, "template") == found.path[:4]
 
@@ -274,6 +278,6 @@ def test_the_constraints_of_all_templates_count_together():
     half = workload("Deployment", *[constraint()] * (MOST_CONSTRAINTS // 2))["spec"]["template"]
     rest = workload("Deployment", *[constraint()] * (MOST_CONSTRAINTS // 2 + 1))["spec"]["template"]
 
-    weigh(parse_workloads(fleet(sets=[{"template": half}, {"template": half}]), [FLEET]))
+    weigh(parse_workloads(fleet(sets=[{"template": half}, {"template": half}]), Kinds([FLEET])))
     with pytest.raises(TooLarge):
-        weigh(parse_workloads(fleet(sets=[{"template": half}, {"template": rest}]), [FLEET]))
+        weigh(parse_workloads(fleet(sets=[{"template": half}, {"template": rest}]), Kinds([FLEET])))

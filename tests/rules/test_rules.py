@@ -11,7 +11,7 @@ from webhook.documents.reading import read_documents
 from webhook.findings import wording
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Severity
-from webhook.objects.kinds import Kind
+from webhook.objects.kinds import KINDS, Kind, Kinds
 from webhook.objects.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS, RULES
 from webhook.scheduler.features import features
@@ -20,14 +20,14 @@ from webhook.scheduler.features import features
 def findings(obj, minor=None, snapshot=None, kinds=None, **settings):
     """What the rules find, with the default settings save for those given as rule_id=Setting."""
     chosen = {**DEFAULT_SETTINGS, **{name.replace("_", "-"): setting for name, setting in settings.items()}}
-    (one,) = parse_workloads(obj, kinds) if kinds else parse_workloads(obj)
+    (one,) = parse_workloads(obj, Kinds(kinds or KINDS))
     version = FEATURES if minor is None else features(minor)
     return evaluate(one, chosen, snapshot, version).findings
 
 
 def shown(obj, **given):
     """The findings as `rule field`, the field without the path of the list."""
-    (one,) = parse_workloads(obj, given["kinds"]) if given.get("kinds") else parse_workloads(obj)
+    (one,) = parse_workloads(obj, Kinds(given.get("kinds") or KINDS))
     return [f"{f.rule} {wording.short_path(f.path[len(one.path) - 1 :])[25:]}".strip() for f in findings(obj, **given)]
 
 
@@ -379,7 +379,7 @@ class TestOutsideAPodTemplate:
         assert ["invalid-constraint", "misspelt-topology-key"] == [f.rule for f in found]
 
     def test_the_rest_is_reported_as_skipped(self):
-        (one,) = parse_workloads(self.obj(constraint()), self.BARE)
+        (one,) = parse_workloads(self.obj(constraint()), Kinds(self.BARE))
         skipped = {s.rule for s in evaluate(one, DEFAULT_SETTINGS, None, FEATURES).skipped}
 
         assert {"empty-selector", "selector-misses-own-pod"} < skipped

@@ -15,7 +15,7 @@ from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
 from webhook.objects.fields import FieldPath, as_mapping, children, value_at, with_value
-from webhook.objects.kinds import FIELD, KINDS, Kind, find_kinds
+from webhook.objects.kinds import BUILT_IN_KINDS, FIELD, Kind, find_kinds
 from webhook.objects.labels import labels_of
 from webhook.objects.workload import parse_workloads
 from webhook.scheduler.constraint import merge
@@ -102,10 +102,9 @@ def mentions_constraints(obj: object) -> bool:
 
 def _refused_by_api_server(obj: Mapping[str, object], features: Features) -> bool:
     """Whether kube-apiserver's own validation stops a built-in kind before /validate is asked."""
-    kinds = (kind for kind in KINDS if kind.built_in)
     return any(
         validate(one.raw_constraints, one.labels, one.path, merged=one.stored or not one.is_pod, features=features)
-        for one in parse_workloads(obj, kinds)
+        for one in parse_workloads(obj, BUILT_IN_KINDS)
     )
 
 

@@ -7,11 +7,11 @@ One request of kube-apiserver, read once: everything that is decided is decided 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from webhook.objects.fields import FieldPath, texts_at
-from webhook.objects.kinds import Kind
+from webhook.objects.kinds import Kinds
 from webhook.objects.reading import brief
 from webhook.objects.references import Owner
 from webhook.objects.workload import Workload, parse_workloads
@@ -65,7 +65,7 @@ class AdmissionRequest:
         old: Mapping[str, object] | None = None,
         *,
         phase: str,
-        kinds: Iterable[Kind],
+        kinds: Kinds,
         namespace: str,
     ) -> AdmissionRequest:
         """The request that kube-apiserver makes of `obj`; `namespace` is where it goes if it names none."""
@@ -83,7 +83,7 @@ class AdmissionRequest:
         return _with_workloads(request, kinds)
 
 
-def read_request(uid: str, raw: Mapping[str, object], phase: str, kinds: Iterable[Kind]) -> AdmissionRequest:
+def read_request(uid: str, raw: Mapping[str, object], phase: str, kinds: Kinds) -> AdmissionRequest:
     """The AdmissionReview's `request`; what has the wrong type reads as if it were absent."""
     obj, old = raw.get("object"), raw.get("oldObject")
     operation, namespace, name, group, kind, user = texts_at(raw, *_TEXTS)
@@ -104,7 +104,7 @@ def read_request(uid: str, raw: Mapping[str, object], phase: str, kinds: Iterabl
     return _with_workloads(request, kinds) if judged and not malformed else request
 
 
-def _with_workloads(request: AdmissionRequest, kinds: Iterable[Kind]) -> AdmissionRequest:
+def _with_workloads(request: AdmissionRequest, kinds: Kinds) -> AdmissionRequest:
     """In the mutating phase an object may not carry its namespace yet, so that the request's counts."""
     workloads = parse_workloads(request.obj, kinds, request.namespace)
     if not workloads:

@@ -1,4 +1,4 @@
-"""What commands read: policies, clusters, manifests and versions, each complaint with the file it is about."""
+"""What commands read: policies, clusters, manifests and versions; every UsageError names the file or the option."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from webhook.scheduler.features import NEWEST, Features, parse_version
 from webhook.scheduler.snapshot import Snapshot
 
 DNS_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-LIVE = "live"  # A dump of that name is ./live.
+LIVE = "live"  # A dump in a file of that name is given as ./live.
 
 
 def add_policy_argument(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +53,7 @@ def policy(path: Path | None) -> Policy:
 
 
 def cluster(name: str | None) -> Snapshot | None:
-    """The cluster as it is now for `live`, the one in a dump, or None."""
+    """The cluster as it is now for `live`, that of a dump for a path, or None."""
     if name == LIVE:
         try:
             return listed(client())
@@ -66,7 +66,7 @@ def cluster(name: str | None) -> Snapshot | None:
 
 
 def client() -> Client:
-    """Who asks the cluster that kubectl would talk to."""
+    """A client of the cluster that kubectl would talk to."""
     try:
         return Client()
     except ClusterError as error:
@@ -74,7 +74,7 @@ def client() -> Client:
 
 
 def namespaced(option: str, text: str) -> tuple[str, str]:
-    """Namespace and name of an object, as NS/NAME."""
+    """The namespace and the name in NS/NAME, the value of an option."""
     namespace, _, name = text.partition("/")
     if not (DNS_LABEL.fullmatch(namespace) and DNS_LABEL.fullmatch(name)):
         raise UsageError(f'{option}: found "{text}", wanted NAMESPACE/NAME')
@@ -82,6 +82,7 @@ def namespaced(option: str, text: str) -> tuple[str, str]:
 
 
 def features(version: str) -> Features:
+    """The features of a Kubernetes version such as 1.34."""
     try:
         return parse_version(version)
     except ValueError as error:
@@ -94,8 +95,8 @@ def objects(name: str) -> tuple[Mapping[str, object], ...]:
         found = tuple(read_objects(_stdin() if name == "-" else text(Path(name))))
     except DocumentError as error:
         raise UsageError(f"{name}: {error}") from error
-    for number, one in enumerate(found, 1):
-        if not all(isinstance(one.get(field), str) and one[field] for field in ("apiVersion", "kind")):
+    for number, obj in enumerate(found, 1):
+        if not all(isinstance(obj.get(field), str) and obj[field] for field in ("apiVersion", "kind")):
             raise UsageError(f"{name}: object {number}: must have apiVersion and kind")
     if not found:
         raise UsageError(f"{name}: found no object")
@@ -103,6 +104,7 @@ def objects(name: str) -> tuple[Mapping[str, object], ...]:
 
 
 def text(path: Path) -> str:
+    """The text of a file."""
     try:
         return read_text(path)
     except DumpError as error:

@@ -55,7 +55,7 @@ def _bundle(path: Path) -> bytes:
 
 
 def _url(text: str | None) -> str:
-    """As the API server wants it: https, no user, query or fragment (webhook.ValidateWebhookURL)."""
+    """A URL that the API server accepts: https, without user, query or fragment (webhook.ValidateWebhookURL)."""
     if text is None:
         return ""
     try:

@@ -1,5 +1,7 @@
 """
-The API server as raw JSON: where it is and who we are says the `kubernetes` package, which is imported only here.
+Requests to an API server, with raw JSON as the answer.
+
+The `kubernetes` package finds the server and the credentials; it is imported only here.
 
     in-cluster, kubeconfig, exec plugins ──> Configuration ──> urllib3's pool ──> get, stream
 """
@@ -24,9 +26,9 @@ LONGEST_MESSAGE = 300
 
 class ClusterError(Exception):
     """
-    What came of a request that failed: one line, and the HTTP status, 0 where there was no answer.
+    A request that failed: the message is one line, `status` the HTTP status, or 0 if there was no answer.
 
-    `retry_after` is how many seconds the API server asks us to stay away.
+    `retry_after` is the number of seconds that the API server asks to wait.
     """
 
     def __init__(self, message: str, status: int = 0, retry_after: float = 0.0) -> None:
@@ -49,14 +51,14 @@ def configuration() -> Any:
             raise ClusterError(f"found neither {files} nor a Pod's service account; set KUBECONFIG")
     except ClusterError:
         raise
-    except Exception as error:  # ConfigException, and whatever a file that is none makes of itself
+    except Exception as error:  # ConfigException, or anything that a malformed file leads to
         where = "" if isinstance(error, ConfigException) else f"{files}: {type(error).__name__}: "
         raise ClusterError(f"{where}{error}") from error
     return found
 
 
 class Client:
-    """Requests to one API server; `configure` loads the configuration, again when it is no longer accepted."""
+    """Requests to one API server; `configure` loads the configuration, and loads it again if it is refused."""
 
     def __init__(self, configure: Callable[[], Any] = configuration) -> None:
         self._configure, self._lock = configure, Lock()
@@ -72,10 +74,11 @@ class Client:
 
     @property
     def host(self) -> str:
+        """The address of the API server."""
         return str(self._configuration.host)
 
     def authenticate(self) -> None:
-        """Renew a token that is about to expire; this may read a file or run a plugin."""
+        """Renew a token that is about to expire; this may read a file or run a plugin.  ClusterError if it cannot."""
         with self._lock, _as_cluster_error("token"):
             self._headers = self._authenticated()
 
@@ -85,19 +88,19 @@ class Client:
         return headers | ({token["key"]: token["value"]} if token and token["value"] else {})
 
     def reconnect(self) -> None:
-        """Begin anew with the configuration as it is by now, unless that has just been done."""
+        """Load the configuration again, unless that was done in the last RECONNECT_SECONDS."""
         with self._lock, _as_cluster_error("configuration"):
             if monotonic() - self._connected > RECONNECT_SECONDS:
                 self._connect()
 
     def get(self, path: str, query: Mapping[str, str], seconds: float) -> dict[str, Any]:
-        """The JSON object at `path`; every other answer is a ClusterError."""
+        """The JSON object at `path`, within `seconds`; any other answer is a ClusterError."""
         return self.send("GET", path, None, seconds, query)
 
     def send(
         self, method: str, path: str, body: object, seconds: float, query: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
-        """The JSON object that comes back; every other answer is a ClusterError, CONFLICT among them."""
+        """The JSON object that the API server answers with, within `seconds`; any other answer is a ClusterError."""
         with self._request(path, query or {}, seconds, method, body) as response, _as_cluster_error(path):
             found = json.loads(response.read())
         if not isinstance(found, dict):
@@ -106,7 +109,7 @@ class Client:
 
     @contextmanager
     def stream(self, path: str, query: Mapping[str, str], silence: float) -> Iterator[Stream]:
-        """The lines of an answer that goes on and on; after `silence` seconds without any it is taken for dead."""
+        """The lines of an answer that does not end; `silence` seconds without any are a ClusterError."""
         with self._request(path, query, silence) as response:
             yield Stream(path, response)
 
@@ -126,7 +129,7 @@ class Client:
                 raise _refusal(path, response)
             yield response
         finally:
-            response.close()  # a connection whose answer was read to its end is in the pool by now
+            response.close()  # If the answer was read to its end, its connection is in the pool already.
 
 
 def _with_body(headers: Mapping[str, str], body: object) -> dict[str, Any]:
@@ -134,13 +137,13 @@ def _with_body(headers: Mapping[str, str], body: object) -> dict[str, Any]:
 
 
 class Stream:
-    """An answer while it is read, and the way to end it from another thread."""
+    """The lines of an answer while it is read; another thread may end it."""
 
     def __init__(self, path: str, response: Any) -> None:
         self._path, self._response = path, response
 
     def __iter__(self) -> Iterator[list[bytes]]:
-        """The lines that have come whole, as they come; nothing of one that is cut off."""
+        """Complete lines, as they arrive; a line that is cut off is dropped."""
         rest = b""
         with _as_cluster_error(self._path):
             for data in self._response.stream(1 << 16):
@@ -149,14 +152,14 @@ class Stream:
                     yield lines
 
     def end(self) -> None:
-        """Let whoever reads it go."""
+        """End the answer, so that the thread that reads it returns."""
         with suppress(Exception):
             self._response.shutdown()
 
 
 @contextmanager
 def _as_cluster_error(path: str) -> Iterator[None]:
-    """Whatever goes wrong on the way is a ClusterError."""
+    """Raise errors of the network and the configuration as ClusterError."""
     from kubernetes.config import ConfigException
     from urllib3.exceptions import HTTPError
 
@@ -167,7 +170,7 @@ def _as_cluster_error(path: str) -> Iterator[None]:
 
 
 def _refusal(path: str, response: Any) -> ClusterError:
-    """What the API server says in the metav1.Status that comes with an error."""
+    """The error for an answer: the message of its metav1.Status, or else its text."""
     with _as_cluster_error(path):
         body = response.read(1 << 16)
     try:

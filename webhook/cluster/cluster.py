@@ -1,4 +1,4 @@
-"""Where the Snapshot comes from: a cluster that is watched, a dump of one, or none."""
+"""The source of Snapshots: a cluster that is watched, a dump of one, or none."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from webhook.scheduler.snapshot import Snapshot
 
 
 class Cluster(Protocol):
-    """What a server asks of a cluster; a decision takes one view and keeps it."""
+    """What the server needs of a cluster; each decision uses one view from beginning to end."""
 
     def view(self) -> Snapshot | None:
-        """The objects as they are known now, None where there is no cluster or it is not known yet."""
+        """The objects as they are known now; None if there is no cluster, or not all kinds were listed yet."""
 
     def view_for(self, namespace: str, owner: Owner | None) -> Snapshot | None:
-        """A view that knows this namespace and this owner of a Pod in it, if they can be found in time."""
+        """A view that also holds this namespace and this owner of a Pod in it, if they can be found in time."""
 
     def state(self) -> State:
-        """Whether there is all that decisions are made from."""
+        """Whether decisions can be made from it, and its condition in words."""
 
     def start(self) -> None:
-        """Begin to follow it, in this process."""
+        """Start to watch it, in threads of this process."""
 
     def stop(self) -> None:
-        """Follow it no longer."""
+        """Stop watching it."""
 
     def watch_pods(self, wanted: bool) -> None:
-        """Follow its Pods, too, or no longer."""
+        """Start or stop watching its Pods."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Whether a cluster is ready to decide from, and what a person may want to know of it."""
+    """Whether a cluster is ready, and one line about its condition."""
 
     ready: bool
     detail: str
@@ -56,9 +56,9 @@ class Unchanging:
         return State(True, nodes)
 
     def start(self) -> None:
-        """There is nothing to follow."""
+        """Do nothing: there is nothing to watch."""
 
     stop = start
 
     def watch_pods(self, wanted: bool) -> None:
-        """The dump has Pods or has none."""
+        """Do nothing: a dump has Pods or has none."""

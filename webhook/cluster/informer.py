@@ -1,5 +1,5 @@
 """
-One kind of object, listed once and then watched for ever.
+One kind of object, listed once and then watched until the informer is stopped.
 
     list ──> watch from its resourceVersion ──cut, timeout──> watch from the last event or bookmark
       ^                                     └──410 Gone──────> list
@@ -22,26 +22,26 @@ from webhook.cluster.watched import Watched
 from webhook.scheduler.snapshot import Kept, SnapshotError, read_object
 
 PAGE = 500
-RELIST = frozenset({400, GONE, 504})  # Of a watch: the resourceVersion is unknown, too old, or not reached yet.
+RELIST = frozenset({400, GONE, 504})  # A watch: the resourceVersion is unknown, too old, or not reached yet.
 
-# What an informer tells, with its kind, and fields for a log.
+# What an informer reports, with its kind, and fields for a log.
 LISTED, FAILED, RESUMED, UNREADABLE = "listed", "watch failed", "watch resumed", "object unreadable"
 Tell = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How patient an informer is, in seconds."""
+    """How long an informer waits, in seconds."""
 
-    first: float = 1.0  # From a failure to the next try, doubled with each,
-    most: float = 30.0  # up to this; either way times 0.5 to 1.5, so that replicas do not come all at once.
-    list: float = 60.0  # For a page of a list.
-    watch: float = 300.0  # After which the API server ends a watch, or up to twice that.
-    silence: float = 90.0  # Without an event or a bookmark, of which one comes every minute: the connection is dead.
+    first: float = 1.0  # After the first failure; doubled with each further one,
+    most: float = 30.0  # up to this.  Both are multiplied by 0.5 to 1.5, so that replicas do not retry all at once.
+    list: float = 60.0  # For one page of a list.
+    watch: float = 300.0  # Until the API server is to end a watch; multiplied by 1 to 2.
+    silence: float = 90.0  # Without an event.  A bookmark comes every minute, so the connection must be dead.
 
 
 class Informer(Thread):
-    """A thread that tells a store what is there of one kind, and keeps what it last knew when nobody answers."""
+    """A thread that keeps a store up to date with one kind; while no server answers, the store keeps what it has."""
 
     def __init__(self, watched: Watched, client: Client, store: Store, tell: Tell, pace: Pace) -> None:
         super().__init__(name=f"informer-{watched.kind}", daemon=True)
@@ -54,14 +54,15 @@ class Informer(Thread):
         self._failures = 0
         self.synced = False
         self.problem = ""
-        self.heard = monotonic()  # When the API server last said something of this kind.
+        self.heard = monotonic()  # When the API server last answered about this kind.
 
     @property
     def age(self) -> float:
-        """Seconds since the API server last said something of this kind."""
+        """Seconds since the API server last answered about this kind."""
         return monotonic() - self.heard
 
     def run(self) -> None:
+        """List and watch, and try again after each failure, until the informer is stopped."""
         while not self._stopped.is_set():
             try:
                 self._client.authenticate()
@@ -70,21 +71,21 @@ class Informer(Thread):
                 self._watch()
             except ClusterError as error:
                 self._failed(error)
-            except Exception as error:  # a defect must not end the informer for good
+            except Exception as error:  # A defect must not end the thread.
                 self._version = ""
                 self._failed(ClusterError(f"{type(error).__name__}: {error}"))
         if self._forget:
             self._store.retain(self._kind, {})
 
     def stop(self, forget: bool = False) -> None:
-        """End soon, not waiting for what it waits for; `forget` what it has told."""
+        """Let the thread end soon; with `forget` it removes its objects from the store at the end."""
         self._forget = forget
         self._stopped.set()
         if stream := self._stream:
             stream.end()
 
     def _failed(self, error: ClusterError) -> None:
-        """Note what went wrong, once, and stay away for a while."""
+        """Report a failure, and wait before the next try."""
         if self._stopped.is_set():
             return
         self._failures += 1
@@ -103,7 +104,7 @@ class Informer(Thread):
             self.problem = f"{self.problem}; {error}"
 
     def _answered(self) -> None:
-        """The API server has said something."""
+        """Note that the API server has answered; report it if the last try had failed."""
         self.heard = monotonic()
         if self.problem:
             self.problem = ""
@@ -111,9 +112,9 @@ class Informer(Thread):
 
     def _list(self) -> None:
         """
-        Take all that there is, page by page; a list whose rest is gone (410) is begun anew.
+        List all objects, page by page; ClusterError 410 if a page is no longer there, and the list begins again.
 
-        Each page is a batch: 150,000 Pods at once would take more memory to hold than to keep.
+        Each page is one batch: 150,000 raw Pods at once would take more memory than what is kept of them.
         """
         begun, again = monotonic(), self.synced
         page, names = dict[str, Any](), dict[str, set[str]]()
@@ -130,7 +131,7 @@ class Informer(Thread):
         self._tell(LISTED, self.watched.kind, **listed, again=again)
 
     def _watch(self) -> None:
-        """Take what happens from the last resourceVersion on, until the API server or the connection ends it."""
+        """Watch from the last resourceVersion on, until the API server or the connection ends it."""
         seconds = round(self._pace.watch * random.uniform(1, 2))
         asked = {"watch": "1", "resourceVersion": self._version, "allowWatchBookmarks": "true"}
         query = {**self.watched.query, **asked, "timeoutSeconds": str(max(1, seconds))}
@@ -145,7 +146,7 @@ class Informer(Thread):
                     any_news = True
         except ClusterError as error:
             if error.status in RELIST:
-                self._version, self._failures = "", 0  # it answers again: the list need not wait as long as the loss
+                self._version, self._failures = "", 0  # It answers again, so the list need not wait long.
             raise
         finally:
             self._stream = None
@@ -153,7 +154,7 @@ class Informer(Thread):
             raise ClusterError(f"{self.watched.path()}: the watch ended at once")
 
     def _take(self, lines: Iterable[bytes]) -> None:
-        """Apply a batch of events; the resourceVersion follows what was applied, and nothing else."""
+        """Apply a batch of events; the resourceVersion is then that of the last event applied."""
         batch: list[tuple[Key, Kept | None]] = []
         version, error = self._version, None
         for line in filter(None, lines):
@@ -170,10 +171,10 @@ class Informer(Thread):
         self._version, self.heard = version, monotonic()
         if error is not None:
             raise error
-        self._failures = 0  # not at the first answer already: one that is cut off each time must not come at full speed
+        self._failures = 0  # Not at the first answer already: a watch that is cut off each time must wait in between.
 
     def _read(self, raw: Mapping[str, object]) -> tuple[Key, Kept | None]:
-        """What is kept of an object; one that is not of its kind's form is told of and passed over."""
+        """What is kept of an object; nothing is kept of one with a field of a wrong type, which is reported."""
         try:
             namespace, name, kept = read_object(raw, *self._kind)
         except SnapshotError as error:

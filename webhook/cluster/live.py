@@ -1,5 +1,5 @@
 """
-A cluster that is watched: an informer for each kind, one store, and a look-up for what has not reached it yet.
+A cluster that is watched: an informer for each kind, one store, and a look-up for what the store does not hold yet.
 
     API server ──list, watch──> informers ──> store ──> view ─────────────────────┐
                ──GET, 300 ms──> the owner or namespace that the view lacks ──> + ─┴─> one decision
@@ -22,20 +22,20 @@ from webhook.objects.references import Owner
 from webhook.scheduler.default_constraints import SELECTOR_KINDS
 from webhook.scheduler.snapshot import Controller, Namespace, Snapshot, SnapshotError, from_objects, read_object
 
-LOOKUP_SECONDS = 0.3  # For all that one review lacks: a tenth of what the API server waits for /mutate.
+LOOKUP_SECONDS = 0.3  # For all look-ups of one review: a tenth of what the API server waits for /mutate.
 LIST_SECONDS = 60.0
 
 SYNCED, LOOKED_UP = "cluster synced", "looked up"
 FOUND, ABSENT, FAILED, BUSY = LOOKUP_RESULTS = ("found", "absent", "failed", "busy")
 LOOKUP_KINDS = ("Namespace", *(kind for _, kind in SELECTOR_KINDS))
 
-# An owner's name is the user's to write: what is no name of an object must not become part of a path.
+# Any user may write an owner reference: only what can be the name of an object may become part of a path.
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """How well one kind is known; `age` in seconds since the API server last said something of it."""
+    """How up to date one kind is: `age` is the seconds since the API server last answered about it."""
 
     synced: bool
     age: float
@@ -44,10 +44,10 @@ class Cache:
 
 class Live:
     """
-    What is known of a cluster; nothing is, until every kind has been listed once.
+    A cluster that is watched; nothing of it is known until every kind has been listed once.
 
-    `threads` is how many reviews are answered side by side: at most half of them look something up at a time, so that
-    an API server that does not answer leaves the others to those that need none.
+    `threads` is the number of reviews that are answered at the same time.  At most half of them look something up at a
+    time, so that an API server that does not answer leaves the other half to reviews that need no look-up.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Live:
     def _told(self, what: str, kind: str, **fields: object) -> None:
         self._tell(what, kind, **fields)
         if what == LISTED and not self._ready:
-            with self._syncing:  # or two that end at the same moment would both be the last
+            with self._syncing:  # Two lists may end at the same moment, and "synced" is reported once.
                 self._become_ready()
 
     def _become_ready(self) -> None:
@@ -75,18 +75,18 @@ class Live:
             self._ready = True
 
     def start(self) -> None:
-        """Begin to watch, in threads that a fork would not take along."""
+        """Start to watch, in threads; a fork would not copy them, so fork before."""
         self._begun = monotonic()
         for informer in self._informers.values():
             informer.start()
 
     def stop(self) -> None:
-        """Watch no longer; the last view stays in force."""
+        """Stop watching; the last view stays in force."""
         for informer in self._informers.values():
             informer.stop()
 
     def watch_pods(self, wanted: bool) -> None:
-        """Follow a policy that begins or ceases to ask for Pods; a cluster that is ready stays so meanwhile."""
+        """Start or stop watching Pods, as a new policy asks; a cluster that is ready stays ready meanwhile."""
         running = self._informers.get(POD.kind)
         if wanted and running is None and not (self._ending and self._ending.is_alive()):
             informer = self._informer(POD)
@@ -98,15 +98,15 @@ class Live:
             running.stop(forget=True)
 
     def view(self) -> Snapshot | None:
-        """The objects as they were last told, also while nobody answers; None until all were listed once."""
+        """The objects as they were last reported, also while no server answers; None until all were listed once."""
         return self._store.view() if self._ready else None
 
     def caches(self) -> Mapping[str, Cache]:
-        """How well each kind is known."""
+        """How up to date each kind is, by kind."""
         return {kind: Cache(one.synced, one.age, one.problem) for kind, one in self._informers.items()}
 
     def state(self) -> State:
-        """Ready from the first lists on: a view that grows old is better than none."""
+        """Ready once all kinds were listed, however old the view grows: an old view is better than none."""
         caches = self.caches()
         if not self._ready:
             missing = (f"{kind} ({one.problem or 'listing'})" for kind, one in caches.items() if not one.synced)
@@ -119,33 +119,33 @@ class Live:
 
     def view_for(self, namespace: str, owner: Owner | None) -> Snapshot | None:
         """
-        A view that knows this namespace and this owner of a Pod in it.
+        A view that also holds this namespace and this owner of a Pod in it, if they can be found in LOOKUP_SECONDS.
 
-        What the informers have not seen yet is asked for; what cannot be told in time, the decision is made without.
-        It is not remembered: the informer will tell, and what it told must not be overtaken by an older answer.
+        What the informers have not reported yet is looked up.  The answer is not stored: the informer will report the
+        object, and an older answer must not replace what it has reported.
         """
         view = self.view()
         missing = list(_missing(view, namespace, owner)) if view is not None else []
         if view is None or not missing:
             return view
         if not self._free.acquire(blocking=False):
-            for one, name in missing:
-                self._tell(LOOKED_UP, one.kind, namespace=namespace, name=name, result=BUSY)
+            for kind, name in missing:
+                self._tell(LOOKED_UP, kind.kind, namespace=namespace, name=name, result=BUSY)
             return view
         try:
             deadline = monotonic() + LOOKUP_SECONDS
-            for one, name in missing:
-                view = self._with(view, one, namespace, name, deadline)
+            for kind, name in missing:
+                view = self._with(view, kind, namespace, name, deadline)
         finally:
             self._free.release()
         return view
 
-    def _with(self, view: Snapshot, one: Watched, namespace: str, name: str, deadline: float) -> Snapshot:
-        """The view, and one object more if the API server has it and says so in time."""
+    def _with(self, view: Snapshot, kind: Watched, namespace: str, name: str, deadline: float) -> Snapshot:
+        """The view with one more object, if the API server returns it in time."""
         result, problem = FOUND, None
         try:
-            raw = self._client.get(one.path(namespace, name), {}, max(0.001, deadline - monotonic()))
-            kept = read_object(raw, one.api_version, one.kind)[2]
+            raw = self._client.get(kind.path(namespace, name), {}, max(0.001, deadline - monotonic()))
+            kept = read_object(raw, kind.api_version, kind.kind)[2]
             if isinstance(kept, Namespace):
                 view = view.with_namespace(kept)
             elif isinstance(kept, Controller):
@@ -153,12 +153,12 @@ class Live:
         except (ClusterError, SnapshotError) as error:
             result = ABSENT if isinstance(error, ClusterError) and error.status == NOT_FOUND else FAILED
             problem = str(error)
-        self._tell(LOOKED_UP, one.kind, namespace=namespace, name=name, result=result, problem=problem)
+        self._tell(LOOKED_UP, kind.kind, namespace=namespace, name=name, result=result, problem=problem)
         return view
 
 
 def _missing(view: Snapshot, namespace: str, owner: Owner | None) -> Iterator[tuple[Watched, str]]:
-    """What a decision in this namespace, on a Pod of this owner, needs to know and the view does not."""
+    """The namespace and the owner, as far as the view lacks them: their kind and name."""
     if not _NAME.fullmatch(namespace):
         return
     if namespace not in view.namespaces:
@@ -170,7 +170,7 @@ def _missing(view: Snapshot, namespace: str, owner: Owner | None) -> Iterator[tu
 
 
 def listed(client: Client, watch_pods: bool = False) -> Snapshot:
-    """The cluster as it is at this moment, for a command that asks once."""
+    """The cluster as it is now, listed once; ClusterError if the API server cannot be reached or refuses."""
     return from_objects(
         {**raw, "apiVersion": one.api_version, "kind": one.kind}
         for one in watched(watch_pods)

@@ -1,4 +1,4 @@
-"""The caBundle in the webhook configurations: what the API server trusts, and its repair."""
+"""The caBundle in the webhook configurations, which is what the API server trusts: read, and put right."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from webhook.cluster.client import CONFLICT, NOT_FOUND, Client, ClusterError
 from webhook.objects.fields import as_list, as_mapping
 
 SECONDS = 10.0
-TRIES = 3  # Replicas that repair at the same moment: one wins, and the others see that all is well.
+TRIES = 3  # If replicas write at the same moment, one succeeds, and the others see that nothing is left to do.
 API = "/apis/admissionregistration.k8s.io/v1"
 
 
 class Registration:
     """
-    The two webhook configurations of one name each, of which either may be absent.
+    The mutating and the validating webhook configuration, of which either may be absent.
 
-    `inject` raises ClusterError where the API server does not answer as it should.
+    `inject` raises ClusterError if the API server cannot be reached or refuses.
     """
 
     def __init__(self, client: Client, mutating: str, validating: str) -> None:
@@ -31,9 +31,9 @@ class Registration:
 
     @property
     def seen(self) -> tuple[Mapping[str, object], ...] | None:
-        """Every entry, as it is in force since both were last looked at; None until then."""
+        """Every entry of both, as they were when `inject` last read them; None before that."""
         seen = dict(self._seen)
-        return tuple(one for path in self._paths for one in seen[path]) if len(seen) == len(self._paths) else None
+        return tuple(entry for path in self._paths for entry in seen[path]) if len(seen) == len(self._paths) else None
 
     @property
     def bundles(self) -> tuple[bytes, ...] | None:
@@ -42,9 +42,10 @@ class Registration:
 
     def inject(self, ca_bundle: bytes) -> int:
         """
-        Give every entry of both this caBundle; how many configurations had another.
+        Write this caBundle into every entry of both; the number of configurations that were changed.
 
-        What becomes of one is nothing to the other.  One that others change all the time is left for the next time.
+        A failure of one does not keep the other from being written.  A configuration that somebody else changes at the
+        same moment TRIES times is left as it is.
         """
         changed, problems = 0, []
         for path in self._paths:
@@ -60,7 +61,7 @@ class Registration:
         for _ in range(TRIES):
             found = self._read(path)
             self._seen[path] = tuple(_entries(found))
-            if all(_bundle(one) == ca_bundle for one in self._seen[path]):
+            if all(_bundle(entry) == ca_bundle for entry in self._seen[path]):
                 return False
             if self._replace(path, found, ca_bundle):
                 return True
@@ -69,8 +70,8 @@ class Registration:
     def _replace(self, path: str, found: Mapping[str, object], ca_bundle: bytes) -> bool:
         encoded = b64encode(ca_bundle).decode()
         entries = tuple(
-            {**one, "clientConfig": {**as_mapping(one.get("clientConfig")), "caBundle": encoded}}
-            for one in _entries(found)
+            {**entry, "clientConfig": {**as_mapping(entry.get("clientConfig")), "caBundle": encoded}}
+            for entry in _entries(found)
         )
         try:
             self._client.send("PUT", path, {**found, "webhooks": entries}, SECONDS)

@@ -1,4 +1,4 @@
-"""A Secret as a store of entries with compare and swap: what replicas share without a leader."""
+"""A Secret as a store that replicas share: it is replaced only if nobody else has changed it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SECONDS = 10.0
 
 class Secret:
     """
-    One Secret; whatever else than `data` it holds, labels or owners, stays as it is.
+    One Secret, of which only `data` is changed.
 
-    Every method raises ClusterError where the API server does not answer as it should.
+    Both methods raise ClusterError if the API server cannot be reached or refuses.
     """
 
     def __init__(self, client: Client, namespace: str, name: str) -> None:
@@ -26,7 +26,7 @@ class Secret:
         self._found: Mapping[str, object] = {}
 
     def read(self) -> tuple[Mapping[str, bytes], str]:
-        """Its entries and its resourceVersion; nothing and "" where there is no such Secret."""
+        """Its entries, decoded, and its resourceVersion; both are empty if there is no such Secret."""
         try:
             self._found = self._client.get(f"{self._folder}/{self._identity['name']}", {}, SECONDS)
         except ClusterError as error:
@@ -34,11 +34,15 @@ class Secret:
                 raise
             self._found = {}
         version = as_mapping(self._found.get("metadata")).get("resourceVersion")
-        return {key: _decoded(one) for key, one in labels_of(self._found.get("data")).items()}, str(version or "")
+        return {key: _decoded(text) for key, text in labels_of(self._found.get("data")).items()}, str(version or "")
 
     def replace(self, content: Mapping[str, bytes], resource_version: str) -> bool:
-        """Whether the entries took the place of those of that version, or a Secret was made where there was none."""
-        data = {key: b64encode(one).decode() for key, one in content.items()}
+        """
+        Replace the entries of that version, or create the Secret if the version is empty.
+
+        False if somebody else has changed, created or deleted it meanwhile.
+        """
+        data = {key: b64encode(value).decode() for key, value in content.items()}
         try:
             if resource_version:
                 metadata = {**as_mapping(self._found.get("metadata")), "resourceVersion": resource_version}
@@ -49,8 +53,8 @@ class Secret:
                 self._client.send("POST", self._folder, secret, SECONDS)
         except ClusterError as error:
             if error.status == CONFLICT or (error.status == NOT_FOUND and resource_version):
-                return False  # changed, made or deleted by somebody else
-            raise  # NOT_FOUND, too, where there was none: it is the namespace that is missing
+                return False
+            raise  # Also NOT_FOUND on creation: the namespace does not exist.
         return True
 
 

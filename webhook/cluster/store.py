@@ -1,5 +1,5 @@
 """
-The objects of a cluster as they were last told, and a view of them that is cheap to renew.
+The objects of a cluster as the informers last reported them, and a view of them that is cheap to renew.
 
     informers ──apply, retain──> objects by (kind, namespace) ──only what changed──> Snapshot
 """
@@ -15,15 +15,15 @@ from webhook.cluster.watched import NAMESPACE, NODE, POD, SERVICE
 from webhook.scheduler.counts import BoundPod, PodCounts
 from webhook.scheduler.snapshot import Kept, Snapshot, by_rarest_label
 
-Kind = tuple[str, str]  # apiVersion and kind,
-Key = tuple[str, str]  # namespace and name.
+Kind = tuple[str, str]  # apiVersion, kind
+Key = tuple[str, str]  # namespace, name
 
 
 class Store:
     """
-    Objects are told in batches, each under the lock; whatever a view holds is never changed again.
+    Takes objects in batches, each under the lock.  Nothing that a view holds is ever changed.
 
-    Order is that of names, as the API server lists them, so that a view does not depend on what happened when.
+    A view is in the order of names, as the API server lists objects, so that it does not depend on the order of events.
     """
 
     def __init__(self) -> None:
@@ -35,13 +35,13 @@ class Store:
         self._view = Snapshot()
 
     def apply(self, kind: Kind, batch: Iterable[tuple[Key, Kept | None]]) -> None:
-        """Take what has become of some objects: None is kept of those that are gone."""
+        """Store what is kept of some objects; None for those that are gone, or of which nothing is kept."""
         with self._lock:
             for key, kept in batch:
                 self._put(kind, key, kept)
 
     def retain(self, kind: Kind, names: Mapping[str, Collection[str]]) -> None:
-        """Forget all of a kind but these names, by namespace."""
+        """Remove all objects of a kind but those with these names, by namespace."""
         with self._lock:
             gone = [
                 (namespace, name)
@@ -52,7 +52,7 @@ class Store:
                 self._put(kind, key, None)
 
     def view(self) -> Snapshot:
-        """A view of the objects; while a batch is applied, the one before it, so that no decision waits."""
+        """A view of the objects; while a batch is applied, the view before it, so that no decision waits."""
         if self._changed and self._lock.acquire(blocking=False):
             try:
                 self._view = self._renewed()
@@ -87,7 +87,7 @@ class Store:
         self._changed.add((kind, namespace))
 
     def _renewed(self) -> Snapshot:
-        """The last view, but for what has changed."""
+        """The last view with what has changed since."""
         fields: dict[str, Any] = {}
         for kind, namespace in self._changed:
             those: Any = self._objects[kind][namespace]
@@ -105,7 +105,7 @@ class Store:
         return replace(self._view, **fields)
 
     def _part(self, kind: Kind, namespace: str, those: Any) -> tuple[str, object, object]:
-        """Which field of the view holds these objects, under which key, and in what form."""
+        """The field of the view that holds these objects, the key in it, and the value."""
         if kind == SERVICE.gvk:
             return "services", namespace, by_rarest_label([those[name] for name in sorted(those)])
         if kind == POD.gvk:

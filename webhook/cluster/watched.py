@@ -17,7 +17,11 @@ ALWAYS, WATCH_PODS = "always", "watchPods"
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """One kind, and what it is looked at for; `needed` is ALWAYS, or the field of the policy that asks for it."""
+    """
+    One kind and its `purpose`; `needed` is ALWAYS, or the field of the policy that asks for it.
+
+    `query` restricts what is listed and watched.
+    """
 
     api_version: str
     kind: str
@@ -33,11 +37,11 @@ class Watched:
 
     @property
     def api_group(self) -> str:
-        """As RBAC writes it: the core group is ""."""
+        """The group as RBAC writes it: "" is the core group."""
         return self.api_version.rpartition("/")[0]
 
     def path(self, namespace: str = "", name: str = "") -> str:
-        """Where it is listed and watched in all namespaces, or where one object of it is."""
+        """The path at which it is listed and watched in all namespaces; with `name`, that of one object."""
         parts = ["apis" if self.api_group else "api", self.api_version]
         parts += ["namespaces", namespace] if name and self.namespaced else []
         return "/" + "/".join([*parts, self.resource, *([name] if name else [])])
@@ -68,9 +72,9 @@ WATCHED = (
     Watched(APPS, "StatefulSet", "statefulsets", CONTROLLER),
     POD,
 )
-BY_KIND = {one.gvk: one for one in WATCHED}
+BY_KIND = {kind.gvk: kind for kind in WATCHED}
 
 
 def watched(watch_pods: bool) -> tuple[Watched, ...]:
     """The kinds that are watched under a policy."""
-    return tuple(one for one in WATCHED if one.needed == ALWAYS or watch_pods)
+    return tuple(kind for kind in WATCHED if kind.needed == ALWAYS or watch_pods)

@@ -1,5 +1,5 @@
 """
-All rules run over one workload.
+Runs every rule over one workload.
 
     Workload ──> Subject ──each rule──> Cause ──severity, at most one per field──> Evaluation(findings, skipped)
 """
@@ -24,17 +24,17 @@ LABELS_UNKNOWN = "the labels of its Pods are not known: name their path in the p
 
 def evaluate(workload: Workload, settings: RuleSettings, snapshot: Snapshot | None, features: Features) -> Evaluation:
     """
-    The findings on `workload`, at most one rule's per field, in the order of the fields.
+    The findings on `workload`, of at most one rule per field, in the order of the fields.
 
-    The annotation `evenkeel.dev/ignore` silences what is not enforced.  A rule that cannot be run is reported as
-    skipped, never passed over in silence.
+    The annotation `evenkeel.dev/ignore` silences rules that are not enforced.  A rule that cannot be run is reported as
+    skipped.
     """
     found = find_all(workload, settings, snapshot, features)
     return replace(found, findings=_one_per_field(found.findings, len(workload.path) + 2)) if found.findings else found
 
 
 def find_all(workload: Workload, settings: RuleSettings, snapshot: Snapshot | None, features: Features) -> Evaluation:
-    """Like `evaluate`, with all findings on a field."""
+    """Like `evaluate`, but with the findings of every rule on a field."""
     constraints = parse_constraints(workload.raw_constraints, workload.labels, features)
     addable = workload.addable | (TOPOLOGY_LABELS if features.topology_labels else frozenset())
     findings: list[Finding] = []
@@ -52,38 +52,39 @@ def find_all(workload: Workload, settings: RuleSettings, snapshot: Snapshot | No
     for rule_id, setting in settings.items():
         if setting.severity is Severity.IGNORE or (rule_id in workload.ignored_rules and not setting.enforced):
             continue
-        one = RULES[rule_id]
-        if one.needs_constraints and not workload.has_constraints:
+        rule = RULES[rule_id]
+        if rule.needs_constraints and not workload.has_constraints:
             continue
-        if not one.operators_too and not workload.labels_known:
-            skipped.append(Skipped(one.id, LABELS_UNKNOWN))
+        if not rule.operators_too and not workload.labels_known:
+            skipped.append(Skipped(rule.id, LABELS_UNKNOWN))
             continue
         subject = replace(bare, parameters=setting.parameters) if setting.parameters else bare
-        findings += (_finding(one, setting, cause, workload.kind.built_in) for cause in one.check(subject))
+        findings += (_finding(rule, setting, cause, workload.kind.built_in) for cause in rule.check(subject))
     return Evaluation(tuple(findings), tuple(skipped))
 
 
-def _finding(one: Rule, setting: RuleSetting, cause: Cause, built_in: bool) -> Finding:
+def _finding(rule: Rule, setting: RuleSetting, cause: Cause, built_in: bool) -> Finding:
     return Finding(
-        rule=one.id,
+        rule=rule.id,
         severity=max(setting.severity, cause.at_most, key=lambda severity: severity.rank),
         path=cause.path,
         message=cause.message,
         found=cause.found,
         wanted=cause.wanted,
-        fix=cause.fix or one.fix,
+        fix=cause.fix or rule.fix,
         edit=cause.edit,
         enforced=setting.enforced,
         said_by_api_server=cause.said_by_api_server and built_in,
-        rejected_by_api_server=one.rejected_by_api_server,
+        rejected_by_api_server=rule.rejected_by_api_server,
     )
 
 
 def _one_per_field(findings: Sequence[Finding], field_length: int) -> tuple[Finding, ...]:
     """
-    What the API server itself rejects silences the rest on that field of a constraint, however deep in it it lies.
+    At most one rule's findings for each path.
 
-    Else the gravest stays.  What is enforced is never silenced by what is not.
+    A finding that is `rejected_by_api_server` silences all others on that field of a constraint, however deep it is.
+    Otherwise the gravest one stays.  A finding that is not enforced never silences one that is.
     """
     rejected = [f.path for f in findings if f.rejected_by_api_server]
     invalid = {path[:end] for path in rejected for end in (*range(field_length, len(path)), len(path))}

@@ -9,7 +9,7 @@ from webhook.objects.fields import FieldPath
 
 
 class Severity(StrEnum):
-    """What a finding does: an error denies, a warning warns, info shows in lint and reports."""
+    """What a finding does: an error denies, a warning warns, info only shows in reports; `rank` 0 is the gravest."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -17,12 +17,12 @@ class Severity(StrEnum):
     IGNORE = "ignore"
 
     def __init__(self, _: str) -> None:
-        self.rank = len(type(self).__members__)  # 0 is the gravest
+        self.rank = len(type(self).__members__)  # of those before this one
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A repair where there is exactly one right answer: `value` goes to `path`."""
+    """A change that repairs a finding: write `value` at `path`.  Only where one value can be right."""
 
     path: FieldPath
     value: object
@@ -78,5 +78,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
+    """The findings on one workload, in the order of their fields, and the rules that could not be run."""
+
     findings: tuple[Finding, ...] = ()
     skipped: tuple[Skipped, ...] = ()

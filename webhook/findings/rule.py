@@ -1,4 +1,4 @@
-"""What a rule is: a function over a Subject that yields causes, and what a policy may set of it."""
+"""A rule: a function that yields causes for a Subject, and the settings of it that a policy may change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_LABELS_COPIED = 20
 
 @dataclass(frozen=True, slots=True)
 class RuleSetting:
-    """What a policy says of one rule; `parameters` are complete, defaults filled in."""
+    """What a policy sets for one rule; `parameters` include the defaults of what it does not set."""
 
     severity: Severity
     enforced: bool = False
@@ -51,21 +51,21 @@ class Subject:
         return (*self.workload.path, constraint.index, *names)
 
     def keys(self, name: str) -> frozenset[str]:
-        """A parameter that is a list of strings."""
+        """A parameter that is a list of strings; empty if it is not set."""
         found = self.parameters.get(name)
         return frozenset(key for key in found if isinstance(key, str)) if isinstance(found, list) else frozenset()
 
     def number(self, name: str) -> int:
-        """A parameter that is an integer."""
+        """A parameter that is an integer; 0 if it is not set."""
         found = self.parameters.get(name)
         return found if isinstance(found, int) else 0
 
     @property
     def own_selector(self) -> dict[str, str]:
         """
-        The labels of the workload's own selector, where it is a plain one that matches its Pods; else empty.
+        The labels of the workload's own selector, if it is matchLabels alone and they match its Pods; otherwise empty.
 
-        A Job's is not its author's to write: the API server makes it up, of a uid.
+        A Job's is not copied: the API server generates it from a uid.
         """
         raw, labels = self.workload.selector, self.workload.labels
         match_labels = raw.get("matchLabels")
@@ -75,7 +75,7 @@ class Subject:
         return match_labels if match_labels.items() <= labels.items() and not made_up else {}
 
     def copy_own_selector(self, path: FieldPath) -> tuple[str | None, Edit | None]:
-        """The fix that writes the workload's own selector to `path`, in words and as an edit; None if it has none."""
+        """The fix that writes `own_selector` to `path`, in words and as an edit; None if it is empty."""
         own = self.own_selector
         labels = ", ".join(f"{key}: {value}" for key, value in own.items())
         edit = Edit(path, {"matchLabels": own}) if own else None
@@ -87,11 +87,11 @@ class Rule:
     """
     One rule.  Of the `required` parameters one must be given; `example` has those under which the bad example is bad.
 
-    `yields_to` is the rule whose finding is shown where both find the same field.  Only rules that are
-    `operators_too` look at constraints outside a Pod template of which no labels are known: operators fill in the rest.
+    `yields_to` is the rule whose finding is shown if both find the same field.  Only rules that are `operators_too` are
+    run where the Pods' labels are not known, as in a custom resource whose operator makes the Pods.
 
-    What it finds is `rejected_by_api_server` too: on such a field nothing else is reported.  `defaults_keep` says that
-    constraints from a policy's defaulting never break the rule, so that they need not be judged by it.
+    If it is `rejected_by_api_server`, the API server rejects what the rule finds, and no other rule is reported on that
+    field.  If `defaults_keep`, the constraints that defaulting writes never break the rule.
     """
 
     id: str
@@ -114,7 +114,7 @@ class Rule:
     def setting(
         self, severity: Severity | None = None, enforced: bool = False, parameters: Mapping[str, object] | None = None
     ) -> RuleSetting:
-        """A setting of this rule, with the defaults of what is not given."""
+        """A setting of this rule, with its defaults for what is not given."""
         defaults = {name: schema["default"] for name, schema in self.parameters.items() if "default" in schema}
         return RuleSetting(
             self.severity if severity is None else severity, enforced, {**defaults, **(parameters or {})}
@@ -144,7 +144,7 @@ def rule(
     rejected_by_api_server: bool = False,
     defaults_keep: bool = False,
 ) -> Callable[[Callable[[Subject], Iterable[Cause]]], Callable[[Subject], Iterable[Cause]]]:
-    """Make a rule of a function: its name is the id, its docstring the rationale, `parameters` their JSON schemas."""
+    """Register a function as a rule: its name is the id, its docstring the rationale; `parameters` are JSON schemas."""
 
     def register(check: Callable[[Subject], Iterable[Cause]]) -> Callable[[Subject], Iterable[Cause]]:
         rule_id, rationale = check.__name__.replace("_", "-"), cleandoc(check.__doc__ or "")

@@ -1,4 +1,4 @@
-"""How findings are said: one line each, that a terminal, an HTTP header and a log can hold."""
+"""Findings as text: one printable line each, for a terminal, an HTTP header or a log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from webhook.findings.finding import Finding
 from webhook.objects.fields import FieldPath, path_text
 
-WARNING_LIMIT, MOST_WARNINGS = 256, 5  # beyond 4,096 characters in all, the API server cuts each at 256
+WARNING_LIMIT, MOST_WARNINGS = 256, 5  # If all exceed 4,096 characters, the API server cuts each at 256.
 LINE_LIMIT, MOST_LINES = 1_000, 100
 
 
@@ -21,7 +21,7 @@ class Denial:
 
 
 def one_line(text: str, limit: int) -> str:
-    """`text` without what cannot be printed: a control character would lose the warning; cut at `limit`."""
+    """`text` with unprintable characters escaped, cut at `limit`; the API server drops a warning that has any."""
     if not text.isprintable():
         text = "".join(_shown(char) for char in text[: 2 * limit])
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
@@ -32,21 +32,22 @@ def _shown(char: str) -> str:
 
 
 def short_path(path: FieldPath) -> str:
-    """The path from where it starts to tell: the first list that it leads through, or the field."""
+    """The end of a path: from the first list in it on, or only the last field if there is none."""
     first = next((i for i, part in enumerate(path) if isinstance(part, int)), len(path))
     return path_text(path[max(first - 1, 0) :])
 
 
 def warning(finding: Finding) -> str:
+    """One finding as a warning of at most 256 characters."""
     return one_line(f"{finding.rule}: {short_path(finding.path)}: {finding.message}", WARNING_LIMIT)
 
 
 def warnings(findings: Sequence[Finding]) -> tuple[str, ...]:
-    """At most five lines, the gravest first, then how many more there are."""
+    """At most five lines, the gravest first, and a line with the number of the others."""
     gravest = sorted(findings, key=lambda finding: finding.severity.rank)
     lines = list(dict.fromkeys(map(warning, gravest[:MOST_WARNINGS])))
-    if more := len(findings) - MOST_WARNINGS:
-        lines += [f"evenkeel: {more} more; all of them: evenkeel admit -f FILE -o json"] if more > 0 else []
+    if more := findings[MOST_WARNINGS:]:
+        lines.append(f"evenkeel: {len(more)} more; all of them: evenkeel admit -f FILE -o json")
     return tuple(lines)
 
 

@@ -17,11 +17,12 @@ from webhook.documents.spans import Span
 from webhook.findings.finding import Finding, Severity
 from webhook.lint.chunks import Chunk, Lines, chunks
 from webhook.lint.passing_over import holds_for_patch, is_patch, is_unrendered, should_parse
-from webhook.lint.results import PATCH, SYSTEM, TEMPLATE, Address, Judged, Located, Named, Problem
+from webhook.lint.results import PATCH, SYSTEM, TEMPLATE, Address, Judged, Located, Problem
 from webhook.lint.suppressions import Comment, comments_in, suppressed_by_annotations, unused_in_comment
 from webhook.lint.terms import LintTerms
-from webhook.objects.fields import FieldPath, as_mapping, path_text
+from webhook.objects.fields import FieldPath, path_text
 from webhook.objects.kinds import find_kinds
+from webhook.objects.references import ObjectRef
 from webhook.objects.workload import Workload
 
 
@@ -35,7 +36,7 @@ class _Unplaced:
     """A finding before its line is known; `path` is that of the object in its document."""
 
     finding: Finding
-    object: Named
+    object: ObjectRef
     identity: str
     document: int
     path: FieldPath
@@ -128,7 +129,7 @@ class _File:
         patch: bool,
     ) -> Iterator[_Unplaced]:
         """The findings of the rules; of a patch, those that hold whatever it is merged into."""
-        named = _named(obj)
+        named = ObjectRef.of(obj)
         if decision.error:
             self._unjudgeable(chunk, named, decision.error)
         if patch:
@@ -141,14 +142,14 @@ class _File:
 
     def _suppressed(self, obj: Mapping[str, object], workloads: Sequence[Workload]) -> Iterator[_Unplaced]:
         """Count the findings that annotations suppress; yield one for each suppression that is not used."""
-        terms, named = self.terms, _named(obj)
+        terms, named = self.terms, ObjectRef.of(obj)
         suppressed = suppressed_by_annotations(obj, workloads, terms)
         self.result.suppressed += suppressed.count
         for unused in suppressed.unused if terms.unused is not Severity.IGNORE else ():
             finding = replace(unused, severity=terms.unused)
             yield _Unplaced(finding, named, _identity_text(named, finding.rule, finding.found), 0, ())
 
-    def _unjudgeable(self, chunk: Chunk, named: Named, error: str) -> None:
+    def _unjudgeable(self, chunk: Chunk, named: ObjectRef, error: str) -> None:
         line, column = self.lines.position(chunk.start)
         self.result.problems.append(Problem(self.result.file, line, column, f"{named}: {error}"))
 
@@ -187,7 +188,7 @@ class _File:
         return self._at(chunk.start + comment.start, chunk.start + comment.end, finding, None, identity, None)
 
     def _at(
-        self, start: int, end: int, finding: Finding, named: Named | None, identity: str, address: Address | None
+        self, start: int, end: int, finding: Finding, named: ObjectRef | None, identity: str, address: Address | None
     ) -> Located:
         line, column = self.lines.position(start)
         quoted = self.lines.line(line)
@@ -200,20 +201,13 @@ def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:
     return AdmissionRequest.of(obj, phase=VALIDATE, kinds=terms.policy.kinds, namespace=terms.namespace)
 
 
-def _named(obj: Mapping[str, object]) -> Named:
-    metadata = as_mapping(obj.get("metadata"))
-    name = metadata.get("name") or metadata.get("generateName")
-    texts = (obj.get("apiVersion"), obj.get("kind"), metadata.get("namespace"), name)
-    return Named(*(text if isinstance(text, str) else "" for text in texts))
-
-
-def _identity(named: Named, workloads: Sequence[Workload], finding: Finding) -> str:
+def _identity(named: ObjectRef, workloads: Sequence[Workload], finding: Finding) -> str:
     """The same parts as `admission.review.identity`: constraints and lines move, the topology key stays."""
     workload = next((each for each in workloads if finding.path[: len(each.path)] == each.path), workloads[0])
     rule, key, action, names = identity(workload, finding)
     return _identity_text(named, rule, key, action, path_text(names))
 
 
-def _identity_text(named: Named | None, *parts: str) -> str:
+def _identity_text(named: ObjectRef | None, *parts: str) -> str:
     of_object = (named.api_version, named.kind, named.namespace, named.name) if named is not None else ()
     return "\n".join((*of_object, *parts))

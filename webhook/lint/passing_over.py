@@ -9,7 +9,7 @@ from dataclasses import replace
 from webhook.documents.scalars import DocumentError, SyntaxFault
 from webhook.findings.finding import Finding
 from webhook.objects.fields import as_list, as_mapping, children, value_at
-from webhook.objects.kinds import FIELD, Kind
+from webhook.objects.kinds import FIELD, Kind, Kinds
 from webhook.objects.workload import Workload
 from webhook.policy.policy import Policy
 
@@ -60,7 +60,7 @@ def is_patch(workload: Workload, obj: Mapping[str, object]) -> bool:
 
 def for_patches(policy: Policy) -> Policy:
     """The policy to judge patches by: no kind has Pod labels, as those of a patch are not known."""
-    return replace(policy, kinds=tuple(_without_labels(policy.kinds)))
+    return replace(policy, kinds=Kinds(_without_labels(policy.kinds)))
 
 
 def holds_for_patch(finding: Finding, obj: Mapping[str, object]) -> bool:

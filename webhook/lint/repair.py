@@ -16,10 +16,11 @@ from webhook.documents.reading import read_documents
 from webhook.documents.scalars import DocumentError
 from webhook.findings.finding import Edit, Severity
 from webhook.lint.judging import judge
-from webhook.lint.results import Address, Judged, Located, Named
+from webhook.lint.results import Address, Judged, Located
 from webhook.lint.rewriting import Change, Text, with_changes
 from webhook.lint.terms import LintTerms
 from webhook.objects.fields import FieldPath, value_at, with_value
+from webhook.objects.references import ObjectRef
 
 MOST_ROUNDS = 100  # an object has fewer findings that can be repaired
 
@@ -60,7 +61,7 @@ def repair(file: str, text: str, terms: LintTerms, selected: Callable[[Judged], 
     return Repaired(text, count, judged)
 
 
-def _field(located: Located) -> tuple[Named | None, str, FieldPath]:
+def _field(located: Located) -> tuple[ObjectRef | None, str, FieldPath]:
     """Identifies a finding between repairs; `Located.identity` has the topology key, which a repair may change."""
     return located.object, located.finding.rule, located.finding.path
 

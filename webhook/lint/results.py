@@ -11,22 +11,10 @@ from dataclasses import dataclass, field
 
 from webhook.findings.finding import Finding, Severity, Skipped
 from webhook.objects.fields import FieldPath
+from webhook.objects.references import ObjectRef
 
 UNUSED_SUPPRESSION = "unused-suppression"
 TEMPLATE, PATCH, SYSTEM = "template", "patch", "systemNamespace"
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """What identifies an object to a person; `namespace` is "" if the manifest has none."""
-
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +42,7 @@ class Located:
     end_column: int
     quoted: str
     finding: Finding
-    object: Named | None
+    object: ObjectRef | None
     identity: str
     address: Address | None = None
     source: str = ""

@@ -1,1 +1,1 @@
-"""The objects that go into a cluster, as plain JSON: webhook configurations, their conditions, RBAC."""
+"""The objects to apply to a cluster, as plain JSON: webhook configurations, their conditions, RBAC."""

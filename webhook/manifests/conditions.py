@@ -1,11 +1,12 @@
 """
-The matchConditions that keep every call away that would be answered "allowed" unread (admission.review's own tests).
+The matchConditions: the API server does not make the calls that admission.review would allow without judging.
 
     spec.template        object.?spec.?template.?spec.?topologySpreadConstraints.orValue([]).size() > 0
     spec.sets[*].rack    object.?spec.?sets.orValue([]).exists(e0, e0.?rack…)
 
-CEL fails on a field that is absent, and a failure is a denial or a silent pass: every step is optional, `.?`.  And
-`exists` takes the API server time that grows with the square of a list, seconds for 20,000 items: LONG ones are sent.
+CEL fails on an absent field, and a failure denies the object or lets it pass unseen, so every step is optional: `.?`.
+The time that `exists` takes grows with the square of the list, to seconds for 20,000 items, so an object with a list
+longer than LONG is sent without looking into the list.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from webhook.objects.workload import MOST_TEMPLATES
 
 Condition = Mapping[str, str]
 IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
-# CEL's, and the names that it keeps for other languages.
+# The keywords of CEL, and the names that it reserves for other languages.
 KEYWORDS = frozenset({"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in"})
 KEYWORDS |= {"let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while"}
 LONG = MOST_TEMPLATES
 
 
 def _any(items: str, name: str, holds: str) -> str:
-    """Whether `holds` is true of any of the items, each under that name, or there are too many to look."""
+    """CEL: `holds` is true of any of the items, each bound to `name`, or there are more than LONG."""
     return f"{items}.size() > {LONG} || {items}.exists({name}, {holds})"
 
 
@@ -38,7 +39,7 @@ def _no_owner(holds: str) -> str:
     return f"{owners}.size() > {LONG} || !{owners}.exists(r, {holds})"
 
 
-# Nothing that gets defaults has constraints, is bound already, mirrors a file or is pinned to its node.
+# Pods that never get defaults: with constraints, bound already, mirror Pods, opted out, or of a DaemonSet.
 TO_DEFAULT: tuple[Condition, ...] = (
     {"name": "no-constraints", "expression": "object.?spec.?topologySpreadConstraints.orValue([]).size() == 0"},
     {"name": "not-bound", "expression": "object.?spec.?nodeName.orValue('') == ''"},
@@ -59,13 +60,13 @@ NOT_OWNED: Condition = {"name": "not-owned", "expression": _no_owner("r.?control
 
 
 def has_constraints(kinds: Iterable[Kind]) -> Condition:
-    """That there is something to judge, in any of the places where these kinds keep it."""
+    """The condition that an object of one of these kinds has any constraints."""
     places = dict.fromkeys((*(kind.anchor), *_INSIDE) if kind.template is not None else kind.anchor for kind in kinds)
     return {"name": "has-constraints", "expression": " || ".join(_some("object", place) for place in places)}
 
 
 def changed(kinds: Iterable[Kind]) -> Condition:
-    """That an UPDATE changes what is judged: not a scale, a label or a status."""
+    """The condition that an UPDATE changes what is judged, and not only replicas, labels or status."""
     judged = dict.fromkeys(place for kind in kinds for place in (kind.anchor, kind.labels) if place)
     parts = dict.fromkeys(_up_to_list(place) for place in judged)
     differs = " || ".join(f"{_at('object', part)} != {_at('oldObject', part)}" for part in parts)
@@ -76,7 +77,7 @@ _INSIDE: FieldPath = ("spec", "topologySpreadConstraints")
 
 
 def _some(root: str, path: FieldPath, depth: int = 0) -> str:
-    """Whether the list at `path`, or any of them, holds anything."""
+    """CEL: the list at `path`, or any of the lists if it leads through some, is not empty."""
     if EACH not in path:
         return f"{_at(root, path)}.orValue([]).size() > 0"
     i, one = path.index(EACH), f"e{depth}"

@@ -1,5 +1,5 @@
 """
-The webhook configurations that a policy needs: what the API server sends here, and nothing else.
+The webhook configurations that a policy needs; the API server calls for nothing else.
 
     MutatingWebhookConfiguration zz-evenkeel   Pods to be given defaults; with earlyAnswer, what validation will deny
     ValidatingWebhookConfiguration evenkeel    one entry for the built-in kinds of each shape, one for each other kind
@@ -22,20 +22,20 @@ from webhook.policy.policy import NAMESPACE_NAME, Policy
 SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")  # nothing in them is ever sent to the webhook
 
 NAME = "evenkeel"
-MUTATING_NAME = f"zz-{NAME}"  # Configurations run in the order of their names, and defaults are for what others leave.
+MUTATING_NAME = f"zz-{NAME}"  # Configurations run in the order of their names; defaults must come last.
 TIMEOUT_SECONDS = {MUTATE: 3, VALIDATE: 5}
 IGNORE, FAIL = "Ignore", "Fail"
-CONDITIONS_SINCE = 29  # The minor version that takes `.?` in them.
+CONDITIONS_SINCE = 29  # The first minor version that accepts `.?` in them.
 Object = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """
-    Where the API server finds the webhook: `service` is (namespace, name), or else there is a `url`.
+    How the API server reaches the webhook: a `service` as (namespace, name), or else a `url`.
 
-    `failure_policy` says what becomes of built-in kinds while nobody answers; for other kinds it is always Ignore.
-    Without `conditions` more is sent, and answered alike: for an API server before 1.29, which refuses them.
+    `failure_policy` is that of built-in kinds; for other kinds it is always Ignore.  Without `conditions`, which an API
+    server before 1.29 refuses, more calls are made, with the same answers.
     """
 
     ca_bundle: bytes
@@ -45,7 +45,7 @@ class Target:
     conditions: bool = True
 
     def client_config(self, phase: str) -> Object:
-        """How to reach the path of a phase."""
+        """The clientConfig for a phase, "mutate" or "validate"."""
         bundle = {"caBundle": b64encode(self.ca_bundle).decode()} if self.ca_bundle else {}
         if self.service is None:
             return {"url": f"{self.url.rstrip('/')}/{phase}", **bundle}
@@ -54,7 +54,7 @@ class Target:
 
 
 def configurations(policy: Policy, target: Target) -> tuple[Object, ...]:
-    """The configurations in force with `policy`; where there is nothing to mutate, only the validating one."""
+    """The configurations for `policy`; without anything to mutate, only the validating one."""
     mutating = list(_mutating(policy, target))
     kinds = {"MutatingWebhookConfiguration": (MUTATING_NAME, mutating)} if mutating else {}
     kinds["ValidatingWebhookConfiguration"] = NAME, list(_judging(policy, target, VALIDATE))
@@ -71,9 +71,9 @@ def configurations(policy: Policy, target: Target) -> tuple[Object, ...]:
 
 def unsent(policy: Policy, entries: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
     """
-    The entries that `policy` needs and `entries`, those in force, lack, or have with other rules or conditions.
+    The names of the entries that `policy` needs, and that `entries` lack or have with other rules or conditions.
 
-    One without conditions sends all that one with them would, and is stored without the field.
+    An entry without conditions is accepted, because the API server then makes all calls that it would make with them.
     """
     found = {_sent(one) for one in entries}
     needed = (as_mapping(one) for made in configurations(policy, Target(b"")) for one in as_list(made["webhooks"]))
@@ -83,7 +83,7 @@ def unsent(policy: Policy, entries: Iterable[Mapping[str, object]]) -> tuple[str
 
 
 def _sent(entry: Mapping[str, object]) -> str:
-    """What decides which calls are made."""
+    """The part of an entry that decides which calls are made, as text."""
     rules = [{key: one.get(key) for key in _RULE} for one in map(as_mapping, as_list(entry.get("rules")))]
     return json.dumps([entry.get("name"), rules, entry.get("matchConditions") or None], sort_keys=True)
 
@@ -99,7 +99,7 @@ def _mutating(policy: Policy, target: Target) -> Iterator[Object]:
 
 
 def _judging(policy: Policy, target: Target, phase: str) -> Iterator[Object]:
-    """One entry for each group of kinds, with conditions that are the same for all of it."""
+    """One entry for each group of kinds, with the same conditions for all of them."""
     for name, kinds in _groups(policy).items():
         is_pod = kinds[0].template == ()
         conditions: list[Condition] = []
@@ -113,11 +113,11 @@ def _judging(policy: Policy, target: Target, phase: str) -> Iterator[Object]:
 
 
 def _groups(policy: Policy) -> dict[str, list[Kind]]:
-    """Kinds by the name of their entry: built-in ones of one shape share it, as do all places in another kind."""
+    """Kinds by the name of their entry; all places in one kind share it."""
     groups: dict[str, list[Kind]] = {}
     for kind in policy.kinds:
         if kind not in find_kinds({"apiVersion": kind.api_version, "kind": kind.kind}, policy.kinds):
-            continue  # the policy describes it anew
+            continue  # The policy replaces it.
         groups.setdefault(entry_name(kind), []).append(kind)
     return groups
 

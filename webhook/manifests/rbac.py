@@ -1,4 +1,4 @@
-"""The rights that a live view of a cluster needs: to look at the kinds that are watched, and nothing else."""
+"""The rights that `--cluster live` needs: to get, list and watch the kinds that are watched, and nothing else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LABELS = {"app.kubernetes.io/name": NAME}
 
 
 def rbac(policy: Policy, namespace: str, name: str) -> tuple[Object, ...]:
-    """A ServiceAccount, and the ClusterRole that it needs under `policy`."""
+    """A ServiceAccount of that namespace and name, the ClusterRole that `policy` needs, and their binding."""
     api_version = f"{RBAC}/v1"
     return (
         {
@@ -36,8 +36,8 @@ def rbac(policy: Policy, namespace: str, name: str) -> tuple[Object, ...]:
 
 
 def rules(policy: Policy) -> list[Object]:
-    """One rule for each API group."""
+    """The rules of the ClusterRole, one for each API group."""
     groups: dict[str, list[str]] = {}
-    for one in watched(policy.watch_pods):
-        groups.setdefault(one.api_group, []).append(one.resource)
+    for kind in watched(policy.watch_pods):
+        groups.setdefault(kind.api_group, []).append(kind.resource)
     return [{"apiGroups": [group], "resources": names, "verbs": list(VERBS)} for group, names in groups.items()]

@@ -1,1 +1,1 @@
-"""The ground floor: fields, labels, kinds, names and workloads, as they stand in a Kubernetes object."""
+"""What a Kubernetes object holds: fields, labels, kinds, names, references and workloads."""

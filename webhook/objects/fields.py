@@ -1,4 +1,4 @@
-"""Field paths, field errors, and the syntax of label keys and values, as k8s.io/apimachinery has them."""
+"""Field paths and field errors, as k8s.io/apimachinery has them, and the values at a path of raw JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TYPE_INVALID = "FieldValueTypeInvalid"
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One cause of a rejection: `type` as Kubernetes names it, `value` as it was found."""
+    """One reason for a rejection: `type` as Kubernetes names it, `value` as it was found at `path`."""
 
     type: str
     path: FieldPath
@@ -36,22 +36,17 @@ def path_text(path: FieldPath) -> str:
 
 
 def as_mapping(value: object) -> Mapping[str, object]:
-    """The JSON object, or an empty one where something else stands."""
+    """The JSON object, or an empty one if the value is something else."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: object) -> list[object]:
-    """The JSON array, or an empty one where something else stands."""
+    """The JSON array, or an empty one if the value is something else."""
     return value if isinstance(value, list) else []
 
 
-def text_of(value: object) -> str:
-    """The JSON string, or an empty one where something else stands."""
-    return value if isinstance(value, str) else ""
-
-
 def value_at(value: object, path: FieldPath) -> object:
-    """What stands at `path`, or None where it leads nowhere."""
+    """The value at `path` in raw JSON, or None if there is none."""
     for part in path:
         if isinstance(value, dict):
             value = value.get(part)
@@ -63,18 +58,18 @@ def value_at(value: object, path: FieldPath) -> object:
 
 
 def mappings_at(value: object, *paths: FieldPath) -> list[Mapping[str, object]]:
-    """The JSON object at each of the paths, or an empty one where something else stands."""
+    """The JSON object at each of the paths, or an empty one if the value there is something else."""
     return [found if isinstance(found := value_at(value, path), dict) else {} for path in paths]
 
 
 def texts_in(value: object, *names: str) -> list[str]:
-    """The JSON string in each of the fields of an object, or an empty one where something else stands."""
+    """The JSON string in each of the fields of an object, or an empty one if the value there is something else."""
     members = value if isinstance(value, dict) else {}
     return [text if isinstance(text := members.get(name), str) else "" for name in names]
 
 
 def texts_at(value: object, *paths: FieldPath) -> list[str]:
-    """The JSON string at each of the paths, or an empty one where something else stands."""
+    """The JSON string at each of the paths, or an empty one if the value there is something else."""
     return [found if isinstance(found := value_at(value, path), str) else "" for path in paths]
 
 
@@ -96,5 +91,5 @@ def with_value(value: object, path: FieldPath, new: object) -> object:
 
 
 def children(value: object) -> Collection[object]:
-    """The values in a JSON object or array."""
+    """The values in a JSON object or array; any other value has none."""
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

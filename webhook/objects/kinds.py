@@ -1,8 +1,8 @@
-"""Every kind that has a Pod template: where it keeps what matters, and which labels its controller adds."""
+"""Every kind that has a Pod template: the paths to its fields, and the labels that its controller adds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
@@ -20,10 +20,11 @@ _JOB_LABELS = ("batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-u
 @dataclass(frozen=True)
 class Kind:
     """
-    Where a kind keeps what matters; `"*"` in a path stands for each item of a list.
+    The paths to the fields of a kind; `"*"` in a path stands for each item of a list.
 
-    `added_labels` are those its controller puts on every Pod, `possible_labels` those it may put there.  A kind
-    whose constraints stand outside a Pod template has `constraints` and perhaps `labels` instead of `template`.
+    `added_labels` are the label keys that its controller adds to every Pod, `possible_labels` those that it may add;
+    `revision_key` is the one that differs between revisions.  A kind whose constraints are outside a Pod template has
+    `constraints` instead of `template`, and `labels` if the path to its Pods' labels is known.
     """
 
     api_version: str
@@ -41,7 +42,7 @@ class Kind:
 
     @cached_property
     def addable(self) -> frozenset[str]:
-        """The labels that its controller adds, or may add."""
+        """The label keys that its controller adds, or may add."""
         return frozenset((*self.added_labels, *self.possible_labels))
 
     @cached_property
@@ -51,11 +52,11 @@ class Kind:
 
 
 class Kinds(tuple[Kind, ...]):
-    """Kinds in their order, with an index that is built once."""
+    """A tuple of kinds, with an index that is built once."""
 
     @cached_property
     def by_name(self) -> Mapping[tuple[str, str], Sequence[Kind]]:
-        """The kinds that count, by apiVersion and kind."""
+        """The kinds by (apiVersion, kind); those of the policy replace a built-in one."""
         found: dict[tuple[str, str], list[Kind]] = {}
         for kind in self:
             found.setdefault((kind.api_version, kind.kind), []).append(kind)
@@ -63,103 +64,103 @@ class Kinds(tuple[Kind, ...]):
 
 
 def _preferred(kinds: Sequence[Kind]) -> Sequence[Kind]:
-    """Those of the policy, if it describes any of these anew."""
+    """Those that the policy describes, or all if it describes none."""
     return [kind for kind in kinds if kind.from_policy] or kinds
 
 
 _REPLICAS: FieldPath = ("spec", "replicas")
 _KRUISE = ("controller-revision-hash", "pod-template-hash", "apps.kruise.io/cloneset-instance-id")
 _STATEFUL = ("controller-revision-hash", "statefulset.kubernetes.io/pod-name")
-_TABLE: tuple[Kind, ...] = (
-    Kind("v1", "Pod", "pods", template=()),
-    Kind("v1", "PodTemplate", "podtemplates", template=("template",)),
-    Kind("v1", "ReplicationController", "replicationcontrollers", replicas=_REPLICAS),
-    Kind(
-        "apps/v1",
-        "Deployment",
-        "deployments",
-        replicas=_REPLICAS,
-        added_labels=("pod-template-hash",),
-        revision_key="pod-template-hash",
-    ),
-    Kind("apps/v1", "ReplicaSet", "replicasets", replicas=_REPLICAS),
-    Kind(
-        "apps/v1",
-        "StatefulSet",
-        "statefulsets",
-        replicas=_REPLICAS,
-        added_labels=_STATEFUL,
-        possible_labels=("apps.kubernetes.io/pod-index",),
-        revision_key="controller-revision-hash",
-    ),
-    Kind(
-        "apps/v1",
-        "DaemonSet",
-        "daemonsets",
-        added_labels=("controller-revision-hash", "pod-template-generation"),
-        revision_key="controller-revision-hash",
-    ),
-    Kind(
-        "batch/v1",
-        "Job",
-        "jobs",
-        replicas=("spec", "parallelism"),
-        added_labels=_JOB_LABELS,
-        possible_labels=("batch.kubernetes.io/job-completion-index",),
-    ),
-    Kind(
-        "batch/v1",
-        "CronJob",
-        "cronjobs",
-        template=("spec", "jobTemplate", "spec", "template"),
-        replicas=("spec", "jobTemplate", "spec", "parallelism"),
-        added_labels=_JOB_LABELS,
-        possible_labels=("batch.kubernetes.io/job-completion-index",),
-    ),
-    Kind(
-        "argoproj.io/v1alpha1",
-        "Rollout",
-        "rollouts",
-        replicas=_REPLICAS,
-        added_labels=("rollouts-pod-template-hash",),
-        revision_key="rollouts-pod-template-hash",
-        built_in=False,
-    ),
-    Kind(
-        "apps.kruise.io/v1alpha1",
-        "CloneSet",
-        "clonesets",
-        replicas=_REPLICAS,
-        added_labels=_KRUISE,
-        revision_key="controller-revision-hash",
-        built_in=False,
-    ),
-    *(
+KINDS = Kinds(
+    (
+        Kind("v1", "Pod", "pods", template=()),
+        Kind("v1", "PodTemplate", "podtemplates", template=("template",)),
+        Kind("v1", "ReplicationController", "replicationcontrollers", replicas=_REPLICAS),
         Kind(
-            f"apps.kruise.io/{version}",
+            "apps/v1",
+            "Deployment",
+            "deployments",
+            replicas=_REPLICAS,
+            added_labels=("pod-template-hash",),
+            revision_key="pod-template-hash",
+        ),
+        Kind("apps/v1", "ReplicaSet", "replicasets", replicas=_REPLICAS),
+        Kind(
+            "apps/v1",
             "StatefulSet",
             "statefulsets",
             replicas=_REPLICAS,
             added_labels=_STATEFUL,
             possible_labels=("apps.kubernetes.io/pod-index",),
             revision_key="controller-revision-hash",
+        ),
+        Kind(
+            "apps/v1",
+            "DaemonSet",
+            "daemonsets",
+            added_labels=("controller-revision-hash", "pod-template-generation"),
+            revision_key="controller-revision-hash",
+        ),
+        Kind(
+            "batch/v1",
+            "Job",
+            "jobs",
+            replicas=("spec", "parallelism"),
+            added_labels=_JOB_LABELS,
+            possible_labels=("batch.kubernetes.io/job-completion-index",),
+        ),
+        Kind(
+            "batch/v1",
+            "CronJob",
+            "cronjobs",
+            template=("spec", "jobTemplate", "spec", "template"),
+            replicas=("spec", "jobTemplate", "spec", "parallelism"),
+            added_labels=_JOB_LABELS,
+            possible_labels=("batch.kubernetes.io/job-completion-index",),
+        ),
+        Kind(
+            "argoproj.io/v1alpha1",
+            "Rollout",
+            "rollouts",
+            replicas=_REPLICAS,
+            added_labels=("rollouts-pod-template-hash",),
+            revision_key="rollouts-pod-template-hash",
             built_in=False,
-        )
-        for version in ("v1alpha1", "v1beta1")
-    ),
+        ),
+        Kind(
+            "apps.kruise.io/v1alpha1",
+            "CloneSet",
+            "clonesets",
+            replicas=_REPLICAS,
+            added_labels=_KRUISE,
+            revision_key="controller-revision-hash",
+            built_in=False,
+        ),
+        *(
+            Kind(
+                f"apps.kruise.io/{version}",
+                "StatefulSet",
+                "statefulsets",
+                replicas=_REPLICAS,
+                added_labels=_STATEFUL,
+                possible_labels=("apps.kubernetes.io/pod-index",),
+                revision_key="controller-revision-hash",
+                built_in=False,
+            )
+            for version in ("v1alpha1", "v1beta1")
+        ),
+    )
 )
-KINDS = Kinds(_TABLE)
+BUILT_IN_KINDS = Kinds(kind for kind in KINDS if kind.built_in)
 
 
-def find_kinds(obj: Mapping[str, object], kinds: Iterable[Kind]) -> Sequence[Kind]:
+def find_kinds(obj: Mapping[str, object], kinds: Kinds) -> Sequence[Kind]:
     """
-    What is known of the kind of `obj`: nothing, or more than one where it has templates in several places.
+    The entries for the kind of `obj`: none if it is not known, several if it has Pod templates in several places.
 
-    Kinds of the policy replace a built-in one.  `kinds` is looked through only where it is not indexed, as Kinds is.
+    Those of the policy replace a built-in one.
     """
     api_version, name = obj.get("apiVersion"), obj.get("kind")
     if not isinstance(api_version, str) or not isinstance(name, str):
         return ()
-    if isinstance(kinds, Kinds):
-        return kinds.by_name.get((api_version, name), ())
-    return _preferred([kind for kind in kinds if kind.kind == name and kind.api_version == api_version])
+    return kinds.by_name.get((api_version, name), ())

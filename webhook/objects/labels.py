@@ -10,7 +10,7 @@ Labels = Mapping[str, str]
 
 
 def labels_of(value: object) -> dict[str, str]:
-    """A JSON object as a label set; a null value is "", as Go decodes it, other types are left out."""
+    """A JSON object as a label set: a null value is "", as Go decodes it, and other types are left out."""
     if not isinstance(value, dict):
         return {}
     return {key: v or "" for key, v in value.items() if isinstance(v, str) or v is None}
@@ -48,7 +48,7 @@ def _prefix_errors(prefix: str) -> Iterator[str]:
         return
     if _bytes(prefix) > 253:
         yield "prefix part must be no more than 253 bytes"
-    if not _subdomain.fullmatch(prefix) or any(one in prefix for one in _NOT_IN_SUBDOMAIN):
+    if not _subdomain.fullmatch(prefix) or any(text in prefix for text in _NOT_IN_SUBDOMAIN):
         yield f"prefix part {_SUBDOMAIN_ERROR}"
 
 
@@ -61,16 +61,16 @@ def _name_errors(name: str) -> Iterator[str]:
         yield f"name part {_NAME_ERROR}"
 
 
-LONGEST_KEPT = 320  # the longest valid key has 317 bytes; anything longer must not fill the caches
+LONGEST_KEPT = 320  # The longest valid key has 317 bytes; longer ones are not cached, so that they use no memory.
 
 
 def label_key_errors(key: str) -> tuple[str, ...]:
-    """Why `key` is no label key; empty if it is one (content.IsLabelKey)."""
+    """Every reason why `key` is no valid label key, in the words of content.IsLabelKey; empty if it is one."""
     return _key_errors(key) if len(key) <= LONGEST_KEPT else _key_errors.__wrapped__(key)
 
 
 def label_value_errors(value: str) -> tuple[str, ...]:
-    """Why `value` is no label value; empty if it is one (content.IsLabelValue)."""
+    """Every reason why `value` is no valid label value, in the words of content.IsLabelValue; empty if it is one."""
     return _value_errors(value) if len(value) <= LONGEST_KEPT else _value_errors.__wrapped__(value)
 
 

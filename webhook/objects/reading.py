@@ -1,4 +1,4 @@
-"""Raw JSON read as Go decodes it into an API type; what has the wrong type is noted with its path."""
+"""Raw JSON, read as Go decodes it into an API type: a field of a wrong type is an error with its path."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from webhook.objects.fields import TYPE_INVALID, FieldError, FieldPath
 
 class Reader:
     """
-    Reads values and collects an error for each that has the wrong type; null is None throughout.
+    Reads values, and collects in `errors` one for each that has the wrong type.  Null reads as absent.
 
-    A value's path is `path`, then `field`: it is put together only for an error.
+    The path of a value is `path` and then `field`; it is joined only for an error, which is rare.
     """
 
     def __init__(self) -> None:
         self.errors: list[FieldError] = []
 
     def integer(self, value: object, path: FieldPath, *field: str | int) -> int | None:
-        """An int32; 1.0 counts, for YAML tools turn it into 1 on the way to the API server."""
+        """An int32; 1.0 is one, because YAML tools turn it into 1 on the way to the API server."""
         if value is None:
             return None
         if isinstance(value, float) and value.is_integer():
@@ -30,6 +30,7 @@ class Reader:
         return None
 
     def string(self, value: object, path: FieldPath, *field: str | int) -> str | None:
+        """A string, or None if it is null or has a wrong type."""
         if value is None or isinstance(value, str):
             return value
         self._wrong(value, (*path, *field), "a string")
@@ -52,6 +53,7 @@ class Reader:
             yield self.mapping(item, (*path, i)), (*path, i)
 
     def mapping(self, value: object, path: FieldPath) -> Mapping[str, object]:
+        """An object, or an empty one if it is null or has a wrong type."""
         if isinstance(value, dict):
             return value
         if value is not None:
@@ -59,6 +61,7 @@ class Reader:
         return {}
 
     def array(self, value: object, path: FieldPath) -> list[object]:
+        """An array, or an empty one if it is null or has a wrong type."""
         if isinstance(value, list):
             return value
         if value is not None:
@@ -70,7 +73,11 @@ class Reader:
 
 
 def brief(value: object, limit: int = 60) -> str:
-    """A value as a person wants to read it in one line: JSON, cut where it grows long, never followed into depth."""
+    """
+    A value as JSON in one line of at most `limit` characters, cut at the end.
+
+    An object that is not empty, an array of anything but strings, and a very large number are only named.
+    """
     if isinstance(value, dict):
         return "an object" if value else "{}"
     if isinstance(value, list) and not all(isinstance(item, str) for item in value[:20]):

@@ -1,5 +1,5 @@
 """
-Any object with a Pod template: where it is, how many replicas, which labels its Pods have and which may be added.
+An object with a Pod template, or a Pod: its constraints, replicas, and the labels that its Pods have or may get.
 
     Deployment ── spec.template ──> Workload(labels + pod-template-hash, raw constraints, owner, replicas)
 """
@@ -12,7 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath, as_list, as_mapping, mappings_at, texts_in, value_at
-from webhook.objects.kinds import EACH, FIELD, KINDS, TEMPLATE, Kind, find_kinds
+from webhook.objects.kinds import EACH, FIELD, KINDS, TEMPLATE, Kind, Kinds, find_kinds
 from webhook.objects.labels import Labels, labels_of
 from webhook.objects.names import IGNORE_ANNOTATION
 from webhook.objects.references import ObjectRef, Owner, controller_of
@@ -61,16 +61,20 @@ class Workload:
 
     @property
     def in_template(self) -> bool:
-        """Whether the constraints stand in a Pod template, or are a Pod's own."""
+        """Whether the constraints are in a Pod template, or are a Pod's own."""
         return self.kind.template is not None
 
     @property
     def pinned(self) -> bool:
-        """Whether each of its Pods can go to one node only; an owner reference says nothing: anybody may write it."""
+        """
+        Whether each of its Pods can run on one node only.
+
+        An owner reference to a DaemonSet is no proof: any user may write one.
+        """
         return self.kind.kind == "DaemonSet" or bool(self.node_name) or self.affine_to_one_node
 
     def pods_labels(self) -> Labels:
-        """The labels its Pods have at least, with a stand-in for each value that only the controller knows."""
+        """The labels that every Pod of it has, with "added" for each value that only the controller knows."""
         return {**dict.fromkeys(self.kind.added_labels, "added"), **self.labels}
 
     @property
@@ -79,9 +83,7 @@ class Workload:
         return ObjectRef(self.kind.api_version, self.kind.kind, self.namespace, self.name)
 
 
-def parse_workloads(
-    obj: Mapping[str, object], kinds: Iterable[Kind] = KINDS, namespace: str = ""
-) -> tuple[Workload, ...]:
+def parse_workloads(obj: Mapping[str, object], kinds: Kinds = KINDS, namespace: str = "") -> tuple[Workload, ...]:
     """
     The workloads in an object, none if its kind is not known; at most MOST_TEMPLATES + 1, one more than can be judged.
 
@@ -195,7 +197,7 @@ def _ignored(annotations: object) -> frozenset[str]:
 
 
 def ignored(written: str | None) -> frozenset[str]:
-    """The rules that an annotation silences; of a very long one, those in its beginning."""
+    """The rules in the value of an `evenkeel.dev/ignore` annotation; what is after LONGEST_IGNORE is not read."""
     if not written:
         return frozenset()
     names = written[:LONGEST_IGNORE].split(",")

@@ -1,1 +1,1 @@
-"""The policy: parsed and checked, and what of it is in force for one Pod."""
+"""The policy: its model, and how it is parsed and checked."""

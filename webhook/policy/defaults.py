@@ -14,35 +14,35 @@ from webhook.scheduler.features import LATEST
 from webhook.scheduler.validation import shown_path, validate
 
 HOSTNAME = "kubernetes.io/hostname"
-ANY = "evenkeel.dev/any"  # stands for the labels that a derived selector names
+ANY = "evenkeel.dev/any"  # A label in place of those of the derived selector.
 
 
 @dataclass(frozen=True, slots=True)
 class Defaulting:
-    """PodTopologySpreadArgs; `constraints` are raw JSON without a selector."""
+    """PodTopologySpreadArgs; `constraints` are raw JSON, without a selector."""
 
     type: str
     constraints: tuple[Mapping[str, object], ...] = ()
 
 
 def parse_defaulting(raw: object) -> Defaulting:
-    """Args whose types are right; an absent type means System (SetDefaults_PodTopologySpreadArgs)."""
+    """PodTopologySpreadArgs from raw JSON of the right types; as upstream, an absent defaultingType is System."""
     args = as_mapping(raw)
-    constraints = tuple(integers(as_mapping(one)) for one in as_list(args.get("defaultConstraints")))
+    constraints = tuple(integers(as_mapping(item)) for item in as_list(args.get("defaultConstraints")))
     return Defaulting(str(args.get("defaultingType") or SYSTEM), constraints)
 
 
 def integers(raw: Mapping[str, object]) -> Mapping[str, object]:
-    """1.0 is an integer to JSON Schema, and none to the API server that is to read the patch."""
+    """A copy with 1.0 as 1: JSON Schema takes both for integers, the API server that reads the patch does not."""
     return {k: int(v) if isinstance(v, float) and v.is_integer() else v for k, v in raw.items()}
 
 
 def defaulting_errors(raw: object, path: FieldPath) -> Iterator[str]:
     """
-    Every reason not to use these args: kube-scheduler's own, then the API server's on the Pods that would get them.
+    Every reason not to use these args: those of kube-scheduler, then those of the API server for a Pod that gets them.
 
-    The scheduler accepts what makes a Pod invalid, minDomains with ScheduleAnyway say; injected, that would stop
-    every Pod of the cluster.
+    kube-scheduler accepts constraints that make a Pod invalid, such as minDomains with ScheduleAnyway.  Written into
+    Pods, they would keep every Pod of the cluster from being created.
     """
     if raw is None:
         return
@@ -52,8 +52,8 @@ def defaulting_errors(raw: object, path: FieldPath) -> Iterator[str]:
         return
     errors = list(validate_args(defaulting.type, defaulting.constraints, path))
     known = {error.path for error in errors}
-    selected = [{**one, "labelSelector": {"matchLabels": {ANY: "any"}}} for one in defaulting.constraints]
-    keys = (key for one in selected for key in as_list(one.get("matchLabelKeys")) if isinstance(key, str))
+    selected = [{**constraint, "labelSelector": {"matchLabels": {ANY: "any"}}} for constraint in defaulting.constraints]
+    keys = (key for constraint in selected for key in as_list(constraint.get("matchLabelKeys")) if isinstance(key, str))
     labels = {key: "any" for key in keys if not label_key_errors(key)}
     of_pods = validate(selected, labels, (*path, "defaultConstraints"), merged=False, features=LATEST)
     errors += [error for error in of_pods if error.path not in known and error.type != DUPLICATE]
@@ -61,14 +61,15 @@ def defaulting_errors(raw: object, path: FieldPath) -> Iterator[str]:
 
 
 def notes_on(defaulting: Defaulting, path: FieldPath) -> Iterator[str]:
-    """What is valid and may still surprise."""
+    """What is valid, but may not do what its author expects."""
     constraints = defaulting.constraints
-    if defaulting.type == LIST and constraints and not any(one.get("topologyKey") == HOSTNAME for one in constraints):
+    keys = [constraint.get("topologyKey") for constraint in constraints]
+    if defaulting.type == LIST and keys and HOSTNAME not in keys:
         yield (
             f"{path_text(path)}: no constraint on {HOSTNAME}: any constraint on a Pod switches off the scheduler's "
             "own defaults, which spread over nodes, too"
         )
-    for i, one in enumerate(constraints):
-        if one.get("whenUnsatisfiable") == HARD:
+    for i, constraint in enumerate(constraints):
+        if constraint.get("whenUnsatisfiable") == HARD:
             at = path_text((*path, "defaultConstraints", i, "whenUnsatisfiable"))
             yield f"{at}: {HARD} leaves Pods Pending whose owners asked for no constraint"

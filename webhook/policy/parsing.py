@@ -1,5 +1,5 @@
 """
-The policy, parsed and checked from text.
+Parses the text of a policy and checks it.
 
     text ──YAML──> raw ──schema──> raw of the right form ──what no schema can check──> Policy
 """
@@ -95,12 +95,12 @@ def _policy(raw: Mapping[str, object]) -> Policy:
         settings=settings,
         kinds=Kinds((*KINDS, *kinds)),
         overrides=overrides,
-        notes=tuple(note for path, one in found for note in notes_on(one, path)),
+        notes=tuple(note for path, given in found for note in notes_on(given, path)),
     )
 
 
 def _settings(raw: object, base: RuleSettings, path: FieldPath, causes: list[str]) -> RuleSettings:
-    """`base` with what `raw` says of single rules: each field of a rule that it does not name stays."""
+    """`base` with the changes in `raw`: a field of a rule that is not in it stays as it is."""
     settings = dict(base)
     for rule_id, value in as_mapping(raw).items():
         given = dict(as_mapping(value)) if isinstance(value, dict) else {"severity": value}
@@ -116,19 +116,19 @@ def _settings(raw: object, base: RuleSettings, path: FieldPath, causes: list[str
 
 def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str]) -> tuple[Override, ...]:
     found: list[Override] = []
-    for i, one in enumerate(map(as_mapping, as_list(raw.get("overrides")))):
+    for i, item in enumerate(map(as_mapping, as_list(raw.get("overrides")))):
         path: FieldPath = ("overrides", i)
-        if not one.keys() & {"namespaceSelector", "podSelector", "schedulerName"}:
+        if not item.keys() & {"namespaceSelector", "podSelector", "schedulerName"}:
             causes.append(f"{path_text(path)}: must have namespaceSelector, podSelector or schedulerName")
-        causes += defaulting_errors(one.get("defaulting"), (*path, "defaulting"))
-        name = one.get("schedulerName")
+        causes += defaulting_errors(item.get("defaulting"), (*path, "defaulting"))
+        name = item.get("schedulerName")
         override = Override(
-            name=str(one["name"]),
-            namespace_selector=_selector(one, (*path, "namespaceSelector"), causes),
-            pod_selector=_selector(one, (*path, "podSelector"), causes),
+            name=str(item["name"]),
+            namespace_selector=_selector(item, (*path, "namespaceSelector"), causes),
+            pod_selector=_selector(item, (*path, "podSelector"), causes),
             scheduler_name=name if isinstance(name, str) else None,
-            settings=_settings(one.get("rules"), base, (*path, "rules"), causes),
-            defaulting=parse_defaulting(one["defaulting"]) if "defaulting" in one else None,
+            settings=_settings(item.get("rules"), base, (*path, "rules"), causes),
+            defaulting=parse_defaulting(item["defaulting"]) if "defaulting" in item else None,
         )
         if override.name in {other.name for other in found}:
             causes.append(f"{path_text(path)}.name: found {brief(override.name)} twice, wanted a name of its own")

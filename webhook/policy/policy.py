@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from webhook.findings.finding import Severity
 from webhook.findings.rule import Rule, RuleSetting, RuleSettings
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.objects.kinds import Kind
+from webhook.objects.kinds import Kinds
 from webhook.objects.labels import Labels
 from webhook.objects.workload import Workload
 from webhook.policy.defaults import Defaulting
@@ -33,7 +33,7 @@ class PolicyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """What differs for some Pods; a condition that is None is not asked."""
+    """What differs for the Pods that meet all of its conditions; one that is None is not checked."""
 
     name: str
     namespace_selector: Selector | None = None
@@ -43,7 +43,11 @@ class Override:
     defaulting: Defaulting | None = None
 
     def matches(self, namespace: Match | Labels, workload: Workload) -> Match:
-        """Whether this is for the Pods of `workload`, in three values."""
+        """
+        Whether it applies to the Pods of `workload`, in three values.
+
+        `namespace` is the labels of their namespace, or whether `namespace_selector` matches where they are not known.
+        """
         if self.scheduler_name is not None and self.scheduler_name != workload.scheduler_name:
             return Match.NO
         found = {Match.YES}
@@ -58,10 +62,10 @@ class Override:
 @dataclass(frozen=True, slots=True)
 class InForce:
     """
-    What a policy says of one workload.
+    The part of a policy that applies to one workload; `override` is the name of the one that matched, or None.
 
-    `doubted` are the rules that an override would change which applies or not by labels that are not known yet;
-    `defaulting` is None where that is in doubt.
+    It is not `certain` if labels that are not known yet decide whether an override applies.  `doubted` are the rules
+    that such an override would change; `defaulting` is None if it would change that.
     """
 
     override: str | None
@@ -73,7 +77,7 @@ class InForce:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A policy whose every part is valid; `notes` is what is worth a second thought."""
+    """A valid policy; `notes` say what is valid but may not do what its author expects."""
 
     enforcement: str
     owned_objects: str
@@ -82,24 +86,24 @@ class Policy:
     watch_pods: bool
     defaulting: Defaulting
     settings: RuleSettings
-    kinds: tuple[Kind, ...]
+    kinds: Kinds
     overrides: tuple[Override, ...]
     notes: tuple[str, ...]
 
     @property
     def enforces(self) -> bool:
-        """Whether any rule that denies is enforced for anybody."""
+        """Whether a rule of severity error is enforced, in the policy or in any override."""
         return any(one.enforced and one.severity is Severity.ERROR for one in self._each_setting())
 
     @property
     def defaults(self) -> bool:
-        """Whether any Pod is given constraints."""
+        """Whether it has default constraints, in the policy or in any override."""
         every = (self.defaulting, *(one.defaulting for one in self.overrides))
         return any(one is not None and one.type == LIST and one.constraints for one in every)
 
     @property
     def judges_without_constraints(self) -> bool:
-        """Whether any rule looks at what has no constraint at all."""
+        """Whether any rule is run on workloads without constraints."""
         return any(one.severity is not Severity.IGNORE for one in self._each_setting(*WITHOUT_CONSTRAINTS))
 
     def _each_setting(self, *rules: Rule) -> Iterator[RuleSetting]:
@@ -108,7 +112,7 @@ class Policy:
             yield from (settings[rule.id] for rule in rules or RULES.values())
 
     def with_severities(self, severities: Mapping[str, Severity]) -> Policy:
-        """This policy with other severities, for everybody; PolicyError where a rule lacks what it must be told."""
+        """A copy with other severities, also in overrides; PolicyError if a rule lacks a parameter that it needs."""
         causes = tuple(
             f"{rule_id}: must have {' or '.join(RULES[rule_id].required)}; give its parameters in a policy file"
             for rule_id, severity in severities.items()
@@ -140,7 +144,7 @@ class Policy:
 
 
 def _namespace(workload: Workload, labels: Labels | None, override: Override) -> Match | Labels:
-    """The labels of the namespace; of one that is not known, only the name label is certain."""
+    """The labels of the namespace, or where they are not known, whether the override matches its name alone."""
     if labels is not None:
         return labels
     if override.namespace_selector is None:

@@ -42,7 +42,7 @@ _NOT_READ = (
     *("extenders", "healthzBindAddress", "leaderElection", "metricsBindAddress", "parallelism"),
     *("percentageOfNodesToScore", "podInitialBackoffSeconds", "podMaxBackoffSeconds"),
 )
-# The parts that are read; of the rest only the names, so that a misspelt one is not passed over.
+# The parts that are read, and the names of all others, so that a misspelt one is reported.
 CONFIGURATION: Schema = {
     "type": "object",
     "properties": {
@@ -54,7 +54,7 @@ CONFIGURATION: Schema = {
 
 
 def translate(raw: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...], tuple[str, ...]]:
-    """The policy as raw JSON, notes, and the causes why it cannot be read."""
+    """The policy as raw JSON, the notes on it, and every reason why it cannot be used."""
     version, causes = raw.get("apiVersion"), list[str]()
     if version not in (CURRENT, *OLD):
         causes.append(f"apiVersion: found {brief(version)}, wanted {CURRENT} or {', '.join(OLD)}")
@@ -79,10 +79,10 @@ def translate(raw: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, 
 
 
 def _without_nulls(value: object) -> object:
-    """As Go decodes it: a null field is an absent one."""
+    """A copy without null fields: Go decodes them as absent."""
     if isinstance(value, dict):
-        return {name: _without_nulls(one) for name, one in value.items() if one is not None}
-    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
+        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def _profile(raw: object, index: int, causes: list[str], notes: list[str]) -> dict[str, object]:

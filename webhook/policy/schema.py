@@ -106,7 +106,7 @@ def schema() -> dict[str, object]:
 
 def complaints(raw: object, against: Schema, path: FieldPath = ()) -> Iterator[str]:
     """One line for each thing in `raw`, which stands at `path`, that the schema does not allow."""
-    import jsonschema  # takes longer than all the rest of a command that needs no policy file
+    import jsonschema  # The import takes long, and most commands need no policy file.
 
     errors = jsonschema.Draft202012Validator(against).iter_errors(raw)
     lines = (

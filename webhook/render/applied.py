@@ -13,6 +13,7 @@ from webhook.documents.scalars import resolve
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.manifests.configurations import SYSTEM_NAMESPACES, entry_name
 from webhook.objects.fields import as_mapping
+from webhook.objects.references import ObjectRef
 from webhook.render.findings import finding_json, skipped_json
 
 
@@ -61,11 +62,8 @@ def _more(applied: Applied) -> Iterator[str]:
 
 
 def title(obj: Mapping[str, object]) -> str:
-    """`deployment.apps/web`, as kubectl names an object."""
-    metadata = as_mapping(obj.get("metadata"))
-    group = str(obj.get("apiVersion")).rpartition("/")[0]
-    name = metadata.get("name") or metadata.get("generateName") or ""
-    return one_line(f"{str(obj.get('kind')).lower()}{f'.{group}' if group else ''}/{name}", LINE_LIMIT)
+    """The object as kubectl names it, in one line."""
+    return one_line(ObjectRef.of(obj).in_kubectl, LINE_LIMIT)
 
 
 def as_json(applied: Applied) -> str:

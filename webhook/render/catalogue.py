@@ -13,11 +13,11 @@ INTRODUCTION = """\
 # Rules
 
 An `error` denies, a `warning` warns, an `info` shows in reports only; a policy may set any rule to `error`, `warning`,
-`info` or `ignore`, and mark it `enforced`, so that no annotation silences it. Rules that are set to `ignore` are a
-platform team's own policy: switch them on where you want them.
+`info` or `ignore`, and mark it `enforced`, so that no annotation silences it. Rules whose default is `ignore` are for a
+platform team's own policy: switch on those that you want.
 
-At most one rule speaks of a field: the gravest, and of equals the one that others yield to. A rule that cannot be run,
-because it needs labels that are not known, is reported as skipped.
+At most one rule is reported for a field: the one with the gravest severity, and among equals the one that the others
+yield to. A rule that cannot be run, because it needs labels that are not known, is reported as skipped.
 """
 
 

@@ -42,8 +42,8 @@ from webhook.objects.reading import brief
 )
 def absent_match_label_key(subject: Subject) -> Iterator[Cause]:
     """
-    The scheduler ignores a key that the Pod does not carry, so the Pods that the key was to tell apart are counted
-    together.
+    The scheduler ignores a key that the Pod does not have as a label, so it counts together the Pods that the key was
+    meant to separate.
     """
     for constraint in subject.constraints:
         for i, key in enumerate(constraint.match_label_keys):

@@ -1,4 +1,4 @@
-"""empty-selector: a selector that selects nothing in particular."""
+"""empty-selector: a selector that is null or empty."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ from webhook.scheduler.constraint import Constraint
 )
 def empty_selector(subject: Subject) -> Iterator[Cause]:
     """
-    A null selector matches no Pod, and the scheduler counts `{}` as 0 although it matches every Pod.  Both are
-    accepted and neither spreads anything; a hard one still keeps Pods off every node that lacks the key.
+    A null selector matches no Pod, and the scheduler counts `{}` as 0 although it matches every Pod.  The API server
+    accepts both, and neither spreads anything; a hard constraint still keeps Pods off every node that lacks the key.
 
-    From Kubernetes 1.38 on, `{}` counts every Pod of the namespace; there it is only worth a remark.  A `{}` that
-    matchLabelKeys fill is not empty.
+    From Kubernetes 1.38 on, `{}` counts every Pod of the namespace, and the finding is only an `info`.  A `{}` to which
+    matchLabelKeys add labels is not empty.
     """
     for constraint in subject.constraints:
         null = constraint.label_selector is None

@@ -1,4 +1,4 @@
-"""excessive-max-skew: a maxSkew beyond what a platform team allows."""
+"""excessive-max-skew: a maxSkew larger than a platform team allows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from webhook.findings.rule import Subject, rule
             "type": "array",
             "items": {"type": "string", "minLength": 1},
             "default": [],
-            "description": "the keys that this is asked of; empty: all",
+            "description": "the keys that the rule applies to; empty: all",
         },
     },
     required=("maxSkew",),
@@ -48,8 +48,8 @@ from webhook.findings.rule import Subject, rule
 )
 def excessive_max_skew(subject: Subject) -> Iterator[Cause]:
     """
-    A platform team's own policy: a maxSkew so large that it is never reached spreads nothing, and passes every
-    check that only asks whether there is a constraint.
+    A platform team's own policy: a maxSkew that is never reached spreads nothing, yet the workload passes every check
+    that only asks for a constraint.
     """
     most, keys = subject.number("maxSkew"), subject.keys("topologyKeys")
     for constraint in subject.constraints:

@@ -55,8 +55,8 @@ from webhook.objects.reading import brief
 )
 def forbidden_topology_key(subject: Subject) -> Iterator[Cause]:
     """
-    A platform team's own policy: a label that nodes do carry, yet that is no topology to build on, because it is
-    about to go away or tells nothing of what fails together.
+    A platform team's own policy: nodes have the label, but Pods should not be spread by it, because it is about to be
+    removed, or because nodes that share it do not fail together.
     """
     forbidden, allowed = subject.keys("topologyKeys"), subject.keys("allowedTopologyKeys")
     for constraint in subject.constraints:

@@ -1,4 +1,4 @@
-"""hard-constraint: whenUnsatisfiable is DoNotSchedule where a platform team does not want it."""
+"""hard-constraint: whenUnsatisfiable is DoNotSchedule, and a platform team does not want it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from webhook.findings.rule import Subject, rule
             "type": "array",
             "items": {"type": "string", "minLength": 1},
             "default": [],
-            "description": "the keys that this is asked of; empty: all",
+            "description": "the keys that the rule applies to; empty: all",
         },
     },
     bad="""
@@ -45,8 +45,8 @@ from webhook.findings.rule import Subject, rule
 )
 def hard_constraint(subject: Subject) -> Iterator[Cause]:
     """
-    A platform team's own policy: a hard constraint leaves Pods Pending when a zone is full or gone, which some
-    would rather not have decided by each team.
+    A platform team's own policy: a hard constraint leaves Pods Pending when a zone is full or lost, and a platform team
+    may not want every team to decide that.
     """
     keys = subject.keys("topologyKeys")
     for constraint in subject.constraints:

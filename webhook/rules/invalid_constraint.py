@@ -1,4 +1,4 @@
-"""invalid-constraint: everything that kube-apiserver itself rejects."""
+"""invalid-constraint: everything that kube-apiserver rejects."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def invalid_constraint(subject: Subject) -> Iterator[Cause]:
     """
     The API server rejects such a Pod when it is created, and such a built-in workload when it is applied.
 
-    It does not look into custom resources that carry a Pod template, and it accepts a template that has one key in
-    both matchLabelKeys and labelSelector, then refuses every Pod that is made from it: those fail only once their
-    Pods are due, where nobody is watching.
+    It does not check the Pod templates of custom resources.  And it accepts a template that has one key in both
+    matchLabelKeys and labelSelector, but rejects every Pod that is made from it.  Both fail only when a controller
+    creates the Pods, and whoever applied the object does not see it.
     """
     yield from map(_cause, islice(_errors(subject), MOST_CAUSES))
 
@@ -89,7 +89,7 @@ def _errors(subject: Subject) -> Iterator[FieldError]:
 
 
 def _errors_of_its_pods(subject: Subject, own: Iterable[FieldError]) -> Iterator[FieldError]:
-    """What the API server will say of the Pods, but does not say of the template: a key in both, after the merge."""
+    """The errors that the API server reports for the Pods, but not for the template: a key in both, after the merge."""
     workload, known = subject.workload, {shown_path(error) for error in own if error.detail == IN_BOTH}
     labels = workload.pods_labels()
     of_pods = validate(workload.raw_constraints, labels, workload.path, merged=False, features=subject.features)

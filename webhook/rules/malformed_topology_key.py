@@ -1,4 +1,4 @@
-"""malformed-topology-key: a key that no node can carry."""
+"""malformed-topology-key: a key that no node can have."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from webhook.objects.reading import brief
 )
 def malformed_topology_key(subject: Subject) -> Iterator[Cause]:
     """
-    The API server only asks that the key is not empty.  A key that is no label name stands on no node: a hard
+    The API server only checks that the key is not empty.  No node can have a label whose key is not valid: a hard
     constraint leaves every Pod Pending, a soft one does nothing.
     """
     for constraint in subject.constraints:

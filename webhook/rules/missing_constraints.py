@@ -1,4 +1,4 @@
-"""missing-constraints: a workload that a platform team wants spread, and is not."""
+"""missing-constraints: a workload without the constraints that a platform team asks for."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from webhook.findings.rule import Subject, rule
             "type": "integer",
             "minimum": 1,
             "default": 2,
-            "description": "workloads with fewer replicas are left alone",
+            "description": "workloads with fewer replicas are not reported",
         },
         "topologyKeys": {
             "type": "array",
             "items": {"type": "string", "minLength": 1},
             "default": [],
-            "description": "the keys that must each have a constraint; empty: any one constraint will do",
+            "description": "the keys that must each have a constraint; empty: any one constraint is enough",
         },
     },
     example={"minReplicas": 3, "topologyKeys": ["topology.kubernetes.io/zone"]},
@@ -59,8 +59,8 @@ from webhook.findings.rule import Subject, rule
 )
 def missing_constraints(subject: Subject) -> Iterator[Cause]:
     """
-    A platform team's own policy: what runs more than once shall be spread.  Replicas are those of the object when
-    it is applied; a later scale is never judged.  DaemonSets and Pods with nodeName are left alone.
+    A platform team's own policy: a workload with several replicas must be spread.  Replicas are those of the object
+    when it is applied; scaling it later is not judged.  DaemonSets and Pods with nodeName are not reported.
     """
     workload = subject.workload
     if workload.pinned or workload.replicas < subject.number("minReplicas"):

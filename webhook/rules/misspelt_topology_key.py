@@ -1,4 +1,4 @@
-"""misspelt-topology-key: a key that is nearly one that nodes carry."""
+"""misspelt-topology-key: a key that is nearly one that nodes have."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ DEPRECATED = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kub
 )
 def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
     """
-    A misspelt key stands on no node: a hard constraint leaves every Pod Pending, a soft one does nothing, and
-    nothing says so.  Keys of your own, such as `rack` or `example.com/zone`, are no mistake, and neither is a key
-    that a node of the cluster carries.
+    No node has a label with a misspelt key: a hard constraint leaves every Pod Pending, a soft one does nothing, and
+    there is no message about it.  Keys of your own, such as `rack` or `example.com/zone`, are not reported, and neither
+    is a key that a node of the cluster has.
     """
     carried = subject.snapshot.node_label_keys if subject.snapshot is not None else ()
     for constraint in subject.constraints:
@@ -96,12 +96,12 @@ def _near(key: str) -> str | None:
     return next((known for known in WELL_KNOWN if distance(key.lower(), known) <= (2 if len(known) > 16 else 1)), None)
 
 
-def distance(one: str, other: str) -> int:
-    """How many letters must be put in, left out or changed to get from one to the other (Levenshtein)."""
-    if abs(len(one) - len(other)) > 2:
+def distance(text: str, other: str) -> int:
+    """The Levenshtein distance; 3 where the lengths already differ by more than 2."""
+    if abs(len(text) - len(other)) > 2:
         return 3
     row = list(range(len(other) + 1))
-    for i, left in enumerate(one, 1):
+    for i, left in enumerate(text, 1):
         above, row[0] = row[0], i
         for j, right in enumerate(other, 1):
             above, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, above + (left != right))

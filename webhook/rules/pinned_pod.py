@@ -1,4 +1,4 @@
-"""pinned-pod: constraints on Pods that are bound to a node before any scheduling."""
+"""pinned-pod: constraints on Pods that can run on one node only."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ from webhook.objects.reading import brief
 )
 def pinned_pod(subject: Subject) -> Iterator[Cause]:
     """
-    A Pod with nodeName never meets the scheduler.  Each Pod of a DaemonSet is pinned to its node by node affinity,
-    so it never spreads: a hard constraint can only keep it off nodes without the key, or leave it Pending.
+    A Pod with nodeName bypasses the scheduler.  Each Pod of a DaemonSet is pinned to its node by node affinity, so a
+    constraint cannot spread it: a hard one can only keep it off nodes without the key, or leave it Pending.
     """
     workload = subject.workload
     if not subject.constraints:

@@ -52,9 +52,9 @@ REVISION_KEYS = frozenset({"pod-template-hash", "controller-revision-hash", "rol
 )
 def rollout_skew(subject: Subject) -> Iterator[Cause]:
     """
-    During a rolling update the new Pods are placed around old ones that are about to leave, and the end state may
-    be skewed: six Pods over three zones ended 3/2/1 in four of five restarts.  With the revision among
-    matchLabelKeys each revision is spread by itself.
+    During a rolling update the scheduler also counts the old Pods, which are about to be deleted, when it places the
+    new ones.  The result may be skewed: six Pods over three zones ended 3/2/1 in four of five restarts.  With the
+    revision label among matchLabelKeys, each revision is spread on its own.
     """
     workload = subject.workload
     rolling = workload.kind.kind == "Deployment" and workload.strategy != "Recreate" and workload.replicas > 1

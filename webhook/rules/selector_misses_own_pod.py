@@ -1,4 +1,4 @@
-"""selector-misses-own-pod: a selector that does not match the Pod it stands on."""
+"""selector-misses-own-pod: a selector that does not match the labels of its own Pod."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ from webhook.scheduler.selectors import Match, as_selector
 )
 def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
     """
-    The scheduler counts only the Pods that the selector matches.  A Pod that its own selector misses is never
-    counted, so the next replica finds the skew as it was, and all of them may land in one domain.
+    The scheduler counts only the Pods that the selector matches.  A Pod that its own selector does not match is never
+    counted, so the skew does not change for the next replica, and all replicas may be placed in one domain.
     """
     for constraint in subject.constraints:
         selector = constraint.selector
         if selector.matches_nothing or selector.match(subject.workload.labels, subject.addable) is not Match.NO:
             continue
         path, written = subject.at(constraint, "labelSelector"), str(as_selector(constraint.label_selector))
-        # What is meant by expressions nobody but their author knows.
+        # Only the author knows what was meant by expressions, so they are not replaced.
         meant = constraint.label_selector is not None and constraint.label_selector.match_expressions
         fix, edit = (None, None) if meant else subject.copy_own_selector(path)
         yield Cause(

@@ -1,4 +1,4 @@
-"""soft-constraint: whenUnsatisfiable is ScheduleAnyway where a platform team does not want it."""
+"""soft-constraint: whenUnsatisfiable is ScheduleAnyway, and a platform team does not want it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from webhook.findings.rule import Subject, rule
             "type": "array",
             "items": {"type": "string", "minLength": 1},
             "default": [],
-            "description": "the keys that this is asked of; empty: all",
+            "description": "the keys that the rule applies to; empty: all",
         },
     },
     bad="""
@@ -45,8 +45,8 @@ from webhook.findings.rule import Subject, rule
 )
 def soft_constraint(subject: Subject) -> Iterator[Cause]:
     """
-    A platform team's own policy: a soft constraint is one voice among many in scoring, and where the spread is
-    what availability was promised on, that is too little.
+    A platform team's own policy: a soft constraint is only one of several scores, which others can outweigh.  That is
+    not enough where the availability that was promised depends on the spread.
     """
     keys = subject.keys("topologyKeys")
     for constraint in subject.constraints:

@@ -1,4 +1,4 @@
-"""wrong-revision-key: pod-template-hash where Pods never carry it."""
+"""wrong-revision-key: pod-template-hash for a kind whose Pods do not have it."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ HASH = "pod-template-hash"
 )
 def wrong_revision_key(subject: Subject) -> Iterator[Cause]:
     """
-    Only a Deployment's Pods carry pod-template-hash.  Elsewhere the scheduler ignores the key, and the Pods of all
-    revisions are counted together.  StatefulSets and DaemonSets have controller-revision-hash instead, an Argo
-    Rollout has rollouts-pod-template-hash; other kinds have no revision that a label tells.
+    Only the Pods of a Deployment have the label pod-template-hash.  For other kinds the scheduler ignores the key, and
+    counts the Pods of all revisions together.  The Pods of a StatefulSet or DaemonSet have controller-revision-hash
+    instead, those of an Argo Rollout rollouts-pod-template-hash; other kinds have no label for the revision.
     """
     kind = subject.workload.kind
     known = kind.built_in or kind.revision_key is not None

@@ -79,7 +79,9 @@ def constraints_in_force(
     own = parse_constraints(raw, labels, features)
     if own or selector.empty:
         return own
-    return tuple(replace(one, selector=selector) for one in parse_constraints(list(defaults), {}, features))
+    return tuple(
+        replace(constraint, selector=selector) for constraint in parse_constraints(list(defaults), {}, features)
+    )
 
 
 def validate_args(defaulting_type: str, constraints: Sequence[object], path: FieldPath) -> tuple[FieldError, ...]:
@@ -101,9 +103,10 @@ def _type_errors(defaulting_type: str, constraints: Sequence[object], path: Fiel
 
 def _default_errors(constraints: Sequence[object], path: FieldPath) -> Iterator[FieldError]:
     seen: set[tuple[object, object]] = set()
-    for i, one in enumerate(map(as_mapping, constraints)):
+    for i, constraint in enumerate(map(as_mapping, constraints)):
         at = (*path, "defaultConstraints", i)
-        key, action, max_skew = one.get("topologyKey"), one.get("whenUnsatisfiable"), one.get("maxSkew")
+        key, action = constraint.get("topologyKey"), constraint.get("whenUnsatisfiable")
+        max_skew = constraint.get("maxSkew")
         if not isinstance(max_skew, int) or max_skew <= 0:
             yield FieldError(INVALID, (*at, "maxSkew"), max_skew, "must be greater than zero")
         if not isinstance(key, str) or not key:
@@ -114,9 +117,9 @@ def _default_errors(constraints: Sequence[object], path: FieldPath) -> Iterator[
             detail = 'supported values: "DoNotSchedule", "ScheduleAnyway"' if action else "can not be empty"
             kind = NOT_SUPPORTED if action else REQUIRED
             yield FieldError(kind, (*at, "whenUnsatisfiable"), action, detail)
-        if one.get("labelSelector") is not None:
+        if constraint.get("labelSelector") is not None:
             detail = "must not be given: the selector is derived for each Pod"
-            yield FieldError(FORBIDDEN, (*at, "labelSelector"), one["labelSelector"], detail)
+            yield FieldError(FORBIDDEN, (*at, "labelSelector"), constraint["labelSelector"], detail)
         if (key, action) in seen:
             yield FieldError(DUPLICATE, at, f"{{{key}, {action}}}", "must not repeat (topologyKey, whenUnsatisfiable)")
         seen.add((key, action))

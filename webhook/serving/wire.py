@@ -9,13 +9,13 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from webhook.admission.decision import Decision
 from webhook.admission.request import AdmissionRequest, read_request
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.objects.kinds import Kind
+from webhook.objects.kinds import Kinds
 from webhook.objects.reading import brief
 
 API_VERSION, KIND = "admission.k8s.io/v1", "AdmissionReview"
@@ -33,7 +33,7 @@ class Unanswerable:
     message: str
 
 
-def read(body: bytes, phase: str, kinds: Iterable[Kind]) -> AdmissionRequest | Unanswerable:
+def read(body: bytes, phase: str, kinds: Kinds) -> AdmissionRequest | Unanswerable:
     """The request in an HTTP body, with the workloads of these kinds."""
     if len(body) > MOST_VALUES and sum(map(body.count, (b"[", b"{", b","))) > MOST_VALUES:
         return _unread(body, phase, f"more than {MOST_VALUES} values")
