@@ -15,7 +15,9 @@ from tests.e2e.placement import pods
 from tests.e2e.webhook import containers, installed
 from tests.support.build import constraint, owned_by, pod, request, service, workload
 from tests.support.serving import Running, until
+from webhook.cluster.watched import watched
 
+KINDS = [one.kind for one in watched(False)]
 SECONDS = 20  # for which etcd is gone
 LOOKUPS = 'evenkeel_lookups_total{{kind="{}",result="{}"}}'
 ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/evenkeel"
