@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import NamedTuple
 
 import pytest
@@ -143,29 +142,6 @@ def test_yaml_is_printed_of_what_is_allowed_and_the_rest_is_said_on_stderr(run):
     assert (1, [WARNED]) == (code, list(yaml.safe_load_all(out)))
     assert err.startswith(DENIES % "creating")
     assert WARNS in err
-
-
-# To kubectl each of these is something else than a string if it is not quoted (sigs.k8s.io/yaml v1.6.0).
-NUMBERS = ["1e3", "+1e3", "-1e3", ".5e1", "0o17", "017", "1_000", ".5", "+1", "0x1F"]
-
-
-UNQUOTED = [*NUMBERS, "true", "no", "off", "null", "~", "y", "N", "2024-01-01"]
-
-
-@pytest.mark.parametrize("text", UNQUOTED)
-def test_yaml_quotes_what_another_reader_would_not_take_for_a_string(run, text):
-    _, out, _ = run("admit -f new -o yaml", new=pod(labels={"v": text, text: "v"}))
-
-    assert re.search(rf"^    v: ['\"]{re.escape(text)}['\"]$", out, re.MULTILINE)
-    assert re.search(rf"^    ['\"]{re.escape(text)}['\"]: v$", out, re.MULTILINE)
-    assert {"v": text, text: "v"} == yaml.safe_load(out)["metadata"]["labels"]
-
-
-def test_yaml_writes_an_alias_out_and_keeps_what_is_not_ascii(run):
-    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: &m {name: é}\ndata: *m\n"
-    _, out, _ = run("admit -f new -o yaml", new=text)
-
-    assert "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: é\ndata:\n  name: é\n" == out
 
 
 def test_yaml_of_an_object_that_is_nested_deep_is_printed_or_refused(run):

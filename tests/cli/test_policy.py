@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from tests.support.build import namespace
 from tests.support.commands import POLICY, Run
 from webhook.policy.schema import schema
+
+
+def test_every_cause_against_a_policy_is_a_line(run):
+    code, _, err = run("policy check p", p=POLICY | {"onError": "no", "enforcement": "no"})
+
+    assert (2, ["enforcement", "onError"]) == (code, re.findall(r"^evenkeel: p: (\w+): found", err, re.MULTILINE))
 
 
 def test_policy_check_notes_what_may_surprise(run):

@@ -1,0 +1,145 @@
+"""Bytes in, an answer out, whatever goes wrong: and it is counted, and told once."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.admission_reviews import raw, review
+from tests.support.build import FEATURES, pod, service, snapshot
+from tests.support.review import policy
+from tests.support.serving import RUN, serving
+from webhook.cluster.cluster import Unchanging
+from webhook.policy.parsing import BUILT_IN
+from webhook.serving import reviewer as module
+from webhook.serving.metrics import Metrics
+from webhook.serving.reviewer import Reviewer
+
+BROKEN_RULE = f"""
+from dataclasses import replace
+from webhook import rules
+def check(subject):
+    raise RuntimeError("broken on purpose")
+rules.RULES["empty-selector"] = replace(rules.RULES["empty-selector"], check=check)
+{RUN}
+"""
+
+
+@pytest.mark.parametrize(("on_error", "allowed"), [("Allow", True), ("Deny", False)])
+def test_an_error_of_our_own_is_answered_as_the_policy_says(tmp_path, on_error, allowed):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(BUILT_IN.replace("onError: Allow", f"onError: {on_error}"))
+    with serving(tmp_path, "--policy", policy, program=BROKEN_RULE) as running:
+        status, response = running.review("/validate", review())
+
+        assert (200, "r1", allowed) == (status, response["uid"], response["allowed"])
+        assert "Traceback" not in json.dumps(response) and "broken on purpose" not in json.dumps(response)
+        assert 1 == running.metric("evenkeel_panics_total")
+        assert ["r1"] == [line["uid"] for line in running.lines("unexpected error")]
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """The messages that are logged, and their fields."""
+    found = []
+    monkeypatch.setattr(module, "log", lambda level, message, **fields: found.append((message, fields)))
+    return found
+
+
+def reviewer(rules=""):
+    return Reviewer(policy(rules), Unchanging(snapshot(service())), FEATURES, Metrics())
+
+
+def response(answer):
+    return json.loads(answer.body)["response"]
+
+
+def raising(*_):
+    raise RuntimeError("broken on purpose")
+
+
+def test_a_review_is_answered_and_counted():
+    one = reviewer()
+    answer = one.answer("validate", raw())
+
+    assert (200, "r1", False) == (answer.code, response(answer)["uid"], response(answer)["allowed"])
+    assert b'evenkeel_requests_total{operation="CREATE",phase="validate",result="denied"} 1.0' in one.metrics.text()
+    assert set() == one.metrics.answering
+
+
+def test_a_policy_that_changes_is_in_force_from_the_next_review_on():
+    one = reviewer()
+    first = one.answer("validate", raw())
+    one.policy = policy("{enforcement: Warn}")
+
+    assert [False, True] == [response(answer)["allowed"] for answer in (first, one.answer("validate", raw()))]
+
+
+def test_what_is_no_review_is_refused(told):
+    one = reviewer()
+    answer = one.answer("validate", b"[")
+
+    assert (400, False) == (answer.code, response(answer)["allowed"])
+    assert ["request refused"] == [message for message, _ in told]
+    assert b'evenkeel_requests_refused_total{code="400"} 1.0' in one.metrics.text()
+    assert set() == one.metrics.answering
+
+
+@pytest.mark.parametrize(("rules", "allowed"), [("", True), ("{onError: Deny}", False)], ids=["Allow", "Deny"])
+def test_a_defect_is_answered_as_the_policy_says_and_told(told, monkeypatch, rules, allowed):
+    monkeypatch.setattr(module, "review", raising)
+    one = reviewer(rules)
+    answer = one.answer("validate", raw())
+
+    assert (200, "r1", allowed) == (answer.code, response(answer)["uid"], response(answer)["allowed"])
+    assert b"broken on purpose" not in answer.body
+    assert [("unexpected error", "r1")] == [(message, fields["uid"]) for message, fields in told]
+    assert b"evenkeel_panics_total 1.0" in one.metrics.text()
+
+
+@pytest.mark.parametrize("name", ["log_decision", "Metrics.count"])
+def test_a_defect_after_the_decision_does_not_change_it(told, monkeypatch, name):
+    monkeypatch.setattr(*((Metrics, "count") if "." in name else (module, name)), raising)
+    one = reviewer()
+
+    assert response(one.answer("validate", raw()))["allowed"] is False
+    assert ["unexpected error"] == [message for message, _ in told]
+    assert b"evenkeel_panics_total 1.0" in one.metrics.text()
+
+
+class Views:
+    """A cluster that is not known, and notes who was to be found in its view."""
+
+    def __init__(self):
+        self.asked = []
+
+    def view(self):
+        return None
+
+    def view_for(self, namespace, owner):
+        self.asked.append((namespace, owner and owner.kind))
+
+
+@pytest.mark.parametrize(
+    ("phase", "fields", "asked"),
+    [
+        ("mutate", {"owner": "ReplicaSet/web"}, [("shop", "ReplicaSet")]),
+        ("mutate", {}, [("shop", None)]),
+        ("validate", {"owner": "ReplicaSet/web"}, [("shop", None)]),
+    ],
+    ids=["who wants defaults", "who has no owner", "who is only judged"],
+)
+def test_only_the_owner_of_who_wants_defaults_is_looked_up(phase, fields, asked):
+    cluster = Views()
+    Reviewer(policy(), cluster, FEATURES, Metrics()).answer(phase, raw(pod(**fields)))
+
+    assert asked == cluster.asked
+
+
+def test_nothing_is_looked_up_for_what_is_deleted():
+    cluster, body = Views(), review()
+    body["request"]["operation"] = "DELETE"
+    Reviewer(policy(), cluster, FEATURES, Metrics()).answer("validate", json.dumps(body).encode())
+
+    assert [] == cluster.asked
