@@ -80,7 +80,9 @@ class Authority:
         )
         hashed = not isinstance(self.pair.key, ed25519.Ed25519PrivateKey)
         leaf = builder.sign(self.pair.key, hashes.SHA256() if hashed else None)
-        return Pair((leaf, *(one for one in self.pair.chain if one.subject != one.issuer)), key)
+        return Pair(
+            (leaf, *(certificate for certificate in self.pair.chain if certificate.subject != certificate.issuer)), key
+        )
 
 
 def _builder(name: str, key: ec.EllipticCurvePublicKey, begin: datetime, end: datetime) -> x509.CertificateBuilder:
@@ -103,12 +105,12 @@ def _subject(name: str) -> x509.Name:
 
 def normal_names(names: Iterable[str]) -> tuple[str, ...]:
     """Names as a certificate spells them; CertificateError, with a line for each bad name, or if there is none."""
-    return tuple(str(one.value) for one in _alternative_names(names))
+    return tuple(str(name.value) for name in _alternative_names(names))
 
 
 def _alternative_names(names: Iterable[str]) -> tuple[_AlternativeName, ...]:
     found = {name: _alternative_name(name) for name in names}
-    if wrong := [name for name, one in found.items() if one is None]:
+    if wrong := [name for name, address in found.items() if address is None]:
         raise CertificateError("\n".join(f'"{name}": must be a DNS name or an IP address' for name in wrong))
     if not found:
         raise CertificateError("a serving certificate must have a name")

@@ -56,7 +56,7 @@ class Pair:
         return self.chain[0]
 
     def chain_pem(self) -> bytes:
-        return b"".join(one.public_bytes(serialization.Encoding.PEM) for one in self.chain)
+        return b"".join(certificate.public_bytes(serialization.Encoding.PEM) for certificate in self.chain)
 
     def key_pem(self) -> bytes:
         return self.key.private_bytes(
@@ -92,34 +92,34 @@ def inspect(pem: Pem) -> tuple[Inspection, ...]:
 def ca_bundle(pem: Pem) -> bytes:
     """Only the certificates in a file, as PEM; CertificateError if one of them is not a CA."""
     found = certificates(pem)
-    if leaf := next((one for one in map(describe, found) if not one.is_ca), None):
+    if leaf := next((inspection for inspection in map(describe, found) if not inspection.is_ca), None):
         raise CertificateError(f'{pem.source}: has "{leaf.subject}", which is not the certificate of a CA')
-    return b"".join(one.public_bytes(serialization.Encoding.PEM) for one in found)
+    return b"".join(certificate.public_bytes(serialization.Encoding.PEM) for certificate in found)
 
 
-def describe(one: x509.Certificate) -> Inspection:
-    """What one certificate contains."""
-    constraints = extension(one, x509.BasicConstraints)
-    names = extension(one, x509.SubjectAlternativeName)
+def describe(certificate: x509.Certificate) -> Inspection:
+    """What a certificate contains."""
+    constraints = extension(certificate, x509.BasicConstraints)
+    names = extension(certificate, x509.SubjectAlternativeName)
     return Inspection(
-        subject=one.subject.rfc4514_string(),
-        issuer=one.issuer.rfc4514_string(),
+        subject=certificate.subject.rfc4514_string(),
+        issuer=certificate.issuer.rfc4514_string(),
         names=tuple(str(name.value) for name in names or ()),
-        not_before=one.not_valid_before_utc,
-        not_after=one.not_valid_after_utc,
-        serial=f"{one.serial_number:X}",
+        not_before=certificate.not_valid_before_utc,
+        not_after=certificate.not_valid_after_utc,
+        serial=f"{certificate.serial_number:X}",
         is_ca=constraints is not None and constraints.ca,
-        fingerprint=one.fingerprint(hashes.SHA256()).hex(":").upper(),
-        public_key=_kind(one.public_key()),
+        fingerprint=certificate.fingerprint(hashes.SHA256()).hex(":").upper(),
+        public_key=_kind(certificate.public_key()),
     )
 
 
-def invalid_reason(one: Inspection, now: datetime) -> str | None:
+def invalid_reason(inspection: Inspection, now: datetime) -> str | None:
     """Why the certificate is not valid at this time, or None if it is."""
-    if now < one.not_before:
-        return f"is not valid before {stamp(one.not_before)}, now is {stamp(now)}"
-    if now > one.not_after:
-        return f"expired at {stamp(one.not_after)}, now is {stamp(now)}"
+    if now < inspection.not_before:
+        return f"is not valid before {stamp(inspection.not_before)}, now is {stamp(now)}"
+    if now > inspection.not_after:
+        return f"expired at {stamp(inspection.not_after)}, now is {stamp(now)}"
     return None
 
 
@@ -162,8 +162,8 @@ def certificates(pem: Pem) -> tuple[x509.Certificate, ...]:
         raise CertificateError(f"{pem.source}: has no certificate, found {', '.join(dict.fromkeys(labels))}")
     try:
         found = tuple(x509.load_pem_x509_certificates(pem.content))
-        for one in found:
-            describe(one)  # parses extensions and keys, which the library does lazily
+        for certificate in found:
+            describe(certificate)  # parses extensions and keys, which the library does lazily
     except Exception as error:  # the types are many, and differ between versions of the library
         raise CertificateError(f"{pem.source}: has a certificate that cannot be read: {error}") from error
     return found
@@ -182,10 +182,10 @@ def _private_key(pem: Pem) -> PrivateKey:
     return key
 
 
-def extension(one: x509.Certificate, kind: type[_Extension]) -> _Extension | None:
+def extension(certificate: x509.Certificate, kind: type[_Extension]) -> _Extension | None:
     """The extension of this type, or None."""
     try:
-        return one.extensions.get_extension_for_class(kind).value
+        return certificate.extensions.get_extension_for_class(kind).value
     except x509.ExtensionNotFound:
         return None
 

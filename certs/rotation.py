@@ -60,7 +60,7 @@ class Held:
     @property
     def ca_bundle(self) -> bytes:
         """The certificates of all CAs, as PEM for the caBundles."""
-        return b"".join(one.public_bytes(serialization.Encoding.PEM) for one in self.cas)
+        return b"".join(ca.public_bytes(serialization.Encoding.PEM) for ca in self.cas)
 
 
 NOTHING = Held()
@@ -107,7 +107,7 @@ def renewed(
 ) -> Rotation:
     """What is to be held from now on: a pure function, except that it makes keys."""
     reasons: list[str] = []
-    cas = tuple(one for one in held.cas if now <= one.not_valid_after_utc)
+    cas = tuple(ca for ca in held.cas if now <= ca.not_valid_after_utc)
     held = replace(held, cas=cas) if cas != held.cas else held
     if held.trusted is not None and held.trusted > now + CLOCK_SKEW:
         held = replace(held, trusted=None)  # No replica whose clock is within CLOCK_SKEW has written that.
@@ -127,12 +127,12 @@ def renewed(
     return Rotation(held, tuple(reasons))
 
 
-def renewal_reason(one: x509.Certificate | None, now: datetime) -> str | None:
+def renewal_reason(certificate: x509.Certificate | None, now: datetime) -> str | None:
     """Why a certificate is due for renewal, or None: there is none, or two thirds of its lifetime are over."""
-    if one is None:
+    if certificate is None:
         return "there is none"
-    issued = one.not_valid_before_utc + CLOCK_SKEW
-    due = issued + (one.not_valid_after_utc - issued) * 2 / 3
+    issued = certificate.not_valid_before_utc + CLOCK_SKEW
+    due = issued + (certificate.not_valid_after_utc - issued) * 2 / 3
     return f"was to be renewed from {stamp(due)} on" if now >= due else None
 
 

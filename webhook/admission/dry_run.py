@@ -94,17 +94,23 @@ def mentions_constraints(obj: object) -> bool:
     """Whether there are constraints anywhere in an object; a schema that describes them has none."""
     level = [obj]
     while level:
-        if any(isinstance(one, dict) and one.get(FIELD) and isinstance(one[FIELD], list) for one in level):
+        if any(isinstance(value, dict) and value.get(FIELD) and isinstance(value[FIELD], list) for value in level):
             return True
-        level = [child for one in level for child in children(one)]
+        level = [child for value in level for child in children(value)]
     return False
 
 
 def _refused_by_api_server(obj: Mapping[str, object], features: Features) -> bool:
     """Whether kube-apiserver's own validation stops a built-in kind before /validate is asked."""
     return any(
-        validate(one.raw_constraints, one.labels, one.path, merged=one.stored or not one.is_pod, features=features)
-        for one in parse_workloads(obj, BUILT_IN_KINDS)
+        validate(
+            workload.raw_constraints,
+            workload.labels,
+            workload.path,
+            merged=workload.stored or not workload.is_pod,
+            features=features,
+        )
+        for workload in parse_workloads(obj, BUILT_IN_KINDS)
     )
 
 

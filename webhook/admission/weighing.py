@@ -17,14 +17,14 @@ def weigh(workloads: Sequence[Workload]) -> None:
     """TooLarge if the workloads of an object cannot be judged in reasonable time."""
     if len(workloads) > MOST_TEMPLATES:
         raise TooLarge(f"found more than {MOST_TEMPLATES} Pod templates, no more can be judged")
-    weigh_constraints([one.raw_constraints for one in workloads])
+    weigh_constraints([workload.raw_constraints for workload in workloads])
 
 
 def weigh_constraints(lists: Sequence[object]) -> None:
     """TooLarge if lists of constraints are more than can be judged; follows nothing into depth."""
-    constraints = sum([len(one) for one in lists if isinstance(one, list)])
-    if constraints > MOST_CONSTRAINTS:
-        raise TooLarge(f"found {constraints} constraints, at most {MOST_CONSTRAINTS} can be judged")
+    count = sum([len(constraints) for constraints in lists if isinstance(constraints, list)])
+    if count > MOST_CONSTRAINTS:
+        raise TooLarge(f"found {count} constraints, at most {MOST_CONSTRAINTS} can be judged")
     values = list(lists)
     for value in values:  # which grows meanwhile
         if isinstance(value, dict | list):

@@ -50,14 +50,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if [*args.filename, args.old].count("-") > 1:
         raise UsageError("-f and --old: standard input can only be read once")
-    objects = [(file, one) for file in args.filename for one in inputs.objects(file)]
-    old = {_identity(one, args.namespace): one for one in inputs.objects(args.old)} if args.old else None
+    objects = [(file, obj) for file in args.filename for obj in inputs.objects(file)]
+    old = {_identity(obj, args.namespace): obj for obj in inputs.objects(args.old)} if args.old else None
     policy, snapshot = inputs.policy(args.policy), inputs.cluster(args.cluster)
     terms = Terms(policy, snapshot, inputs.features(args.kubernetes_version))
     code = 0
-    for file, one in objects:
-        before = _before(one, old, args)
-        applied = dry_run(one, before, terms, namespace=args.namespace, never_sent=SYSTEM_NAMESPACES)
+    for file, obj in objects:
+        before = _before(obj, old, args)
+        applied = dry_run(obj, before, terms, namespace=args.namespace, never_sent=SYSTEM_NAMESPACES)
         _print(applied, file, args.output)
         code = code if applied.denied_by is None else 1
     return code

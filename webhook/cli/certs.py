@@ -107,11 +107,11 @@ def _make_room(folder: Path, files: list[str], force: bool) -> None:
         raise UsageError(f"{folder}: {error.strerror}") from error
 
 
-def _summary(one: Inspection, ca: Authority) -> str:
-    if one.is_ca:
-        return f"a new CA, until {stamp(one.not_after)}"
-    clipped = ", when its CA ends" if one.not_after == ca.pair.certificate.not_valid_after_utc else ""
-    return f"for {', '.join(one.names)}, until {stamp(one.not_after)}{clipped}"
+def _summary(found: Inspection, ca: Authority) -> str:
+    if found.is_ca:
+        return f"a new CA, until {stamp(found.not_after)}"
+    clipped = ", when its CA ends" if found.not_after == ca.pair.certificate.not_valid_after_utc else ""
+    return f"for {', '.join(found.names)}, until {stamp(found.not_after)}{clipped}"
 
 
 @dataclass(frozen=True)
@@ -151,15 +151,15 @@ def _inspect(args: argparse.Namespace, now: datetime) -> int:
         print(("\n" if args.output == "json" else "\n\n").join(map(_json if args.output == "json" else _text, seen)))
     if unusable:
         raise UsageError("\n".join(unusable))
-    return 0 if all(one.is_fine for one in seen) else 1
+    return 0 if all(certificate.is_fine for certificate in seen) else 1
 
 
 def _look(file: Path, now: datetime) -> Iterator[_Seen]:
     pem = Pem("-", sys.stdin.buffer.read()) if str(file) == "-" else read(file)
     found = inspect(pem)
-    for number, one in enumerate(found, 1):
+    for number, inspection in enumerate(found, 1):
         key = _key_beside(file, pem) if number == 1 else None  # TLS expects the key to match the first certificate
-        yield _Seen(str(file), number, len(found), one, invalid_reason(one, now), key)
+        yield _Seen(str(file), number, len(found), inspection, invalid_reason(inspection, now), key)
 
 
 def _key_beside(file: Path, pem: Pem) -> _Key | None:
@@ -174,18 +174,18 @@ def _key_beside(file: Path, pem: Pem) -> _Key | None:
 
 
 def _text(seen: _Seen) -> str:
-    one = seen.inspection
+    found = seen.inspection
     rows = [
-        ("subject", one.subject),
-        ("issuer", one.issuer),
-        *zip(chain(["names"], repeat("")), one.names or ["none"], strict=False),
-        ("not before", stamp(one.not_before)),
-        ("not after", stamp(one.not_after)),
+        ("subject", found.subject),
+        ("issuer", found.issuer),
+        *zip(chain(["names"], repeat("")), found.names or ["none"], strict=False),
+        ("not before", stamp(found.not_before)),
+        ("not after", stamp(found.not_after)),
         ("now", seen.problem or "valid"),
-        ("serial", one.serial),
-        ("CA", "yes" if one.is_ca else "no"),
-        ("SHA-256", one.fingerprint),
-        ("public key", one.public_key),
+        ("serial", found.serial),
+        ("CA", "yes" if found.is_ca else "no"),
+        ("SHA-256", found.fingerprint),
+        ("public key", found.public_key),
     ]
     if seen.key is not None:
         rows.append(("key", seen.key.problem or f"{seen.key.file}: matches"))
@@ -194,21 +194,21 @@ def _text(seen: _Seen) -> str:
 
 
 def _json(seen: _Seen) -> str:
-    one = seen.inspection
+    found = seen.inspection
     return json.dumps(
         {
             "file": seen.file,
             "number": seen.number,
-            "subject": one.subject,
-            "issuer": one.issuer,
-            "names": list(one.names),
-            "notBefore": stamp(one.not_before),
-            "notAfter": stamp(one.not_after),
+            "subject": found.subject,
+            "issuer": found.issuer,
+            "names": list(found.names),
+            "notBefore": stamp(found.not_before),
+            "notAfter": stamp(found.not_after),
             "problem": seen.problem,
-            "serial": one.serial,
-            "isCa": one.is_ca,
-            "fingerprint": one.fingerprint,
-            "publicKey": one.public_key,
+            "serial": found.serial,
+            "isCa": found.is_ca,
+            "fingerprint": found.fingerprint,
+            "publicKey": found.public_key,
             "key": asdict(seen.key) if seen.key is not None else None,
         }
     )

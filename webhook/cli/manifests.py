@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     target = Target(_bundle(args.ca_bundle), service, _url(args.url), args.failure_policy, conditions)
     rights = rbac(policy, *(service or (NAME, NAME))) if args.rbac else ()
     found = (*rights, *configurations(policy, target))
-    print("---\n".join(yaml.safe_dump(one, sort_keys=False, width=1_000) for one in found), end="")
+    print("---\n".join(yaml.safe_dump(obj, sort_keys=False, width=1_000) for obj in found), end="")
     return 0
 
 

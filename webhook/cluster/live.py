@@ -56,12 +56,12 @@ class Live:
         self._client, self._tell, self._pace = client, tell, pace or Pace()
         self._store = Store()
         self._free = BoundedSemaphore(max(1, threads // 2))
-        self._informers = {one.kind: self._informer(one) for one in watched(watch_pods)}
+        self._informers = {kind.kind: self._informer(kind) for kind in watched(watch_pods)}
         self._ending: Informer | None = None
         self._begun, self._ready, self._syncing = 0.0, False, Lock()
 
-    def _informer(self, one: Watched) -> Informer:
-        return Informer(one, self._client, self._store, self._told, self._pace)
+    def _informer(self, kind: Watched) -> Informer:
+        return Informer(kind, self._client, self._store, self._told, self._pace)
 
     def _told(self, what: str, kind: str, **fields: object) -> None:
         self._tell(what, kind, **fields)
@@ -70,7 +70,7 @@ class Live:
                 self._become_ready()
 
     def _become_ready(self) -> None:
-        if not self._ready and all(one.synced for one in self._informers.values()):
+        if not self._ready and all(informer.synced for informer in self._informers.values()):
             self._tell(SYNCED, "", seconds=round(monotonic() - self._begun, 3))
             self._ready = True
 
@@ -93,7 +93,7 @@ class Live:
             self._informers = {**self._informers, POD.kind: informer}
             informer.start()
         elif not wanted and running is not None:
-            self._informers = {kind: one for kind, one in self._informers.items() if one is not running}
+            self._informers = {kind: informer for kind, informer in self._informers.items() if informer is not running}
             self._ending = running
             running.stop(forget=True)
 
@@ -103,17 +103,19 @@ class Live:
 
     def caches(self) -> Mapping[str, Cache]:
         """How up to date each kind is, by kind."""
-        return {kind: Cache(one.synced, one.age, one.problem) for kind, one in self._informers.items()}
+        return {
+            kind: Cache(informer.synced, informer.age, informer.problem) for kind, informer in self._informers.items()
+        }
 
     def state(self) -> State:
         """Ready once all kinds were listed, however old the view grows: an old view is better than none."""
         caches = self.caches()
         if not self._ready:
-            missing = (f"{kind} ({one.problem or 'listing'})" for kind, one in caches.items() if not one.synced)
+            missing = (f"{kind} ({cache.problem or 'listing'})" for kind, cache in caches.items() if not cache.synced)
             return State(False, f"{self._client.host}, waiting for {', '.join(missing)}")
-        ages = ", ".join(f"{kind} {one.age:.0f} s" for kind, one in caches.items())
+        ages = ", ".join(f"{kind} {cache.age:.0f} s" for kind, cache in caches.items())
         problems = "".join(
-            f"; {problem}" for problem in dict.fromkeys(one.problem for one in caches.values()) if problem
+            f"; {problem}" for problem in dict.fromkeys(cache.problem for cache in caches.values()) if problem
         )
         return State(True, f"{self._client.host}, heard of {ages} ago{problems}")
 
@@ -172,8 +174,8 @@ def _missing(view: Snapshot, namespace: str, owner: Owner | None) -> Iterator[tu
 def listed(client: Client, watch_pods: bool = False) -> Snapshot:
     """The cluster as it is now, listed once; ClusterError if the API server cannot be reached or refuses."""
     return from_objects(
-        {**raw, "apiVersion": one.api_version, "kind": one.kind}
-        for one in watched(watch_pods)
-        for page in pages(client, one, LIST_SECONDS)
+        {**raw, "apiVersion": kind.api_version, "kind": kind.kind}
+        for kind in watched(watch_pods)
+        for page in pages(client, kind, LIST_SECONDS)
         for raw in page.get("items") or ()
     )

@@ -94,7 +94,7 @@ class Store:
             if kind == NODE.gvk:
                 fields["nodes"] = tuple(those[name] for name in sorted(those))
             elif kind == NAMESPACE.gvk:
-                fields["namespaces"] = {name: one.labels for name, one in those.items()}
+                fields["namespaces"] = {name: namespace.labels for name, namespace in those.items()}
             else:
                 field, key, part = self._part(kind, namespace, those)
                 if field not in fields:

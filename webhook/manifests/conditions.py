@@ -80,8 +80,8 @@ def _some(root: str, path: FieldPath, depth: int = 0) -> str:
     """CEL: the list at `path`, or any of the lists if it leads through some, is not empty."""
     if EACH not in path:
         return f"{_at(root, path)}.orValue([]).size() > 0"
-    i, one = path.index(EACH), f"e{depth}"
-    return _any(f"{_at(root, path[:i])}.orValue([])", one, _some(one, path[i + 1 :], depth + 1))
+    i, item = path.index(EACH), f"e{depth}"
+    return _any(f"{_at(root, path[:i])}.orValue([])", item, _some(item, path[i + 1 :], depth + 1))
 
 
 def _at(root: str, path: FieldPath) -> str:

@@ -75,16 +75,16 @@ def unsent(policy: Policy, entries: Iterable[Mapping[str, object]]) -> tuple[str
 
     An entry without conditions is accepted, because the API server then makes all calls that it would make with them.
     """
-    found = {_sent(one) for one in entries}
-    needed = (as_mapping(one) for made in configurations(policy, Target(b"")) for one in as_list(made["webhooks"]))
+    found = {_sent(entry) for entry in entries}
+    needed = (as_mapping(entry) for made in configurations(policy, Target(b"")) for entry in as_list(made["webhooks"]))
     return tuple(
-        str(one["name"]) for one in needed if not {_sent(one), _sent({**one, "matchConditions": None})} & found
+        str(entry["name"]) for entry in needed if not {_sent(entry), _sent({**entry, "matchConditions": None})} & found
     )
 
 
 def _sent(entry: Mapping[str, object]) -> str:
     """The part of an entry that decides which calls are made, as text."""
-    rules = [{key: one.get(key) for key in _RULE} for one in map(as_mapping, as_list(entry.get("rules")))]
+    rules = [{key: rule.get(key) for key in _RULE} for rule in map(as_mapping, as_list(entry.get("rules")))]
     return json.dumps([entry.get("name"), rules, entry.get("matchConditions") or None], sort_keys=True)
 
 

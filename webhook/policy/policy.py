@@ -93,22 +93,24 @@ class Policy:
     @property
     def enforces(self) -> bool:
         """Whether a rule of severity error is enforced, in the policy or in any override."""
-        return any(one.enforced and one.severity is Severity.ERROR for one in self._each_setting())
+        return any(setting.enforced and setting.severity is Severity.ERROR for setting in self._each_setting())
 
     @property
     def defaults(self) -> bool:
         """Whether it has default constraints, in the policy or in any override."""
-        every = (self.defaulting, *(one.defaulting for one in self.overrides))
-        return any(one is not None and one.type == LIST and one.constraints for one in every)
+        every = (self.defaulting, *(override.defaulting for override in self.overrides))
+        return any(
+            defaulting is not None and defaulting.type == LIST and defaulting.constraints for defaulting in every
+        )
 
     @property
     def judges_without_constraints(self) -> bool:
         """Whether any rule is run on workloads without constraints."""
-        return any(one.severity is not Severity.IGNORE for one in self._each_setting(*WITHOUT_CONSTRAINTS))
+        return any(setting.severity is not Severity.IGNORE for setting in self._each_setting(*WITHOUT_CONSTRAINTS))
 
     def _each_setting(self, *rules: Rule) -> Iterator[RuleSetting]:
         """Those of some rules, or of all, in the policy and in each override."""
-        for settings in (self.settings, *(one.settings for one in self.overrides)):
+        for settings in (self.settings, *(override.settings for override in self.overrides)):
             yield from (settings[rule.id] for rule in rules or RULES.values())
 
     def with_severities(self, severities: Mapping[str, Severity]) -> Policy:
@@ -120,7 +122,9 @@ class Policy:
         )
         if causes:
             raise PolicyError(causes)
-        overrides = tuple(replace(one, settings=_changed(one.settings, severities)) for one in self.overrides)
+        overrides = tuple(
+            replace(override, settings=_changed(override.settings, severities)) for override in self.overrides
+        )
         return replace(self, settings=_changed(self.settings, severities), overrides=overrides)
 
     def in_force(self, workload: Workload, namespace_labels: Labels | None) -> InForce:
@@ -138,8 +142,10 @@ class Policy:
                 break
         if not perhaps:
             return base
-        doubted = frozenset(rule for rule in RULES for one in perhaps if one.settings[rule] != base.settings[rule])
-        sure = all((one.defaulting or self.defaulting) == base.defaulting for one in perhaps)
+        doubted = frozenset(
+            rule for rule in RULES for override in perhaps if override.settings[rule] != base.settings[rule]
+        )
+        sure = all((override.defaulting or self.defaulting) == base.defaulting for override in perhaps)
         return InForce(base.override, base.settings, base.defaulting if sure else None, doubted, certain=False)
 
 

@@ -62,8 +62,8 @@ def translate(raw: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, 
     causes += complaints(raw, CONFIGURATION)
     profiles = raw.get("profiles")
     notes = [f"apiVersion: {version} is no longer served; {CURRENT} has replaced it"] if version in OLD else []
-    overrides = [_profile(one, i, causes, notes) for i, one in enumerate(as_list(profiles) or [{}])]
-    names = [str(one["name"]) for one in overrides]
+    overrides = [_profile(profile, i, causes, notes) for i, profile in enumerate(as_list(profiles) or [{}])]
+    names = [str(override["name"]) for override in overrides]
     causes += (
         f"profiles[{i}].schedulerName: found {brief(name)} twice, wanted a name of its own"
         for i, name in enumerate(names)
@@ -93,12 +93,12 @@ def _profile(raw: object, index: int, causes: list[str], notes: list[str]) -> di
         causes.append(f"profiles[{index}].schedulerName: found {brief(name)}, wanted a string")
     name = name or "default-scheduler"
     args: Mapping[str, object] = {}
-    named = [as_mapping(one).get("name") for one in as_list(profile.get("pluginConfig"))]
+    named = [as_mapping(config).get("name") for config in as_list(profile.get("pluginConfig"))]
     if named.count(PLUGIN) > 1:
         causes.append(f"profiles[{index}].pluginConfig: found {PLUGIN} twice, wanted it once")
-    for i, one in enumerate(map(as_mapping, as_list(profile.get("pluginConfig")))):
-        if one.get("name") == PLUGIN:
-            given = one.get("args")
+    for i, config in enumerate(map(as_mapping, as_list(profile.get("pluginConfig")))):
+        if config.get("name") == PLUGIN:
+            given = config.get("args")
             args = {k: v for k, v in as_mapping(given).items() if k not in ("apiVersion", "kind")}
             at = (*path, "pluginConfig", i, "args")
             wrong = tuple(complaints(args if isinstance(given, dict | None) else given, DEFAULTING, at)) or tuple(
@@ -109,7 +109,11 @@ def _profile(raw: object, index: int, causes: list[str], notes: list[str]) -> di
     defaulting: Mapping[str, object] = {**args, "defaultingType": args.get("defaultingType") or SYSTEM}
     hard, soft = _enabled(profile, "filter"), _enabled(profile, "score")
     if not (hard and soft):
-        kept = [one for one in map(as_mapping, as_list(args.get("defaultConstraints"))) if _kept(one, hard, soft)]
+        kept = [
+            constraint
+            for constraint in map(as_mapping, as_list(args.get("defaultConstraints")))
+            if _kept(constraint, hard, soft)
+        ]
         system = defaulting["defaultingType"] == SYSTEM and soft
         defaulting = defaulting if system else {"defaultingType": LIST, "defaultConstraints": kept}
     return {"name": name, "schedulerName": name, "defaulting": defaulting}
@@ -133,4 +137,4 @@ def _enabled(profile: Mapping[str, object], point: str) -> bool:
 
 def _names(plugins: Mapping[str, object], point: str, what: str) -> Iterator[str]:
     listed = as_list(as_mapping(plugins.get(point)).get(what))
-    return (str(as_mapping(one).get("name")) for one in listed)
+    return (str(as_mapping(plugin).get("name")) for plugin in listed)

@@ -45,7 +45,7 @@ def _more(applied: Applied) -> Iterator[str]:
     if isinstance(defaulted, Defaults):
         selector = ",".join(dict.fromkeys(map(str, defaulted.selector.requirements)))
         yield one_line(f"defaulted: selector {selector} from {', '.join(defaulted.source)}", LINE_LIMIT)
-        yield from (f"  - {json.dumps(one, ensure_ascii=False)}" for one in defaulted.constraints)
+        yield from (f"  - {json.dumps(constraint, ensure_ascii=False)}" for constraint in defaulted.constraints)
     elif isinstance(defaulted, Undefaulted):
         yield one_line(f"not defaulted: {defaulted}", LINE_LIMIT)
     if applied.unsent:

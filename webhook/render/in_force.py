@@ -24,7 +24,7 @@ def _lines(policy: Policy, in_force: InForce) -> Iterator[str]:
     yield f"watchPods      {str(policy.watch_pods).lower()}"
     yield f"defaulting     {in_force.defaulting.type if in_force.defaulting is not None else 'in doubt: none'}"
     constraints = in_force.defaulting.constraints if in_force.defaulting is not None else ()
-    yield from (f"               - {json.dumps(one)}" for one in constraints)
+    yield from (f"               - {json.dumps(constraint)}" for constraint in constraints)
     yield "rules"
     for rule_id, setting in in_force.settings.items():
         yield f"  {rule_id:<24} {_setting(setting)}{', in doubt' if rule_id in in_force.doubted else ''}"

@@ -132,6 +132,6 @@ def notes(summary: Summary) -> Iterator[str]:
     yield from (f"skipped {', '.join(rules)}: {reason}" for reason, rules in reasons.items())
 
 
-def many(count: int, one: str, several: str | None = None) -> str:
+def many(count: int, singular: str, several: str | None = None) -> str:
     """`1 file`, `2 files`."""
-    return f"{count} {one if count == 1 else several or f'{one}s'}"
+    return f"{count} {singular if count == 1 else several or f'{singular}s'}"

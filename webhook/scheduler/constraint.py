@@ -90,12 +90,12 @@ class Reading:
     @cached_property
     def merges(self) -> bool:
         """Whether any constraint has matchLabelKeys, to be merged into its selector."""
-        return any(one.match_label_keys for one in self.written)
+        return any(written.match_label_keys for written in self.written)
 
     @cached_property
     def unmerged(self) -> tuple[Constraint, ...]:
         """What `parse_constraints` returns for a Pod that has no label."""
-        return tuple([_constraint(i, one, {}) for i, one in enumerate(self.written)])
+        return tuple([_constraint(i, written, {}) for i, written in enumerate(self.written)])
 
 
 def parse_constraints(raw: object, labels: Labels, features: Features) -> tuple[Constraint, ...]:
@@ -108,7 +108,7 @@ def parse_constraints(raw: object, labels: Labels, features: Features) -> tuple[
     reading = read_constraints(raw, features)
     if not reading.merges:
         return reading.unmerged
-    return tuple([_constraint(i, one, labels) for i, one in enumerate(reading.written)])
+    return tuple([_constraint(i, written, labels) for i, written in enumerate(reading.written)])
 
 
 def merge(raw: object, labels: Labels, features: Features) -> object:
@@ -123,9 +123,9 @@ def merge(raw: object, labels: Labels, features: Features) -> object:
     return [_merge_one(constraint, labels) for constraint in raw]
 
 
-def same(one: object, other: object, features: Features) -> bool:
+def same(this: object, other: object, features: Features) -> bool:
     """Whether two lists of constraints decode to the same API objects."""
-    return read_constraints(one, features) == read_constraints(other, features)
+    return read_constraints(this, features) == read_constraints(other, features)
 
 
 def _merge_one(raw: object, labels: Labels) -> object:

@@ -55,8 +55,8 @@ def _bounded(value: object) -> object:
     """What may come from a request, of any type and size, as a line can hold it."""
     if isinstance(value, str):
         return value if len(value) <= FIELD_LIMIT else f"{value[: FIELD_LIMIT - 1]}…"
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return [_bounded(one) for one in value[:MOST_ITEMS]]
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return [_bounded(item) for item in value[:MOST_ITEMS]]
     number = (isinstance(value, float) and isfinite(value)) or (isinstance(value, int) and value.bit_length() < 64)
     return value if number else brief(value)
 

@@ -100,7 +100,7 @@ class Renewal:
         bundles = self.registration.bundles
         if self.served is None or bundles is None:
             return Check("registration", False, f"not known yet{more}")
-        untrusting = [one for one in bundles if not _trusts(one, self.served)]
+        untrusting = [bundle for bundle in bundles if not _trusts(bundle, self.served)]
         of = f"{len(bundles) - len(untrusting)} of {len(bundles)} webhooks trust the certificate"
         return Check("registration", not untrusting, of + more)
 

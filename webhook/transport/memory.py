@@ -83,5 +83,7 @@ class Memory:
         """The large bodies that have stalled or drip while others wait; `now` is of `time.monotonic`."""
         if not self.queue:
             return set()
-        receiving = {one for one in self.large if one.deadline < inf}
-        return {one for one in receiving if one.due <= now or one.heard + STALLED_SECONDS <= now}
+        receiving = {connection for connection in self.large if connection.deadline < inf}
+        return {
+            connection for connection in receiving if connection.due <= now or connection.heard + STALLED_SECONDS <= now
+        }
