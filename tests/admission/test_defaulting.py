@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -18,6 +17,7 @@ from tests.support.build import (
     constraint,
     namespace,
     pod,
+    policy,
     request,
     service,
     snapshot,
@@ -29,7 +29,6 @@ from webhook.admission.request import MUTATE
 from webhook.policy import parsing as policies
 from webhook.policy.defaults import Defaulting
 from webhook.policy.policy import Policy
-from webhook.policy.schema import API_VERSION, KIND
 from webhook.scheduler.features import features
 from webhook.scheduler.validation import validate
 
@@ -40,7 +39,7 @@ HASH = "pod-template-hash"
 
 def policy_with(*constraints, **more):
     text = {"defaultingType": "List", "defaultConstraints": list(constraints)}
-    return policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, "defaulting": text, **more}))
+    return policy(defaulting=text, **more)
 
 
 def mutated(obj, *objects, policy=None, version=FEATURES):
@@ -76,7 +75,7 @@ LEFT_ALONE = [
         "a policy that leaves it to the scheduler",
         pod(),
         "system-defaulting",
-        partial(policy_with, defaulting=SYSTEM),
+        partial(policy, defaulting=SYSTEM),
     ),
     Left(
         "a namespace whose labels are not known yet, where they matter",

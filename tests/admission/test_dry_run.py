@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.build import FEATURES, SELECTOR, constraint, pod, service, snapshot, workload
-from tests.support.review import policy
+from tests.support.build import FEATURES, SELECTOR, constraint, pod, policy, service, snapshot, workload
 from webhook.admission.decision import ALLOWED
 from webhook.admission.defaulting import Defaults
 from webhook.admission.dry_run import dry_run, mentions_constraints, patched

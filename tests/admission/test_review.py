@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.build import (
-    FEATURES,
-    ZONE,
-    constraint,
-    namespace,
-    pod,
-    service,
-    workload,
-)
-from tests.support.review import Case, at_mutate, at_validate, deployment, mutate, policy, review, validate
+from tests.support.build import FEATURES, ZONE, constraint, namespace, pod, policy, service, workload
+from tests.support.review import Case, at_mutate, at_validate, deployment, mutate, review, validate
 from webhook.admission.decision import Outcome
 from webhook.admission.request import VALIDATE
 

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
-from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, pod, request, service, snapshot, workload
+from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, pod, policy, request, service, snapshot, workload
 from tests.support.review import review
 from tests.support.scenarios import ROWS
 from webhook.admission.defaulting import Undefaulted
 from webhook.admission.request import MUTATE, VALIDATE
-from webhook.policy.parsing import parse_policy
-from webhook.policy.policy import Policy
 from webhook.scheduler.default_constraints import SYSTEM_DEFAULTS
 
-
-@cache
-def policy(defaulting: str) -> Policy:
-    return parse_policy(f"{{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, defaulting: {defaulting}}}")
-
-
 BY_ZONE = f"{{maxSkew: 1, topologyKey: {ZONE}, whenUnsatisfiable: ScheduleAnyway}}"
-ZONES = f"{{defaultingType: List, defaultConstraints: [{BY_ZONE}]}}"
-SYSTEM, NONE = "{defaultingType: System}", "{defaultingType: List, defaultConstraints: []}"
+ZONES = f"defaulting: {{defaultingType: List, defaultConstraints: [{BY_ZONE}]}}"
+SYSTEM = "defaulting: {defaultingType: System}"
+NONE = "defaulting: {defaultingType: List, defaultConstraints: []}"
 SOFT = constraint(whenUnsatisfiable="ScheduleAnyway")
 
 

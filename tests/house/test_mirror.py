@@ -1,4 +1,4 @@
-"""Tests mirror the code: each module has one file of tests, in the folder of the same name, and each file its module."""
+"""Tests mirror the code: each module has a file of tests in the folder of its name, and each file its module."""
 
 from __future__ import annotations
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 
 import pytest
 
+from tests.support import build
 from webhook.manifests.configurations import (
     FAIL,
     MUTATING_NAME,
@@ -18,8 +18,6 @@ from webhook.manifests.configurations import (
     unsent,
 )
 from webhook.objects.kinds import KINDS
-from webhook.policy import parsing as policies
-from webhook.policy.schema import API_VERSION, KIND
 
 TARGET = Target(b"PEM", service=("guard", "keel"), failure_policy=FAIL)
 OTHERS = ("rollouts.argoproj.io", "clonesets.apps.kruise.io", "statefulsets.apps.kruise.io")
@@ -29,7 +27,7 @@ FLEET = {"apiVersion": "a.io/v1", "kind": "Fleet", "resource": "fleets"}
 
 def made(target=TARGET, **policy):
     """The entries by kind of configuration, for the built-in policy with `policy` in it."""
-    parsed = policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **policy}))
+    parsed = build.policy(**policy)
     return {one["kind"].removesuffix("WebhookConfiguration"): one for one in configurations(parsed, target)}
 
 
@@ -217,7 +215,7 @@ MORE = {"workloads": [{**FLEET, "podTemplate": "spec.template"}]}
 )
 def test_what_a_policy_needs_and_is_not_sent_is_named(registered, in_force, missing):
     found = [entry for one in made(**registered).values() for entry in one["webhooks"]]
-    policy = policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **in_force}))
+    policy = build.policy(**in_force)
 
     assert missing == tuple(name.removesuffix(".evenkeel.dev") for name in unsent(policy, found))
 
@@ -228,6 +226,4 @@ def test_an_entry_without_conditions_sends_all_that_is_needed():
         found = [entry for one in made(**policy).values() for entry in one["webhooks"]]
         stored = [{key: value for key, value in one.items() if key != "matchConditions"} for one in found]
 
-        assert () == unsent(
-            policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **policy})), stored
-        )
+        assert () == unsent(build.policy(**policy), stored)

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from tests.support.build import FEATURES, constraint, pod, service, snapshot, workload
-from tests.support.review import policy
+from tests.support.build import FEATURES, constraint, pod, policy, service, snapshot, workload
 from webhook.admission.dry_run import Applied, dry_run
 from webhook.admission.terms import Terms
 from webhook.documents.reading import read_objects

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.build import pod
-from tests.support.review import policy
+from tests.support.build import pod, policy
 from webhook.objects.workload import parse_workloads
 from webhook.render.in_force import text
 from webhook.rules import RULES

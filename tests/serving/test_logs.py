@@ -11,8 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.admission_reviews import review
-from tests.support.build import constraint, pod, service, snapshot, workload
-from tests.support.review import policy
+from tests.support.build import constraint, pod, policy, service, snapshot, workload
 from tests.support.serving import serving
 from webhook.admission.request import MUTATE, VALIDATE, read_request
 from webhook.admission.review import review as decide

@@ -7,8 +7,7 @@ import json
 import pytest
 
 from tests.support.admission_reviews import raw, review
-from tests.support.build import FEATURES, pod, service, snapshot
-from tests.support.review import policy
+from tests.support.build import FEATURES, pod, policy, service, snapshot
 from tests.support.serving import RUN, serving
 from webhook.cluster.cluster import Unchanging
 from webhook.policy.parsing import BUILT_IN

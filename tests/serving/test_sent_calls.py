@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from tests.support.build import FEATURES
+from tests.support.build import FEATURES, policy
 from tests.support.registered import registered, registration
 from webhook.cluster.cluster import Unchanging
-from webhook.policy import parsing as policies
 from webhook.serving.metrics import Metrics
 from webhook.serving.reviewer import Reviewer
 from webhook.serving.sent_calls import SentCalls
-
-MISSING = """
-apiVersion: config.evenkeel.dev/v1alpha1
-kind: SpreadPolicy
-rules: {missing-constraints: error}
-"""
 
 
 def test_calls_that_the_policy_needs_and_nobody_sends_are_told_once(monkeypatch):
@@ -23,14 +16,14 @@ def test_calls_that_the_policy_needs_and_nobody_sends_are_told_once(monkeypatch)
         "webhook.serving.sent_calls.log", lambda level, message, **fields: told.append(fields["entries"])
     )
     registrar = registration(registered())
-    service = Reviewer(policies.built_in(), Unchanging(None), FEATURES, Metrics())
+    service = Reviewer(policy(), Unchanging(None), FEATURES, Metrics())
     calls = SentCalls(service, registrar)
     calls.look()
     registrar.inject(b"PEM")
     calls.look()
     assert (True, "all that the policy needs") == (calls.check().ok, calls.check().detail)
 
-    service.policy = policies.parse_policy(MISSING)
+    service.policy = policy("rules: {missing-constraints: error}")
     calls.look()
     calls.look()
 

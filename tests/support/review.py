@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from tests.support.build import FEATURES, request, snapshot, workload
+from tests.support.build import FEATURES, policy, request, snapshot, workload
 from webhook.admission import review as admission
 from webhook.admission.decision import Decision, Outcome
 from webhook.admission.request import MUTATE, VALIDATE, read_request
 from webhook.admission.terms import Terms
-from webhook.documents.reading import read_documents
-from webhook.policy import parsing as policies
-from webhook.policy.schema import API_VERSION, KIND
 
 
 def review(raw, phase, policy, snapshot, features):
@@ -22,12 +18,6 @@ def review(raw, phase, policy, snapshot, features):
     uid = raw.get("uid")
     request = read_request(uid if isinstance(uid, str) else "", raw, phase, policy.kinds)
     return admission.review(request, Terms(policy, snapshot, features))
-
-
-def policy(text=""):
-    """The built-in policy with what `text` says."""
-    extra = (read_documents(text) or [{}])[0]
-    return policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **extra}))
 
 
 def validate(obj, old=None, rules="", objects=(), **fields):
