@@ -15,7 +15,14 @@ EMPTY = constraint(labelSelector={})
 ENFORCED = "{rules: {empty-selector: {severity: error, enforced: true}}}"
 RS = workload("ReplicaSet", EMPTY, uid="u1")
 OF_RS, OF_FAKE = pod(EMPTY, owner="ReplicaSet/web"), pod(EMPTY, owner="ReplicaSet/made-up")
-CONTROLLER = {"userInfo": {"username": "system:serviceaccount:kube-system:deployment-controller"}}
+MANAGER, ACCOUNTS = "system:kube-controller-manager", "system:serviceaccount:kube-system:"
+
+
+def by(user):
+    """The field of a request that this user made."""
+    return {"userInfo": {"username": user}}
+
+
 CASES = [
     Case("what is owned is only audited", at_validate(OF_RS)),
     Case("even under an owner of any kind", at_validate(deployment(EMPTY, owner="ConfigMap/x"))),
@@ -41,7 +48,29 @@ CASES = [
     ),
     Case(
         "an owner that the snapshot cannot hold is believed to its controller",
-        at_validate(workload("ReplicaSet", EMPTY, owner="Deployment/web"), rules=ENFORCED, **CONTROLLER),
+        at_validate(
+            workload("ReplicaSet", EMPTY, owner="Deployment/web"),
+            rules=ENFORCED,
+            **by(f"{ACCOUNTS}deployment-controller"),
+        ),
+    ),
+    Case(
+        "or to kube-controller-manager itself",
+        at_validate(workload("ReplicaSet", EMPTY, owner="Deployment/web"), rules=ENFORCED, **by(MANAGER)),
+    ),
+    Case(
+        "not to any account beside it",
+        at_validate(workload("ReplicaSet", EMPTY, owner="Deployment/web"), rules=ENFORCED, **by(f"{ACCOUNTS}admin")),
+        denied=("empty-selector",),
+    ),
+    Case(
+        "nor to one that is only called like it",
+        at_validate(
+            workload("ReplicaSet", EMPTY, owner="Deployment/web"),
+            rules=ENFORCED,
+            **by("system:serviceaccount:shop:my-controller"),
+        ),
+        denied=("empty-selector",),
     ),
     Case(
         "and to nobody else",
