@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from typing import NamedTuple
 
 import pytest
 
-from tests.support.build import FEATURES, constraint, pod, request, service, snapshot, workload
+from tests.support.build import FEATURES, constraint, pod, policy, request, service, snapshot, workload
 from tests.support.review import review
 from webhook.admission.decision import Outcome, unexpected
 from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
 from webhook.admission.review import review as decide
 from webhook.admission.terms import Terms
-from webhook.policy.parsing import parse_policy
-from webhook.policy.schema import API_VERSION, KIND
 from webhook.serving.logs import MESSAGES
 from webhook.serving.metrics import RESULT_OF
 
 EMPTY, MISSES = constraint(labelSelector={}), constraint(labelSelector={"matchLabels": {"app": "db"}})
-
-
-def policy(**fields):
-    return parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **fields}))
 
 
 class Case(NamedTuple):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import jsonpatch
@@ -16,6 +17,7 @@ from tests.support.build import (
     constraint,
     namespace,
     pod,
+    policy,
     request,
     service,
     snapshot,
@@ -26,17 +28,18 @@ from webhook.admission.defaulting import Defaults, Undefaulted
 from webhook.admission.request import MUTATE
 from webhook.policy import parsing as policies
 from webhook.policy.defaults import Defaulting
-from webhook.policy.schema import API_VERSION, KIND
+from webhook.policy.policy import Policy
 from webhook.scheduler.features import features
 from webhook.scheduler.validation import validate
 
 SOFT_ZONE = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
+SYSTEM = {"defaultingType": "System"}
 HASH = "pod-template-hash"
 
 
 def policy_with(*constraints, **more):
     text = {"defaultingType": "List", "defaultConstraints": list(constraints)}
-    return policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, "defaulting": text, **more}))
+    return policy(defaulting=text, **more)
 
 
 def mutated(obj, *objects, policy=None, version=FEATURES):
@@ -54,7 +57,7 @@ class Left(NamedTuple):
     name: str
     obj: dict
     reason: str
-    policy: object = None
+    policy: Callable[[], Policy] = policies.built_in
     objects: tuple = (service(),)
 
 
@@ -67,20 +70,18 @@ LEFT_ALONE = [
     Left("a Pod with nodeName", pod(spec={"nodeName": "n1"}), "bound"),
     Left("a mirror Pod", pod(annotations={"kubernetes.io/config.mirror": "x"}), "mirror-pod"),
     Left("a DaemonSet's Pod, even behind a Service", pod(owner="DaemonSet/agent"), "daemonset"),
-    Left("a policy of an empty list", pod(), "no-default-constraints", policy_with()),
+    Left("a policy of an empty list", pod(), "no-default-constraints", policy_with),
     Left(
         "a policy that leaves it to the scheduler",
         pod(),
         "system-defaulting",
-        policies.parse_policy(
-            "{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, defaulting: {defaultingType: System}}"
-        ),
+        partial(policy, defaulting=SYSTEM),
     ),
     Left(
         "a namespace whose labels are not known yet, where they matter",
         pod(),
         "namespace-unknown",
-        policy_with(SOFT_ZONE, overrides=[BATCH | {"defaulting": {"defaultingType": "System"}}]),
+        partial(policy_with, SOFT_ZONE, overrides=[BATCH | {"defaulting": SYSTEM}]),
     ),
     Left(
         "a namespace that the cluster does not have, and that may have opted out",
@@ -94,7 +95,7 @@ LEFT_ALONE = [
 
 @pytest.mark.parametrize("case", LEFT_ALONE, ids=lambda case: case.name)
 def test_who_is_left_alone(case):
-    decision = mutated(case.obj, *case.objects, policy=case.policy)
+    decision = mutated(case.obj, *case.objects, policy=case.policy())
 
     assert () == decision.patch
     assert Undefaulted(case.reason) == decision.defaulted

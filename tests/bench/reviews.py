@@ -24,7 +24,8 @@ from statistics import median
 
 from tests.bench import lint as bench_lint
 from tests.support import ROOT
-from tests.support.build import constraint, pod, request, service, workload
+from tests.support.admission_reviews import raw
+from tests.support.build import constraint, pod, service, workload
 from tests.support.serving import EVENKEEL, certificate, free_port, until
 
 ROUNDS, SECONDS, CONNECTIONS, WORKLOADS = 5, 2.0, 4, 2_000
@@ -60,8 +61,7 @@ def cluster():
 def review(obj):
     """A review of about 5 kB."""
     obj["spec"]["containers"] = [{"name": "c", "image": "nginx", "env": [{"name": "X", "value": "x" * 4_000}]}]
-    body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request(obj)}
-    return json.dumps(body).encode()
+    return raw(obj)
 
 
 def subjects():

@@ -16,26 +16,11 @@ from cryptography.x509 import verification
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from certs.authority import CA_LIFETIME, CLOCK_SKEW, SERVING_LIFETIME, Authority
-from certs.pem import (
-    CertificateError,
-    Pair,
-    Pem,
-    describe,
-    invalid_reason,
-    stamp,
-)
+from certs.pem import CertificateError, describe, invalid_reason
+from tests.support.certificates import DAY, NOW, chain, extension, foreign, key, the_ca, the_leaf
 
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
-CA = Authority.create(NOW)
-LEAF = CA.issue(["web.shop.svc", "10.0.0.1", "2001:db8::1"], NOW)
+SECOND = timedelta(seconds=1)
 USAGES = ("digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
-
-
-def extension(pair, kind):
-    """What an extension says, and whether it is critical."""
-    found = pair.certificate.extensions.get_extension_for_class(kind)
-    return found.value, found.critical
 
 
 def usages(pair):
@@ -47,51 +32,43 @@ def common_name(pair):
     return pair.certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value
 
 
-def chain(pair, source="tls.crt"):
-    return Pem(source, pair.chain_pem())
-
-
-def key(pair, source="tls.key"):
-    return Pem(source, pair.key_pem())
-
-
 class TestCa:
     def test_is_a_ca_above_leaves_only(self):
-        assert (x509.BasicConstraints(ca=True, path_length=0), True) == extension(CA.pair, x509.BasicConstraints)
-        assert ({"key_cert_sign", "crl_sign"}, True) == usages(CA.pair)
+        assert (x509.BasicConstraints(ca=True, path_length=0), True) == extension(the_ca().pair, x509.BasicConstraints)
+        assert ({"key_cert_sign", "crl_sign"}, True) == usages(the_ca().pair)
 
     def test_vouches_for_itself(self):
-        CA.pair.certificate.verify_directly_issued_by(CA.pair.certificate)
+        the_ca().pair.certificate.verify_directly_issued_by(the_ca().pair.certificate)
 
-        own, _ = extension(CA.pair, x509.SubjectKeyIdentifier)
-        assert own.digest == extension(CA.pair, x509.AuthorityKeyIdentifier)[0].key_identifier
+        own, _ = extension(the_ca().pair, x509.SubjectKeyIdentifier)
+        assert own.digest == extension(the_ca().pair, x509.AuthorityKeyIdentifier)[0].key_identifier
 
     def test_lives_from_an_hour_ago_to_its_lifetime(self):
-        ca = describe(CA.pair.certificate)
+        ca = describe(the_ca().pair.certificate)
 
         assert (NOW - CLOCK_SKEW, NOW + CA_LIFETIME) == (ca.not_before, ca.not_after)
 
     def test_two_of_them_differ_in_key_and_serial_number(self):
         other = Authority.create(NOW).pair.certificate
 
-        assert CA.pair.certificate.serial_number != other.serial_number
-        assert CA.pair.certificate.public_key() != other.public_key()
+        assert the_ca().pair.certificate.serial_number != other.serial_number
+        assert the_ca().pair.certificate.public_key() != other.public_key()
 
 
 class TestLeaf:
     def test_is_a_leaf_for_servers(self):
-        assert (x509.BasicConstraints(ca=False, path_length=None), True) == extension(LEAF, x509.BasicConstraints)
-        assert ({"digital_signature"}, True) == usages(LEAF)
-        assert [ExtendedKeyUsageOID.SERVER_AUTH] == list(extension(LEAF, x509.ExtendedKeyUsage)[0])
+        assert (x509.BasicConstraints(ca=False, path_length=None), True) == extension(the_leaf(), x509.BasicConstraints)
+        assert ({"digital_signature"}, True) == usages(the_leaf())
+        assert [ExtendedKeyUsageOID.SERVER_AUTH] == list(extension(the_leaf(), x509.ExtendedKeyUsage)[0])
 
     def test_is_signed_by_its_ca_and_names_its_key(self):
-        LEAF.certificate.verify_directly_issued_by(CA.pair.certificate)
+        the_leaf().certificate.verify_directly_issued_by(the_ca().pair.certificate)
 
-        signer, _ = extension(LEAF, x509.AuthorityKeyIdentifier)
-        assert extension(CA.pair, x509.SubjectKeyIdentifier)[0].digest == signer.key_identifier
+        signer, _ = extension(the_leaf(), x509.AuthorityKeyIdentifier)
+        assert extension(the_ca().pair, x509.SubjectKeyIdentifier)[0].digest == signer.key_identifier
 
     def test_lives_from_an_hour_ago_to_its_lifetime(self):
-        leaf = describe(LEAF.certificate)
+        leaf = describe(the_leaf().certificate)
 
         assert (NOW - CLOCK_SKEW, NOW + SERVING_LIFETIME) == (leaf.not_before, leaf.not_after)
 
@@ -102,12 +79,12 @@ class TestLeaf:
         assert (NOW - CLOCK_SKEW, NOW + 10 * DAY) == (leaf.not_before, leaf.not_after)
 
     def test_is_p256_and_sha256(self):
-        for pair in (CA.pair, LEAF):
+        for pair in (the_ca().pair, the_leaf()):
             assert "secp256r1" == pair.key.curve.name
             assert isinstance(pair.certificate.signature_hash_algorithm, hashes.SHA256)
 
     def test_has_a_random_serial_number(self):
-        serials = {CA.issue(["web"], NOW).certificate.serial_number for _ in range(5)}
+        serials = {the_ca().issue(["web"], NOW).certificate.serial_number for _ in range(5)}
 
         assert 5 == len(serials)
         assert all(0 < serial < 1 << 159 for serial in serials)
@@ -115,7 +92,7 @@ class TestLeaf:
     @pytest.mark.parametrize("now", [NOW - CLOCK_SKEW - SECOND, NOW + CA_LIFETIME + SECOND], ids=["before", "after"])
     def test_is_not_issued_outside_the_life_of_its_ca(self, now):
         with pytest.raises(CertificateError, match=r'the CA "CN=evenkeel CA" (is not valid before|expired at) '):
-            CA.issue(["web"], now)
+            the_ca().issue(["web"], now)
 
 
 class TestNames:
@@ -131,12 +108,12 @@ class TestNames:
         ],
     )
     def test_are_dns_names_and_ip_addresses(self, given, sans):
-        leaf = CA.issue(given, NOW).certificate
+        leaf = the_ca().issue(given, NOW).certificate
 
         assert tuple(sans.split()) == describe(leaf).names
 
     def test_of_each_kind_stand_where_verifiers_look(self):
-        sans, _ = extension(LEAF, x509.SubjectAlternativeName)
+        sans, _ = extension(the_leaf(), x509.SubjectAlternativeName)
 
         assert ["web.shop.svc"] == sans.get_values_for_type(x509.DNSName)
         assert ["10.0.0.1", "2001:db8::1"] == list(map(str, sans.get_values_for_type(x509.IPAddress)))
@@ -151,19 +128,19 @@ class TestNames:
     )
     def test_are_nothing_else(self, name):
         with pytest.raises(CertificateError, match="must be a DNS name or an IP address"):
-            CA.issue([name], NOW)
+            the_ca().issue([name], NOW)
 
     def test_that_are_wrong_are_all_told(self):
         with pytest.raises(CertificateError, match=r'^"a b": must .*\n"\*": must .*$'):
-            CA.issue(["a b", "fine", "*"], NOW)
+            the_ca().issue(["a b", "fine", "*"], NOW)
 
     def test_are_at_least_one(self):
         with pytest.raises(CertificateError, match="must have a name"):
-            CA.issue([], NOW)
+            the_ca().issue([], NOW)
 
     def test_too_long_for_a_common_name_are_cut_there_only(self):
         name = f"{'a' * 60}.{'b' * 60}.svc"
-        leaf = CA.issue([name], NOW)
+        leaf = the_ca().issue([name], NOW)
 
         assert (name[:64], (name,)) == (common_name(leaf), describe(leaf.certificate).names)
         assert "c" * 64 == common_name(Authority.create(NOW, name="c" * 65).pair)
@@ -177,11 +154,11 @@ def verify(ca, leaf, name, now):
 
 
 class TestTime:
-    @pytest.mark.parametrize("now", [NOW - CLOCK_SKEW, NOW, NOW + SERVING_LIFETIME], ids=stamp)
+    @pytest.mark.parametrize("now", [NOW - CLOCK_SKEW, NOW, NOW + SERVING_LIFETIME], ids=str)
     def test_within_a_life_there_is_no_reason_to_refuse(self, now):
-        verify(CA, LEAF, "web.shop.svc", now)
+        verify(the_ca(), the_leaf(), "web.shop.svc", now)
 
-        assert invalid_reason(describe(LEAF.certificate), now) is None
+        assert invalid_reason(describe(the_leaf().certificate), now) is None
 
     @pytest.mark.parametrize(
         "now, reason",
@@ -192,9 +169,9 @@ class TestTime:
     )
     def test_outside_it_there_is(self, now, reason):
         with pytest.raises(verification.VerificationError):
-            verify(CA, LEAF, "web.shop.svc", now)
+            verify(the_ca(), the_leaf(), "web.shop.svc", now)
 
-        assert reason == invalid_reason(describe(LEAF.certificate), now)
+        assert reason == invalid_reason(describe(the_leaf().certificate), now)
 
 
 class Handshake:
@@ -291,33 +268,6 @@ class TestHandshake:
             handshake("web", below.issue(["web"], handshake.now))
 
 
-def foreign(key, now, above=None, path_length=None, identifier=b"not a hash"):
-    """A CA that another tool made: `above` signs it, or it itself; its key identifier is as it likes, or missing."""
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"Foreign {type(key).__name__}")])
-    signer = above.pair if above else None
-    builder = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(signer.certificate.subject if signer else subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - DAY)
-        .not_valid_after(now + DAY)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=path_length), critical=True)
-        .add_extension(extension(CA.pair, x509.KeyUsage)[0], critical=True)
-    )
-    if identifier is not None:
-        builder = builder.add_extension(x509.SubjectKeyIdentifier(identifier), critical=False)
-    if signer:
-        named = extension(signer, x509.SubjectKeyIdentifier)[0]
-        above_key = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(named)
-        builder = builder.add_extension(above_key, critical=False)
-    signing = signer.key if signer else key
-    hashed = None if isinstance(signing, ed25519.Ed25519PrivateKey) else hashes.SHA256()
-    chained = signer.chain if signer else ()
-    return Authority(Pair((builder.sign(signing, hashed), *chained), key))
-
-
 class TestForeignCa:
     @pytest.mark.parametrize("identifier", [b"not a hash", None], ids=["identifier", "no-identifier"])
     @pytest.mark.parametrize(
@@ -352,4 +302,4 @@ class TestForeignCa:
 
     def test_must_be_a_ca(self):
         with pytest.raises(CertificateError, match=r"^tls\.crt: is not the certificate of a CA$"):
-            Authority.parse(chain(LEAF), key(LEAF))
+            Authority.parse(chain(the_leaf()), key(the_leaf()))

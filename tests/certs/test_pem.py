@@ -7,14 +7,13 @@ import logging
 import os
 import ssl
 import stat
-from datetime import UTC, datetime
+from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa, x25519
 
-from certs.authority import Authority
 from certs.pem import (
     CertificateError,
     KeyMismatchError,
@@ -25,18 +24,22 @@ from certs.pem import (
     read,
     write,
 )
-from tests.certs.test_authority import chain, foreign, key
+from tests.support.certificates import NOW, chain, foreign, key, the_ca, the_leaf
 
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-CA = Authority.create(NOW)
-LEAF = CA.issue(["web.shop.svc", "10.0.0.1", "2001:db8::1"], NOW)
+
+def chain_pem():
+    return the_leaf().chain_pem()
+
+
+def key_pem():
+    return the_leaf().key_pem()
 
 
 class Wrong(NamedTuple):
     name: str
     message: str
-    chain: bytes = LEAF.chain_pem()
-    key: bytes = LEAF.key_pem()
+    chain: Callable[[], bytes] = chain_pem
+    key: Callable[[], bytes] = key_pem
 
 
 def encoded(made, encryption=None, form=serialization.PrivateFormat.PKCS8):
@@ -45,31 +48,53 @@ def encoded(made, encryption=None, form=serialization.PrivateFormat.PKCS8):
 
 PASSWORD = serialization.BestAvailableEncryption(b"secret")
 OPENSSL = serialization.PrivateFormat.TraditionalOpenSSL
-MISNAMED = LEAF.certificate.public_bytes(serialization.Encoding.DER).replace(b"\x82\x0cweb.", b"\x82\x7fweb.")
-CRACKED = LEAF.chain_pem().replace(b"\nM", b"\nN", 1)
+
+
+def der():
+    return the_leaf().certificate.public_bytes(serialization.Encoding.DER)
+
+
+def misnamed():
+    return ssl.DER_cert_to_PEM_cert(der().replace(b"\x82\x0cweb.", b"\x82\x7fweb.")).encode()
+
+
+def cracked():
+    return chain_pem().replace(b"\nM", b"\nN", 1)
+
+
 WRONG = [
-    Wrong("nothing at all", "tls.crt: is not PEM", chain=b""),
-    Wrong("not PEM", "tls.crt: is not PEM", chain=LEAF.certificate.public_bytes(serialization.Encoding.DER)),
-    Wrong("a key for a certificate", "tls.crt: has no certificate, found PRIVATE KEY", chain=LEAF.key_pem()),
-    Wrong("a cracked certificate", "tls.crt: has a certificate that cannot be read: .*", chain=CRACKED),
+    Wrong("nothing at all", "tls.crt: is not PEM", chain=lambda: b""),
+    Wrong("not PEM", "tls.crt: is not PEM", chain=der),
+    Wrong("a key for a certificate", "tls.crt: has no certificate, found PRIVATE KEY", chain=key_pem),
+    Wrong("a cracked certificate", "tls.crt: has a certificate that cannot be read: .*", chain=cracked),
     Wrong(
         "broken names",
         "tls.crt: has a certificate that cannot be read: .*",
-        chain=ssl.DER_cert_to_PEM_cert(MISNAMED).encode(),
+        chain=misnamed,
     ),
-    Wrong("a second one is", "tls.crt: has a certificate that cannot be read: .*", chain=LEAF.chain_pem() + CRACKED),
-    Wrong("cut short", "tls.crt: has a certificate that cannot be read: .*", chain=LEAF.chain_pem()[:-9]),
-    Wrong("no key at all", "tls.key: is not a private key in PEM", key=b""),
-    Wrong("a certificate for a key", "tls.key: is not a private key in PEM", key=LEAF.chain_pem()),
-    Wrong("a cracked key", "tls.key: is not a private key in PEM", key=LEAF.key_pem().replace(b"\nM", b"\nN", 1)),
-    Wrong("a key cut short", "tls.key: is not a private key in PEM", key=LEAF.key_pem()[:-9]),
-    Wrong("a password", "tls.key: is encrypted, must be .*", key=encoded(LEAF.key, PASSWORD)),
-    Wrong("a password in the old form", "tls.key: is encrypted, must be .*", key=encoded(LEAF.key, PASSWORD, OPENSSL)),
-    Wrong("another key", "tls.key: is not the key of tls.crt", key=CA.pair.key_pem()),
     Wrong(
-        "a key of another kind", "tls.key: is not the key of tls.crt", key=encoded(ed25519.Ed25519PrivateKey.generate())
+        "a second one is", "tls.crt: has a certificate that cannot be read: .*", chain=lambda: chain_pem() + cracked()
     ),
-    Wrong("a key TLS does not want", "tls.key: must be an .* key", key=encoded(x25519.X25519PrivateKey.generate())),
+    Wrong("cut short", "tls.crt: has a certificate that cannot be read: .*", chain=lambda: chain_pem()[:-9]),
+    Wrong("no key at all", "tls.key: is not a private key in PEM", key=lambda: b""),
+    Wrong("a certificate for a key", "tls.key: is not a private key in PEM", key=chain_pem),
+    Wrong("a cracked key", "tls.key: is not a private key in PEM", key=lambda: key_pem().replace(b"\nM", b"\nN", 1)),
+    Wrong("a key cut short", "tls.key: is not a private key in PEM", key=lambda: key_pem()[:-9]),
+    Wrong("a password", "tls.key: is encrypted, must be .*", key=lambda: encoded(the_leaf().key, PASSWORD)),
+    Wrong(
+        "a password in the old form",
+        "tls.key: is encrypted, must be .*",
+        key=lambda: encoded(the_leaf().key, PASSWORD, OPENSSL),
+    ),
+    Wrong("another key", "tls.key: is not the key of tls.crt", key=lambda: the_ca().pair.key_pem()),
+    Wrong(
+        "a key of another kind",
+        "tls.key: is not the key of tls.crt",
+        key=lambda: encoded(ed25519.Ed25519PrivateKey.generate()),
+    ),
+    Wrong(
+        "a key TLS does not want", "tls.key: must be an .* key", key=lambda: encoded(x25519.X25519PrivateKey.generate())
+    ),
 ]
 
 
@@ -77,33 +102,34 @@ class TestPem:
     @pytest.mark.parametrize("case", WRONG, ids=lambda case: case.name)
     def test_that_cannot_be_used_is_named(self, case):
         with pytest.raises(CertificateError, match=f"^{case.message}$"):
-            Pair.parse(Pem("tls.crt", case.chain), Pem("tls.key", case.key))
+            Pair.parse(Pem("tls.crt", case.chain()), Pem("tls.key", case.key()))
 
     def test_of_another_key_can_be_told_from_the_rest(self):
         with pytest.raises(KeyMismatchError):
-            Pair.parse(chain(LEAF), key(CA.pair))
+            Pair.parse(chain(the_leaf()), key(the_ca().pair))
 
     @pytest.mark.parametrize("form", [serialization.PrivateFormat.PKCS8, OPENSSL])
     def test_comes_back_as_it_went(self, form):
         pair = Pair.parse(
-            Pem("tls.crt", LEAF.chain_pem() + CA.pair.chain_pem()), Pem("tls.key", encoded(LEAF.key, form=form))
+            Pem("tls.crt", the_leaf().chain_pem() + the_ca().pair.chain_pem()),
+            Pem("tls.key", encoded(the_leaf().key, form=form)),
         )
 
-        assert (LEAF.certificate, CA.pair.certificate) == pair.chain
-        assert LEAF.key_pem() == pair.key_pem()
+        assert (the_leaf().certificate, the_ca().pair.certificate) == pair.chain
+        assert the_leaf().key_pem() == pair.key_pem()
 
     def test_is_inspected_whole(self):
-        leaf, ca = inspect(Pem("tls.crt", b"a note\n" + LEAF.chain_pem() + CA.pair.chain_pem()))
+        leaf, ca = inspect(Pem("tls.crt", b"a note\n" + the_leaf().chain_pem() + the_ca().pair.chain_pem()))
 
         assert ("CN=web.shop.svc", "CN=evenkeel CA", False) == (leaf.subject, leaf.issuer, leaf.is_ca)
         assert ("CN=evenkeel CA", "CN=evenkeel CA", True) == (ca.subject, ca.issuer, ca.is_ca)
         assert (("web.shop.svc", "10.0.0.1", "2001:db8::1"), ()) == (leaf.names, ca.names)
-        assert LEAF.certificate.serial_number == int(leaf.serial, 16)
-        assert LEAF.certificate.fingerprint(hashes.SHA256()) == bytes.fromhex(leaf.fingerprint.replace(":", ""))
+        assert the_leaf().certificate.serial_number == int(leaf.serial, 16)
+        assert the_leaf().certificate.fingerprint(hashes.SHA256()) == bytes.fromhex(leaf.fingerprint.replace(":", ""))
 
     def test_tells_the_kind_of_key(self):
         made = (rsa.generate_private_key(65537, 2048), ec.generate_private_key(ec.SECP384R1()))
-        cas = [CA, *(foreign(one, NOW) for one in (*made, ed25519.Ed25519PrivateKey.generate()))]
+        cas = [the_ca(), *(foreign(one, NOW) for one in (*made, ed25519.Ed25519PrivateKey.generate()))]
 
         kinds = [describe(ca.pair.certificate).public_key for ca in cas]
         assert ["ECDSA P-256", "RSA 2048", "ECDSA P-384", "Ed25519"] == kinds
@@ -122,13 +148,13 @@ def mode(path):
 
 class TestFiles:
     def test_come_back_as_they_went(self, tmp_path):
-        LEAF.write(tmp_path / "tls.crt", tmp_path / "tls.key")
+        the_leaf().write(tmp_path / "tls.crt", tmp_path / "tls.key")
 
         pair = Pair.parse(read(tmp_path / "tls.crt"), read(tmp_path / "tls.key"))
-        assert (LEAF.chain_pem(), LEAF.key_pem()) == (pair.chain_pem(), pair.key_pem())
+        assert (the_leaf().chain_pem(), the_leaf().key_pem()) == (pair.chain_pem(), pair.key_pem())
 
     def test_of_keys_are_their_owners_alone(self, tmp_path, umask):
-        LEAF.write(tmp_path / "tls.crt", tmp_path / "tls.key")
+        the_leaf().write(tmp_path / "tls.crt", tmp_path / "tls.key")
 
         assert (0o600, 0o644 & ~umask) == (mode(tmp_path / "tls.key"), mode(tmp_path / "tls.crt"))
 
@@ -205,26 +231,34 @@ class TestSecrecy:
         return [*lines, *(line[8:24] for line in lines), str(number), f"{number:x}", repr(number.to_bytes(32))[2:-1]]
 
     def test_no_repr_shows_a_key(self):
-        held = [CA, CA.pair, LEAF, key(LEAF), [LEAF], {"pair": CA.pair}, describe(LEAF.certificate)]
+        held = [
+            the_ca(),
+            the_ca().pair,
+            the_leaf(),
+            key(the_leaf()),
+            [the_leaf()],
+            {"pair": the_ca().pair},
+            describe(the_leaf().certificate),
+        ]
         text = " ".join(f"{one} {one!r}" for one in held)
 
         assert "tls.key" in text and "PrivateKey" not in text
-        assert [] == [trace for pair in (CA.pair, LEAF) for trace in self.traces(pair) if trace in text]
+        assert [] == [trace for pair in (the_ca().pair, the_leaf()) for trace in self.traces(pair) if trace in text]
 
     @pytest.mark.parametrize("at", range(28, 200, 7))
     def test_no_error_and_no_log_shows_a_key(self, at, caplog):
         """Wherever the file is damaged; in most places it is no key any more."""
         caplog.set_level(logging.DEBUG)
-        damaged = LEAF.key_pem()[:at] + b"!" + LEAF.key_pem()[at + 1 :]
+        damaged = the_leaf().key_pem()[:at] + b"!" + the_leaf().key_pem()[at + 1 :]
         told = []
         for chain_pem, key_pem in (
-            (LEAF.chain_pem(), damaged),
-            (damaged, LEAF.key_pem()),
-            (CA.pair.chain_pem(), damaged),
+            (the_leaf().chain_pem(), damaged),
+            (damaged, the_leaf().key_pem()),
+            (the_ca().pair.chain_pem(), damaged),
         ):
             with pytest.raises(CertificateError) as caught:
                 Pair.parse(Pem("tls.crt", chain_pem), Pem("tls.key", key_pem))
             told += shown(caught.value)
 
         text = " ".join((*told, caplog.text))
-        assert [] == [trace for trace in self.traces(LEAF) if trace in text]
+        assert [] == [trace for trace in self.traces(the_leaf()) if trace in text]

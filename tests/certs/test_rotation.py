@@ -64,6 +64,11 @@ def fresh():
     return renewed(Held(), NAMES, NOW, (), LIVES).held
 
 
+def another_key():
+    """The key of another CA."""
+    return entries(renewed(Held(), NAMES, NOW, None, LIVES).held)[CA_KEY]
+
+
 def bundles(held):
     return (held.ca_bundle, b"# another\n" + held.ca_bundle)
 
@@ -125,17 +130,17 @@ def test_a_leaf_is_renewed_once_its_ca_has_settled():
 @pytest.mark.parametrize(
     ("in_force", "trusted"),
     [
-        (None, False),
-        ((), True),
-        ((b"",), False),
-        ((fresh().ca_bundle,), True),
-        ((fresh().ca_bundle, b""), False),
-        ((fresh().ca_bundle, fresh().ca_bundle), True),
+        (lambda bundle: None, False),
+        (lambda bundle: (), True),
+        (lambda bundle: (b"",), False),
+        (lambda bundle: (bundle,), True),
+        (lambda bundle: (bundle, b""), False),
+        (lambda bundle: (bundle, bundle), True),
     ],
     ids=["not known", "no configuration", "stripped", "one", "one of two", "both"],
 )
 def test_a_ca_is_trusted_once_it_is_in_every_configuration(in_force, trusted):
-    assert trusted == (after(fresh(), DAY, in_force).held.trusted == NOW + DAY)
+    assert trusted == (after(fresh(), DAY, in_force(fresh().ca_bundle)).held.trusted == NOW + DAY)
 
 
 def test_a_new_ca_signs_nothing_for_an_hour():
@@ -203,7 +208,7 @@ def test_replicas_that_are_told_other_names_do_not_replace_each_other_s_leaf():
         (CA_CERT, b"", ["CA", "certificate"]),
         (CA_CERT, b"-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n", ["CA", "certificate"]),
         (CA_KEY, b"garbage", ["CA"]),
-        (CA_KEY, entries(renewed(Held(), NAMES, NOW, None, LIVES).held)[CA_KEY], ["CA"]),
+        (CA_KEY, another_key, ["CA"]),
         (CERT, b"\xff\xfe", ["certificate"]),
         (KEY, b"", ["certificate"]),
         (TRUSTED, b"\xff", []),
@@ -212,7 +217,7 @@ def test_replicas_that_are_told_other_names_do_not_replace_each_other_s_leaf():
     ],
 )
 def test_what_is_damaged_is_made_anew(name, value, made):
-    damaged = parse({**entries(fresh()), name: value})
+    damaged = parse({**entries(fresh()), name: value() if callable(value) else value})
     rotation = after(damaged, HOUR)
 
     assert made == [reason.partition(":")[0] for reason in rotation.reasons]

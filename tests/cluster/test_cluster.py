@@ -11,9 +11,10 @@ NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 
 
 @pytest.mark.parametrize(
-    ("known", "detail"), [(None, "none"), (snapshot(NODE), "a dump with 1 nodes")], ids=["none", "a dump"]
+    ("objects", "detail"), [(None, "none"), ([NODE], "a dump with 1 nodes")], ids=["none", "a dump"]
 )
-def test_what_never_changes_is_always_ready(known, detail):
+def test_what_never_changes_is_always_ready(objects, detail):
+    known = None if objects is None else snapshot(*objects)
     cluster = Unchanging(known)
     cluster.start()
     cluster.watch_pods(True)

@@ -4,41 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.memory import Memory
+from tests.support.registered import MUTATING, VALIDATING, refusing, registered, registration
 from webhook.cluster.client import ClusterError
-from webhook.cluster.registration import API, Registration
-from webhook.manifests.configurations import MUTATING_NAME, NAME, Target, configurations
-from webhook.policy import parsing as policies
-
-MUTATING = f"{API}/mutatingwebhookconfigurations/{MUTATING_NAME}"
-VALIDATING = f"{API}/validatingwebhookconfigurations/{NAME}"
-
-
-def registered(bundle=b""):
-    target = Target(bundle, service=("guard", "keel"))
-    return Memory(dict(zip((MUTATING, VALIDATING), configurations(policies.built_in(), target), strict=True)))
-
-
-def registration(client):
-    return Registration(client, MUTATING_NAME, NAME)
+from webhook.manifests.configurations import MUTATING_NAME
 
 
 def injected(client):
     """How many configurations were changed, and what is in force after that."""
     one = registration(client)
     return one.inject(b"PEM"), one.bundles
-
-
-def refusing(client, monkeypatch, refused):
-    """Some requests are refused, as where rights are missing."""
-    real = client.send
-
-    def send(method, path, body, seconds, query=None):
-        if (method, path) in refused:
-            raise ClusterError(f"{path}: 403 forbidden", 403)
-        return real(method, path, body, seconds)
-
-    monkeypatch.setattr(client, "send", send)
 
 
 def test_every_entry_is_given_the_bundle():

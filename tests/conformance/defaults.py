@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tests.conformance.cases import CONSTRAINTS, FEATURES, Difference, IllFormed, compared, objects
+from tests.conformance.cases import CONSTRAINTS, Difference, IllFormed, compared, objects, recorded_by
 from webhook.objects.fields import as_mapping, value_at
 from webhook.objects.labels import labels_of
 from webhook.objects.references import controller_of
@@ -32,7 +32,7 @@ def differences(case: Mapping[str, object]) -> Iterator[Difference]:
         namespace = str(metadata.get("namespace", ""))
         selector = default_selector(namespace, labels, controller_of(metadata), _snapshot(case)).selector
     raw = value_at(case["pod"], CONSTRAINTS)
-    in_force = constraints_in_force(raw, labels, defaults, selector, FEATURES)
+    in_force = constraints_in_force(raw, labels, defaults, selector, recorded_by())
 
     yield from compared(case, "defaultSelector", str(selector))
     yield from compared(case, "hardConstraints", [_text(one) for one in in_force if one.hard])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tests.conformance.cases import CONSTRAINTS, FEATURES, Difference, compared, objects
+from tests.conformance.cases import CONSTRAINTS, Difference, compared, objects, recorded_by
 from webhook.objects.fields import path_text, value_at
 from webhook.objects.labels import labels_of
 from webhook.scheduler.constraint import merge, same
@@ -19,11 +19,11 @@ def differences(case: Mapping[str, object]) -> Iterator[Difference]:
     raw = value_at(case["pod"], CONSTRAINTS)
     labels = labels_of(value_at(case["pod"], ("metadata", "labels")))
     for what, path, merged in CREATED_AS:
-        errors = validate(raw, labels, path, merged=merged, features=FEATURES)
+        errors = validate(raw, labels, path, merged=merged, features=recorded_by())
         ours = sorted(f"{error.type} {path_text(error.path)}" for error in errors)
         yield from compared(case, what, ours, _errors)
-    stored = merge(raw, labels, FEATURES)
-    yield from compared(case, "afterPrepareForCreate", stored, objects, lambda *lists: same(*lists, FEATURES))
+    stored = merge(raw, labels, recorded_by())
+    yield from compared(case, "afterPrepareForCreate", stored, objects, lambda *lists: same(*lists, recorded_by()))
 
 
 def _errors(recorded: object, what: str) -> list[str]:

@@ -13,7 +13,8 @@ import pytest
 from tests.e2e.api import MERGE
 from tests.e2e.placement import pods
 from tests.e2e.webhook import containers, installed
-from tests.support.build import constraint, owned_by, pod, request, service, workload
+from tests.support.admission_reviews import review
+from tests.support.build import constraint, owned_by, pod, service, workload
 from tests.support.serving import Running, until
 from webhook.cluster.watched import watched
 
@@ -167,8 +168,7 @@ def test_evenkeel_answers_from_its_last_view_while_etcd_is_gone(plane, running, 
     try:
         assert "heard of Node" in verbose(running)
         late = pod(namespace=namespace, **owned_by("ReplicaSet/late"))
-        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request(late)}
-        notes = running.review("/mutate", review)[1]["auditAnnotations"]
+        notes = running.review("/mutate", review(late))[1]["auditAnnotations"]
         assert "policy; selector from Service/web" == notes["defaulted"]
         assert failed + 1 == running.metric(LOOKUPS.format("ReplicaSet", "failed"))
     finally:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.build import constraint, namespace, owned_by, pod, workload
-from tests.support.lint import KEYS, WEB, judged, policy, shown, terms
+from tests.support.build import constraint, namespace, owned_by, pod, policy, workload
+from tests.support.lint import KEYS, WEB, judged, shown, terms
 from webhook.lint.results import SYSTEM
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.lint import KEYS, WEB, judged, policy, shown, terms
+from tests.support.build import policy
+from tests.support.lint import KEYS, WEB, judged, shown, terms
 from webhook.documents.scalars import DocumentError, SyntaxFault
 from webhook.lint.passing_over import has_placeholders, should_parse
 from webhook.lint.results import PATCH, TEMPLATE

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from tests.support.build import constraint, workload
-from tests.support.lint import KEYS, MISSPELT, WEB, judged, policy, shown, terms
+from tests.support.build import constraint, policy, workload
+from tests.support.lint import KEYS, MISSPELT, WEB, judged, shown, terms
 from webhook.findings.finding import Severity
 
 

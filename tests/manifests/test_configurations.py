@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 
 import pytest
 
+from tests.support import build
 from webhook.manifests.configurations import (
     FAIL,
     MUTATING_NAME,
@@ -18,16 +18,16 @@ from webhook.manifests.configurations import (
     unsent,
 )
 from webhook.objects.kinds import KINDS
-from webhook.policy import parsing as policies
-from webhook.policy.schema import API_VERSION, KIND
 
 TARGET = Target(b"PEM", service=("guard", "keel"), failure_policy=FAIL)
+OTHERS = ("rollouts.argoproj.io", "clonesets.apps.kruise.io", "statefulsets.apps.kruise.io")
+EVERY_ENTRY = ("pods", "podtemplates", "workloads", "cronjobs", *OTHERS)
 FLEET = {"apiVersion": "a.io/v1", "kind": "Fleet", "resource": "fleets"}
 
 
 def made(target=TARGET, **policy):
     """The entries by kind of configuration, for the built-in policy with `policy` in it."""
-    parsed = policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **policy}))
+    parsed = build.policy(**policy)
     return {one["kind"].removesuffix("WebhookConfiguration"): one for one in configurations(parsed, target)}
 
 
@@ -40,10 +40,8 @@ def conditions(entry):
 
 
 def test_the_entries_of_the_built_in_policy():
-    others = ["rollouts.argoproj.io", "clonesets.apps.kruise.io", "statefulsets.apps.kruise.io"]
-
     assert ["defaults"] == [*entries("Mutating")]
-    assert ["pods", "podtemplates", "workloads", "cronjobs", *others] == [*entries("Validating")]
+    assert [*EVERY_ENTRY] == [*entries("Validating")]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.api_version} {kind.kind}")
@@ -141,8 +139,8 @@ SYSTEM = {"defaultingType": "System"}
         ({"defaulting": {"defaultingType": "List", "defaultConstraints": []}}, []),
         ({"defaulting": SYSTEM, "overrides": [{"name": "x", "podSelector": {}, "defaulting": SYSTEM}]}, []),
         ({"overrides": [{"name": "x", "podSelector": {}, "defaulting": SYSTEM}]}, ["defaults"]),
-        ({"defaulting": SYSTEM, "earlyAnswer": True}, [*entries("Validating")]),
-        ({"earlyAnswer": True}, ["defaults", *entries("Validating")]),
+        ({"defaulting": SYSTEM, "earlyAnswer": True}, [*EVERY_ENTRY]),
+        ({"earlyAnswer": True}, ["defaults", *EVERY_ENTRY]),
     ],
     ids=["System", "an empty list", "System for some, too", "a list for the rest", "early answers", "both"],
 )
@@ -211,13 +209,13 @@ MORE = {"workloads": [{**FLEET, "podTemplate": "spec.template"}]}
         ({"defaulting": SYSTEM}, {}, ("defaults",)),
         ({}, MORE, ("fleets.a.io",)),
         (MORE, {}, ()),
-        ({}, DROPPED, tuple(entries("Validating"))),
+        ({}, DROPPED, EVERY_ENTRY),
     ],
     ids=["the same", "no other calls", "fewer calls", "defaults", "another kind", "a kind less", "other conditions"],
 )
 def test_what_a_policy_needs_and_is_not_sent_is_named(registered, in_force, missing):
     found = [entry for one in made(**registered).values() for entry in one["webhooks"]]
-    policy = policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **in_force}))
+    policy = build.policy(**in_force)
 
     assert missing == tuple(name.removesuffix(".evenkeel.dev") for name in unsent(policy, found))
 
@@ -228,6 +226,4 @@ def test_an_entry_without_conditions_sends_all_that_is_needed():
         found = [entry for one in made(**policy).values() for entry in one["webhooks"]]
         stored = [{key: value for key, value in one.items() if key != "matchConditions"} for one in found]
 
-        assert () == unsent(
-            policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **policy})), stored
-        )
+        assert () == unsent(build.policy(**policy), stored)

@@ -35,7 +35,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value"), PLACES, ids=[path_text(path) or "the root" for path, _ in PLACES])
+@pytest.mark.parametrize(("path", "value"), PLACES, ids=[str(path) for path, _ in PLACES])
 def test_a_path_leads_to_a_value_or_to_none(path, value):
     assert value == value_at(TREE, path)
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.support.build import constraint, workload
-from tests.support.lint import EVIL, policy, summary, terms
+from tests.support.build import constraint, policy, workload
+from tests.support.lint import EVIL, summary, terms
 
 
 @pytest.fixture

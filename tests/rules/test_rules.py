@@ -62,7 +62,7 @@ class Case(NamedTuple):
     obj: dict
     finds: list[str]
     minor: int | None = None
-    snapshot: object = None
+    nodes: tuple = ()
 
 
 def deployment(*constraints, **fields):
@@ -219,7 +219,7 @@ CASES = [
     Case(
         "the wrong prefix", pod(constraint(topologyKey="kubernetes.io/zone")), ["misspelt-topology-key [0].topologyKey"]
     ),
-    Case("which a node carries", pod(constraint(topologyKey="kubernetes.io/zone")), [], snapshot=snapshot(NODE)),
+    Case("which a node carries", pod(constraint(topologyKey="kubernetes.io/zone")), [], nodes=(NODE,)),
     Case(
         "the key of old",
         pod(constraint(topologyKey="failure-domain.beta.kubernetes.io/zone")),
@@ -276,7 +276,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_is_found(case):
-    assert case.finds == shown(case.obj, minor=case.minor, snapshot=case.snapshot)
+    assert case.finds == shown(case.obj, minor=case.minor, snapshot=snapshot(*case.nodes) if case.nodes else None)
 
 
 KEYS = [
@@ -347,16 +347,18 @@ PINNED = {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringEx
 
 
 class TestMissingConstraints:
-    every = RULES["missing-constraints"].setting(Severity.ERROR, True, {"minReplicas": 1})
+    @pytest.fixture
+    def every(self):
+        return RULES["missing-constraints"].setting(Severity.ERROR, True, {"minReplicas": 1})
 
-    def test_a_pod_that_is_pinned_as_the_daemonset_controller_does_is_left_alone(self):
-        assert () == findings(pod(spec=PINNED), missing_constraints=self.every)
+    def test_a_pod_that_is_pinned_as_the_daemonset_controller_does_is_left_alone(self, every):
+        assert () == findings(pod(spec=PINNED), missing_constraints=every)
 
     @pytest.mark.parametrize(
         "obj", [pod(owner="DaemonSet/x"), workload("Deployment", owner="DaemonSet/x")], ids=["Pod", "Deployment"]
     )
-    def test_a_made_up_daemonset_is_no_excuse(self, obj):
-        assert ["missing-constraints"] == [f.rule for f in findings(obj, missing_constraints=self.every)]
+    def test_a_made_up_daemonset_is_no_excuse(self, obj, every):
+        assert ["missing-constraints"] == [f.rule for f in findings(obj, missing_constraints=every)]
 
 
 class TestOutsideAPodTemplate:

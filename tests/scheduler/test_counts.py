@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from webhook.scheduler.counts import BoundPod, PodCounts, PodGroup, label_set
 
-WEB, API = label_set({"app": "web"}), label_set({"app": "api"})
+WEB, API = (("app", "web"),), (("app", "api"),)
 PODS = st.builds(BoundPod, st.sampled_from((WEB, API)), st.sampled_from("ab"))
 
 

@@ -110,19 +110,21 @@ def test_it_says_what_it_was_derived_from():
     assert () == derived([]).sources
 
 
-WEB = EVERYTHING.add(equals({"app": "web"}))
+def web():
+    """The selector that is derived from one Service."""
+    return EVERYTHING.add(equals({"app": "web"}))
 
 
-def in_force(raw, *defaults, selector=WEB):
-    return constraints_in_force(raw, LABELS, defaults, selector, FEATURES)
+def in_force(raw, *defaults, selector=None):
+    return constraints_in_force(raw, LABELS, defaults, selector or web(), FEATURES)
 
 
 def test_a_pod_without_constraints_gets_the_defaults_with_the_derived_selector():
     for raw in (None, []):
         hard, soft = in_force(raw, constraint(labelSelector=None), SYSTEM_DEFAULTS[0])
 
-        assert (ZONE, True, WEB) == (hard.topology_key, hard.hard, hard.selector)
-        assert (HOSTNAME, True, WEB) == (soft.topology_key, soft.soft, soft.selector)
+        assert (ZONE, True, web()) == (hard.topology_key, hard.hard, hard.selector)
+        assert (HOSTNAME, True, web()) == (soft.topology_key, soft.soft, soft.selector)
 
 
 def test_a_constraint_of_its_own_keeps_the_defaults_away():

@@ -192,7 +192,7 @@ def planted(path, value):
 
 
 @pytest.mark.parametrize("merged", [False, True], ids=["merged-first", "as-it-stands"])
-@pytest.mark.parametrize(("path", "values"), WRONG, ids=[path_text(path) or "the list" for path, _ in WRONG])
+@pytest.mark.parametrize(("path", "values"), WRONG, ids=[str(path) for path, _ in WRONG])
 def test_a_wrong_type_is_the_only_error_at_its_path(path, values, merged):
     """And nothing is concluded from what could not be read, here or elsewhere."""
     expected = f"TypeInvalid {path_text(path)}".strip()
@@ -236,7 +236,7 @@ SHOWN = [
 ]
 
 
-@pytest.mark.parametrize(("shown", "path", "detail"), SHOWN, ids=[path_text(path) for _, path, _ in SHOWN])
+@pytest.mark.parametrize(("shown", "path", "detail"), SHOWN, ids=[shown for shown, _, _ in SHOWN])
 def test_the_path_that_a_person_is_shown(shown, path, detail):
     """Upstream's own path leads nowhere in two cases."""
     assert shown == path_text(shown_path(FieldError("FieldValueInvalid", path, "", detail)))

@@ -8,17 +8,14 @@ from contextlib import contextmanager
 import pytest
 
 from tests.cluster.test_live import SHOP
+from tests.support.admission_reviews import review
 from tests.support.apiserver import ApiServer, kubeconfig
-from tests.support.build import namespace, pod, request, service, workload
+from tests.support.build import namespace, pod, service, workload
 from tests.support.serving import serving, until
 from webhook.cluster.watched import WATCHED, watched
 from webhook.policy.parsing import BUILT_IN
 
 POD = pod(owner="ReplicaSet/web")
-
-
-def review(obj=POD):
-    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request(obj)}
 
 
 @pytest.fixture

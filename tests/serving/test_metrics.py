@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
+from functools import cache
 from itertools import product
 
 import pytest
@@ -27,7 +28,6 @@ QUERIES = {
     **ALERTS,
     **{f"{panel['title']} {target['refId']}": target["expr"] for panel in PANELS for target in panel["targets"]},
 }
-OURS = {sample: family for family in families() for sample in family.samples}
 # Those of the API server and their labels: staging/src/k8s.io/apiserver/pkg/admission/metrics/metrics.go
 THEIRS = {
     "apiserver_admission_webhook_fail_open_count": {"name", "type"},
@@ -36,6 +36,12 @@ THEIRS = {
 SCRAPED = {"instance", "job", "namespace", "pod"}
 SELECTOR = re.compile(r"\b((?:evenkeel|apiserver)_\w+)(?:{([^}]*)})?")
 MATCHER = re.compile(r'(\w+)(=~?|!=|!~)"([^"]*)"')
+
+
+@cache
+def ours():
+    """Every family by the names of its samples."""
+    return {sample: family for family in families() for sample in family.samples}
 
 
 def test_labels_are_of_closed_sets():
@@ -54,19 +60,19 @@ def test_labels_are_of_closed_sets():
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
 def test_a_query_asks_for_metrics_labels_and_values_that_exist(query):
     found = SELECTOR.findall(query)
-    labels = set().union(*(THEIRS.get(name) or OURS[name].labels for name, _ in found))
+    labels = set().union(*(THEIRS.get(name) or ours()[name].labels for name, _ in found))
     matchers = [(name, *matcher) for name, inside in found for matcher in MATCHER.findall(inside)]
 
     assert found
     assert {label for by in re.findall(r"by \(([^)]*)\)", query) for label in by.split(", ")} <= labels
     assert {label for _, label, _, _ in matchers} <= labels
     for name, label, _, value in matchers:
-        assert name in THEIRS or set(value.split("|")) <= set(OURS[name].labels[label])
+        assert name in THEIRS or set(value.split("|")) <= set(ours()[name].labels[label])
 
 
 def test_the_dashboard_shows_every_metric():
     shown = {
-        OURS[name].name
+        ours()[name].name
         for panel in PANELS
         for target in panel["targets"]
         for name, _ in SELECTOR.findall(target["expr"])
@@ -79,7 +85,7 @@ def test_a_legend_names_labels_that_are_there():
     for panel in PANELS:
         for target in panel["targets"]:
             (name, *_), *_ = SELECTOR.findall(target["expr"])
-            assert set(re.findall(r"{{(\w+)}}", target["legendFormat"])) <= {*OURS[name].labels, *SCRAPED}
+            assert set(re.findall(r"{{(\w+)}}", target["legendFormat"])) <= {*ours()[name].labels, *SCRAPED}
 
 
 def test_an_alert_says_what_it_is_and_what_to_do():

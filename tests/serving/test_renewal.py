@@ -10,23 +10,12 @@ import pytest
 from certs.pem import CertificateError
 from certs.rotation import Lifetimes
 from certs.serving import ServingCertificate
-from tests.cluster.test_registration import MUTATING, VALIDATING, refusing, registered, registration
-from tests.support.build import FEATURES
 from tests.support.memory import Memory
+from tests.support.registered import MUTATING, VALIDATING, refusing, registered, registration
 from webhook.cluster.client import ClusterError
-from webhook.cluster.cluster import Unchanging
 from webhook.cluster.secret import Secret
-from webhook.policy import parsing as policies
-from webhook.serving.metrics import Metrics
 from webhook.serving.renewal import Renewal
-from webhook.serving.reviewer import Reviewer
-from webhook.serving.sent_calls import SentCalls
 
-MISSING = """
-apiVersion: config.evenkeel.dev/v1alpha1
-kind: SpreadPolicy
-rules: {missing-constraints: error}
-"""
 NAMES = ("keel.guard.svc",)
 
 
@@ -215,26 +204,3 @@ def test_a_folder_that_cannot_be_written_is_named(replica, tmp_path):
     one.round()
 
     assert f"{tmp_path}/none/tls.key: No such file or directory" in one.check().detail
-
-
-def test_calls_that_the_policy_needs_and_nobody_sends_are_told_once(replica, monkeypatch):
-    told = []
-    monkeypatch.setattr(
-        "webhook.serving.sent_calls.log", lambda level, message, **fields: told.append(fields["entries"])
-    )
-    one = replica(registered())
-    service = Reviewer(policies.built_in(), Unchanging(None), FEATURES, Metrics())
-    calls = SentCalls(service, one.registration)
-    calls.look()
-    one.round()
-    calls.look()
-    assert (True, "all that the policy needs") == (calls.check().ok, calls.check().detail)
-
-    service.policy = policies.parse_policy(MISSING)
-    calls.look()
-    calls.look()
-
-    assert [7] == list(map(len, told))
-    assert calls.check().ok
-    assert "the policy needs pods.evenkeel.dev, podtemplates.evenkeel.dev" in calls.check().detail
-    assert b"evenkeel_entries_not_sent 7.0" in service.metrics.text()

@@ -1,4 +1,4 @@
-"""Whatever goes wrong, a review is answered under its uid, counted and logged."""
+"""Bytes in, an answer out, whatever goes wrong: and it is counted, and told once."""
 
 from __future__ import annotations
 
@@ -6,66 +6,162 @@ import json
 
 import pytest
 
-from tests.support.build import FEATURES, constraint, request, workload
+from tests.support.admission_reviews import raw, review
+from tests.support.build import FEATURES, pod, policy, service, snapshot
+from tests.support.serving import RUN, serving
 from webhook.cluster.cluster import Unchanging
-from webhook.policy.parsing import built_in
+from webhook.policy.parsing import BUILT_IN
 from webhook.serving import reviewer as module
 from webhook.serving import wire
 from webhook.serving.metrics import Metrics
 from webhook.serving.reviewer import Reviewer
 
-BODY = json.dumps(
-    {
-        "apiVersion": "admission.k8s.io/v1",
-        "kind": "AdmissionReview",
-        "request": request(workload("Deployment", constraint(labelSelector={}))),
-    }
-).encode()
+BROKEN_RULE = f"""
+from dataclasses import replace
+from webhook import rules
+def check(subject):
+    raise RuntimeError("broken on purpose")
+rules.RULES["empty-selector"] = replace(rules.RULES["empty-selector"], check=check)
+{RUN}
+"""
+
+
+@pytest.mark.parametrize(("on_error", "allowed"), [("Allow", True), ("Deny", False)])
+def test_an_error_of_our_own_is_answered_as_the_policy_says(tmp_path, on_error, allowed):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(BUILT_IN.replace("onError: Allow", f"onError: {on_error}"))
+    with serving(tmp_path, "--policy", policy, program=BROKEN_RULE) as running:
+        status, response = running.review("/validate", review())
+
+        assert (200, "r1", allowed) == (status, response["uid"], response["allowed"])
+        assert "Traceback" not in json.dumps(response) and "broken on purpose" not in json.dumps(response)
+        assert 1 == running.metric("evenkeel_panics_total")
+        assert ["r1"] == [line["uid"] for line in running.lines("unexpected error")]
 
 
 @pytest.fixture
-def reviewer():
-    return Reviewer(built_in(), Unchanging(None), FEATURES, Metrics())
+def told(monkeypatch):
+    """The messages that are logged, and their fields."""
+    found = []
+    monkeypatch.setattr(module, "log", lambda level, message, **fields: found.append((message, fields)))
+    return found
 
 
-def raises(*_given):
-    raise KeyError("gone")
+def reviewer(rules=""):
+    return Reviewer(policy(rules), Unchanging(snapshot(service())), FEATURES, Metrics())
 
 
-def test_a_review_is_answered_and_counted(reviewer):
-    answer = reviewer.answer("validate", BODY)
-    text = reviewer.metrics.text().decode()
-
-    assert (200, "r1", False) == (answer.code, *fields(answer))
-    assert 'evenkeel_requests_total{operation="CREATE",phase="validate",result="denied"} 1.0' in text
-    assert "evenkeel_panics_total 0.0" in text
+def response(answer):
+    return json.loads(answer.body)["response"]
 
 
-def fields(answer):
-    response = json.loads(answer.body)["response"]
-    return response["uid"], response["allowed"]
+def raising(*_):
+    raise RuntimeError("broken on purpose")
+
+
+def test_a_review_is_answered_and_counted():
+    one = reviewer()
+    answer = one.answer("validate", raw())
+
+    assert (200, "r1", False) == (answer.code, response(answer)["uid"], response(answer)["allowed"])
+    assert b'evenkeel_requests_total{operation="CREATE",phase="validate",result="denied"} 1.0' in one.metrics.text()
+    assert set() == one.metrics.answering
+
+
+def test_a_policy_that_changes_is_in_force_from_the_next_review_on():
+    one = reviewer()
+    first = one.answer("validate", raw())
+    one.policy = policy("{enforcement: Warn}")
+
+    assert [False, True] == [response(answer)["allowed"] for answer in (first, one.answer("validate", raw()))]
+
+
+def test_what_is_no_review_is_refused(told):
+    one = reviewer()
+    answer = one.answer("validate", b"[")
+
+    assert (400, False) == (answer.code, response(answer)["allowed"])
+    assert ["request refused"] == [message for message, _ in told]
+    assert b'evenkeel_requests_refused_total{code="400"} 1.0' in one.metrics.text()
+    assert set() == one.metrics.answering
+
+
+@pytest.mark.parametrize(("rules", "allowed"), [("", True), ("{onError: Deny}", False)], ids=["Allow", "Deny"])
+def test_a_defect_is_answered_as_the_policy_says_and_told(told, monkeypatch, rules, allowed):
+    monkeypatch.setattr(module, "review", raising)
+    one = reviewer(rules)
+    answer = one.answer("validate", raw())
+
+    assert (200, "r1", allowed) == (answer.code, response(answer)["uid"], response(answer)["allowed"])
+    assert b"broken on purpose" not in answer.body
+    assert [("unexpected error", "r1")] == [(message, fields["uid"]) for message, fields in told]
+    assert b"evenkeel_panics_total 1.0" in one.metrics.text()
+
+
+@pytest.mark.parametrize("name", ["log_decision", "Metrics.count"])
+def test_a_defect_after_the_decision_does_not_change_it(told, monkeypatch, name):
+    monkeypatch.setattr(*((Metrics, "count") if "." in name else (module, name)), raising)
+    one = reviewer()
+
+    assert response(one.answer("validate", raw()))["allowed"] is False
+    assert ["unexpected error"] == [message for message, _ in told]
+    assert b"evenkeel_panics_total 1.0" in one.metrics.text()
+
+
+class Views:
+    """A cluster that is not known, and notes who was to be found in its view."""
+
+    def __init__(self):
+        self.asked = []
+
+    def view(self):
+        return None
+
+    def view_for(self, namespace, owner):
+        self.asked.append((namespace, owner and owner.kind))
+
+
+@pytest.mark.parametrize(
+    ("phase", "fields", "asked"),
+    [
+        ("mutate", {"owner": "ReplicaSet/web"}, [("shop", "ReplicaSet")]),
+        ("mutate", {}, [("shop", None)]),
+        ("validate", {"owner": "ReplicaSet/web"}, [("shop", None)]),
+    ],
+    ids=["who wants defaults", "who has no owner", "who is only judged"],
+)
+def test_only_the_owner_of_who_wants_defaults_is_looked_up(phase, fields, asked):
+    cluster = Views()
+    Reviewer(policy(), cluster, FEATURES, Metrics()).answer(phase, raw(pod(**fields)))
+
+    assert asked == cluster.asked
+
+
+def test_nothing_is_looked_up_for_what_is_deleted():
+    cluster, body = Views(), review()
+    body["request"]["operation"] = "DELETE"
+    Reviewer(policy(), cluster, FEATURES, Metrics()).answer("validate", json.dumps(body).encode())
+
+    assert [] == cluster.asked
 
 
 DEFECTS = {
-    "reading the object": ("webhook.admission.request.parse_workloads", 1),
-    "judging it": (f"{module.__name__}.review", 1),
-    "looking at the cluster": (f"{Unchanging.__module__}.Unchanging.view_for", 1),
-    "counting the answer": ("webhook.serving.metrics.Metrics.count", 1),
-    "logging it": (f"{module.__name__}.log_decision", 1),
+    "reading the object": "webhook.admission.request.parse_workloads",
+    "looking at the cluster": "webhook.cluster.cluster.Unchanging.view_for",
 }
 
 
 @pytest.mark.parametrize("where", DEFECTS)
-def test_a_defect_does_not_cost_the_answer(reviewer, monkeypatch, where):
-    target, panics = DEFECTS[where]
-    monkeypatch.setattr(target, raises)
-    answer = reviewer.answer("validate", BODY)
+def test_a_defect_before_the_decision_does_not_cost_the_answer(told, monkeypatch, where):
+    monkeypatch.setattr(DEFECTS[where], raising)
+    one = reviewer()
+    answer = one.answer("validate", raw())
 
-    assert (200, "r1") == (answer.code, fields(answer)[0])
-    assert f"evenkeel_panics_total {panics}.0" in reviewer.metrics.text().decode()
+    assert (200, "r1", True) == (answer.code, response(answer)["uid"], response(answer)["allowed"])
+    assert b"evenkeel_panics_total 1.0" in one.metrics.text()
 
 
-def test_a_decision_that_cannot_be_encoded_is_answered_as_an_unexpected_error(reviewer, monkeypatch):
+def test_a_decision_that_cannot_be_encoded_is_answered_as_an_unexpected_error(told, monkeypatch):
     encode, failures = wire.answer, [KeyError("gone")]
 
     def answer(uid, decision):
@@ -74,7 +170,8 @@ def test_a_decision_that_cannot_be_encoded_is_answered_as_an_unexpected_error(re
         return encode(uid, decision)
 
     monkeypatch.setattr(wire, "answer", answer)
-    found = reviewer.answer("validate", BODY)
+    one = reviewer()
+    found = one.answer("validate", raw())
 
-    assert (200, "r1", True) == (found.code, *fields(found))
-    assert "evenkeel_panics_total 1.0" in reviewer.metrics.text().decode()
+    assert (200, "r1", True) == (found.code, response(found)["uid"], response(found)["allowed"])
+    assert b"evenkeel_panics_total 1.0" in one.metrics.text()

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.support import admission_reviews
 from webhook.admission.decision import Decision, Outcome
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.objects.kinds import KINDS
@@ -17,8 +18,7 @@ UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 
 
 def review(**fields):
-    request = {"uid": UID, "operation": "CREATE"}
-    return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request} | fields)
+    return json.dumps(admission_reviews.review(**{"request": {"uid": UID, "operation": "CREATE"}, **fields}))
 
 
 def read(body):

@@ -9,13 +9,10 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
+from tests.support.build import key_of
 from webhook.cluster.watched import WATCHED
 
 TOKEN = "Bearer evenkeel"
-
-
-def key_of(obj):
-    return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
 
 
 def chunk(text):

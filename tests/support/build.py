@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
+from webhook.documents.reading import read_documents
+from webhook.policy.parsing import parse_policy
+from webhook.policy.policy import Policy
+from webhook.policy.schema import API_VERSION as POLICY_API_VERSION
+from webhook.policy.schema import KIND
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.snapshot import Snapshot, from_objects
 
@@ -75,6 +82,12 @@ def service(name="web", selector=None, namespace="shop"):
 
 def namespace(name="shop", **labels):
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+
+
+def policy(text="", **fields) -> Policy:
+    """The built-in policy with what `text` and these fields say."""
+    said = (read_documents(text) or [{}])[0]
+    return parse_policy(json.dumps({"apiVersion": POLICY_API_VERSION, "kind": KIND, **said, **fields}))
 
 
 def snapshot(*objects) -> Snapshot:

@@ -9,7 +9,7 @@ from webhook.lint.judging import judge
 from webhook.lint.results import Summary
 from webhook.lint.terms import LintTerms
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
-from webhook.policy.parsing import built_in, parse_policy
+from webhook.policy.parsing import built_in
 from webhook.scheduler.features import LATEST
 
 WEB = """\
@@ -42,11 +42,6 @@ def _terms():
 def terms(**fields):
     """The built-in policy and the newest Kubernetes, unless `fields` say otherwise."""
     return replace(_terms(), **fields) if fields else _terms()
-
-
-def policy(body):
-    """A policy with `body` after apiVersion and kind."""
-    return parse_policy(f"{{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, {body}}}")
 
 
 def judged(text, by=None, file="a.yaml"):

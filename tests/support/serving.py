@@ -21,6 +21,7 @@ from certs.authority import Authority
 
 PATIENCE = 30
 EVENKEEL = (sys.executable, "-m", "webhook")
+RUN = "from webhook.cli.main import main; raise SystemExit(main())"
 Value = TypeVar("Value")
 
 

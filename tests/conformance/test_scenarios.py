@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, pod, request, service, snapshot, workload
+from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, pod, policy, request, service, snapshot, workload
 from tests.support.review import review
 from tests.support.scenarios import ROWS
 from webhook.admission.defaulting import Undefaulted
 from webhook.admission.request import MUTATE, VALIDATE
-from webhook.policy.parsing import parse_policy
-from webhook.policy.policy import Policy
 from webhook.scheduler.default_constraints import SYSTEM_DEFAULTS
 
-
-def defaulting(text: str) -> Policy:
-    return parse_policy(f"{{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, defaulting: {text}}}")
-
-
 BY_ZONE = f"{{maxSkew: 1, topologyKey: {ZONE}, whenUnsatisfiable: ScheduleAnyway}}"
-ZONES = defaulting(f"{{defaultingType: List, defaultConstraints: [{BY_ZONE}]}}")
-SYSTEM, NONE = defaulting("{defaultingType: System}"), defaulting("{defaultingType: List, defaultConstraints: []}")
+ZONES = f"defaulting: {{defaultingType: List, defaultConstraints: [{BY_ZONE}]}}"
+SYSTEM = "defaulting: {defaultingType: System}"
+NONE = "defaulting: {defaultingType: List, defaultConstraints: []}"
 SOFT = constraint(whenUnsatisfiable="ScheduleAnyway")
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_rows_1_to_12_are_allowed_and_row_6_is_warned_of(row):
     """Which nodes fit is shown on the real scheduler, in tests/e2e."""
-    decision = review(request(pod(*row.constraints, labels=row.labels, spec=row.spec)), VALIDATE, ZONES, None, FEATURES)
+    decision = review(
+        request(pod(*row.constraints, labels=row.labels, spec=row.spec)), VALIDATE, policy(ZONES), None, FEATURES
+    )
 
     assert decision.allowed
     warned = ["selector-misses-own-pod"] if row.name.startswith("6 ") else []
@@ -44,14 +40,14 @@ def test_rows_1_to_12_are_allowed_and_row_6_is_warned_of(row):
     ],
 )
 def test_row_20_what_is_invalid_is_denied_each_with_its_path(given, field):
-    decision = review(request(pod(given)), VALIDATE, ZONES, None, FEATURES)
+    decision = review(request(pod(given)), VALIDATE, policy(ZONES), None, FEATURES)
 
     assert f"spec.topologySpreadConstraints{field}" in decision.status["message"]
 
 
 def test_row_21_a_match_label_key_that_the_pod_lacks_is_ignored_and_warned_of():
     given = pod(constraint(matchLabelKeys=["version"]))
-    decision = review(request(given), VALIDATE, ZONES, None, FEATURES)
+    decision = review(request(given), VALIDATE, policy(ZONES), None, FEATURES)
 
     assert decision.allowed
     (warning,) = decision.warnings
@@ -75,8 +71,8 @@ OWNED = [
 class TestRow24:
     """Default constraints: a list; System; a List of []."""
 
-    def mutated(self, given, objects, policy):
-        return review(request(given), MUTATE, policy, snapshot(*objects), FEATURES)
+    def mutated(self, given, objects, defaulting):
+        return review(request(given), MUTATE, policy(defaulting), snapshot(*objects), FEATURES)
 
     def test_a_list_is_applied(self, name, given, objects):
         (written,) = self.mutated(given, objects, ZONES).patch[0]["value"]

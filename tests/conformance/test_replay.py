@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import cache
 
 import jsonpatch
 import pytest
 
-from tests.support import ROOT
+from tests.conformance.cases import recorded_by
+from tests.support import DATA
 from tests.support.build import ZONE
 from tests.support.review import review
 from webhook.admission.defaulting import ANNOTATION, Defaults
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.policy.parsing import built_in
-from webhook.scheduler.features import features
 from webhook.scheduler.snapshot import from_objects
 
-with gzip.open(ROOT / "tests" / "data" / "admission-reviews.jsonl.gz", "rt") as file:
+with gzip.open(DATA / "admission-reviews.jsonl.gz", "rt") as file:
     RECORDED = [json.loads(line) for line in file]
 REQUESTS = [(one["path"].strip("/"), one["review"]["request"]) for one in RECORDED]
-CLUSTER = from_objects(request["object"] for _, request in REQUESTS if request["operation"] == "CREATE")
-V1_36 = features(36)
+CREATED = [request["object"] for _, request in REQUESTS if request["operation"] == "CREATE"]
+
+
+@cache
+def cluster():
+    """All that was created."""
+    return from_objects(CREATED)
+
+
+def reviewed(request, phase):
+    return review(request, phase, built_in(), cluster(), recorded_by())
 
 
 def name(one):
@@ -57,7 +67,7 @@ def test_the_recording_holds_what_this_file_is_about():
 @pytest.mark.parametrize("one", REQUESTS, ids=name)
 class TestEveryRecordedReview:
     def decision(self, one):
-        return review(one[1], one[0], built_in(), CLUSTER, V1_36)
+        return reviewed(one[1], one[0])
 
     def test_is_allowed_without_a_warning_about_a_real_workload(self, one):
         decision = self.decision(one)
@@ -90,8 +100,8 @@ class TestEveryRecordedReview:
             assert (1, "ScheduleAnyway") == (one_of_two["maxSkew"], one_of_two["whenUnsatisfiable"])
             assert {"matchLabels": match_labels} == one_of_two["labelSelector"]
         assert owner["name"] in patched["metadata"]["annotations"][ANNOTATION]
-        assert () == review({**request, "object": patched}, phase, built_in(), CLUSTER, V1_36).patch
-        assert review({**request, "object": patched}, VALIDATE, built_in(), CLUSTER, V1_36).allowed
+        assert () == reviewed({**request, "object": patched}, phase).patch
+        assert reviewed({**request, "object": patched}, VALIDATE).allowed
 
     def test_gives_the_same_answer_twice(self, one):
         assert self.decision(one) == self.decision(one)

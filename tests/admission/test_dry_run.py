@@ -1,0 +1,155 @@
+"""What becomes of an object that is applied: who answers, what is stored, and what kube-apiserver refuses by itself."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.build import FEATURES, SELECTOR, constraint, pod, policy, service, snapshot, workload
+from webhook.admission.decision import ALLOWED
+from webhook.admission.defaulting import Defaults
+from webhook.admission.dry_run import dry_run, mentions_constraints, patched
+from webhook.admission.request import MUTATE, VALIDATE
+from webhook.admission.terms import Terms
+from webhook.scheduler.features import features
+
+EMPTY, INVALID = constraint(labelSelector={}), constraint(maxSkew=0)
+BAD, GOOD = workload("Deployment", EMPTY), workload("StatefulSet", constraint())
+MERGED = SELECTOR | {"matchExpressions": [{"key": "v", "operator": "In", "values": ["1"]}]}
+KEYED = pod(constraint(matchLabelKeys=["v"]), labels={"app": "web", "v": "1"})
+SPREAD = ("spec", "topologySpreadConstraints")
+
+
+def applied(obj, old=None, rules="", objects=(), version=FEATURES, **options):
+    return dry_run(obj, old, Terms(policy(rules), snapshot(*objects), version), **options)
+
+
+def constraints(obj):
+    return obj["spec"]["topologySpreadConstraints"]
+
+
+class Case(NamedTuple):
+    """Which phase denies, and which rules both phases warn of."""
+
+    name: str
+    obj: dict
+    old: dict | None = None
+    rules: str = ""
+    denied_by: str | None = None
+    warned: tuple = ()
+
+
+CASES = [
+    Case("a good one", GOOD),
+    Case("a bad one", BAD, denied_by=VALIDATE),
+    Case("that was as bad before", BAD | {"metadata": {"name": "web", "namespace": "shop", "x": "y"}}, BAD),
+    Case("a bad one, where errors only warn", BAD, rules="{enforcement: Warn}", warned=("empty-selector",)),
+    Case("an early answer", pod(INVALID), rules="{earlyAnswer: true}", denied_by=MUTATE),
+    Case(
+        "after an early answer nobody else is asked",
+        pod(INVALID, EMPTY | {"topologyKey": "rack"}),
+        rules="{earlyAnswer: true, rules: {empty-selector: warning}}",
+        denied_by=MUTATE,
+    ),
+    Case("a kind that nobody judges", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_who_denies_and_who_warns(case):
+    found = applied(case.obj, case.old, case.rules)
+
+    assert (case.denied_by, case.denied_by is None) == (found.denied_by, found.answer.allowed)
+    assert found.answer is (found.mutate if case.denied_by == MUTATE else found.validate)
+    assert case.warned == tuple(warning.partition(":")[0] for warning in found.warnings)
+    assert found.updated == (case.old is not None)
+
+
+def test_defaults_are_patched_in_judged_and_stored():
+    found = applied(pod(), objects=[service()], rules="{rules: {soft-constraint: warning}}")
+
+    assert isinstance(found.mutate.defaulted, Defaults)
+    assert ["soft-constraint"] * 2 == [finding.rule for finding in found.validate.findings]
+    assert [SELECTOR] * 2 == [one["labelSelector"] for one in constraints(found.stored)]
+    assert "topologySpreadConstraints" not in found.obj["spec"]
+
+
+@pytest.mark.parametrize(
+    ("obj", "minor", "selector"),
+    [
+        (KEYED, 34, MERGED),
+        (KEYED, 33, SELECTOR),
+        (KEYED | {"metadata": KEYED["metadata"] | {"uid": "u1"}}, 34, SELECTOR),
+        (
+            workload("Deployment", *constraints(KEYED))["spec"]["template"] | {"apiVersion": "v1", "kind": "x"},
+            34,
+            SELECTOR,
+        ),
+    ],
+    ids=["a new Pod", "before 1.34", "a Pod that is stored", "another kind"],
+)
+def test_a_new_pod_is_stored_with_its_keys_merged(obj, minor, selector):
+    found = applied(obj, version=features(minor))
+
+    assert [selector] == [one["labelSelector"] for one in constraints(found.stored)]
+
+
+@pytest.mark.parametrize("namespace", [None, "kube-system"], ids=["that it is given", "of its own"])
+def test_what_is_never_sent_is_not_judged(namespace):
+    obj = workload("Deployment", INVALID, namespace=namespace)
+    found = applied(obj, namespace="kube-system", never_sent=["kube-system"])
+
+    assert (True, True) == (found.unsent, found.refused_by_api_server)
+    assert (ALLOWED, ALLOWED, None) == (found.mutate, found.validate, found.denied_by)
+    assert not applied(obj | {"metadata": {"name": "web", "namespace": "shop"}}, never_sent=["kube-system"]).unsent
+
+
+ROLLOUT = workload("Rollout", INVALID) | {"apiVersion": "argoproj.io/v1alpha1"}
+
+
+@pytest.mark.parametrize(
+    ("obj", "refused"),
+    [(pod(INVALID), True), (workload("Deployment", INVALID), True), (BAD, False), (ROLLOUT, False)],
+    ids=["a Pod", "a template", "what is valid", "a custom resource"],
+)
+def test_what_kube_apiserver_refuses_by_itself(obj, refused):
+    assert refused == applied(obj).refused_by_api_server
+
+
+SCHEMA = {"kind": "CustomResourceDefinition", "spec": {"topologySpreadConstraints": {"type": "array"}}}
+
+
+@pytest.mark.parametrize(
+    ("obj", "mentioned"),
+    [
+        ({"spec": {"sets": [{"pod": {"topologySpreadConstraints": [{}]}}]}}, True),
+        ({"spec": {"topologySpreadConstraints": []}}, False),
+        (SCHEMA, False),
+        ({"data": "topologySpreadConstraints"}, False),
+        (None, False),
+    ],
+    ids=["deep down", "an empty list", "a schema", "a word", "nothing"],
+)
+def test_constraints_of_an_unknown_kind_are_noticed(obj, mentioned):
+    assert mentioned == mentions_constraints(obj)
+
+
+def test_a_kind_that_no_policy_describes_is_passed_over():
+    thing = {"apiVersion": "example.com/v1", "kind": "Thing", "spec": {"topologySpreadConstraints": [EMPTY]}}
+
+    assert (None, True) == (applied(thing).kind, applied(thing).passed_over)
+    assert not applied(BAD).passed_over
+
+
+@pytest.mark.parametrize(
+    ("path", "after"),
+    [
+        ("/a", {"a": 1, "b": {"c": 2}}),
+        ("/b/c", {"b": {"c": 1}}),
+        ("/b/x~1y~0z", {"b": {"c": 2, "x/y~z": 1}}),
+        ("/new/c", {"b": {"c": 2}, "new": {"c": 1}}),
+    ],
+)
+def test_a_patch_is_applied(path, after):
+    assert after == patched({"b": {"c": 2}}, [{"op": "add", "path": path, "value": 1}])

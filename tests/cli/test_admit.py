@@ -1,0 +1,219 @@
+"""evenkeel admit: what it prints of an answer, as kubectl would, as JSON, as YAML."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from tests.support.build import SELECTOR, constraint, namespace, pod, service, workload
+from tests.support.commands import POLICY, Run
+from webhook.admission.weighing import MOST_CONSTRAINTS
+
+EMPTY, MISSES = constraint(labelSelector={}), constraint(labelSelector={"matchLabels": {"app": "db"}})
+DENIED = workload("Deployment", EMPTY)
+WARNED = workload("StatefulSet", MISSES, name="db")
+MERGED = SELECTOR | {"matchExpressions": [{"key": "v", "operator": "In", "values": ["1"]}]}
+STORED = pod(constraint(labelSelector=MERGED, matchLabelKeys=["v"]), labels={"app": "web", "v": "1"}, uid="u1")
+KEPT = STORED["spec"]["topologySpreadConstraints"]
+DENIES = (
+    'Error from server (Forbidden): error when %s "new": '
+    'admission webhook "workloads.evenkeel.dev" denied the request: '
+)
+WARNS = "Warning: selector-misses-own-pod: topologySpreadConstraints[0].labelSelector: must match the Pod's own labels"
+
+
+def test_every_object_is_answered_as_kubectl_would_say_it(run):
+    code, out, err = run("admit -f new", new=[pod(constraint()), WARNED, DENIED, pod(constraint(), name="last")])
+    fine, warning, warned, denied, last = out.splitlines()
+
+    assert (1, "") == (code, err)
+    assert ("pod/web-1 created", "statefulset.apps/db created", "pod/last created") == (fine, warned, last)
+    assert warning.startswith(WARNS)
+    assert denied.startswith(DENIES % "creating" + "spec.template.spec.topologySpreadConstraints[0].labelSelector: ")
+    assert 0 == run("admit -f new", new=WARNED).code
+
+
+@pytest.mark.parametrize("obj", [workload("Deployment", EMPTY, namespace=None), pod(EMPTY, namespace=None)])
+def test_what_is_in_a_system_namespace_is_never_sent(run, obj):
+    """The webhook configurations leave these namespaces out."""
+    code, out, _ = run("admit -f new -n kube-system", new=obj)
+
+    assert (0, "  not sent: nothing in kube-system or kube-node-lease is ever sent to the webhook") == (
+        code,
+        out.splitlines()[1],
+    )
+    assert out.splitlines()[0].endswith(" created")
+    assert 1 == run("admit -f new -n shop").code
+
+
+def test_an_update_warns_of_what_was_wrong_already(run):
+    new = workload("Deployment", EMPTY, labels={"app": "web", "new": ""})
+    code, out, _ = run("admit -f new --old old", new=new, old=[WARNED, DENIED])
+
+    assert (0, ["Warning", "deployment.apps/web configured"]) == (code, [out.split(":")[0], out.splitlines()[-1]])
+    assert "empty-selector" in out
+
+
+def test_an_update_is_denied_for_what_it_brings_in(run):
+    code, out, _ = run("admit -f new --old old", new=DENIED, old=workload("Deployment", constraint()))
+
+    assert (1, True) == (code, out.startswith(DENIES % "patching"))
+
+
+def test_a_manifest_without_namespace_is_compared_with_the_object_in_the_default_one(run):
+    """A manifest seldom names its namespace; what kubectl get prints always does."""
+    old, new = (workload("Deployment", namespace=namespace) for namespace in ("default", None))
+
+    assert Run(0, "deployment.apps/web configured\n", "") == run("admit -f new --old old", new=new, old=old)
+
+
+def test_a_namespace_can_be_given_to_what_names_none(run):
+    """Then the Services of that namespace select it."""
+    given = pod(namespace=None)
+    code, out, _ = run("admit -f new -n shop --cluster dump", new=given, dump=service())
+
+    assert (0, "  defaulted: selector app=web from Service/web") == (code, out.splitlines()[1])
+
+
+def test_an_update_of_a_pod_is_not_judged(run):
+    assert Run(0, "pod/web-1 configured\n", "") == run("admit -f new --old old", new=pod(EMPTY), old=pod(MISSES))
+
+
+def test_json_is_one_line_for_each_object(run):
+    code, out, err = run("admit -f new -o json", new=[DENIED, WARNED])
+    denied, warned = map(json.loads, out.splitlines())
+
+    assert (1, "") == (code, err)
+    assert {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "web"} == denied["object"]
+    assert (False, "validate", 403) == (denied["allowed"], denied["deniedBy"], denied["status"]["code"])
+    assert ["denied", "warned"] == [denied["outcome"], warned["outcome"]]
+    assert [("empty-selector", "error")] == [(one["rule"], one["severity"]) for one in denied["findings"]]
+    assert (True, None, None) == (warned["allowed"], warned["deniedBy"], warned["status"])
+    assert [True] == [f"Warning: {one}".startswith(WARNS) for one in warned["warnings"]]
+
+
+CLUSTER = [namespace(), service()]
+
+
+def test_a_cluster_gives_defaults(run):
+    _, out, _ = run("admit -f new --cluster cluster", new=pod(), cluster=CLUSTER)
+    answer = json.loads(run("admit -f new --cluster cluster -o json").out)
+
+    assert ["pod/web-1 created", "  defaulted: selector app=web from Service/web"] == out.splitlines()[:2]
+    assert ["Service/web"] == answer["defaulted"]["source"]
+    assert answer["patch"][0]["value"] == answer["defaulted"]["constraints"]
+    assert 2 == len(answer["patch"][0]["value"])
+
+
+def test_what_it_gives_is_judged_like_what_is_written(run):
+    policy = POLICY | {"rules": {"soft-constraint": "warning"}}
+    _, out, _ = run("admit -f new --cluster cluster --policy policy", new=pod(), cluster=CLUSTER, policy=policy)
+
+    assert 2 == out.count("Warning: soft-constraint: topologySpreadConstraints[")
+
+
+def test_without_a_cluster_it_says_why_there_are_no_defaults(run):
+    _, out, _ = run("admit -f new", new=pod())
+    answer = json.loads(run("admit -f new -o json").out)
+
+    assert ["pod/web-1 created", f"  not defaulted: {answer['notDefaulted']['message']}"] == out.splitlines()
+    assert ("no-cluster", None, []) == (answer["notDefaulted"]["reason"], answer["defaulted"], answer["patch"])
+
+
+def test_yaml_is_what_would_be_stored(run):
+    """With defaults patched in, and matchLabelKeys merged."""
+    merging = pod(constraint(matchLabelKeys=["v"]), labels={"app": "web", "v": "1"})
+    code, out, err = run("admit -f new --cluster cluster -o yaml", new=[pod(), merging], cluster=CLUSTER)
+    defaulted, merged = yaml.safe_load_all(out)
+
+    assert (0, "") == (code, err)
+    assert [SELECTOR, SELECTOR] == [one["labelSelector"] for one in defaulted["spec"]["topologySpreadConstraints"]]
+    assert ["evenkeel.dev/defaulted-by"] == [*defaulted["metadata"]["annotations"]]
+    assert STORED["spec"] == merged["spec"]
+    assert merging == yaml.safe_load(run("admit -f new -o yaml --kubernetes-version 1.33", new=merging).out)
+    assert STORED == yaml.safe_load(run("admit -f new -o yaml", new=STORED).out)
+
+
+def test_yaml_is_printed_of_what_is_allowed_and_the_rest_is_said_on_stderr(run):
+    code, out, err = run("admit -f new -o yaml", new=[DENIED, WARNED])
+
+    assert (1, [WARNED]) == (code, list(yaml.safe_load_all(out)))
+    assert err.startswith(DENIES % "creating")
+    assert WARNS in err
+
+
+def test_yaml_of_an_object_that_is_nested_deep_is_printed_or_refused(run):
+    code, out, err = run("admit -f new -o yaml", new=pod(spec=json.loads('{"a":' * 480 + "1" + "}" * 480)))
+
+    assert bool(out) == (code == 0)
+    assert len(err.splitlines()) == (code == 2)
+
+
+class Version(NamedTuple):
+    name: str
+    given: dict
+    code: dict[str, int]
+
+
+TWICE = constraint(matchLabelKeys=["app"])
+VERSIONS = [
+    Version("{} counts from 1.38 on", DENIED, {"1.37": 1, "1.38": 0}),
+    Version("a stored Pod is merged already", STORED, {"1.33": 0, "1.34": 0}),
+    Version("a new Pod is not", STORED | {"metadata": {"labels": {"app": "web", "v": "1"}}}, {"1.33": 1, "1.34": 1}),
+    Version("a key in both", pod(TWICE), {"1.33": 1, "1.34": 1}),
+    Version("a key in both, in a template", workload("Deployment", TWICE), {"1.33": 1, "1.34": 1}),
+    Version("matchLabelKeys were dropped up to 1.26", pod(TWICE), {"1.26": 0, "1.27": 1, "v1.27.3-gke.1": 1}),
+]
+
+
+@pytest.mark.parametrize("case", VERSIONS, ids=lambda case: case.name)
+def test_the_answer_is_that_of_the_version(run, case):
+    assert case.code == {
+        version: run(f"admit -f new --kubernetes-version {version}", new=case.given).code for version in case.code
+    }
+
+
+REFUSES = "  note: kube-apiserver itself refuses this, before /validate is asked, in words of its own"
+
+
+@pytest.mark.parametrize(
+    ("given", "version", "noted"),
+    [
+        (pod(constraint(maxSkew=0)), "1.34", True),
+        (workload("Deployment", constraint(maxSkew=0)), "1.34", True),
+        (workload("Deployment", TWICE), "1.33", True),
+        (workload("Deployment", TWICE), "1.34", False),  # it takes the template, then refuses each of its Pods
+        (workload("Rollout", constraint(maxSkew=0)) | {"apiVersion": "argoproj.io/v1alpha1"}, "1.34", False),
+        (pod(TWICE), "1.34", True),
+        (STORED | {"spec": {"topologySpreadConstraints": [*KEPT, EMPTY | {"topologyKey": "rack"}]}}, "1.34", False),
+        (DENIED, "1.34", False),
+    ],
+)
+def test_it_notes_what_the_api_server_refuses_by_itself(run, given, version, noted):
+    code, out, _ = run(f"admit -f new --kubernetes-version {version}", new=given)
+
+    assert (1, noted) == (code, REFUSES in out.splitlines())
+
+
+def test_it_notes_that_too_where_evenkeel_itself_only_warns_or_is_silenced(run):
+    warns, silenced = constraint(maxSkew=0), {"annotations": {"evenkeel.dev/ignore": "invalid-constraint"}}
+
+    for given, policy in ((pod(warns), POLICY | {"enforcement": "Warn"}), (pod(warns, **silenced), POLICY)):
+        code, out, _ = run("admit -f new --policy policy", new=given, policy=policy)
+        assert (0, True) == (code, REFUSES in out.splitlines())
+
+
+def test_a_policy_changes_the_answer(run):
+    code, out, _ = run("admit -f new --policy policy", new=DENIED, policy=POLICY | {"enforcement": "Warn"})
+
+    assert (0, "Warning: empty-selector: ") == (code, out[:25])
+
+
+def test_what_is_too_large_to_judge_is_said(run):
+    many = pod(*[constraint()] * (MOST_CONSTRAINTS + 1))
+
+    assert "Warning: evenkeel could not judge this object: " in run("admit -f new", new=many).out
+    assert 1 == run("admit -f new --policy policy", new=many, policy=POLICY | {"onError": "Deny"}).code

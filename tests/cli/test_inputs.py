@@ -1,0 +1,94 @@
+"""What commands read, and one line on stderr for whatever cannot be used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.apiserver import ApiServer, kubeconfig
+from tests.support.build import constraint, namespace, pod, service, workload
+from tests.support.commands import POLICY, Run, script
+
+DENIED = workload("Deployment", constraint(labelSelector={}))
+
+
+class Bad(NamedTuple):
+    """Arguments and the line on stderr."""
+
+    name: str
+    args: str
+    err: str
+    files: Mapping[str, object] = MappingProxyType({})
+
+
+FINE = {"new": pod(constraint())}
+BAD = [
+    Bad("a missing file", "admit -f none", "none: No such file or directory"),
+    Bad("a folder", "admit -f .", ".: Is a directory"),
+    Bad("a file that is no text", "admit -f new", "new: is not UTF-8", {"new": b"\xff\xfe"}),
+    Bad("broken YAML", "admit -f new", "new: line 2, column 1: did not find expected ',' or ']'", {"new": "a: [1"}),
+    Bad("no object", "admit -f new", "new: found no object", {"new": "# nothing\n"}),
+    Bad("a word", "admit -f new", "new: document 1: must be an object", {"new": "hello"}),
+    Bad("no kind", "admit -f new", "new: object 2: must have apiVersion and kind", {"new": [pod(), {"kind": "Pod"}]}),
+    Bad("100,000 brackets", "admit -f new", "new: line 1, column 501: nested more …", {"new": "[" * 100_000}),
+    Bad("a missing old file", "admit -f new --old none", "none: No such file or directory"),
+    Bad("an old file from elsewhere", "admit -f new --old old", "old: has no pod/…", {"old": pod(namespace="bank")}),
+    Bad("an old file without it", "admit -f new --old old", "old: has no pod/web-1 in …", {"old": DENIED}),
+    Bad("no version", "admit -f new --kubernetes-version one", 'Kubernetes version: found "one", wanted a version …'),
+    Bad("an old version", "admit -f new --kubernetes-version 1.24", 'Kubernetes version: found "1.24", wanted 1.25 …'),
+    Bad("a missing policy", "admit -f new --policy none", "none: No such file or directory"),
+    Bad("a bad policy", "admit -f new --policy p", "p: onError: found null, …", {"p": POLICY | {"onError": None}}),
+    Bad("a policy that is no YAML", "policy check p", "p: line 2, column 1: …", {"p": "a: ["}),
+    Bad("a missing dump", "admit -f new --cluster none", "none: No such file or directory"),
+    Bad("a bad dump", "admit -f new --cluster c", "c: Service shop/web: spec.…", {"c": service(selector={"a": 1})}),
+    Bad("a label without value", "policy show --labels app=web,v", '--labels: found "v", wanted KEY=VALUE'),
+    Bad("a label without key", "policy show --namespace-labels =a", '--namespace-labels: found "", wanted KEY=VALUE'),
+]
+
+
+@pytest.mark.parametrize("case", BAD, ids=lambda case: case.name)
+def test_what_cannot_be_used_is_named_in_one_line(run, case):
+    code, out, err = run(case.args, **{**FINE, **case.files})
+
+    assert (2, "", 1) == (code, out, len(err.splitlines()))
+    assert err.startswith(f"evenkeel: {case.err[:-1]}") if case.err.endswith("…") else f"evenkeel: {case.err}\n" == err
+
+
+def test_standard_input_is_read_for_a_dash():
+    denied = script("admit", "-f", "-", input=json.dumps(DENIED))
+    broken = script("admit", "-f", "-", input="\udcff", errors="surrogateescape")
+
+    assert (1, "") == (denied.returncode, denied.stderr)
+    assert 'error when creating "-"' in denied.stdout
+    assert (2, "evenkeel: -: is not UTF-8\n") == (broken.returncode, broken.stderr)
+
+
+def test_standard_input_cannot_be_read_twice():
+    done = script("admit", "-f", "-", "--old", "-", input=json.dumps(DENIED))
+
+    assert (2, 1) == (done.returncode, len(done.stderr.splitlines()))
+    assert "found no object" not in done.stderr
+
+
+def test_a_command_asks_the_cluster_that_kubectl_would_talk_to(run, tmp_path, monkeypatch):
+    api = ApiServer()
+    api.put(namespace(), service(), workload("ReplicaSet"))
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig(api.url, tmp_path)))
+    there = run("admit -f new --cluster live", new=pod(owner="ReplicaSet/web"))
+    api.stop()
+    gone = run("admit -f new --cluster live", new=pod())
+
+    assert "defaulted: selector app=web from Service/web, ReplicaSet/web" in there.out
+    assert (2, 1) == (gone.code, len(gone.err.splitlines()))
+    assert gone.err.startswith("evenkeel: --cluster live: /api/v1/nodes: ") and "Connection refused" in gone.err
+
+
+def test_a_cluster_that_cannot_be_found_is_said_in_one_line(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    said = f"evenkeel: --cluster live: found neither {tmp_path}/none nor a Pod's service account; set KUBECONFIG\n"
+
+    assert Run(2, "", said) == run("admit -f new --cluster live", new=pod())

@@ -1,0 +1,65 @@
+"""evenkeel policy: what may surprise in a policy, what is in force for a Pod, the schema."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.support.build import namespace
+from tests.support.commands import POLICY, Run
+from webhook.policy.schema import schema
+
+
+def test_every_cause_against_a_policy_is_a_line(run):
+    code, _, err = run("policy check p", p=POLICY | {"onError": "no", "enforcement": "no"})
+
+    assert (2, ["enforcement", "onError"]) == (code, re.findall(r"^evenkeel: p: (\w+): found", err, re.MULTILINE))
+
+
+def test_policy_check_notes_what_may_surprise(run):
+    hard = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule"}
+    noted = POLICY | {"defaulting": {"defaultingType": "List", "defaultConstraints": [hard]}}
+
+    assert Run(0, "p: ok\n", "") == run("policy check p", p=POLICY)
+    note, ok = run("policy check p", p=noted).out.splitlines()
+    assert note.startswith("p: note: defaulting.defaultConstraints[0].whenUnsatisfiable: DoNotSchedule leaves")
+    assert "p: ok" == ok
+
+
+OVERRIDES = POLICY | {
+    "rules": {"excessive-max-skew": {"severity": "error", "enforced": True, "maxSkew": 5}},
+    "overrides": [
+        {"name": "batch", "namespaceSelector": {"matchLabels": {"team": "batch"}}, "defaulting": {}},
+        {"name": "db", "podSelector": {"matchLabels": {"app": "db"}}},
+        {"name": "gpu", "schedulerName": "gpu"},
+        {"name": "infra", "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "infra"}}},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("args", "shown"),
+    [
+        ("--namespace-labels team=batch", ["override       batch", "defaulting     System"]),
+        ("--namespace-labels team=web", ["override       none matches", "defaulting     List"]),
+        ("--namespace-labels team=web --labels app=db,v=1", ["override       db"]),
+        ("--namespace-labels team=web --scheduler-name gpu", ["override       gpu"]),
+        ("--namespace-labels team=web --namespace infra", ["override       infra"]),
+        ("--namespace shop --cluster c", ["override       batch"]),
+        ("--namespace bank --cluster c", ["override       none matches", "               not certain: …"]),
+        ("", ["override       none matches", "               not certain: …"]),
+        ("", ["  excessive-max-skew       error    enforced topologyKeys=[] maxSkew=5"]),
+    ],
+)
+def test_policy_show_prints_what_is_in_force_for_a_pod(run, args, shown):
+    code, out, err = run(f"policy show --policy p {args}", p=OVERRIDES, c=namespace(team="batch"))
+
+    assert (0, "") == (code, err)
+    for line in shown:
+        assert any(one.startswith(line.rstrip("…")) for one in out.splitlines())
+
+
+def test_policy_schema_prints_the_schema(run):
+    assert schema() == json.loads(run("policy schema").out)

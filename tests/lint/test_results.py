@@ -1,0 +1,36 @@
+"""The results of files add up."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tests.support.lint import MISSPELT, WEB, judged
+from webhook.findings.finding import Severity, Skipped
+from webhook.lint.results import PATCH, TEMPLATE, Judged, Problem, Summary
+
+
+def one(file, template):
+    skipped, kind = {Skipped("a", "b"): None}, Counter({("v1", "Thing"): 1})
+    counts = Counter({TEMPLATE: template, PATCH: 1})
+    return Judged(file, 2, 3, [], [Problem(file, 1, 1, "x")], skipped, 4, counts, kind)
+
+
+def test_what_was_found_in_two_files_is_added_up():
+    summary = Summary()
+    for judgement in (one("a", 1), one("b", 2)):
+        summary.add(judgement)
+
+    assert (2, 6, 8) == (summary.files, summary.objects, summary.suppressed)
+    assert ["a", "b"] == [problem.file for problem in summary.problems]
+    assert [Skipped("a", "b")] == list(summary.skipped), "once for all files"
+    assert ({TEMPLATE: 3, PATCH: 2}, {("v1", "Thing"): 2}) == (summary.passed_over, summary.unjudged)
+    assert (0, 0) == (summary.accepted, summary.repaired)
+
+
+def test_findings_are_counted_by_severity():
+    summary = Summary()
+    summary.add(judged(WEB + MISSPELT.format("") + MISSPELT.format("").replace("Skew: 1", "Skew: 0")))
+
+    expected = Counter(located.finding.severity for located in summary.found)
+    assert expected == Counter({severity: summary.count(severity) for severity in Severity})
+    assert 1 < len(expected)

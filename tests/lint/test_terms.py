@@ -1,0 +1,23 @@
+"""What manifests are judged by: all that a request is, and for patches a policy that knows no labels."""
+
+from __future__ import annotations
+
+from tests.support.lint import terms
+from webhook.findings.finding import Severity
+
+
+def test_of_a_patch_no_labels_are_known_and_all_else_is_the_same():
+    whole = terms(namespace="shop", unused=Severity.ERROR, patches=frozenset({"a.yaml"}))
+    patched = whole.for_patches
+
+    assert {kind.kind for kind in whole.policy.kinds} == {kind.kind for kind in patched.policy.kinds}
+    assert {"Pod"} == {kind.kind for kind in patched.policy.kinds if kind.template is not None}
+    assert whole.policy.settings == patched.policy.settings
+    assert ("shop", Severity.ERROR, whole.patches) == (patched.namespace, patched.unused, patched.patches)
+    assert (whole.never_sent, whole.features) == (patched.never_sent, patched.features)
+
+
+def test_the_policy_for_patches_is_made_once():
+    whole = terms()
+
+    assert whole.for_patches is whole.for_patches

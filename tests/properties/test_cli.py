@@ -1,0 +1,67 @@
+"""Whatever files hold, a command ends with an exit code and a reason."""
+
+from __future__ import annotations
+
+import io
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest import mock
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.properties.judging import at_most, fuzz, objects, sent
+from tests.support import strategies as some
+from webhook.cli import main as cli
+
+texts = st.one_of(
+    some.yaml_texts,
+    st.lists(some.perhaps_damaged(objects), max_size=2).map(lambda found: {"kind": "List", "items": found}),
+    some.perhaps_damaged(some.cluster_objects),
+    some.perhaps_damaged(st.sampled_from(some.RAW_POLICIES)),
+).map(lambda found: found if isinstance(found, str) else sent(found))
+
+
+COMMANDS = (
+    *("admit -f one", "admit -f one -o json", "admit -f one -o yaml", "admit -f - -o json --kubernetes-version 1.26"),
+    *(
+        "admit -f one --old two",
+        "admit -f one --old two -o yaml",
+        "admit -f one --policy two",
+        "admit -f one --cluster two",
+    ),
+    *("policy check one", "policy show --policy one --cluster two", "policy show --labels app=web --cluster one"),
+)
+
+
+@fuzz
+@given(command=st.sampled_from(COMMANDS), files=st.tuples(texts, texts) | texts.map(lambda text: (text, text)))
+def test_the_command_line_ends_with_an_exit_code(command, files):
+    """0, 1 or 2, and 2 with a reason."""
+    with TemporaryDirectory() as folder, at_most(seconds=10), streams(files[0]) as errors:
+        paths = {name: Path(folder, name) for name in ("one", "two")}
+        for path, text in zip(paths.values(), files, strict=True):
+            path.write_bytes(text.encode("utf-8", "surrogatepass"))
+
+        code = cli.main([str(paths.get(word, word)) for word in command.split()])
+
+        assert code in (0, 1, 2)
+        assert code != 2 or errors.getvalue().startswith(b"evenkeel: ")
+
+
+@contextmanager
+def streams(text):
+    """Standard streams and a stack as a process of its own has them; gives what is written to standard error."""
+    stdin, stdout, stderr = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(3))
+    stdin.buffer.write(text.encode("utf-8", "surrogatepass"))
+    stdin.seek(0)
+    stderr.reconfigure(write_through=True)
+    limit = sys.getrecursionlimit()  # which hypothesis has raised
+    with mock.patch.multiple(sys, stdin=stdin, stdout=stdout, stderr=stderr):
+        sys.setrecursionlimit(1_000)
+        try:
+            yield stderr.buffer
+        finally:
+            sys.setrecursionlimit(limit)
