@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.build import FEATURES, ZONE, constraint, namespace, pod, policy, service, workload
+from tests.support.build import (
+    FEATURES,
+    ZONE,
+    constraint,
+    namespace,
+    pod,
+    policy,
+    request,
+    service,
+    snapshot,
+    workload,
+)
 from tests.support.review import Case, at_mutate, at_validate, deployment, mutate, review, validate
 from webhook.admission.decision import Outcome
 from webhook.admission.request import VALIDATE
@@ -215,3 +226,11 @@ def test_a_list_of_templates_is_judged_template_by_template():
         "spec.sets[1].template.spec.topologySpreadConstraints[0].labelSelector"
     )
     assert ZONE == sets[0]["template"]["spec"]["topologySpreadConstraints"][0]["topologyKey"]
+
+
+def test_what_goes_back_of_a_request_is_bounded():
+    """Whoever reaches the port may write names of any length into a request."""
+    raw = {**request(deployment(EMPTY)), "name": "n" * 10_000, "kind": {"group": "g" * 10_000, "kind": "k" * 10_000}}
+    details = review(raw, VALIDATE, policy(), snapshot(), FEATURES).status["details"]
+
+    assert {128} == {len(details[name]) for name in ("name", "group", "kind")}

@@ -43,6 +43,12 @@ UNANSWERABLE = [
     Case("a request that is a list", review(request=[1]), "request: found an array, wanted an object"),
     Case("no uid", review(request={"operation": "CREATE"}), "request.uid: found null, wanted a string"),
     Case("a uid that is a number", review(request={"uid": 7}), "request.uid: found 7, wanted a string"),
+    Case("an endless uid", review(request={"uid": "u" * 129}), "wanted a string of 1 to 128 characters"),
+    Case(
+        "an endless uid of another version",
+        review(apiVersion="v1", request={"uid": "é" * 1_000_000}),
+        'found "v1" "AdmissionReview"',
+    ),
     Case("a uid in what is cut off", review()[:-3], "not JSON: Unterminated", UID),
 ]
 

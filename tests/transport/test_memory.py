@@ -84,3 +84,15 @@ def test_bytes_held_are_bounded(tmp_path):
         until(lambda: server.usage().descriptors <= before.descriptors + 2, "all but two to be dropped", 5)
         assert b"900000" == client.ask(post(b"x" * 900_000)).body
         until(lambda: server.usage().descriptors <= before.descriptors + 2, "the others to be dropped", 5)
+
+
+def test_answers_that_nobody_reads_are_bounded_too(tmp_path):
+    """60 clients leave 360 MB unread: the stalled are dropped, and whoever reads is served."""
+    with Server(tmp_path, limits={"held_bytes": 32 << 20}) as server, ExitStack() as crowd:
+        before = server.usage()
+        for _ in range(60):
+            crowd.enter_context(server.client()).send(post(path=f"/give/{6 * MB}"))
+        with server.client() as client:
+            assert MB == len(client.ask(post(path=f"/give/{MB}")).body)
+
+        assert server.usage().descriptors < before.descriptors + 25  # The kernel takes some megabytes of each.

@@ -20,6 +20,7 @@ from webhook.objects.reading import brief
 
 API_VERSION, KIND = "admission.k8s.io/v1", "AdmissionReview"
 LONGEST_NUMBER = 4_000
+LONGEST_UID = 128  # It is echoed, and kube-apiserver's has 36.
 MOST_VALUES = 1 << 20  # a value takes up to 160 bytes in memory and two in JSON: 40 MiB of [] would become a gigabyte
 _compact = json.JSONEncoder(separators=(",", ":")).encode
 _UID = re.compile(rb'"request"\s*:\s*\{\s*"uid"\s*:\s*"([0-9A-Za-z-]{1,128})"')
@@ -46,14 +47,14 @@ def read(body: bytes, phase: str, kinds: Kinds) -> AdmissionRequest | Unanswerab
     fields = review if isinstance(review, dict) else {}
     request, version, kind = fields.get("request"), fields.get("apiVersion"), fields.get("kind")
     uid = request.get("uid") if isinstance(request, dict) else None
-    known = uid if isinstance(uid, str) else ""
+    known = uid if isinstance(uid, str) and len(uid) <= LONGEST_UID else ""
     if (version, kind) != (API_VERSION, KIND):
         found = f"found {brief(version)} {brief(kind)}"
         return Unanswerable(known, f"{found}, wanted apiVersion {API_VERSION} and kind {KIND}")
     if not isinstance(request, dict) or not request:
         return Unanswerable("", f"request: found {brief(request)}, wanted an object")
     if not known:
-        return Unanswerable("", f"request.uid: found {brief(uid)}, wanted a string that is not empty")
+        return Unanswerable("", f"request.uid: found {brief(uid)}, wanted a string of 1 to {LONGEST_UID} characters")
     return read_request(known, request, phase, kinds)
 
 

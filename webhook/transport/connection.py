@@ -111,10 +111,9 @@ class Connection:
             except BlockingIOError:
                 yield EVENT_WRITE
 
-    def send(self) -> Waiting[None]:
-        """Send the response, or the rest of it that the thread could not send; the deadline grows with its size."""
+    def allow_sending(self) -> None:
+        """Set the deadline for the response, or what the thread could not send of it; it grows with the size."""
         self.allow(self.limits.body + (len(self.sock) + len(self.unsent)) / self.limits.rate)
-        yield from self.push()
 
     def part(self) -> Waiting[None]:
         """End the connection, and read on for a while: to close on unread bytes sends a RST and loses the response."""

@@ -13,7 +13,7 @@ STALLED_SECONDS = 2.0  # A large body without a byte for so long, or so far behi
 
 
 class Memory:
-    """The bytes that were received and not yet answered."""
+    """The bytes that were received and not yet answered, and those of answers that are not yet sent."""
 
     def __init__(
         self,
@@ -41,22 +41,37 @@ class Memory:
         connection.held += count
         self.held += count
         while self.held > self.limits.held_bytes:
-            stalled = monotonic() - STALLED_SECONDS
-            receiving = (other for other in self.connections if other.held and other.deadline < inf)
-            victim = min(receiving, key=lambda other: (other.heard > stalled, other.begun))
+            victim = self._victim()
             if victim is connection:
                 raise Refused(503, "too many bytes held")
+            if victim is None:
+                return
             self.drop(victim, "too many bytes held")
 
+    def _victim(self) -> Connection | None:
+        """The connection to drop first: one that has stalled, or else the oldest; None if all wait for us."""
+        stalled = monotonic() - STALLED_SECONDS
+        waiting = (other for other in self.connections if other.held and other.deadline < inf)
+        return min(waiting, key=lambda other: (other.heard > stalled, other.begun), default=None)
+
     def release(self, connection: Connection) -> None:
-        """Count the request's bytes no more; if it was large, another large body gets a turn."""
-        self.held += len(connection.inbox) - connection.held
-        connection.held = len(connection.inbox)
+        """
+        Count the request's bytes no more, but those of its answer until they are sent.
+
+        While they are too many, drop others, as `hold` does.  If the request was large, another large body gets a turn.
+        """
+        self._count(connection, len(connection.inbox) + len(connection.sock) + len(connection.unsent))
         if connection in self.queue:
             self.queue.remove(connection)
         if connection in self.large:
             self.large.remove(connection)
             self.defer(self.go_on)
+        while self.held > self.limits.held_bytes and (victim := self._victim()) not in (None, connection):
+            self.drop(victim, "too many bytes held")
+
+    def _count(self, connection: Connection, count: int) -> None:
+        self.held += count - connection.held
+        connection.held = count
 
     def has_turn(self, connection: Connection) -> bool:
         """Whether a large body may go on; if not, the connection is queued, and resumed when it may."""

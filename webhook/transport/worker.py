@@ -140,16 +140,21 @@ class Worker(ThreadWorker):
                 self.tpool.submit(self.serve, connection, connection.request)
                 while connection.request:
                     yield NOTHING
-                self.memory.release(connection)
-                yield from connection.send()
+                yield from self.send(connection)
                 connection.served = connection.idle = True
                 connection.allow(self.cfg.keepalive if self.alive else NEXT_REQUEST_SECONDS)
         except Refused as refusal:
             self.log.debug("Refused %s: %s", connection.client, refusal)
             connection.sock[:] = last_response(refusal.status, self.refusal_body(refusal.status, refusal.reason))
-        self.memory.release(connection)
-        yield from connection.send()
+        yield from self.send(connection)
         yield from connection.part()
+
+    def send(self, connection: Connection) -> Waiting[None]:
+        """Send an answer; until it is sent it counts as held, as its request did."""
+        connection.allow_sending()
+        self.memory.release(connection)
+        yield from connection.push()
+        self.memory.release(connection)
 
     def resume(self, connection: Connection, refusal: Refused | None = None) -> None:
         """Run the connection's script up to its next wait; `refusal` is raised in it."""
@@ -210,8 +215,6 @@ class Worker(ThreadWorker):
         self.log.debug("Closing %s: %s", connection.client, why)
         self.connections.discard(connection)
         connection.script.close()
-        connection.inbox.clear()
-        self.memory.release(connection)
         if connection.watched:
             self.poller.unregister(connection.peer)
             connection.watched = NOTHING
@@ -222,6 +225,9 @@ class Worker(ThreadWorker):
             connection.peer.send(connection.unsent)
         with suppress(OSError):
             connection.peer.close()
+        for buffer in (connection.inbox, connection.sock, connection.unsent):
+            buffer.clear()
+        self.memory.release(connection)
 
     def init_signals(self) -> None:
         super().init_signals()
