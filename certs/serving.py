@@ -9,6 +9,8 @@ from pathlib import Path
 from certs.following import Followed
 from certs.pem import CertificateError, Inspection, Pair, Pem, describe, invalid_reason, read
 
+AEAD = "ECDHE+AESGCM:ECDHE+CHACHA20"  # of TLS 1.2; those of TLS 1.3 all are
+
 
 class ServingCertificate:
     """A certificate and its key in two files; open connections keep the certificate that they began with."""
@@ -30,6 +32,7 @@ class ServingCertificate:
         # A new context: the one in use would have the new certificate without its key for a moment.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_ciphers(AEAD)
         try:
             context.load_cert_chain(self.cert_file, self.key_file)
         except OSError as error:  # ssl.SSLError is one

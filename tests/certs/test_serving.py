@@ -87,6 +87,7 @@ def test_the_context_in_use_is_never_changed(served):
 
     assert before is not serving.context
     assert ssl.TLSVersion.TLSv1_2 == serving.context.minimum_version
+    assert all(cipher["aead"] for cipher in serving.context.get_ciphers())
     serving.context = before
     assert handshake(serving, ca)
 

@@ -102,6 +102,7 @@ ILLEGAL = [
     Case("a length beyond any number", head(Content_Length="9" * 5000), 400),
     Case("two lengths", b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx", 400),
     Case("a length and chunks", head(Content_Length=3, Transfer_Encoding="chunked") + b"0\r\n\r\n", 400),
+    Case("a body in a coding", head(Transfer_Encoding="gzip, chunked") + b"0\r\n\r\n", 415),
     Case("an unknown coding", head(Transfer_Encoding="smoke"), 501),
     Case("a coding that has no end", head(Transfer_Encoding="gzip"), 400),
     Case("a long line", b"GET /" + b"x" * 8_200 + b" HTTP/1.1\r\n\r\n", 414),
@@ -136,3 +137,10 @@ def test_illegal_requests_are_refused(server, case):
 
         assert (case.status, "close") == (answer.status, answer.headers["connection"])
         assert client.closed()
+
+
+def test_the_version_of_a_response_is_one_that_is_spoken(server):
+    with server.client() as client:
+        client.send(b"GET / HTTP/1.9\r\nHost: localhost\r\n\r\n")
+
+        assert client.file.readline().startswith(b"HTTP/1.1 200 ")

@@ -20,6 +20,7 @@ HEAD_END = re.compile(rb"\n\r?\n")  # Without the CR the head is malformed; guni
 LINE_END = re.compile(rb"\r\n")
 LINE_BYTES = 4096
 TRAILERS_END = re.compile(rb"\A\r\n|\r\n\r\n")
+HTTP_1_1 = (1, 1)
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t -~\x80-\xff]*)?\r\n")
 
 
@@ -39,6 +40,7 @@ def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
         request = next(get_parser(cfg, [head], connection.client))
     except Exception as error:
         raise Refused(STATUS.get(type(error), 400), str(error)) from error
+    request.version = min(request.version, HTTP_1_1)  # It is that of the response, too.
     headers = dict(request.headers)
     length = int(headers.get("CONTENT-LENGTH", 0))
     if length > connection.limits.body_bytes:
@@ -49,7 +51,12 @@ def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
         yield from connection.push()
     connection.allow(connection.limits.body, 408)
     body = io.BytesIO()
-    if "TRANSFER-ENCODING" in headers:  # It ends with chunked, or gunicorn's parser would have refused it.
+    coding = headers.get("TRANSFER-ENCODING")
+    if (
+        coding is not None and coding.lower() != "chunked"
+    ):  # gunicorn's parser takes "gzip, chunked", and decodes no gzip.
+        raise Refused(415, f"Transfer-Encoding {coding}")
+    if coding is not None:
         yield from chunks(connection, memory, body)
     else:
         yield from take(connection, memory, length, body)
