@@ -27,7 +27,7 @@ def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
     """
     The next request, as gunicorn's parser makes it, with its body in memory.
 
-    Refused, with a status, for what is malformed or too large; `cfg` holds gunicorn's settings.
+    Refused, with a status, if it is malformed or too large. `cfg` holds gunicorn's settings.
     """
     connection.begun = monotonic()
     if not connection.inbox:
@@ -49,16 +49,16 @@ def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
         yield from connection.push()
     connection.allow(connection.limits.body, 408)
     body = io.BytesIO()
-    if "TRANSFER-ENCODING" in headers:  # It ends with chunked, or gunicorn's parser would have refused it.
+    if "TRANSFER-ENCODING" in headers:  # The last coding is chunked, or gunicorn's parser would have refused it.
         yield from chunks(connection, memory, body)
     else:
         yield from take(connection, memory, length, body)
-    request.body = io.BytesIO(body.getvalue())  # The two share their bytes, and so does a read() of the whole.
+    request.body = io.BytesIO(body.getvalue())  # No copy: both share the bytes, and so does read() of the whole body.
     return request
 
 
 def until(connection: Connection, end: re.Pattern[bytes], limit: int, status: int) -> Waiting[bytes]:
-    """The bytes up to and including `end`; Refused with `status` if they are more than `limit`."""
+    """The bytes up to and including `end`. Refused with `status` if there are more than `limit`."""
     searched = 0
     while not (found := end.search(connection.inbox, searched)):
         if len(connection.inbox) > limit:
