@@ -1,1 +1,1 @@
-"""A certificate authority, the certificates it issues, their renewal, and their files; imports nothing of webhook."""
+"""A certificate authority, its certificates, their renewal and their files; independent of webhook."""

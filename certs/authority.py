@@ -16,9 +16,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from certs.pem import CertificateError, Pair, Pem, describe, extension, invalid_reason
 
-# Long, because a new CA must be in every caBundle before it may sign; only calls to this webhook trust it.
+# Long, because a new CA may sign only after it is in every caBundle. Only calls to this webhook trust it.
 CA_LIFETIME = timedelta(days=3650)
-# Renewed at two thirds, so that a month is left to notice a renewal that fails.
+# Renewed after two thirds, so that a month is left to notice a failed renewal.
 SERVING_LIFETIME = timedelta(days=90)
 # A certificate is valid from this long before it was issued, for clients whose clock is behind.
 CLOCK_SKEW = timedelta(hours=1)
@@ -51,7 +51,7 @@ class Authority:
 
     @classmethod
     def parse(cls, certificate: Pem, key: Pem) -> Authority:
-        """An existing CA; CertificateError if it cannot be read, is not a CA, or the key is another's."""
+        """An existing CA.  CertificateError if it cannot be read, is not a CA, or the key does not match."""
         pair = Pair.parse(certificate, key)
         if not describe(pair.certificate).is_ca:
             raise CertificateError(f"{certificate.source}: is not the certificate of a CA")
@@ -86,7 +86,7 @@ class Authority:
 
 
 def _builder(name: str, key: ec.EllipticCurvePublicKey, begin: datetime, end: datetime) -> x509.CertificateBuilder:
-    """What CA certificates and serving certificates have in common."""
+    """The common part of CA certificates and serving certificates."""
     return (
         x509.CertificateBuilder()
         .subject_name(_subject(name))
@@ -99,12 +99,12 @@ def _builder(name: str, key: ec.EllipticCurvePublicKey, begin: datetime, end: da
 
 
 def _subject(name: str) -> x509.Name:
-    """The common name, cut to its limit; it is for people, because clients verify the subject alternative names."""
+    """The common name, cut to its limit.  It is for people; clients verify the subject alternative names."""
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:LONGEST_COMMON_NAME])])
 
 
 def normal_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Names as a certificate spells them; CertificateError, with a line for each bad name, or if there is none."""
+    """Names as a certificate spells them.  CertificateError, with a line for each bad name, or if there is no name."""
     return tuple(str(name.value) for name in _alternative_names(names))
 
 

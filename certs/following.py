@@ -1,4 +1,4 @@
-"""Follows content that others write, such as a mounted file, without taking it half-written."""
+"""Follows content that others write, such as a mounted file, but never uses half-written content."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ Content = TypeVar("Content")
 
 
 class Followed(Generic[Content]):
-    """Content that is read again and again, and given out when it has changed and two readings in a row agree."""
+    """Content that is polled. A change is returned once two readings in a row are equal."""
 
     def __init__(self, content: Content, read: Callable[[], Content]) -> None:
-        """`content` is in use already; `read` reads it as it is now, or raises an error."""
+        """`content` is already in use; `read` reads the current content, or raises an error."""
         self._read = read
         self._seen: Content | None = content
         self._given: Content | None = content
 
     def changed(self) -> Content | None:
         """
-        New content, once; None where it is the same as before, or differs from the last reading.
+        New content, once; None if it is unchanged, or differs from the last reading.
 
-        Content that differs from the last reading may still be being written, and half of it may look whole.
-        What `read` raises is raised; content that can be read after that is new.
+        Content that differs from the last reading may be half-written, and half of it may look complete.
+        Errors of `read` are raised; the next content that can be read counts as new.
         """
         before, self._seen = self._seen, None
         try:

@@ -30,7 +30,7 @@ class KeyMismatchError(CertificateError):
 
 @dataclass(frozen=True)
 class Pem:
-    """PEM and its source, a file or an entry of a Secret; repr does not show the content, which may be a key."""
+    """PEM and its source: a file or an entry of a Secret. repr does not show the content, which may be a key."""
 
     source: str
     content: bytes = field(repr=False)
@@ -45,7 +45,7 @@ class Pair:
 
     @classmethod
     def parse(cls, chain: Pem, key: Pem) -> Pair:
-        """The first certificate in `chain`, with its key; CertificateError, KeyMismatchError for another's key."""
+        """The first certificate in `chain`, with its key.  CertificateError; KeyMismatchError if they do not match."""
         pair = cls(certificates(chain), _private_key(key))
         if pair.key.public_key() != pair.certificate.public_key():
             raise KeyMismatchError(f"{key.source}: is not the key of {chain.source}")
@@ -64,7 +64,11 @@ class Pair:
         )
 
     def write(self, chain: Path, key: Path) -> None:
-        """Write both files, the key first: whoever watches the certificate finds both changed. CertificateError."""
+        """
+        Write both files, the key first; a reader that watches the certificate then finds both files new.
+
+        CertificateError if a file cannot be written.
+        """
         write(key, self.key_pem(), 0o600)
         write(chain, self.chain_pem(), 0o644)
 
@@ -85,12 +89,12 @@ class Inspection:
 
 
 def inspect(pem: Pem) -> tuple[Inspection, ...]:
-    """What each certificate in a file contains, in the order of the file; CertificateError."""
+    """What each certificate in a file contains, in the order of the file.  CertificateError if one cannot be read."""
     return tuple(map(describe, certificates(pem)))
 
 
 def ca_bundle(pem: Pem) -> bytes:
-    """Only the certificates in a file, as PEM; CertificateError if one of them is not a CA."""
+    """Only the certificates in a file, as PEM.  CertificateError if one of them is not a CA."""
     found = certificates(pem)
     if leaf := next((inspection for inspection in map(describe, found) if not inspection.is_ca), None):
         raise CertificateError(f'{pem.source}: has "{leaf.subject}", which is not the certificate of a CA')
@@ -164,13 +168,13 @@ def certificates(pem: Pem) -> tuple[x509.Certificate, ...]:
         found = tuple(x509.load_pem_x509_certificates(pem.content))
         for certificate in found:
             describe(certificate)  # parses extensions and keys, which the library does lazily
-    except Exception as error:  # the types are many, and differ between versions of the library
+    except Exception as error:  # the library raises many types, which differ between its versions
         raise CertificateError(f"{pem.source}: has a certificate that cannot be read: {error}") from error
     return found
 
 
 def _private_key(pem: Pem) -> PrivateKey:
-    """The key in PEM; CertificateError without the library's message, which could quote the key."""
+    """The key in PEM.  CertificateError, without the library's message, which could quote the key."""
     try:
         key = serialization.load_pem_private_key(pem.content, password=None)
     except TypeError:

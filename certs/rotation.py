@@ -3,7 +3,7 @@ Renews a CA and a serving certificate in a store that replicas share, without a 
 
     ca.crt    the CAs that have not expired, the newest first        ca.key    the key of the newest
     tls.crt   the leaf: the serving certificate, with its CA         tls.key   its key
-    trusted   the time since which the newest CA is in every caBundle, empty while it is not
+    trusted   the time since when the newest CA is in every caBundle; empty while it is not
 
     a new CA ── in every caBundle for an hour ──> signs the next leaf;  an expired CA is removed
 """
@@ -24,13 +24,13 @@ from certs.authority import CA_LIFETIME, CLOCK_SKEW, SERVING_LIFETIME, Authority
 from certs.pem import CertificateError, Pair, Pem, certificates, describe, invalid_reason, stamp
 
 CA_CERT, CA_KEY, CERT, KEY, TRUSTED = "ca.crt", "ca.key", "tls.crt", "tls.key", "trusted"
-TRIES = 5  # Of replicas that replace at the same time one wins, and the others find nothing left to renew.
-GONE = "all: was gone, and is put back"
+TRIES = 5  # If replicas replace at the same time, one wins, and the others then find nothing left to renew.
+GONE = "all: the Secret was deleted or emptied, and has been restored"
 Content = Mapping[str, bytes]
 
 
 class Store(Protocol):
-    """Where the certificates are stored, with compare-and-swap."""
+    """The storage of the certificates, with compare-and-swap."""
 
     def read(self) -> tuple[Content, str]:
         """The entries and their version; no entries and "" if the store does not exist."""
@@ -41,11 +41,11 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """How long CA and leaf are valid, and how long a CA is in every caBundle before it signs a leaf."""
+    """How long CA and leaf are valid, and how long a CA must be in every caBundle before it signs a leaf."""
 
     ca: timedelta = CA_LIFETIME
     leaf: timedelta = SERVING_LIFETIME
-    settling: timedelta = timedelta(hours=1) + CLOCK_SKEW  # another replica may end it, by another clock
+    settling: timedelta = timedelta(hours=1) + CLOCK_SKEW  # replicas' clocks may differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ NOTHING = Held()
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """What is held now, and the reason for each change."""
+    """What the store holds now, and the reason for each change."""
 
     held: Held
     reasons: tuple[str, ...] = ()
@@ -83,34 +83,34 @@ def rotate(
     last: Held = NOTHING,
 ) -> Rotation:
     """
-    Renew what is due in the store; `bundles` are the caBundles in force, None while they are not known.
+    Renew what is due in the store; `bundles` are the caBundles in force, or None while they are not known.
 
-    If the store was deleted or emptied, what it held `last` is written again: a new CA would replace the old one in
-    the caBundles before every replica serves a certificate of the new one.  CertificateError if the store holds what
-    evenkeel did not write, or if others replace it in every one of TRIES.
+    If the store was deleted or emptied, its `last` content is restored: a new CA would replace the old one in the
+    caBundles before every replica serves a certificate of the new one.  CertificateError if the store has entries that
+    evenkeel did not write, or if others replace it during each of TRIES.
     """
     for _ in range(TRIES):
         content, version = store.read()
         if any(content.values()) and TRUSTED not in content:
             found = ", ".join(sorted(content))
-            raise CertificateError(f'found {found} without "{TRUSTED}", wanted nothing or what evenkeel has written')
+            raise CertificateError(f'found {found} without "{TRUSTED}", wanted no entries or those of evenkeel')
         held = parse(content)
         gone = last != NOTHING and not any(content.values())
         rotation = renewed(last if gone else held, names, now, bundles, lifetimes)
         if rotation.held == held or store.replace(entries(rotation.held), version):
             return replace(rotation, reasons=(*((GONE,) if gone else ()), *rotation.reasons))
-    raise CertificateError(f"replaced by others {TRIES} times while it was to be renewed")
+    raise CertificateError(f"others replaced it during each of {TRIES} tries to renew it")
 
 
 def renewed(
     held: Held, names: Collection[str], now: datetime, bundles: Sequence[bytes] | None, lifetimes: Lifetimes
 ) -> Rotation:
-    """What is to be held from now on: a pure function, except that it makes keys."""
+    """The content to hold from now on.  A pure function, except that it creates keys."""
     reasons: list[str] = []
     cas = tuple(ca for ca in held.cas if now <= ca.not_valid_after_utc)
     held = replace(held, cas=cas) if cas != held.cas else held
     if held.trusted is not None and held.trusted > now + CLOCK_SKEW:
-        held = replace(held, trusted=None)  # No replica whose clock is within CLOCK_SKEW has written that.
+        held = replace(held, trusted=None)  # A time in the future is not trusted.
     newest = held.authority.pair.certificate if held.authority is not None else None
     if reason := renewal_reason(newest, now):
         authority = Authority.create(now, lifetime=lifetimes.ca)
@@ -118,7 +118,7 @@ def renewed(
         reasons.append(f"CA: {reason}")
     elif held.trusted is None and newest is not None and _in_each(bundles, newest):
         held = replace(held, trusted=now)
-        reasons.append("CA: is in every caBundle now")
+        reasons.append("CA: now in every caBundle")
     if (reason := leaf_reason(held, names, now)) and held.authority is not None:
         settled = held.trusted is not None and now >= held.trusted + lifetimes.settling
         if settled or not is_served(held, names, now):
@@ -128,34 +128,34 @@ def renewed(
 
 
 def renewal_reason(certificate: x509.Certificate | None, now: datetime) -> str | None:
-    """Why a certificate is due for renewal, or None: there is none, or two thirds of its lifetime are over."""
+    """Why a certificate is due for renewal: it is missing, or two thirds of its lifetime are over; else None."""
     if certificate is None:
         return "there is none"
     issued = certificate.not_valid_before_utc + CLOCK_SKEW
     due = issued + (certificate.not_valid_after_utc - issued) * 2 / 3
-    return f"was to be renewed from {stamp(due)} on" if now >= due else None
+    return f"due for renewal since {stamp(due)}" if now >= due else None
 
 
 def _all_names(held: Held, names: Collection[str], now: datetime) -> Collection[str]:
-    """The names, and those of a leaf that is not due: replicas with different names would replace it in turns."""
+    """The names, and those of a leaf that is not due; else replicas with different names would replace it in turns."""
     if held.leaf is None or renewal_reason(held.leaf.certificate, now):
         return names
     return tuple(dict.fromkeys((*names, *describe(held.leaf.certificate).names)))
 
 
 def leaf_reason(held: Held, names: Collection[str], now: datetime) -> str | None:
-    """Why the leaf is due for renewal, or None: its names, its CA, or its time."""
+    """Why the leaf is due for renewal: its names, its CA or its time; else None."""
     if held.leaf is None:
         return "there is none"
     if missing := sorted(set(names) - set(describe(held.leaf.certificate).names)):
         return f"is not for {', '.join(missing)}"
     if not verifies(held.leaf.certificate, held.cas):
-        return "its CA has gone"
+        return "was signed by a CA that is no longer trusted"
     return renewal_reason(held.leaf.certificate, now)
 
 
 def is_served(held: Held, names: Collection[str], now: datetime) -> bool:
-    """Whether clients that trust the held CAs accept the leaf; then its renewal can wait for a new CA to settle."""
+    """Whether clients that trust the held CAs accept the leaf; if so, its renewal can wait for a new CA to settle."""
     leaf = held.leaf.certificate if held.leaf is not None else None
     if leaf is None or invalid_reason(describe(leaf), now):
         return False

@@ -1,4 +1,4 @@
-"""A certificate in files as a TLS context; a changed certificate gets a new context."""
+"""The TLS context for a certificate in files; a changed certificate gets a new context."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ AEAD = "ECDHE+AESGCM:ECDHE+CHACHA20"  # of TLS 1.2; those of TLS 1.3 all are
 
 
 class ServingCertificate:
-    """A certificate and its key in two files; open connections keep the certificate that they began with."""
+    """A certificate and its key in two files; open connections keep the certificate they started with."""
 
     def __init__(self, cert_file: Path, key_file: Path) -> None:
         """CertificateError if the files cannot be used."""
         self.cert_file, self.key_file = cert_file, key_file
-        self.refused = ""  # Why the files, as they are now, are not served.
+        self.refused = ""  # Why the current files are not served.
         files = self._read()
         self.files = Followed(files, self._read)
         self.context, self.served = self._load(*files)
@@ -29,7 +29,7 @@ class ServingCertificate:
     def _load(self, chain: Pem, key: Pem) -> tuple[ssl.SSLContext, Inspection]:
         """The context that serves this pair; CertificateError if it cannot be used."""
         pair = Pair.parse(chain, key)
-        # A new context: the one in use would have the new certificate without its key for a moment.
+        # A new context, because the one in use would briefly have the new certificate without its key.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_ciphers(AEAD)
@@ -42,7 +42,7 @@ class ServingCertificate:
         return context, describe(pair.certificate)
 
     def reload(self) -> bool:
-        """Whether changed files are served from the next handshake on; `refused` says why files are not."""
+        """Whether changed files are served from the next handshake on; if they cannot be, `refused` is the reason."""
         try:
             changed = self.files.changed()
             if changed is None:
@@ -59,6 +59,6 @@ class ServingCertificate:
         return self.served.not_after
 
     def problem(self, now: datetime) -> str:
-        """Why clients do not trust what is served at this time, or ""."""
+        """Why clients do not trust the served certificate at this time, or ""."""
         reason = invalid_reason(self.served, now)
         return f"{self.cert_file}: {reason}" if reason else ""

@@ -122,7 +122,7 @@ def test_a_leaf_is_renewed_once_its_ca_has_settled():
     rotation = after(held, 6.1 * DAY, bundles(fresh()))
 
     assert NOW + 5 * DAY == held.trusted
-    assert [f"certificate: was to be renewed from {NOW + 6 * DAY:%Y-%m-%dT%H:%M:%SZ} on"] == list(rotation.reasons)
+    assert [f"certificate: due for renewal since {NOW + 6 * DAY:%Y-%m-%dT%H:%M:%SZ}"] == list(rotation.reasons)
     assert rotation.held.leaf.certificate != held.leaf.certificate
     assert rotation.held.cas == held.cas
 
@@ -229,7 +229,7 @@ def test_a_leaf_whose_ca_has_gone_is_replaced():
     stranger = Authority.create(NOW).issue(NAMES, NOW, LIVES.leaf)
     rotation = after(replace(fresh(), leaf=stranger), HOUR)
 
-    assert ("certificate: its CA has gone",) == rotation.reasons
+    assert ("certificate: was signed by a CA that is no longer trusted",) == rotation.reasons
 
 
 def test_of_replicas_that_start_together_one_wins():
@@ -263,7 +263,7 @@ def test_who_knows_what_a_store_held_puts_it_back(left):
     shelf, last = Shelf(left), replace(fresh(), trusted=NOW)
     rotation = rotate(shelf, NAMES, NOW + HOUR, None, LIVES, last)
 
-    assert ("all: was gone, and is put back",) == rotation.reasons
+    assert ("all: the Secret was deleted or emptied, and has been restored",) == rotation.reasons
     assert entries(last) == shelf.content
     assert () == rotate(shelf, NAMES, NOW + HOUR, None, LIVES, last).reasons
 
@@ -298,7 +298,7 @@ def test_replicas_that_never_let_one_another_win_are_an_error():
         def replace(self, content, version):
             return False
 
-    with pytest.raises(CertificateError, match="replaced by others 5 times"):
+    with pytest.raises(CertificateError, match="others replaced it during each of 5 tries"):
         rotate(Contested(), NAMES, NOW, None, LIVES)
 
 

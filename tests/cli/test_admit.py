@@ -176,7 +176,7 @@ def test_the_answer_is_that_of_the_version(run, case):
     }
 
 
-REFUSES = "  note: kube-apiserver itself refuses this, before /validate is asked, in words of its own"
+REFUSES = "  note: kube-apiserver itself refuses this with its own message, before it calls /validate"
 
 
 @pytest.mark.parametrize(

@@ -213,7 +213,7 @@ def test_what_helm_made_is_told_with_the_template_it_was_made_of(run):
 
 def test_a_pipe_that_brought_nothing_is_a_problem(run):
     """`helm template … | evenkeel lint -` must not pass because helm failed."""
-    assert (2, True) == ((found := run("-", stdin="")).code, "holds no document" in found.out)
+    assert (2, True) == ((found := run("-", stdin="")).code, "contains no document" in found.out)
     assert 0 == run("-", stdin="{apiVersion: v1, kind: List, items: []}").code
 
 

@@ -25,7 +25,7 @@ def test_a_refused_token_is_read_again(monkeypatch):
             latest.append(next(tokens, TOKEN))
             return configured(it.api.url, latest[-1])
 
-        it.live = Live(Client(configure), it._tell, pace=QUICK)
+        it.live = Live(Client(configure), it._report, pace=QUICK)
         it.live.start()
         until(it.live.view, "the new token")
 

@@ -67,7 +67,7 @@ def test_there_is_no_view_until_every_kind_was_listed():
 def test_it_is_told_once_that_all_is_known_although_all_lists_end_at_once():
     with watching(*SHOP, started=False) as it:
         together = threading.Barrier(len(watched(False)))
-        tell = it.live._tell
+        tell = it.live._report
 
         def slowly(what, kind, **fields):
             if what == LISTED:
@@ -76,7 +76,7 @@ def test_it_is_told_once_that_all_is_known_although_all_lists_end_at_once():
             if what == SYNCED:
                 time.sleep(0.1)  # while the others look whether they are the last
 
-        it.live._tell = slowly
+        it.live._report = slowly
         it.live.start()
         until(it.live.view, "the first lists")
         it.live.stop()

@@ -37,9 +37,9 @@ def test_text_is_read(case):
 
 # Each is refused with a line that begins like this; where it does not matter how, with "".
 REFUSED = [
-    Case("a key twice", "b: 1\na: 2\na: 3", 'line 3, column 1: key "a" stands twice'),
-    Case("a key twice in JSON", '{"x": {"a": 1, "a": 2}}', 'line 1, column 16: key "a" stands twice'),
-    Case("a key twice in JSON with tabs", '{\n\t"a": 1,\n\t"a": 2}', 'line 3, column 2: key "a" stands twice'),
+    Case("a key twice", "b: 1\na: 2\na: 3", 'line 3, column 1: duplicate key "a"'),
+    Case("a key twice in JSON", '{"x": {"a": 1, "a": 2}}', 'line 1, column 16: duplicate key "a"'),
+    Case("a key twice in JSON with tabs", '{\n\t"a": 1,\n\t"a": 2}', 'line 3, column 2: duplicate key "a"'),
     Case("a number that JSON does not have", '{"a": NaN}', ""),
     Case("a bracket that stays open", "a: [1", "line 2, column 1: did not find expected ',' or ']'"),
     Case("a second document that is broken", "a: 1\n---\nb: [", "line 4, column 1: "),

@@ -25,9 +25,9 @@ class Watching:
 
     def __init__(self):
         self.told, self.client = [], Client()
-        self.live = Live(self.client, self._tell, watch_pods=True, pace=Pace(first=0.1, most=1.0))
+        self.live = Live(self.client, self._report, watch_pods=True, pace=Pace(first=0.1, most=1.0))
 
-    def _tell(self, what, kind, **fields):
+    def _report(self, what, kind, **fields):
         self.told.append((what, kind, fields))
 
     def lists(self):

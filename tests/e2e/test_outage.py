@@ -104,7 +104,7 @@ def test_pods_are_created_while_evenkeel_is_killed_and_get_defaults_once_it_is_b
     gold = {"app": "web", "tier": "gold"}
     assert {"matchLabels": gold} == selector(plane, namespace, labels=gold)
     assert 2 == len(running.lines("cluster synced"))
-    assert "heard of Node" in verbose(running)
+    assert "last response: Node" in verbose(running)
 
 
 def test_pods_are_created_while_evenkeel_hangs(plane, running, namespace):
@@ -166,7 +166,7 @@ def test_evenkeel_answers_from_its_last_view_while_etcd_is_gone(plane, running, 
     plane.etcd.stop(SIGKILL)
     time.sleep(SECONDS)
     try:
-        assert "heard of Node" in verbose(running)
+        assert "last response: Node" in verbose(running)
         late = pod(namespace=namespace, **owned_by("ReplicaSet/late"))
         notes = running.review("/mutate", review(late))[1]["auditAnnotations"]
         assert "policy; selector from Service/web" == notes["defaulted"]

@@ -55,7 +55,7 @@ def _labels(samples) -> dict[str, list[str]]:
 
 def table() -> str:
     rows = (f"| `{one.name}` | {one.type} | {_shown(one)} | {one.help} |" for one in families())
-    return "\n".join(("| metric | type | labels | what it tells |", "| --- | --- | --- | --- |", *rows, ""))
+    return "\n".join(("| metric | type | labels | description |", "| --- | --- | --- | --- |", *rows, ""))
 
 
 def _shown(family: Family) -> str:

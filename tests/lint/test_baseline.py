@@ -58,7 +58,7 @@ def test_an_entry_that_accepts_nothing_is_a_finding_at_its_line():
     located = unused_entry(entry, "base.json", Severity.WARNING)
 
     assert ("base.json", 2, 3) == (located.file, located.line, located.column)
-    assert "accepts nothing: a.yaml has no empty-selector on Deployment shop/web any more" == located.finding.message
+    assert "accepts nothing: a.yaml no longer has empty-selector on Deployment shop/web" == located.finding.message
     assert located.quoted[located.column - 1 : located.end_column - 1] == entry.quoted.strip()
 
 

@@ -94,7 +94,7 @@ DUPLICATE = f"{WEB}{KEYS}        maxSkew: 2\n"
 
 UNREADABLE = [
     Case("YAML that is none", "a: [1\nb: 2", ["2:2 did not find"]),
-    Case("a key twice", DUPLICATE, ['15:9 key "maxSkew" stands twice']),
+    Case("a key twice", DUPLICATE, ['15:9 duplicate key "maxSkew"']),
     Case("a tab in a manifest", "apiVersion: v1\nkind: Pod\nmetadata:\n\tname: x", ["4:1 found character"]),
 ]
 

@@ -144,7 +144,7 @@ def test_standard_input_without_a_document_is_a_problem(monkeypatch):
     run = Session(terms(), reader, Baseline())
     (outcome,) = run.judge(["-"])
 
-    assert ["holds no document: did the command that writes to it fail?"] == [
+    assert ["contains no document; did the command before the pipe fail?"] == [
         problem.message for problem in outcome.judged.problems
     ]
 

@@ -32,9 +32,9 @@ class Watching:
     def __init__(self, api, pace=QUICK, **options):
         self.api, self.told = api, []
         self.client = Client(lambda: configured(api.url))
-        self.live = Live(self.client, self._tell, pace=pace, **options)
+        self.live = Live(self.client, self._report, pace=pace, **options)
 
-    def _tell(self, what, kind, **fields):
+    def _report(self, what, kind, **fields):
         self.told.append((what, kind, fields))
 
     def heard(self, what, kind="Service"):

@@ -1,7 +1,7 @@
 """
-Print what evenkeel's webhook will answer when an object is applied.
+Print how the webhook answers when an object is applied.
 
-Takes the object through /mutate, then /validate, as kube-apiserver would, without a cluster or against a dump of one.
+Takes the object through /mutate, then /validate, as kube-apiserver does, with or without a cluster or a dump of one.
 Exit code 0: allowed, 1: denied, 2: bad input.
 """
 
@@ -29,18 +29,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         required=True,
         action="append",
-        help="the objects, or - for standard input; may be given more than once",
+        help="a file with the objects, or - for standard input; repeatable",
     )
     parser.add_argument(
-        "-n", "--namespace", metavar="NAME", default="default", help="of objects that name none (default: %(default)s)"
+        "-n",
+        "--namespace",
+        metavar="NAME",
+        default="default",
+        help="the namespace of objects that name none (default: %(default)s)",
     )
-    parser.add_argument("--old", metavar="FILE", help="the object as it was: makes this an update")
+    parser.add_argument("--old", metavar="FILE", help="the old object; makes the request an update")
     parser.add_argument(
         "-o",
         "--output",
         choices=("text", "json", "yaml"),
         default="text",
-        help="text: what kubectl would print; json: a line for each object; yaml: the objects as they would be stored",
+        help="text: what kubectl prints; json: a line for each object; yaml: the objects as they are stored",
     )
     inputs.add_cluster_argument(parser)
     inputs.add_policy_argument(parser)
@@ -49,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if [*args.filename, args.old].count("-") > 1:
-        raise UsageError("-f and --old: standard input can only be read once")
+        raise UsageError("-f and --old: standard input can be read only once")
     objects = [(file, obj) for file in args.filename for obj in inputs.objects(file)]
     old = {_identity(obj, args.namespace): obj for obj in inputs.objects(args.old)} if args.old else None
     policy, snapshot = inputs.policy(args.policy), inputs.cluster(args.cluster)
@@ -66,12 +70,12 @@ def run(args: argparse.Namespace) -> int:
 def _before(
     obj: Mapping[str, object], old: Mapping[Identity, Mapping[str, object]] | None, args: argparse.Namespace
 ) -> Mapping[str, object] | None:
-    """The object as it was, None for one that is created."""
+    """The old object, None for a creation."""
     if old is None:
         return None
     identity = _identity(obj, args.namespace)
     if identity not in old:
-        raise UsageError(f"{args.old}: has no {render.title(obj)} in namespace {identity[2]} to compare with")
+        raise UsageError(f"{args.old}: has no {render.title(obj)} in namespace {identity[2]}")
     return old[identity]
 
 

@@ -1,7 +1,7 @@
 """
-Issue the webhook's serving certificate, with a CA of its own, or print what certificates say.
+Issue the webhook's serving certificate, with a CA of its own, or show certificates.
 
-Exit code 0: fine, 1: a certificate is expired, not yet valid, or the key beside it is another's, 2: bad input.
+Exit code 0: fine, 1: a certificate is expired, not yet valid, or the key file next to it does not match, 2: bad input.
 """
 
 from __future__ import annotations
@@ -42,14 +42,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         required=True,
-        help="what the API server calls the webhook: DNS names, as in SERVICE.NAMESPACE.svc, or IP addresses",
+        help="the webhook's names for the API server: DNS names such as SERVICE.NAMESPACE.svc, or IP addresses",
     )
-    issue.add_argument("--dir", metavar="DIR", type=Path, required=True, help="where to write; made if it is missing")
-    issue.add_argument("--ca-dir", metavar="DIR", type=Path, help="sign with ca.crt and ca.key there, write no CA")
+    issue.add_argument(
+        "--dir", metavar="DIR", type=Path, required=True, help="the folder to write to; created if missing"
+    )
+    issue.add_argument("--ca-dir", metavar="DIR", type=Path, help="sign with ca.crt and ca.key in DIR; write no CA")
     issue.add_argument("--days", metavar="N", type=_days, default=SERVING_LIFETIME.days, help="(default: %(default)s)")
-    issue.add_argument("--force", action="store_true", help="replace files that exist, the CA's too")
+    issue.add_argument("--force", action="store_true", help="replace existing files, including the CA")
     issue.set_defaults(act=_issue)
-    show = actions.add_parser("inspect", help="print what certificates say, and whether the key beside them is theirs")
+    show = actions.add_parser("inspect", help="show certificates, and whether the key file next to each matches")
     show.add_argument(
         "files", metavar="FILE", type=Path, nargs="+", help="certificates in PEM, or - for standard input"
     )
@@ -94,7 +96,7 @@ def _existing(folder: Path, now: datetime) -> Authority:
 
 
 def _make_room(folder: Path, files: list[str], force: bool) -> None:
-    """Make the folder; UsageError if files exist and `force` is not given, or the folder cannot be made."""
+    """Create the folder.  UsageError if files exist and `force` is not given, or the folder cannot be created."""
     in_the_way = [folder / file for file in files if os.path.lexists(folder / file)]
     if in_the_way and not force:
         keep = f"--ca-dir {folder} signs with it, "
@@ -116,7 +118,7 @@ def _summary(found: Inspection, ca: Authority) -> str:
 
 @dataclass(frozen=True)
 class _Key:
-    """The key file beside a certificate; `matches` is None if the key cannot be read."""
+    """The key file next to a certificate; `matches` is None if the key cannot be read."""
 
     file: str
     matches: bool | None
@@ -125,7 +127,7 @@ class _Key:
 
 @dataclass(frozen=True)
 class _Seen:
-    """One certificate of a file, and what `inspect` prints of it."""
+    """One certificate in a file, and what `inspect` prints about it."""
 
     file: str
     number: int

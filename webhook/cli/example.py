@@ -1,8 +1,8 @@
 """
-Start the webhook on an embedded default, with its own certificate and no cluster, and show it answering.
+Start the webhook with an example cluster, send it three reviews, and show the answers.
 
-Sends three reviews, as kube-apiserver sends them, over TLS, and prints the answers.  Then it serves until Ctrl-C;
-without a terminal, or with --once, it stops.
+The webhook has a self-signed certificate and the built-in policy.  The reviews are sent over TLS, as kube-apiserver
+sends them.  Then it serves until Ctrl-C; without a terminal, or with --once, it stops.
 """
 
 from __future__ import annotations
@@ -54,21 +54,21 @@ def _run(args: argparse.Namespace) -> int:
     with _server(args.port) as (server, ca):
         context = ssl.create_default_context(cafile=ca)
         _wait(server, args.port, context)
-        print(f"evenkeel serves on https://127.0.0.1:{args.port}, CA certificate {ca}\n")
+        print(f"evenkeel serves on https://127.0.0.1:{args.port}, CA certificate: {ca}\n")
         for line in (FOLDER / "example_reviews.jsonl").read_text("utf-8").splitlines():
             review = json.loads(line)
             _show(review, _post(args.port, context, review["path"], json.dumps(review["review"])))
         if args.once or not sys.stdout.isatty():
             return 0
         target = f"https://127.0.0.1:{args.port}/validate"
-        print(f"Send it your own: curl --cacert {ca} -H 'Content-Type: application/json' -d @review.json {target}")
-        print("Ctrl-C stops it.")
+        print(f"To send a review: curl --cacert {ca} -H 'Content-Type: application/json' -d @review.json {target}")
+        print("Press Ctrl-C to stop.")
         return server.wait()
 
 
 @contextmanager
 def _server(port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The running server and the file with its CA certificate; it ends with this command."""
+    """The running server, which stops with this command, and the file with its CA certificate."""
     options = ["--bind", f"127.0.0.1:{port}", "--self-signed", "--cluster", str(FOLDER / "example_cluster.yaml")]
     command = [sys.executable, "-m", "webhook", "serve", *options, "--log-level", "warning"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("EVENKEEL_")}

@@ -1,4 +1,4 @@
-"""What commands read: policies, clusters, manifests and versions; every UsageError names the file or the option."""
+"""Reads the inputs of commands: policies, clusters, manifests and versions.  UsageErrors name the file or option."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from webhook.scheduler.features import NEWEST, Features, parse_version
 from webhook.scheduler.snapshot import Snapshot
 
 DNS_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-LIVE = "live"  # A dump in a file of that name is given as ./live.
+LIVE = "live"  # Give a dump in a file of this name as ./live.
 
 
 def add_policy_argument(parser: argparse.ArgumentParser) -> None:
@@ -31,14 +31,17 @@ def add_cluster_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster",
         metavar="live|FILE|DIR",
-        help="live: the cluster that kubectl would talk to; or a dump of one, as kubectl get"
-        " nodes,namespaces,services,replicasets,statefulsets,… -A -o yaml prints it",
+        help="live: the cluster that kubectl uses; or a dump of one, the output of kubectl get"
+        " nodes,namespaces,services,replicasets,statefulsets,… -A -o yaml",
     )
 
 
 def add_version_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--kubernetes-version", metavar="VERSION", default=f"1.{NEWEST}", help="the cluster's (default: %(default)s)"
+        "--kubernetes-version",
+        metavar="VERSION",
+        default=f"1.{NEWEST}",
+        help="the version of the cluster (default: %(default)s)",
     )
 
 
@@ -53,7 +56,7 @@ def policy(path: Path | None) -> Policy:
 
 
 def cluster(name: str | None) -> Snapshot | None:
-    """The cluster as it is now for `live`, that of a dump for a path, or None."""
+    """The current cluster for `live`, a dump for a path, or None."""
     if name == LIVE:
         try:
             return listed(client())
@@ -66,7 +69,7 @@ def cluster(name: str | None) -> Snapshot | None:
 
 
 def client(option: str = "--cluster live") -> Client:
-    """A client of the cluster that kubectl would talk to; `option` is the one that asks for it."""
+    """A client of the cluster that kubectl uses; `option` asks for it."""
     try:
         return Client()
     except ClusterError as error:
@@ -74,7 +77,7 @@ def client(option: str = "--cluster live") -> Client:
 
 
 def namespaced(option: str, text: str) -> tuple[str, str]:
-    """The namespace and the name in NS/NAME, the value of an option."""
+    """The namespace and name in `text`, the value NS/NAME of an option."""
     namespace, _, name = text.partition("/")
     if not (DNS_LABEL.fullmatch(namespace) and DNS_LABEL.fullmatch(name)):
         raise UsageError(f'{option}: found "{text}", wanted NAMESPACE/NAME')

@@ -1,7 +1,7 @@
 """
-Judge manifests as evenkeel's webhook does, and report each finding at its line, before they reach a cluster.
+Judge manifests as the webhook does, and report findings with file and line.
 
-Reads YAML and JSON: files, folders save what .gitignore names, patterns, and standard input:
+Reads YAML and JSON from files, folders (without what .gitignore excludes), patterns, and standard input:
 
     evenkeel lint deploy/
     helm template CHART | evenkeel lint -
@@ -10,7 +10,7 @@ Reads YAML and JSON: files, folders save what .gitignore names, patterns, and st
 
 A comment at the end of a line suppresses a rule on that line:  # evenkeel: ignore[rule-id]
 
-Exit code 0: no finding as grave as --fail-on, 1: such findings, 2: bad usage, or a file that cannot be read.
+Exit code 0: no finding at or above --fail-on, 1: such findings, 2: bad usage, or a file that cannot be read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.baseline import Baseline, BaselineError, read_baseline
 from webhook.lint.files import FileReader, WorkerDied, read_context
 from webhook.lint.results import UNUSED_SUPPRESSION, Summary
-from webhook.lint.session import Outcome, Session
+from webhook.lint.session import FileOutcome, Session
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound, find
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SEVERITY",
         choices=SEVERITIES,
         default="error",
-        help=f"exit with 1 for findings as grave as this: {', '.join(SEVERITIES)} (default: %(default)s)",
+        help=f"exit with 1 for findings of this severity or higher: {', '.join(SEVERITIES)} (default: %(default)s)",
     )
     parser.add_argument("--baseline", metavar="FILE", help="accept the findings listed in FILE")
     parser.add_argument("--write-baseline", action="store_true", help="write all findings to --baseline FILE")
@@ -80,14 +80,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATTERN",
         action="append",
         default=[],
-        help="leave out, in folders, what this line would in a .gitignore; repeatable",
+        help="exclude files in folders; a .gitignore pattern; repeatable",
     )
     parser.add_argument(
         "-n",
         "--namespace",
         metavar="NAME",
         default="default",
-        help="for objects that have none (default: %(default)s)",
+        help="the namespace of objects that name none (default: %(default)s)",
     )
     inputs.add_cluster_argument(parser)
     inputs.add_policy_argument(parser)
@@ -127,7 +127,7 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _files(args: argparse.Namespace) -> tuple[list[str], list[NotFound]]:
-    """The files to judge, and the paths that cannot be found; UsageError if there is no file at all."""
+    """The files to judge, and the paths that were not found.  UsageError if there is no file at all."""
     files, missing = find(args.paths, args.exclude)
     if missing and not files:
         raise UsageError("\n".join(map(str, missing)))
@@ -187,8 +187,8 @@ def _write_baseline(args: argparse.Namespace, session: Session) -> int:
     return 2 if summary.problems else 0
 
 
-def _print_outcome(args: argparse.Namespace, style: lint_text.Style, outcome: Outcome) -> None:
-    """The repair of a file as a diff, and in text its findings; the other formats come at the end."""
+def _print_outcome(args: argparse.Namespace, style: lint_text.Style, outcome: FileOutcome) -> None:
+    """Print the repair of a file as a diff and, in format text, its findings; other formats are printed at the end."""
     judged, rewrite = outcome.judged, outcome.rewrite
     if args.diff and rewrite is not None:
         diff = as_diff(judged.file, rewrite.old, rewrite.new)
@@ -228,17 +228,17 @@ def _coloured() -> bool:
     return sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def _with_progress(outcomes: Iterable[Outcome], total: int) -> Iterator[Outcome]:
-    """Each outcome; on a terminal, how many there are so far, once it takes longer than PATIENCE."""
-    stream, begun, shown = sys.stderr, time.monotonic(), 0.0
+def _with_progress(outcomes: Iterable[FileOutcome], total: int) -> Iterator[FileOutcome]:
+    """Each outcome.  On a terminal, show how many there are so far, if it takes longer than PATIENCE."""
+    stream, begun, shown = sys.stderr, time.monotonic(), False
     watched = stream is not None and stream.isatty()
     for done, outcome in enumerate(outcomes, 1):
         now = time.monotonic()
         if shown:
             progress.clear(stream)
         yield outcome
-        if watched and now - begun > PATIENCE and (shown or now - shown > PATIENCE):
+        if watched and now - begun > PATIENCE:
             progress.show(stream, done, total)
-            shown = now
+            shown = True
     if shown:
         progress.clear(stream)

@@ -15,13 +15,13 @@ from webhook.findings.wording import one_line
 
 LONGEST_LINE = 10_000  # characters of an error
 COMMANDS = {
-    "admit": "print what the webhook will answer when an object is applied",
-    "certs": "issue the webhook's serving certificate, or print what certificates say",
-    "example": "start the webhook on an embedded default and show it answering",
-    "lint": "judge manifests before anything reaches a cluster",
-    "manifests": "print the objects that send a cluster's reviews here",
-    "policy": "check a policy file, show what is in force, print the schema",
-    "rules": "print the catalogue of rules, or the page of one",
+    "admit": "print how the webhook answers when an object is applied",
+    "certs": "issue the webhook's serving certificate, or show certificates",
+    "example": "start the webhook with an example cluster and show three answers",
+    "lint": "judge manifests before they reach a cluster",
+    "manifests": "print the webhook configurations and RBAC",
+    "policy": "check a policy file, show the settings for one Pod, or print the schema",
+    "rules": "print the catalogue of rules, or one rule's page",
     "serve": "serve the webhook over TLS",
 }
 
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except UsageError as error:
-        for line in str(error).split("\n"):  # names in it come from files: they must not write to the terminal
+        for line in str(error).split("\n"):  # names in it come from files, and must not control the terminal
             print(f"evenkeel: {one_line(line, LONGEST_LINE)}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe

@@ -1,9 +1,9 @@
 """
-Print the webhook configurations that a policy needs, to be piped into kubectl apply -f -
+Print the webhook configurations that a policy needs; pipe them into kubectl apply -f -
 
-They send what the policy judges or gives defaults to, and nothing else.  A CA bundle is public; no key is needed here.
-With --rbac a ServiceAccount comes first, of the Service's namespace and name, or else evenkeel/evenkeel.
-Exit code 0: printed, 2: an input that cannot be used.
+They send only what the policy needs.  The CA bundle is public; no private key is needed.
+With --rbac, a ServiceAccount and RBAC come first, named like the Service in its namespace, or else evenkeel/evenkeel.
+Exit code 0: printed, 2: an input cannot be used.
 """
 
 from __future__ import annotations
@@ -23,16 +23,18 @@ from webhook.manifests.rbac import rbac
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("--service", metavar="NS/NAME", help="the Service in front of the webhook, on port 443")
-    where.add_argument("--url", metavar="URL", help="https://HOST[:PORT], where there is no Service")
+    where.add_argument("--service", metavar="NS/NAME", help="the webhook's Service, on port 443")
+    where.add_argument("--url", metavar="URL", help="https://HOST[:PORT], if there is no Service")
     parser.add_argument("--ca-bundle", metavar="FILE", type=Path, required=True, help="CA certificates, as PEM")
     parser.add_argument(
         "--failure-policy",
         choices=(IGNORE, FAIL),
         default=IGNORE,
-        help="what becomes of built-in kinds while no webhook answers (default: %(default)s)",
+        help="failurePolicy for built-in kinds, which applies while no webhook answers (default: %(default)s)",
     )
-    parser.add_argument("--rbac", action="store_true", help="also a ServiceAccount, and the rights for --cluster live")
+    parser.add_argument(
+        "--rbac", action="store_true", help="also print a ServiceAccount and the RBAC for --cluster live"
+    )
     inputs.add_policy_argument(parser)
     inputs.add_version_argument(parser)
 

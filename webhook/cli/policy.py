@@ -1,7 +1,7 @@
 """
-Check a policy file, show what is in force for a Pod, or print the policy's JSON Schema.
+Check a policy file, show the settings for one Pod, or print the JSON Schema of policies.
 
-Exit code 0: fine, 2: the policy or other input cannot be used.
+Exit code 0: fine, 2: the policy or another input cannot be used.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from webhook.cli import inputs
 from webhook.cli.usage import UsageError
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.objects.workload import parse_workloads as parse_workload
+from webhook.objects.workload import parse_workloads
 from webhook.policy.policy import NAMESPACE_NAME
 from webhook.policy.schema import schema
 from webhook.render import in_force
@@ -21,13 +21,17 @@ from webhook.render import in_force
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    check = actions.add_parser("check", help="name why a policy cannot be used, and what may surprise")
+    check = actions.add_parser("check", help="check a policy file; print errors and notes")
     check.add_argument("file", metavar="FILE", type=Path)
     check.set_defaults(act=_check)
-    show = actions.add_parser("show", help="what is in force for which Pod")
-    show.add_argument("--namespace", metavar="NAME", default="default", help="the Pod's (default: %(default)s)")
-    show.add_argument("--namespace-labels", metavar="KEY=VALUE,…", help="(default: those in --cluster, if it is given)")
-    show.add_argument("--labels", metavar="KEY=VALUE,…", default="", help="the Pod's")
+    show = actions.add_parser("show", help="show the settings for one Pod")
+    show.add_argument(
+        "--namespace", metavar="NAME", default="default", help="the Pod's namespace (default: %(default)s)"
+    )
+    show.add_argument(
+        "--namespace-labels", metavar="KEY=VALUE,…", help="the namespace's labels (default: those in --cluster)"
+    )
+    show.add_argument("--labels", metavar="KEY=VALUE,…", default="", help="the Pod's labels")
     show.add_argument("--scheduler-name", metavar="NAME", default="default-scheduler", help="(default: %(default)s)")
     inputs.add_policy_argument(show)
     inputs.add_cluster_argument(show)
@@ -58,7 +62,7 @@ def _show(args: argparse.Namespace) -> int:
     known = snapshot.namespaces.get(args.namespace) if snapshot is not None else None
     if args.namespace_labels is not None:
         known = {NAMESPACE_NAME: args.namespace, **_labels("--namespace-labels", args.namespace_labels)}
-    print(in_force.text(policy, policy.in_force(parse_workload(pod)[0], known)))
+    print(in_force.text(policy, policy.in_force(parse_workloads(pod)[0], known)))
     return 0
 
 

@@ -1,7 +1,7 @@
 """
-Print the catalogue of rules, or the page of one.
+Print the catalogue of rules, or one rule's page.
 
-A rule's page says what it finds, why that matters, and the fix, with a bad and a good example.
+The page describes what the rule finds, why that matters, and the fix, with a bad and a good example.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from webhook.rules import RULES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("rule", metavar="ID", nargs="?", help="the rule to print the page of (default: the catalogue)")
+    parser.add_argument("rule", metavar="ID", nargs="?", help="the rule whose page to print (default: the catalogue)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -29,6 +29,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def suggestion(name: str) -> str:
-    """What may have been meant by a name that no rule has."""
+    """A hint for the name of a rule that does not exist."""
     near = get_close_matches(name, RULES, 1)
     return f"did you mean {near[0]}?" if near else "evenkeel rules lists them"

@@ -2,7 +2,7 @@
 Serve the webhook over TLS: /mutate, /validate, /healthz, /readyz and /metrics.
 
 Each flag can also be set by an environment variable: --log-level by EVENKEEL_LOG_LEVEL.
-Exit code 0 after SIGTERM, 2: a certificate, policy, cluster or address that cannot be used.
+Exit code 0: stopped by a signal, 2: a certificate, policy, cluster or address cannot be used.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def value_of(setting: Setting, args: argparse.Namespace) -> str:
-    """The flag, else the environment variable, else the default; "true" or "" for a switch. UsageError if wrong."""
+    """The flag, else the environment variable, else the default; "true" or "" for a switch. UsageError if invalid."""
     given = getattr(args, setting.name.replace("-", "_"))
     value = str(given) if given is not None else os.environ.get(setting.variable, setting.default)
     if setting.metavar is None:
@@ -90,7 +90,7 @@ def _address(bind: str) -> tuple[str, int]:
     """Host and port of `HOST:PORT`, `[IPv6]:PORT`, or `:PORT` for every address of this host."""
     found = ADDRESS.fullmatch(bind)
     if not found or int(found["port"]) > 65535:
-        raise UsageError(f'--bind: found "{bind}", wanted HOST:PORT, the port up to 65535')
+        raise UsageError(f'--bind: found "{bind}", wanted HOST:PORT with a port up to 65535')
     return found["ipv6"] or found["host"] or "", int(found["port"])
 
 

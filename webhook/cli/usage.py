@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class UsageError(Exception):
-    """Input that cannot be used; each line of the message says what, where and why.  Exit code 2."""
+    """Input that cannot be used; each line of the message names the input and the reason.  Exit code 2."""

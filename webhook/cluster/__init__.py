@@ -1,1 +1,1 @@
-"""Where a snapshot comes from: a cluster that is watched, a dump of one, or none."""
+"""The source of snapshots: a watched cluster, a dump of one, or none."""

@@ -1,5 +1,5 @@
 """
-Requests to an API server, with raw JSON as the answer.
+Requests to an API server, with raw JSON as the response.
 
 The `kubernetes` package finds the server and the credentials; it is imported only here.
 
@@ -26,9 +26,9 @@ LONGEST_MESSAGE = 300
 
 class ClusterError(Exception):
     """
-    A request that failed: the message is one line, `status` the HTTP status, or 0 if there was no answer.
+    A request that failed: the message is one line, `status` the HTTP status, or 0 if there was no response.
 
-    `retry_after` is the number of seconds that the API server asks to wait.
+    `retry_after` is the number of seconds that the API server asks the client to wait.
     """
 
     def __init__(self, message: str, status: int = 0, retry_after: float = 0.0) -> None:
@@ -37,7 +37,7 @@ class ClusterError(Exception):
 
 
 def configuration() -> Any:
-    """The kubernetes.client.Configuration that kubectl would use here: a kubeconfig, or else the Pod's own."""
+    """The kubernetes.client.Configuration that kubectl would use: the kubeconfig, or in a Pod its service account."""
     from kubernetes.client import Configuration
     from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
 
@@ -51,14 +51,14 @@ def configuration() -> Any:
             raise ClusterError(f"found neither {files} nor a Pod's service account; set KUBECONFIG")
     except ClusterError:
         raise
-    except Exception as error:  # ConfigException, or anything that a malformed file leads to
+    except Exception as error:  # ConfigException, or any error that a malformed file causes
         where = "" if isinstance(error, ConfigException) else f"{files}: {type(error).__name__}: "
         raise ClusterError(f"{where}{error}") from error
     return found
 
 
 class Client:
-    """Requests to one API server; `configure` loads the configuration, and loads it again if it is refused."""
+    """Requests to one API server; `configure` loads the configuration, and again after a 401."""
 
     def __init__(self, configure: Callable[[], Any] = configuration) -> None:
         self._configure, self._lock = configure, Lock()
@@ -78,7 +78,7 @@ class Client:
         return str(self._configuration.host)
 
     def authenticate(self) -> None:
-        """Renew a token that is about to expire; this may read a file or run a plugin.  ClusterError if it cannot."""
+        """Renew a token that is about to expire, from a file or by a plugin.  ClusterError if that fails."""
         with self._lock, _as_cluster_error("token"):
             self._headers = self._authenticated()
 
@@ -94,22 +94,22 @@ class Client:
                 self._connect()
 
     def get(self, path: str, query: Mapping[str, str], seconds: float) -> dict[str, Any]:
-        """The JSON object at `path`, within `seconds`; any other answer is a ClusterError."""
+        """The JSON object at `path`, within `seconds`; any other response is a ClusterError."""
         return self.send("GET", path, None, seconds, query)
 
     def send(
         self, method: str, path: str, body: object, seconds: float, query: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
-        """The JSON object that the API server answers with, within `seconds`; any other answer is a ClusterError."""
+        """The JSON object that the API server returns within `seconds`; any other response is a ClusterError."""
         with self._request(path, query or {}, seconds, method, body) as response, _as_cluster_error(path):
             found = json.loads(response.read())
         if not isinstance(found, dict):
-            raise ClusterError(f"{path}: the answer is no JSON object")
+            raise ClusterError(f"{path}: the response is not a JSON object")
         return found
 
     @contextmanager
     def stream(self, path: str, query: Mapping[str, str], silence: float) -> Iterator[Stream]:
-        """The lines of an answer that does not end; `silence` seconds without any are a ClusterError."""
+        """Stream a response line by line. ClusterError after `silence` seconds without data."""
         with self._request(path, query, silence) as response:
             yield Stream(path, response)
 
@@ -129,7 +129,7 @@ class Client:
                 raise _refusal(path, response)
             yield response
         finally:
-            response.close()  # If the answer was read to its end, its connection is in the pool already.
+            response.close()  # If the response was read to its end, its connection is already back in the pool.
 
 
 def _with_body(headers: Mapping[str, str], body: object) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def _with_body(headers: Mapping[str, str], body: object) -> dict[str, Any]:
 
 
 class Stream:
-    """The lines of an answer while it is read; another thread may end it."""
+    """The lines of a response; another thread may end it."""
 
     def __init__(self, path: str, response: Any) -> None:
         self._path, self._response = path, response
@@ -152,14 +152,14 @@ class Stream:
                     yield lines
 
     def end(self) -> None:
-        """End the answer, so that the thread that reads it returns."""
+        """End the response, so that the thread that reads it returns."""
         with suppress(Exception):
             self._response.shutdown()
 
 
 @contextmanager
 def _as_cluster_error(path: str) -> Iterator[None]:
-    """Raise errors of the network and the configuration as ClusterError."""
+    """Raise network and configuration errors as ClusterError."""
     from kubernetes.config import ConfigException
     from urllib3.exceptions import HTTPError
 
@@ -170,7 +170,7 @@ def _as_cluster_error(path: str) -> Iterator[None]:
 
 
 def _refusal(path: str, response: Any) -> ClusterError:
-    """The error for an answer: the message of its metav1.Status, or else its text."""
+    """The error for a response: the message of its metav1.Status, or else its text."""
     with _as_cluster_error(path):
         body = response.read(1 << 16)
     try:

@@ -1,4 +1,4 @@
-"""The source of Snapshots: a cluster that is watched, a dump of one, or none."""
+"""The interface to a source of snapshots, and the sources that never change."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from webhook.scheduler.snapshot import Snapshot
 
 
 class Cluster(Protocol):
-    """What the server needs of a cluster; each decision uses one view from beginning to end."""
+    """What the server needs of a cluster; each decision uses the same view from beginning to end."""
 
     def view(self) -> Snapshot | None:
-        """The objects as they are known now; None if there is no cluster, or not all kinds were listed yet."""
+        """The objects known now; None if there is no cluster, or some kind has not been listed yet."""
 
     def view_for(self, namespace: str, owner: Owner | None) -> Snapshot | None:
-        """A view that also holds this namespace and this owner of a Pod in it, if they can be found in time."""
+        """A view that includes this namespace and owner, if they can be fetched in time."""
 
     def state(self) -> State:
-        """Whether decisions can be made from it, and its condition in words."""
+        """Whether it is ready, and its condition in words."""
 
     def start(self) -> None:
-        """Start to watch it, in threads of this process."""
+        """Start watching, in threads of this process."""
 
     def stop(self) -> None:
-        """Stop watching it."""
+        """Stop watching."""
 
     def watch_pods(self, wanted: bool) -> None:
-        """Start or stop watching its Pods."""
+        """Start or stop watching Pods."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Whether a cluster is ready, and one line about its condition."""
+    """Whether decisions can be made from a cluster, and one line about its condition."""
 
     ready: bool
     detail: str
@@ -61,4 +61,4 @@ class Unchanging:
     stop = start
 
     def watch_pods(self, wanted: bool) -> None:
-        """Do nothing: a dump has Pods or has none."""
+        """Do nothing: a dump cannot be watched."""

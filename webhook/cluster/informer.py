@@ -26,7 +26,7 @@ RELIST = frozenset({400, GONE, 504})  # A watch: the resourceVersion is unknown,
 
 # What an informer reports, with its kind, and fields for a log.
 LISTED, FAILED, RESUMED, UNREADABLE = "listed", "watch failed", "watch resumed", "object unreadable"
-Tell = Callable[..., None]
+Report = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,19 +34,20 @@ class Pace:
     """How long an informer waits, in seconds."""
 
     first: float = 1.0  # After the first failure; doubled with each further one,
-    most: float = 30.0  # up to this.  Both are multiplied by 0.5 to 1.5, so that replicas do not retry all at once.
+    most: float = 30.0  # up to this.  Times 0.5 to 1.5, so that replicas do not retry at the same time.
     list: float = 60.0  # For one page of a list.
-    watch: float = 300.0  # Until the API server is to end a watch; multiplied by 1 to 2.
-    silence: float = 90.0  # Without an event.  A bookmark comes every minute, so the connection must be dead.
+    watch: float = 300.0  # Timeout of a watch, times 1 to 2.
+    # Longest time without an event.  Bookmarks come every minute, so a longer silence means a dead connection.
+    silence: float = 90.0
 
 
 class Informer(Thread):
-    """A thread that keeps a store up to date with one kind; while no server answers, the store keeps what it has."""
+    """A thread that keeps one kind in a store up to date; while no server responds, the store keeps its objects."""
 
-    def __init__(self, watched: Watched, client: Client, store: Store, tell: Tell, pace: Pace) -> None:
+    def __init__(self, watched: Watched, client: Client, store: Store, report: Report, pace: Pace) -> None:
         super().__init__(name=f"informer-{watched.kind}", daemon=True)
         self.watched, self._client, self._store, self._pace = watched, client, store, pace
-        self._tell = tell
+        self._report = report
         self._kind = watched.gvk
         self._stopped, self._forget = Event(), False
         self._stream: Stream | None = None
@@ -54,15 +55,15 @@ class Informer(Thread):
         self._failures = 0
         self.synced = False
         self.problem = ""
-        self.heard = monotonic()  # When the API server last answered about this kind.
+        self.heard = monotonic()  # Time of the last response or event for this kind.
 
     @property
     def age(self) -> float:
-        """Seconds since the API server last answered about this kind."""
+        """Seconds since the last response or event for this kind."""
         return monotonic() - self.heard
 
     def run(self) -> None:
-        """List and watch, and try again after each failure, until the informer is stopped."""
+        """List and watch, and retry after each failure, until the informer is stopped."""
         while not self._stopped.is_set():
             try:
                 self._client.authenticate()
@@ -78,21 +79,23 @@ class Informer(Thread):
             self._store.retain(self._kind, {})
 
     def stop(self, forget: bool = False) -> None:
-        """Let the thread end soon; with `forget` it removes its objects from the store at the end."""
+        """End the thread soon; with `forget` it finally removes its objects from the store."""
         self._forget = forget
         self._stopped.set()
         if stream := self._stream:
             stream.end()
 
     def _failed(self, error: ClusterError) -> None:
-        """Report a failure, and wait before the next try."""
+        """Report a failure, and wait before the retry."""
         if self._stopped.is_set():
             return
         self._failures += 1
         delay = min(self._pace.most, self._pace.first * 2.0 ** min(self._failures - 1, 16)) * random.uniform(0.5, 1.5)
         delay = max(delay, error.retry_after)
         self.problem = str(error)
-        self._tell(FAILED, self.watched.kind, problem=self.problem, tries=self._failures, retrySeconds=round(delay, 1))
+        self._report(
+            FAILED, self.watched.kind, problem=self.problem, tries=self._failures, retrySeconds=round(delay, 1)
+        )
         if error.status == UNAUTHORIZED:
             self._reconnect()
         self._stopped.wait(delay)
@@ -104,17 +107,17 @@ class Informer(Thread):
             self.problem = f"{self.problem}; {error}"
 
     def _answered(self) -> None:
-        """Note that the API server has answered; report it if the last try had failed."""
+        """Note a response of the API server; report it if the last try failed."""
         self.heard = monotonic()
         if self.problem:
             self.problem = ""
-            self._tell(RESUMED, self.watched.kind, tries=self._failures)
+            self._report(RESUMED, self.watched.kind, tries=self._failures)
 
     def _list(self) -> None:
         """
-        List all objects, page by page; ClusterError 410 if a page is no longer there, and the list begins again.
+        List all objects, page by page.  ClusterError 410 if a page has expired; the next try begins a new list.
 
-        Each page is one batch: 150,000 raw Pods at once would take more memory than what is kept of them.
+        Each page is one batch: 150,000 raw Pods at once would need far more memory than what is kept of them.
         """
         begun, again = monotonic(), self.synced
         page, names = dict[str, Any](), dict[str, set[str]]()
@@ -128,10 +131,10 @@ class Informer(Thread):
         self._version = page["metadata"]["resourceVersion"]
         self.synced, self._failures = True, 0
         listed = {"objects": sum(map(len, names.values())), "seconds": round(monotonic() - begun, 3)}
-        self._tell(LISTED, self.watched.kind, **listed, again=again)
+        self._report(LISTED, self.watched.kind, **listed, again=again)
 
     def _watch(self) -> None:
-        """Watch from the last resourceVersion on, until the API server or the connection ends it."""
+        """Watch from the last resourceVersion, until the API server or the connection ends the watch."""
         seconds = round(self._pace.watch * random.uniform(1, 2))
         asked = {"watch": "1", "resourceVersion": self._version, "allowWatchBookmarks": "true"}
         query = {**self.watched.query, **asked, "timeoutSeconds": str(max(1, seconds))}
@@ -146,12 +149,12 @@ class Informer(Thread):
                     any_news = True
         except ClusterError as error:
             if error.status in RELIST:
-                self._version, self._failures = "", 0  # It answers again, so the list need not wait long.
+                self._version, self._failures = "", 0  # The server is reachable, so list again soon.
             raise
         finally:
             self._stream = None
         if not any_news and monotonic() - begun < self._pace.first:
-            raise ClusterError(f"{self.watched.path()}: the watch ended at once")
+            raise ClusterError(f"{self.watched.path()}: the watch ended immediately")
 
     def _take(self, lines: Iterable[bytes]) -> None:
         """Apply a batch of events; the resourceVersion is then that of the last event applied."""
@@ -171,21 +174,21 @@ class Informer(Thread):
         self._version, self.heard = version, monotonic()
         if error is not None:
             raise error
-        self._failures = 0  # Not at the first answer already: a watch that is cut off each time must wait in between.
+        self._failures = 0  # Reset only after an event; a watch that is always cut off must back off.
 
     def _read(self, raw: Mapping[str, object]) -> tuple[Key, Kept | None]:
-        """What is kept of an object; nothing is kept of one with a field of a wrong type, which is reported."""
+        """The kept part of an object; None if a field has the wrong type, which is reported."""
         try:
             namespace, name, kept = read_object(raw, *self._kind)
         except SnapshotError as error:
             metadata: Any = raw.get("metadata")
-            self._tell(UNREADABLE, self.watched.kind, problem=str(error))
+            self._report(UNREADABLE, self.watched.kind, problem=str(error))
             return (str(metadata.get("namespace") or ""), str(metadata.get("name"))), None
         return (namespace, name), kept
 
 
 def pages(client: Client, watched: Watched, seconds: float) -> Iterator[dict[str, Any]]:
-    """The pages of one consistent list; ClusterError 410 if the rest of it is gone."""
+    """The pages of one consistent list.  ClusterError 410 if the next page has expired."""
     query = {**watched.query, "limit": str(PAGE)}
     while True:
         page = client.get(watched.path(), query, seconds)

@@ -1,5 +1,5 @@
 """
-A cluster that is watched: an informer for each kind, one store, and a look-up for what the store does not hold yet.
+A watched cluster: an informer for each kind, one store, and a look-up of objects that the store does not have yet.
 
     API server ──list, watch──> informers ──> store ──> view ─────────────────────┐
                ──GET, 300 ms──> the owner or namespace that the view lacks ──> + ─┴─> one decision
@@ -15,27 +15,27 @@ from time import monotonic
 
 from webhook.cluster.client import NOT_FOUND, Client, ClusterError
 from webhook.cluster.cluster import State
-from webhook.cluster.informer import LISTED, Informer, Pace, Tell, pages
+from webhook.cluster.informer import LISTED, Informer, Pace, Report, pages
 from webhook.cluster.store import Store
 from webhook.cluster.watched import BY_KIND, NAMESPACE, POD, Watched, watched
 from webhook.objects.references import Owner
 from webhook.scheduler.default_constraints import SELECTOR_KINDS
 from webhook.scheduler.snapshot import Controller, Namespace, Snapshot, SnapshotError, from_objects, read_object
 
-LOOKUP_SECONDS = 0.3  # For all look-ups of one review: a tenth of what the API server waits for /mutate.
+LOOKUP_SECONDS = 0.3  # For all look-ups of one review: a tenth of the API server's timeout for /mutate.
 LIST_SECONDS = 60.0
 
 SYNCED, LOOKED_UP = "cluster synced", "looked up"
 FOUND, ABSENT, FAILED, BUSY = LOOKUP_RESULTS = ("found", "absent", "failed", "busy")
 LOOKUP_KINDS = ("Namespace", *(kind for _, kind in SELECTOR_KINDS))
 
-# Any user may write an owner reference: only what can be the name of an object may become part of a path.
+# Any user can write an owner reference, so only a valid object name may become part of a path.
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """How up to date one kind is: `age` is the seconds since the API server last answered about it."""
+    """How up to date one kind is: `age` is the seconds since the last response or event for it."""
 
     synced: bool
     age: float
@@ -44,16 +44,16 @@ class Cache:
 
 class Live:
     """
-    A cluster that is watched; nothing of it is known until every kind has been listed once.
+    A watched cluster; it has no view until every kind has been listed.
 
     `threads` is the number of reviews that are answered at the same time.  At most half of them look something up at a
-    time, so that an API server that does not answer leaves the other half to reviews that need no look-up.
+    time, so that a slow API server cannot block reviews that need no look-up.
     """
 
     def __init__(
-        self, client: Client, tell: Tell, *, watch_pods: bool = False, threads: int = 4, pace: Pace | None = None
+        self, client: Client, report: Report, *, watch_pods: bool = False, threads: int = 4, pace: Pace | None = None
     ) -> None:
-        self._client, self._tell, self._pace = client, tell, pace or Pace()
+        self._client, self._report, self._pace = client, report, pace or Pace()
         self._store = Store()
         self._free = BoundedSemaphore(max(1, threads // 2))
         self._informers = {kind.kind: self._informer(kind) for kind in watched(watch_pods)}
@@ -61,32 +61,32 @@ class Live:
         self._begun, self._ready, self._syncing = 0.0, False, Lock()
 
     def _informer(self, kind: Watched) -> Informer:
-        return Informer(kind, self._client, self._store, self._told, self._pace)
+        return Informer(kind, self._client, self._store, self._reported, self._pace)
 
-    def _told(self, what: str, kind: str, **fields: object) -> None:
-        self._tell(what, kind, **fields)
+    def _reported(self, what: str, kind: str, **fields: object) -> None:
+        self._report(what, kind, **fields)
         if what == LISTED and not self._ready:
-            with self._syncing:  # Two lists may end at the same moment, and "synced" is reported once.
+            with self._syncing:  # Two lists may end at the same moment; report "synced" once.
                 self._become_ready()
 
     def _become_ready(self) -> None:
         if not self._ready and all(informer.synced for informer in self._informers.values()):
-            self._tell(SYNCED, "", seconds=round(monotonic() - self._begun, 3))
+            self._report(SYNCED, "", seconds=round(monotonic() - self._begun, 3))
             self._ready = True
 
     def start(self) -> None:
-        """Start to watch, in threads; a fork would not copy them, so fork before."""
+        """Start watching, in threads.  Fork first: a fork does not copy threads."""
         self._begun = monotonic()
         for informer in self._informers.values():
             informer.start()
 
     def stop(self) -> None:
-        """Stop watching; the last view stays in force."""
+        """Stop watching; the last view stays in use."""
         for informer in self._informers.values():
             informer.stop()
 
     def watch_pods(self, wanted: bool) -> None:
-        """Start or stop watching Pods, as a new policy asks; a cluster that is ready stays ready meanwhile."""
+        """Start or stop watching Pods; a ready cluster stays ready meanwhile."""
         running = self._informers.get(POD.kind)
         if wanted and running is None and not (self._ending and self._ending.is_alive()):
             informer = self._informer(POD)
@@ -98,7 +98,7 @@ class Live:
             running.stop(forget=True)
 
     def view(self) -> Snapshot | None:
-        """The objects as they were last reported, also while no server answers; None until all were listed once."""
+        """The objects as last reported, even if the API server is unreachable; None until all kinds are listed."""
         return self._store.view() if self._ready else None
 
     def caches(self) -> Mapping[str, Cache]:
@@ -108,7 +108,7 @@ class Live:
         }
 
     def state(self) -> State:
-        """Ready once all kinds were listed, however old the view grows: an old view is better than none."""
+        """Ready once all kinds have been listed.  It stays ready if the view becomes stale."""
         caches = self.caches()
         if not self._ready:
             missing = (f"{kind} ({cache.problem or 'listing'})" for kind, cache in caches.items() if not cache.synced)
@@ -117,14 +117,14 @@ class Live:
         problems = "".join(
             f"; {problem}" for problem in dict.fromkeys(cache.problem for cache in caches.values()) if problem
         )
-        return State(True, f"{self._client.host}, heard of {ages} ago{problems}")
+        return State(True, f"{self._client.host}, last response: {ages} ago{problems}")
 
     def view_for(self, namespace: str, owner: Owner | None) -> Snapshot | None:
         """
-        A view that also holds this namespace and this owner of a Pod in it, if they can be found in LOOKUP_SECONDS.
+        A view that includes this namespace and owner, if they can be fetched in LOOKUP_SECONDS.
 
-        What the informers have not reported yet is looked up.  The answer is not stored: the informer will report the
-        object, and an older answer must not replace what it has reported.
+        Objects that the informers have not reported yet are looked up.  The response is not stored: the informer will
+        report the object, and an older response must not replace it.
         """
         view = self.view()
         missing = list(_missing(view, namespace, owner)) if view is not None else []
@@ -132,7 +132,7 @@ class Live:
             return view
         if not self._free.acquire(blocking=False):
             for kind, name in missing:
-                self._tell(LOOKED_UP, kind.kind, namespace=namespace, name=name, result=BUSY)
+                self._report(LOOKED_UP, kind.kind, namespace=namespace, name=name, result=BUSY)
             return view
         try:
             deadline = monotonic() + LOOKUP_SECONDS
@@ -155,12 +155,12 @@ class Live:
         except (ClusterError, SnapshotError) as error:
             result = ABSENT if isinstance(error, ClusterError) and error.status == NOT_FOUND else FAILED
             problem = str(error)
-        self._tell(LOOKED_UP, kind.kind, namespace=namespace, name=name, result=result, problem=problem)
+        self._report(LOOKED_UP, kind.kind, namespace=namespace, name=name, result=result, problem=problem)
         return view
 
 
 def _missing(view: Snapshot, namespace: str, owner: Owner | None) -> Iterator[tuple[Watched, str]]:
-    """The namespace and the owner, as far as the view lacks them: their kind and name."""
+    """The kind and name of the namespace and the owner, where the view does not have them."""
     if not _NAME.fullmatch(namespace):
         return
     if namespace not in view.namespaces:
@@ -172,7 +172,7 @@ def _missing(view: Snapshot, namespace: str, owner: Owner | None) -> Iterator[tu
 
 
 def listed(client: Client, watch_pods: bool = False) -> Snapshot:
-    """The cluster as it is now, listed once; ClusterError if the API server cannot be reached or refuses."""
+    """The cluster as it is now, listed once.  ClusterError if the API server cannot be reached or refuses."""
     return from_objects(
         {**raw, "apiVersion": kind.api_version, "kind": kind.kind}
         for kind in watched(watch_pods)

@@ -1,4 +1,4 @@
-"""The caBundle in the webhook configurations, which is what the API server trusts: read, and put right."""
+"""Reads and updates the caBundle in the webhook configurations: the CAs that the API server trusts."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from webhook.cluster.client import CONFLICT, NOT_FOUND, Client, ClusterError
 from webhook.objects.fields import as_list, as_mapping
 
 SECONDS = 10.0
-TRIES = 3  # If replicas write at the same moment, one succeeds, and the others see that nothing is left to do.
+TRIES = 3  # If replicas write at the same moment, one succeeds, and the others then find nothing left to do.
 API = "/apis/admissionregistration.k8s.io/v1"
 
 
 class Registration:
     """
-    The mutating and the validating webhook configuration, of which either may be absent.
+    The mutating and the validating webhook configuration; either may be absent.
 
     `inject` raises ClusterError if the API server cannot be reached or refuses.
     """
@@ -31,21 +31,20 @@ class Registration:
 
     @property
     def seen(self) -> tuple[Mapping[str, object], ...] | None:
-        """Every entry of both, as they were when `inject` last read them; None before that."""
+        """Every entry of both, as `inject` last read or wrote it; None until both were read."""
         seen = dict(self._seen)
         return tuple(entry for path in self._paths for entry in seen[path]) if len(seen) == len(self._paths) else None
 
     @property
     def bundles(self) -> tuple[bytes, ...] | None:
-        """The caBundle of every entry that was seen."""
+        """The caBundle of every entry in `seen`."""
         return tuple(map(_bundle, self.seen)) if self.seen is not None else None
 
     def inject(self, ca_bundle: bytes) -> int:
         """
-        Write this caBundle into every entry of both; the number of configurations that were changed.
+        Write this caBundle into every entry of both, and return the number of changed configurations.
 
-        A failure of one does not keep the other from being written.  A configuration that somebody else changes at the
-        same moment TRIES times is left as it is.
+        If one fails, the other is still written.  A configuration is left unchanged after TRIES conflicts.
         """
         changed, problems = 0, []
         for path in self._paths:

@@ -1,4 +1,4 @@
-"""A Secret as a store that replicas share: it is replaced only if nobody else has changed it."""
+"""A Secret that replicas share, updated only if its resourceVersion has not changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECONDS = 10.0
 
 class Secret:
     """
-    One Secret, of which only `data` is changed.
+    One Secret; only its `data` is changed.
 
     Both methods raise ClusterError if the API server cannot be reached or refuses.
     """
@@ -26,7 +26,7 @@ class Secret:
         self._found: Mapping[str, object] = {}
 
     def read(self) -> tuple[Mapping[str, bytes], str]:
-        """Its entries, decoded, and its resourceVersion; both are empty if there is no such Secret."""
+        """Its decoded entries and its resourceVersion; both are empty if the Secret does not exist."""
         try:
             self._found = self._client.get(f"{self._folder}/{self._identity['name']}", {}, SECONDS)
         except ClusterError as error:
@@ -38,9 +38,9 @@ class Secret:
 
     def replace(self, content: Mapping[str, bytes], resource_version: str) -> bool:
         """
-        Replace the entries of that version, or create the Secret if the version is empty.
+        Replace the entries if the Secret still has that version; create the Secret if the version is empty.
 
-        False if somebody else has changed, created or deleted it meanwhile.
+        False if another client changed, created or deleted it meanwhile.
         """
         data = {key: b64encode(value).decode() for key, value in content.items()}
         try:

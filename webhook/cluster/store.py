@@ -1,5 +1,5 @@
 """
-The objects of a cluster as the informers last reported them, and a view of them that is cheap to renew.
+The objects of a cluster as the informers last reported them, and a view that is cheap to update.
 
     informers ──apply, retain──> objects by (kind, namespace) ──only what changed──> Snapshot
 """
@@ -15,33 +15,33 @@ from webhook.cluster.watched import NAMESPACE, NODE, POD, SERVICE
 from webhook.scheduler.counts import BoundPod, PodCounts
 from webhook.scheduler.snapshot import Kept, Snapshot, by_rarest_label
 
-Kind = tuple[str, str]  # apiVersion, kind
+Gvk = tuple[str, str]  # apiVersion, kind
 Key = tuple[str, str]  # namespace, name
 
 
 class Store:
     """
-    Takes objects in batches, each under the lock.  Nothing that a view holds is ever changed.
+    Stores objects in batches, each under the lock.  Objects in a view never change.
 
     A view is in the order of names, as the API server lists objects, so that it does not depend on the order of events.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._objects: dict[Kind, dict[str, dict[str, Kept]]] = {}
+        self._objects: dict[Gvk, dict[str, dict[str, Kept]]] = {}
         self._pods: dict[str, PodCounts] = {}
-        self._changed: set[tuple[Kind, str]] = set()
-        self._shared: set[tuple[Kind, str]] = set()  # Held by a view, and so copied before they change.
+        self._changed: set[tuple[Gvk, str]] = set()
+        self._shared: set[tuple[Gvk, str]] = set()  # In use by a view; copy before changing.
         self._view = Snapshot()
 
-    def apply(self, kind: Kind, batch: Iterable[tuple[Key, Kept | None]]) -> None:
-        """Store what is kept of some objects; None for those that are gone, or of which nothing is kept."""
+    def apply(self, kind: Gvk, batch: Iterable[tuple[Key, Kept | None]]) -> None:
+        """Store the kept parts of some objects; None removes an object."""
         with self._lock:
             for key, kept in batch:
                 self._put(kind, key, kept)
 
-    def retain(self, kind: Kind, names: Mapping[str, Collection[str]]) -> None:
-        """Remove all objects of a kind but those with these names, by namespace."""
+    def retain(self, kind: Gvk, names: Mapping[str, Collection[str]]) -> None:
+        """Remove all objects of a kind except those with these names, by namespace."""
         with self._lock:
             gone = [
                 (namespace, name)
@@ -52,7 +52,7 @@ class Store:
                 self._put(kind, key, None)
 
     def view(self) -> Snapshot:
-        """A view of the objects; while a batch is applied, the view before it, so that no decision waits."""
+        """A view of the objects.  While a batch is applied, it is the view before the batch, so no decision waits."""
         if self._changed and self._lock.acquire(blocking=False):
             try:
                 self._view = self._renewed()
@@ -61,12 +61,12 @@ class Store:
                 self._lock.release()
         return self._view
 
-    def count(self, kind: Kind) -> int:
-        """How many objects of a kind are kept."""
+    def count(self, kind: Gvk) -> int:
+        """The number of stored objects of a kind."""
         with self._lock:
             return sum(map(len, self._objects.get(kind, {}).values()))
 
-    def _put(self, kind: Kind, key: Key, kept: Kept | None) -> None:
+    def _put(self, kind: Gvk, key: Key, kept: Kept | None) -> None:
         namespace, name = key
         those = self._objects.setdefault(kind, {}).setdefault(namespace, {})
         before = those.get(name)
@@ -87,7 +87,7 @@ class Store:
         self._changed.add((kind, namespace))
 
     def _renewed(self) -> Snapshot:
-        """The last view with what has changed since."""
+        """The last view, updated with the changes since."""
         fields: dict[str, Any] = {}
         for kind, namespace in self._changed:
             those: Any = self._objects[kind][namespace]
@@ -104,7 +104,7 @@ class Store:
                     del fields[field][key], self._objects[kind][namespace]
         return replace(self._view, **fields)
 
-    def _part(self, kind: Kind, namespace: str, those: Any) -> tuple[str, object, object]:
+    def _part(self, kind: Gvk, namespace: str, those: Any) -> tuple[str, object, object]:
         """The field of the view that holds these objects, the key in it, and the value."""
         if kind == SERVICE.gvk:
             return "services", namespace, by_rarest_label([those[name] for name in sorted(those)])

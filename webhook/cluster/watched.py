@@ -1,7 +1,7 @@
 """
-The kinds that evenkeel watches in a cluster: get, list and watch on these, and on nothing else.
+The kinds that evenkeel watches in a cluster, with the verbs get, list and watch, and no others.
 
-RBAC and its table in docs/install.md are generated from WATCHED, and the informers follow it.
+RBAC, the table in docs/install.md and the informers are made from WATCHED.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ALWAYS, WATCH_PODS = "always", "watchPods"
 @dataclass(frozen=True, slots=True)
 class Watched:
     """
-    One kind and its `purpose`; `needed` is ALWAYS, or the field of the policy that asks for it.
+    One kind and its `purpose`; `needed` is ALWAYS, or the policy field that turns it on.
 
     `query` restricts what is listed and watched.
     """
@@ -37,21 +37,21 @@ class Watched:
 
     @property
     def api_group(self) -> str:
-        """The group as RBAC writes it: "" is the core group."""
+        """The API group as RBAC writes it: "" is the core group."""
         return self.api_version.rpartition("/")[0]
 
     def path(self, namespace: str = "", name: str = "") -> str:
-        """The path at which it is listed and watched in all namespaces; with `name`, that of one object."""
+        """The path to list and watch it in all namespaces; with `name`, the path of one object."""
         parts = ["apis" if self.api_group else "api", self.api_version]
         parts += ["namespaces", namespace] if name and self.namespaced else []
         return "/" + "/".join([*parts, self.resource, *([name] if name else [])])
 
 
-SELECTOR = "selectors, from which that of a Pod's defaults is derived"
-CONTROLLER = f"{SELECTOR}, and to check that an owner is real"
+SELECTOR = "their selectors, to derive the selector of default constraints"
+CONTROLLER = f"{SELECTOR}, and to check that an owner exists"
 UNREAD = "no rule reads them yet"
 NODE = Watched(
-    CORE, "Node", "nodes", "label keys: `misspelt-topology-key` accepts a key that a node carries", namespaced=False
+    CORE, "Node", "nodes", "label keys: `misspelt-topology-key` accepts a key that a node has", namespaced=False
 )
 NAMESPACE = Watched(CORE, "Namespace", "namespaces", "labels, for overrides and `evenkeel.dev/skip`", namespaced=False)
 SERVICE = Watched(CORE, "Service", "services", SELECTOR)
@@ -59,7 +59,7 @@ POD = Watched(
     CORE,
     "Pod",
     "pods",
-    f"labels and nodes, which are counted; {UNREAD}",
+    f"to count Pods by labels and node; {UNREAD}",
     needed=WATCH_PODS,
     query={"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"},
 )
@@ -76,5 +76,5 @@ BY_KIND = {kind.gvk: kind for kind in WATCHED}
 
 
 def watched(watch_pods: bool) -> tuple[Watched, ...]:
-    """The kinds that are watched under a policy."""
+    """The kinds to watch under a policy."""
     return tuple(kind for kind in WATCHED if kind.needed == ALWAYS or watch_pods)

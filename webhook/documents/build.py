@@ -75,7 +75,7 @@ class _Builder:
         value = scalar_value(event)
         top.key = value if isinstance(value, str) else json.dumps(value)
         if top.key in top.value and not top.merging:
-            raise error_at(event.start_mark, f'key "{top.key}" stands twice')
+            raise error_at(event.start_mark, f'duplicate key "{top.key}"')
         if event.anchor is not None:
             self.anchors[event.anchor] = _Anchored(top.key, 1, 0)
 
@@ -103,11 +103,11 @@ class _Builder:
             raise error_at(event.start_mark, f"found undefined alias {event.anchor}")
         named = self.anchors[event.anchor]
         if named is None:
-            raise error_at(event.start_mark, f"alias {event.anchor} stands inside what it names")
+            raise error_at(event.start_mark, f"alias {event.anchor} refers to a value that contains it")
         self._refuse_as_key(event)
         self.aliased += named.weight
         if self.aliased > MOST_ALIASED or named.height + len(self.stack) > DEEPEST:
-            raise error_at(event.start_mark, "more than aliases may stand for")
+            raise error_at(event.start_mark, "aliases expand to too many values or levels")
         self._add(named.value, named.weight, named.height, event)
 
     def _refuse_as_key(self, event: yaml.Event) -> None:

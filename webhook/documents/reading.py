@@ -83,7 +83,7 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
         key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise DocumentError(f'key "{key[:100]}" stands twice in an object')
+        raise DocumentError(f'duplicate key "{key[:100]}" in an object')
     return found
 
 

@@ -1,1 +1,1 @@
-"""Manifests judged before they reach a cluster: files in, findings at their lines out."""
+"""Checks manifests in files and reports findings by line."""

@@ -1,5 +1,5 @@
 """
-A baseline: a file of findings that are accepted; a finding is still accepted when lines move.
+A baseline: a file of accepted findings.  A finding stays accepted when lines move.
 
 One finding a line, so that changes to the file can be reviewed:
 
@@ -25,7 +25,7 @@ _FIELDS = ("file", "object", "rule", "id")
 
 
 class BaselineError(ValueError):
-    """A baseline that cannot be read; the message says why."""
+    """A baseline that cannot be read; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The findings in a file that are new, how many are accepted, and the entries that accept nothing."""
+    """The new findings in a file, the number of accepted ones, and the entries that accept nothing."""
 
     new: list[Located]
     count: int
@@ -56,7 +56,7 @@ class Baseline:
     entries: Mapping[str, Sequence[Entry]] = field(default_factory=dict)
 
     def accept(self, file: str, found: Iterable[Located]) -> Accepted:
-        """Match the findings in `file` with its entries; each entry accepts one finding."""
+        """Match the findings in `file` with its entries.  Each entry accepts one finding."""
         entries = self.entries.get(file, ())
         left, new, count, unused = Counter(entry.id for entry in entries), list[Located](), 0, list[Entry]()
         for located in found:
@@ -73,22 +73,22 @@ class Baseline:
 
 
 def fingerprint(located: Located) -> str:
-    """24 hexadecimal digits for the object, the rule and the field; not for the file, nor for the line."""
+    """24 hexadecimal digits that identify the object, the rule and the field, but neither the file nor the line."""
     return hashlib.sha256(located.identity.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
 def unused_entry(entry: Entry, name: str, severity: Severity) -> Located:
-    """The finding on an entry of the baseline `name` that accepts nothing."""
+    """The finding for an entry of the baseline `name` that accepts nothing."""
     what = f"{entry.rule} on {entry.object}" if entry.object else entry.rule
-    message = f"accepts nothing: {entry.file} has no {what} any more"
-    fix = "write the baseline anew with --write-baseline"
+    message = f"accepts nothing: {entry.file} no longer has {what}"
+    fix = "rewrite the baseline with --write-baseline"
     finding = Finding(UNUSED_SUPPRESSION, severity, (), message, entry.rule, "a finding to accept", fix)
     column = len(entry.quoted) - len(entry.quoted.lstrip()) + 1
     return Located(name, entry.line, column, len(entry.quoted.rstrip(",")) + 1, entry.quoted, finding, None, entry.id)
 
 
 def baseline_text(found: Iterable[tuple[str, Located]]) -> str:
-    """The text of a baseline that accepts all of `found`, pairs of the file's name in the baseline and the finding."""
+    """The text of a baseline that accepts all of `found`: pairs of a file's name in the baseline and a finding."""
     entries = sorted(
         (file, str(located.object or ""), located.finding.rule, fingerprint(located)) for file, located in found
     )
@@ -97,7 +97,7 @@ def baseline_text(found: Iterable[tuple[str, Located]]) -> str:
 
 
 def read_baseline(text: str) -> Baseline:
-    """The baseline in `text`; BaselineError if it is none."""
+    """The baseline in `text`.  BaselineError if it is not a baseline."""
     try:
         document = as_mapping(json.loads(text))
         (root,) = spans(text, [("findings",)])

@@ -1,4 +1,4 @@
-"""Cut a text where its YAML documents begin, and find lines in it."""
+"""Splits a text where its YAML documents begin, and finds lines in it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _SOURCE = re.compile(r"^# Source: (\S+)\r?$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Chunk:
-    """A part of a text that can be parsed by itself; `start` is its offset in characters."""
+    """A part of a text that can be parsed on its own; `start` is its offset in characters."""
 
     text: str
     start: int
 
     @cached_property
     def source(self) -> str:
-        """The template that helm rendered it from, as `helm template` writes it; "" if nothing is written."""
+        """The template that it was rendered from, as `helm template` writes it in a comment; "" if there is none."""
         found = _SOURCE.search(self.text)
         return found[1] if found else ""
 
@@ -44,10 +44,10 @@ class Chunk:
 
 def chunks(text: str) -> Iterator[Chunk]:
     """
-    The documents of `text`, each by itself, so that a syntax error in one does not affect the others.
+    The documents of `text`, each on its own, so that a syntax error in one does not affect the others.
 
-    In YAML, `---` begins a line only where a document begins, not even in a block scalar.  A directive stands before
-    that line and belongs to the document after it: a text that has one is not cut.
+    In YAML, a line begins with `---` only where a document begins, even in a block scalar.  A directive precedes that
+    line and belongs to the document after it, so a text with a directive is not split.
     """
     begin = 1 if text.startswith("\ufeff") else 0
     cuts = [] if _DIRECTIVE.search(text) else [match.start() for match in _BOUNDARY.finditer(text, begin)]
@@ -57,7 +57,7 @@ def chunks(text: str) -> Iterator[Chunk]:
 
 
 class Lines:
-    """The lines of a text, as editors count them."""
+    """The lines of a text, numbered as in an editor."""
 
     def __init__(self, text: str) -> None:
         self.text = text

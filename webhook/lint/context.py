@@ -1,4 +1,4 @@
-"""What in some manifests bears on others: namespaces, nodes, and the patches that kustomizations name."""
+"""Information in manifests that affects how others are judged: namespaces, nodes, and kustomize patches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webhook.lint.chunks import chunks
 from webhook.objects.fields import as_list, as_mapping
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
-# What rules read. Services and controllers matter for default constraints, which lint does not add.
+# Rules read these. Services and controllers matter only for default constraints, which lint does not add.
 _MAY_HOLD = re.compile(rb"""kind["']?\s*:\s*["']?(?:Namespace|Node)(?:List)?\b""")
 _KINDS = (("v1", "Namespace"), ("v1", "Node"))
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -26,7 +26,7 @@ class Context:
     patches: set[str] = field(default_factory=set)
 
     def snapshot(self, cluster: Snapshot | None) -> Snapshot | None:
-        """`cluster` with the namespaces of the manifests over its own; the nodes of the manifests if it has none."""
+        """`cluster` with the manifests' namespaces, which replace its own, and their nodes if it has none."""
         if not self.objects:
             return cluster
         found, known = from_objects(self.objects), cluster or Snapshot()
@@ -34,12 +34,12 @@ class Context:
 
 
 def may_hold_context(content: bytes) -> bool:
-    """Whether a file may hold a namespace or a node; a cheap search, so that other files need not be parsed."""
+    """Whether a file may contain a namespace or a node: a cheap search, so that other files need not be parsed."""
     return _MAY_HOLD.search(content) is not None
 
 
 def context_objects(text: str) -> Iterator[Mapping[str, object]]:
-    """The namespaces and nodes in `text`; a document that cannot be read is left to `judge` to report."""
+    """The namespaces and nodes in `text`.  Unreadable documents are skipped; `judge` reports them."""
     for chunk in chunks(text):
         try:
             documents = read_documents(chunk.text)
@@ -59,7 +59,7 @@ def _is_valid(obj: Mapping[str, object]) -> bool:
 
 
 def patches_in(text: str) -> Iterable[str]:
-    """The patch files that a kustomization names, relative to its folder; an inline patch has several lines."""
+    """The patch files that a kustomization names, relative to its folder, without inline patches (of several lines)."""
     try:
         documents = read_documents(text)
     except DocumentError:

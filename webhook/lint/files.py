@@ -1,5 +1,5 @@
 """
-Read files and judge them, in several processes if there are many.
+Reads files and judges them, in several processes if there are many.
 
     files ──read_context──> Context ──> LintTerms ──judge_files──> Judged, in the order of the files
 """
@@ -23,16 +23,16 @@ from webhook.lint.walk import STANDARD_INPUT
 
 
 class WorkerDied(RuntimeError):
-    """A process that was killed before it had judged its files."""
+    """A process was killed before it had judged its files."""
 
 
-FILES_PER_PROCESS = 500  # one process judges fewer sooner than another could be started
-FILES_AT_ONCE = 32  # sent to a process together
+FILES_PER_PROCESS = 500  # starting a process costs more than judging fewer
+FILES_AT_ONCE = 32  # sent to a process at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Why a file has no text; `latin1` is its content for a look at it, "" if there is none."""
+    """Why a file has no text; `latin1` is its content, decoded for a search, or "" if it cannot be read."""
 
     reason: str
     latin1: str = ""
@@ -53,7 +53,7 @@ class FileReader:
         return self._kept[file]
 
     def text(self, file: str) -> str | Unread:
-        """The text of a file, with the line ends that it has."""
+        """The text of a file, with its own line ends."""
         try:
             content = self.content(file)
         except OSError as error:
@@ -76,7 +76,7 @@ def _standard_input() -> bytes:
 
 
 def read_context(files: Iterable[str], reader: FileReader) -> Context:
-    """What in the files bears on the others: namespaces, nodes, and the patches that kustomizations name."""
+    """The namespaces and nodes in the files, and the patches that kustomizations in their folders name."""
     found, seen = Context(), set[str]()
     for file in files:
         folder = os.path.dirname(file)
@@ -102,7 +102,7 @@ def _patches(folder: str, reader: FileReader) -> set[str]:
 
 
 def judge_file(file: str, terms: LintTerms, reader: FileReader) -> Judged:
-    """Judge one file; an exception becomes a problem of this file, so that the others are judged all the same."""
+    """Judge one file.  An exception becomes a problem of this file, so that the others are still judged."""
     text = reader.text(file)
     judged = Judged(file)
     if isinstance(text, str):
@@ -117,13 +117,13 @@ def judge_file(file: str, terms: LintTerms, reader: FileReader) -> Judged:
 
 
 def defect(file: str, done: str, error: Exception) -> Problem:
-    """The problem to report for an unexpected exception; `done` is the verb for what failed, "judged" or "repaired"."""
+    """The problem to report for an unexpected exception; `done` is what failed, "judged" or "repaired"."""
     what = one_line(f"{type(error).__name__}: {error}", LINE_LIMIT)
     return Problem(file, 1, 1, f"cannot be {done}: {what}; this is a defect in evenkeel, please report it")
 
 
 def judge_files(files: Sequence[str], terms: LintTerms, reader: FileReader) -> Iterator[Judged]:
-    """Judge each file, in the order given; WorkerDied if a process was killed."""
+    """Judge each file, in the given order.  WorkerDied if a process was killed."""
     processes = min(_cpus(), len(files) // FILES_PER_PROCESS + 1)
     if processes == 1 or not all(map(os.path.isfile, files)):
         yield from (judge_file(file, terms, reader) for file in files)

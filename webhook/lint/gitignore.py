@@ -1,4 +1,4 @@
-"""Which files git ignores, by the patterns of .gitignore files (gitignore(5))."""
+"""Decides which files git ignores, by the patterns of .gitignore files (gitignore(5))."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Pattern:
     folders_only: bool
 
     def matches(self, path: str, is_folder: bool) -> bool:
-        """Whether it matches `path`, which is relative to the folder of the .gitignore."""
+        """Whether it matches `path`, relative to the folder of the .gitignore."""
         return (is_folder or not self.folders_only) and self.regex.fullmatch(path) is not None
 
 
@@ -28,7 +28,7 @@ class Ignore:
     patterns: tuple[Pattern, ...]
 
     def decides(self, path: str, is_folder: bool) -> bool | None:
-        """Whether the last pattern that matches `path`, which lies below `base`, ignores it; None if none matches."""
+        """Whether the last pattern that matches `path`, below `base`, ignores it; None if no pattern matches."""
         relative = path.removeprefix(self.base).lstrip("/")
         for pattern in reversed(self.patterns):
             if pattern.matches(relative, is_folder):

@@ -1,4 +1,4 @@
-"""Judge one file: each object as the webhook judges its creation, each finding located at its line."""
+"""Judges one file: each object as the webhook judges its creation, each finding with its line."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from webhook.objects.workload import Workload
 
 
 def judge(file: str, text: str, terms: LintTerms) -> Judged:
-    """The findings and problems in the manifests in `text`; `file` is the name under which they are reported."""
+    """The findings and problems in the manifests in `text`; `file` is the name to report them under."""
     return _File(file, text, terms).judged()
 
 
 @dataclass(frozen=True, slots=True)
-class _Unplaced:
-    """A finding before its line is known; `path` is that of the object in its document."""
+class _Unlocated:
+    """A finding before its line is known; `path` is the path of the object in its document."""
 
     finding: Finding
     object: ObjectRef
@@ -76,22 +76,22 @@ class _File:
             self.result.problems.append(Problem(self.result.file, line, column, f"cannot be read: {error.message}"))
 
     def _chunk(self, chunk: Chunk, documents: Sequence[object]) -> None:
-        unplaced = list[_Unplaced]()
+        unlocated = list[_Unlocated]()
         before = self.result.passed_over.total()
         for number, document in enumerate(documents):
             for path, obj in items_of(document):
                 if not isinstance(obj, dict) or not all(isinstance(obj.get(n), str) for n in ("apiVersion", "kind")):
                     continue
                 self.result.objects += 1
-                unplaced += (replace(found, document=number, path=path) for found in self._object(obj, chunk))
-        # A comment may be meant for an object that was passed over: then nobody knows which comments are unused.
+                unlocated += (replace(found, document=number, path=path) for found in self._object(obj, chunk))
+        # If an object was passed over, unused comments cannot be determined.
         all_judged = before == self.result.passed_over.total()
         suppressing = comments_in(chunk.text) if all_judged else []
-        if unplaced or suppressing:
-            self._locate(chunk, unplaced, suppressing)
+        if unlocated or suppressing:
+            self._locate(chunk, unlocated, suppressing)
 
-    def _object(self, obj: Mapping[str, object], chunk: Chunk) -> Iterator[_Unplaced]:
-        """The findings on one object; problems, and what is only counted, go into the result."""
+    def _object(self, obj: Mapping[str, object], chunk: Chunk) -> Iterator[_Unlocated]:
+        """The findings on one object; problems and counts are added to the result."""
         terms = self.terms
         if not find_kinds(obj, terms.policy.kinds):
             if chunk.may_have_constraints and mentions_constraints(obj):
@@ -108,7 +108,7 @@ class _File:
             yield from self._suppressed(obj, workloads)
 
     def _is_judged(self, chunk: Chunk, workloads: Sequence[Workload], never_sent: bool) -> bool:
-        """Whether the webhook would judge the workloads of an object; those passed over are counted."""
+        """Whether the webhook would judge the workloads of an object.  Counts those that are passed over."""
         if not workloads or (workloads[0].uid and workloads[0].owner is not None):
             return False
         if never_sent:
@@ -127,8 +127,8 @@ class _File:
         workloads: Sequence[Workload],
         decision: Decision,
         patch: bool,
-    ) -> Iterator[_Unplaced]:
-        """The findings of the rules; of a patch, those that hold whatever it is merged into."""
+    ) -> Iterator[_Unlocated]:
+        """The findings of the rules; for a patch, only those that do not depend on its base."""
         named = ObjectRef.of(obj)
         if decision.outcome in (Outcome.NOT_JUDGED, Outcome.ERROR):
             self._unjudgeable(chunk, named, decision.error)
@@ -138,27 +138,27 @@ class _File:
             self.result.skipped |= dict.fromkeys(decision.skipped)
         for finding in decision.findings:
             if not patch or holds_for_patch(finding, obj):
-                yield _Unplaced(finding, named, _identity(named, workloads, finding), 0, ())
+                yield _Unlocated(finding, named, _identity(named, workloads, finding), 0, ())
 
-    def _suppressed(self, obj: Mapping[str, object], workloads: Sequence[Workload]) -> Iterator[_Unplaced]:
-        """Count the findings that annotations suppress; yield one for each suppression that is not used."""
+    def _suppressed(self, obj: Mapping[str, object], workloads: Sequence[Workload]) -> Iterator[_Unlocated]:
+        """Count the findings that annotations suppress; yield a finding for each unused suppression."""
         terms, named = self.terms, ObjectRef.of(obj)
         suppressed = suppressed_by_annotations(obj, workloads, terms)
         self.result.suppressed += suppressed.count
         for unused in suppressed.unused if terms.unused is not Severity.IGNORE else ():
             finding = replace(unused, severity=terms.unused)
-            yield _Unplaced(finding, named, _identity_text(named, finding.rule, finding.found), 0, ())
+            yield _Unlocated(finding, named, _identity_text(named, finding.rule, finding.found), 0, ())
 
     def _unjudgeable(self, chunk: Chunk, named: ObjectRef, error: str) -> None:
         line, column = self.lines.position(chunk.start)
         self.result.problems.append(Problem(self.result.file, line, column, f"{named}: {error}"))
 
-    def _locate(self, chunk: Chunk, unplaced: Sequence[_Unplaced], suppressing: Sequence[Comment]) -> None:
-        """Find the line of each finding, and suppress those for which a comment on the line does."""
-        roots = spans(chunk.text, [(*found.path, *found.finding.path) for found in unplaced]) if unplaced else ()
+    def _locate(self, chunk: Chunk, unlocated: Sequence[_Unlocated], suppressing: Sequence[Comment]) -> None:
+        """Find the line of each finding, and drop those that a comment on the line suppresses."""
+        roots = spans(chunk.text, [(*found.path, *found.finding.path) for found in unlocated]) if unlocated else ()
         used: dict[Comment, set[str]] = {comment: set() for comment in suppressing}
         on_line = {self.lines.position(chunk.start + comment.start)[0]: comment for comment in suppressing}
-        for found in unplaced:
+        for found in unlocated:
             located = self._located(chunk, found, roots[found.document])
             comment = on_line.get(located.line)
             if comment is not None and found.finding.rule in comment.rules and not found.finding.enforced:
@@ -172,8 +172,8 @@ class _File:
             for unused in unused_in_comment(comment, used[comment], run):
                 self.result.found.append(self._at_comment(chunk, comment, unused))
 
-    def _located(self, chunk: Chunk, found: _Unplaced, root: Span) -> Located:
-        """At the field, from its key to the end of its value; at the nearest parent there is, if it is absent."""
+    def _located(self, chunk: Chunk, found: _Unlocated, root: Span) -> Located:
+        """The finding at its field, from the key to the end of the value, or at the nearest parent if it is absent."""
         span = root.spans_to((*found.path, *found.finding.path))[-1]
         start, end = (span.start, span.end) if span.key is None else (span.key.start, span.end)
         if span.key is not None and "\n" in chunk.text[start:end]:
@@ -197,12 +197,12 @@ class _File:
 
 
 def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:
-    """The request by which kube-apiserver would have the creation of `obj` validated."""
+    """The request that kube-apiserver would send to validate the creation of `obj`."""
     return AdmissionRequest.of(obj, phase=VALIDATE, kinds=terms.policy.kinds, namespace=terms.namespace)
 
 
 def _identity(named: ObjectRef, workloads: Sequence[Workload], finding: Finding) -> str:
-    """The same parts as `admission.review.identity`: constraints and lines move, the topology key stays."""
+    """The same parts as `admission.ratchet.identity`: constraints and lines move, the topology key stays."""
     workload = next((each for each in workloads if finding.path[: len(each.path)] == each.path), workloads[0])
     rule, key, action, names = identity(workload, finding)
     return _identity_text(named, rule, key, action, path_text(names))

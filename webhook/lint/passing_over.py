@@ -1,4 +1,4 @@
-"""Find what is not a complete manifest, templates and kustomize patches, and what of it can be judged."""
+"""Detects templates and kustomize patches, and decides what can be judged in them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TIED_BY_SELECTOR = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "Daemo
 
 
 def has_placeholders(text: str) -> bool:
-    """Whether a template engine is still to fill in `text`; it need not be valid YAML before that."""
+    """Whether `text` has placeholders of a template engine; such text need not be valid YAML."""
     return any(mark in text for mark in _MARKS)
 
 
@@ -28,7 +28,7 @@ def should_parse(text: str, file: str, error: DocumentError) -> bool:
     """
     Whether to report that `text` cannot be read: it looks like a manifest, or is a YAML file with a syntax error.
 
-    JSON with comments, or a repeated key in the configuration of some tool, is not reported.
+    JSON with comments, or a repeated key in a tool's configuration, is not reported.
     """
     if _LOOKS_LIKE_AN_OBJECT.search(text):
         return True
@@ -50,7 +50,7 @@ def is_unrendered(workload: Workload) -> bool:
 
 
 def is_patch(workload: Workload, obj: Mapping[str, object]) -> bool:
-    """Whether a Pod template lacks labels, and a selector or containers: kustomize merges it into a complete one."""
+    """Whether a Pod template has no labels, and no selector or no containers: kustomize merges it into a base."""
     if workload.is_pod or not workload.in_template or workload.labels or workload.kind.from_policy:
         return False  # the operator of a custom resource may fill in labels and containers
     spec = as_mapping(value_at(obj, workload.path[:-1]))
@@ -59,12 +59,12 @@ def is_patch(workload: Workload, obj: Mapping[str, object]) -> bool:
 
 
 def for_patches(policy: Policy) -> Policy:
-    """The policy to judge patches by: no kind has Pod labels, as those of a patch are not known."""
+    """The policy for patches: no kind has Pod labels, because the labels of a patched Pod are not known."""
     return replace(policy, kinds=Kinds(_without_labels(policy.kinds)))
 
 
 def holds_for_patch(finding: Finding, obj: Mapping[str, object]) -> bool:
-    """Whether a finding on a patch holds whatever it is merged into: its field is there, and complete."""
+    """Whether a finding on a patch holds for any base: its field exists and is complete."""
     if value_at(obj, finding.path) is None:
         return False
     end = finding.path.index(FIELD) + 2 if FIELD in finding.path else len(finding.path)

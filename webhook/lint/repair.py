@@ -1,5 +1,5 @@
 """
-Repair findings that have exactly one fix, and leave the rest of the text as it was written.
+Repairs findings that have exactly one fix, and leaves the rest of the text unchanged.
 
     Edit(path, value) ──spans──> Change ──read again──> the same objects, with that value at that path
 """
@@ -22,12 +22,12 @@ from webhook.lint.terms import LintTerms
 from webhook.objects.fields import FieldPath, value_at, with_value
 from webhook.objects.references import ObjectRef
 
-MOST_ROUNDS = 100  # an object has fewer findings that can be repaired
+MOST_ROUNDS = 100  # more than the repairable findings of any object
 
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """The repaired text, how many findings were repaired, and what is still found in it."""
+    """The repaired text, the number of repaired findings, and the findings that are left."""
 
     text: str
     count: int
@@ -36,9 +36,9 @@ class Repaired:
 
 def repair(file: str, text: str, terms: LintTerms, selected: Callable[[Judged], Sequence[Located]]) -> Repaired:
     """
-    `text` with every repair that is safe, of the findings that `selected` picks.
+    `text` with every safe repair of the findings that `selected` returns.
 
-    An info that is found only after another repair is reported, not repaired: a person is to read it first.
+    An info that appears only after another repair is reported but not repaired, so that a person reads it first.
     """
     count, refused, judged = 0, set[tuple[str, FieldPath]](), judge(file, text, terms)
     before = {_field(located) for located in selected(judged)}
@@ -62,13 +62,13 @@ def repair(file: str, text: str, terms: LintTerms, selected: Callable[[Judged], 
 
 
 def _field(located: Located) -> tuple[ObjectRef | None, str, FieldPath]:
-    """Identifies a finding between repairs; `Located.identity` has the topology key, which a repair may change."""
+    """Identifies a finding across repairs; `Located.identity` has the topology key, which a repair may change."""
     return located.object, located.finding.rule, located.finding.path
 
 
 @dataclass(frozen=True, slots=True)
 class _Repair:
-    """The edit of one object, which stands at `address`."""
+    """The edit of one object, the one at `address`."""
 
     address: Address
     edit: Edit
@@ -81,12 +81,12 @@ class _Repair:
 
     @property
     def key(self) -> tuple[str, FieldPath]:
-        """Identifies the repair; addresses change with every repair."""
+        """Identifies the repair; unlike an address, it does not change with other repairs."""
         return self.identity, self.edit.path
 
 
 def _one_per_object(found: Iterable[Located], refused: Set[tuple[str, FieldPath]]) -> Iterable[_Repair]:
-    """The first repair of each object that was not refused; repairs of different objects do not affect each other."""
+    """The first repair of each object that was not refused; repairs of different objects are independent."""
     first: dict[Address, _Repair] = {}
     for located in found:
         if located.address is not None and located.finding.edit is not None:
@@ -97,7 +97,7 @@ def _one_per_object(found: Iterable[Located], refused: Set[tuple[str, FieldPath]
 
 
 def _rewritten(text: str, repairs: Sequence[_Repair]) -> tuple[str, Sequence[_Repair]]:
-    """`text` with the repairs that have a safe change, and the other repairs; unchanged if it then reads otherwise."""
+    """`text` with the safe repairs, and the repairs left out; all are left out if the result has unwanted changes."""
     documents, roots = read_documents(text), spans(text, [repair.path[:-1] for repair in repairs])
     whole, wanted = Text(text, _is_json(text)), list(documents)
     changes, left = list[Change](), list[_Repair]()

@@ -19,7 +19,7 @@ TEMPLATE, PATCH, SYSTEM = "template", "patch", "systemNamespace"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where an object stands: the offsets of the chunk, the index of the document in it, and the path in that."""
+    """The place of an object: the offsets of the chunk, the index of its document, and the path in the document."""
 
     start: int
     end: int
@@ -30,10 +30,10 @@ class Address:
 @dataclass(frozen=True, slots=True)
 class Located:
     """
-    A finding and where it stands: line and columns count from 1, `end_column` is the first after it.
+    A finding and its place: line and columns count from 1, `end_column` is the first column after it.
 
     `quoted` is the whole line.  `identity` stays the same when lines move.  `object` is None if the finding is on the
-    file.  `source` is the template that helm rendered the object from, "" if it is not known.
+    file.  `source` is the template that helm rendered the object from, or "" if it is not known.
     """
 
     file: str
@@ -50,7 +50,7 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What could not be read or judged; line and column count from 1."""
+    """Why a file could not be read or an object not be judged; line and column count from 1."""
 
     file: str
     line: int
@@ -75,7 +75,7 @@ class Judged:
 
 @dataclass(slots=True)
 class Summary:
-    """The result of all files; `accepted` and `repaired` count findings that are in it no more."""
+    """The result of all files; `accepted` and `repaired` count findings that it no longer includes."""
 
     files: int = 0
     objects: int = 0
@@ -88,9 +88,9 @@ class Summary:
     passed_over: Counter[str] = field(default_factory=Counter)
     unjudged: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def add(self, judged: Judged) -> None:
-        """Add the result of one more file."""
-        self.files += 1
+    def add(self, judged: Judged, files: int = 1) -> None:
+        """Add a result; `files` is the number of manifests that it counts as."""
+        self.files += files
         self.objects += judged.objects
         self.found += judged.found
         self.problems += judged.problems

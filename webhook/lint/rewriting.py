@@ -1,7 +1,7 @@
 """
-Find the smallest change to a text that sets one value; comments, order and formatting stay.
+Finds the smallest change to a text that sets one value; comments, order and formatting stay.
 
-A value that has an anchor or a tag, or that an alias or a merge brings in, is not changed: other values depend on it.
+A value that has an anchor or a tag, or comes from an alias or merge is not changed, because other values share it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Text:
-    """A text to change, YAML or JSON."""
+    """YAML or JSON text to change."""
 
     text: str
     is_json: bool
@@ -45,13 +45,13 @@ class Text:
         return offset - (self.text.rfind("\n", 0, offset) + 1)
 
     def end_of_line(self, offset: int) -> int:
-        """The end of the line that holds the last character before `offset`; its line end lies beyond."""
+        """The end of the line with the last character before `offset`, without its line end."""
         end = self.text.find("\n", max(offset - 1, 0))
         end = len(self.text) if end < 0 else end
         return end - 1 if self.text[end - 1 : end] == "\r" else end
 
     def change(self, root: Span, path: FieldPath, old: object, new: object) -> Change | None:
-        """The change that replaces `old` at `path` with `new`; None if no change is safe."""
+        """The change that replaces `old` at `path` with `new`; None if there is no safe change."""
         found = root.spans_to(path)
         if any(map(_is_tied, found)):
             return None
@@ -151,12 +151,12 @@ class Text:
 
 
 def _is_tied(span: Span) -> bool:
-    """Whether a change of its text would change other values, or the meaning of its tag."""
+    """Whether changing its text would change other values, or the meaning of its tag."""
     return span.elsewhere or span.anchored or span.tagged
 
 
 def _member(key: str, value: str) -> str:
-    """A member of an object; a value that begins with a line end stands below its key."""
+    """A member of an object; a value that begins with a line end is written below its key."""
     return f"{key}:{value}" if value.startswith(("\r", "\n")) else f"{key}: {value}"
 
 

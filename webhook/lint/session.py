@@ -1,7 +1,7 @@
 """
-One run over files: judge each, repair it if asked to, take off what the baseline accepts, and add up the rest.
+One run over files: judges each, repairs it on request, removes what the baseline accepts, and adds up the rest.
 
-    file ──judge_files──> Judged ──accepted, repair──> Outcome
+    file ──judge_files──> Judged ──accepted, repair──> FileOutcome
                                           └──────────> Summary
 """
 
@@ -23,15 +23,15 @@ from webhook.lint.walk import STANDARD_INPUT, NotFound
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """The text of a file as it was read, and with the repairs; they are the same if no repair is safe."""
+    """The text of a file as it was read, and with the repairs; both are equal if no repair is safe."""
 
     old: str
     new: str
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What is reported of one file; `rewrite` is None if it was not tried to repair it."""
+class FileOutcome:
+    """The result for one file; `rewrite` is None if no repair was tried."""
 
     judged: Judged
     rewrite: Rewrite | None = None
@@ -41,9 +41,9 @@ class Session:
     """
     Judges files and adds up the results in `summary`.
 
-    `baseline_file` is the baseline's name, "" if there is none.  With `repairs` findings are repaired; with `writes`
-    the repaired text is written to the file, and the outcome is that of the repaired file.  `repairable` is how many
-    of the findings in the summary a repair could be tried for.
+    `baseline_file` is the baseline's name, or "" if there is none.  With `repairs` findings are repaired; with `writes`
+    the repaired text is written to the file, and the outcome is that of the repaired file.  `repairable` is the number
+    of findings in the summary that have a repair to try.
     """
 
     def __init__(
@@ -62,19 +62,19 @@ class Session:
         self._repairs, self._writes = repairs, writes
         self._unused: list[Entry] = []
 
-    def judge(self, files: Sequence[str]) -> Iterator[Outcome]:
-        """The outcome of each file, in the order given; WorkerDied if a process that judges them was killed."""
+    def judge(self, files: Sequence[str]) -> Iterator[FileOutcome]:
+        """The outcome of each file, in the given order.  WorkerDied if a process that judges them was killed."""
         return map(self._outcome, judge_files(files, self._terms, self._reader))
 
-    def not_found(self, missing: NotFound) -> Outcome:
-        """The outcome of a path that leads to no file."""
+    def not_found(self, missing: NotFound) -> FileOutcome:
+        """The outcome of a path that names no file."""
         return self._outcome(Judged(missing.path, problems=[Problem(missing.path, 1, 1, missing.reason)]))
 
-    def unused_entries(self) -> Outcome | None:
+    def unused_entries(self) -> FileOutcome | None:
         """
-        The findings on baseline entries that accept nothing, once all files were judged; None if there are none.
+        The findings on baseline entries that accept nothing, after all files were judged; None if there are none.
 
-        Rules that are off, or were skipped, are left out: whether their entries are needed is not known.
+        Entries of rules that are off or were skipped are left out, because they may still be needed.
         """
         if self._terms.unused is Severity.IGNORE:
             return None
@@ -85,43 +85,42 @@ class Session:
             return None
         judged = Judged(self._baseline_file)
         judged.found = [unused_entry(entry, judged.file, self._terms.unused) for entry in entries]
-        self.summary.add(judged)
-        self.summary.files -= 1  # the baseline is no manifest
-        return Outcome(judged)
+        self.summary.add(judged, files=0)  # the baseline is not a manifest
+        return FileOutcome(judged)
 
     def write_baseline(self) -> None:
         """Write a baseline that accepts every finding in the summary; OSError if it cannot be written."""
         found = ((self._name_in_baseline(located.file), located) for located in self.summary.found)
         writing.write_new(os.path.realpath(self._baseline_file), baseline_text(found))
 
-    def _outcome(self, judged: Judged) -> Outcome:
+    def _outcome(self, judged: Judged) -> FileOutcome:
         accepted, rewrite = self._accepted(judged), None
         if self._repairs and _repairable(accepted):
             judged, rewrite = self._repaired(judged)
             accepted = self._accepted(judged)
         judged.found = accepted.new
         if judged.file == STANDARD_INPUT and not (judged.documents or judged.problems or judged.passed_over):
-            message = "holds no document: did the command that writes to it fail?"
+            message = "contains no document; did the command before the pipe fail?"
             judged.problems.append(Problem(STANDARD_INPUT, 1, 1, message))
         self._unused += accepted.unused if not judged.problems else []
         self.summary.accepted += accepted.count
         self.repairable += _repairable(accepted)
         self.summary.add(judged)
-        return Outcome(judged, rewrite)
+        return FileOutcome(judged, rewrite)
 
     def _accepted(self, judged: Judged) -> Accepted:
         name = self._name_in_baseline(judged.file) if self._baseline.entries else judged.file
         return self._baseline.accept(name, judged.found)
 
     def _name_in_baseline(self, file: str) -> str:
-        """The path from the folder of the baseline, so that it holds whatever the working directory is."""
+        """The path relative to the folder of the baseline, so that it does not depend on the working directory."""
         if file == STANDARD_INPUT:
             return file
         folder = os.path.dirname(os.path.realpath(self._baseline_file))
         return os.path.relpath(os.path.realpath(file), folder).replace(os.sep, "/")
 
     def _repaired(self, judged: Judged) -> tuple[Judged, Rewrite | None]:
-        """What is left in a file once its repair is written; else `judged`, with a problem if the repair failed."""
+        """The result after the repair was written; else `judged`, with a problem if the repair failed."""
         text = self._reader.text(judged.file)
         if not isinstance(text, str):
             return judged, None

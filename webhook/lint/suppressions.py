@@ -1,5 +1,5 @@
 """
-Suppressions: a comment on the line, an annotation on the object; one that suppresses nothing is a finding itself.
+Suppressions: a comment on the line, or an annotation on the object.  One that suppresses nothing is itself a finding.
 
     topologyKey: kubernetes.io/zone  # evenkeel: ignore[misspelt-topology-key]
 """
@@ -36,7 +36,7 @@ class Comment:
 
 
 def comments_in(text: str) -> list[Comment]:
-    """The comments that suppress findings; text in a scalar, such as a manifest in a ConfigMap, is no comment."""
+    """The comments that suppress findings; text in a scalar, such as a manifest in a ConfigMap, is not a comment."""
     if "evenkeel:" not in text:
         return []
     found = comments(text, _COMMENT)
@@ -44,7 +44,7 @@ def comments_in(text: str) -> list[Comment]:
 
 
 def unused_in_comment(comment: Comment, used: Collection[str], settings: RuleSettings) -> Iterator[Finding]:
-    """A finding for each rule in a comment that suppressed nothing; `used` are the rules that did."""
+    """A finding for each rule in a comment that suppressed nothing; `used` are the rules that suppressed something."""
     if not comment.rules:
         yield _unused((), "must name the rules that it suppresses", "no rule", "write evenkeel: ignore[rule-id]")
     for rule in comment.rules:
@@ -54,14 +54,14 @@ def unused_in_comment(comment: Comment, used: Collection[str], settings: RuleSet
 
 @dataclass(frozen=True, slots=True)
 class Suppressed:
-    """How many findings the annotations of an object suppress, and a finding for each rule id that suppresses none."""
+    """The number of findings that an object's annotations suppress, and a finding for each unused rule id."""
 
     count: int = 0
     unused: tuple[Finding, ...] = ()
 
 
 def suppressed_by_annotations(obj: Mapping[str, object], workloads: Sequence[Workload], terms: LintTerms) -> Suppressed:
-    """What the annotations of `obj` suppress; `workloads` are those of `obj`, each with its namespace."""
+    """What the annotations of `obj` suppress; `workloads` are its workloads, each with its namespace."""
     if not any(workload.ignored_rules for workload in workloads):
         return Suppressed()
     count, used, idle = 0, set[str](), dict[str, str]()
@@ -100,11 +100,11 @@ def _unused_annotations(
 
 
 def _unused_rule(path: FieldPath, rule: str, idle: Mapping[str, str]) -> Iterator[Finding]:
-    """`idle` holds the rules that ran and found nothing, each with the reason; one that did not run is not unused."""
+    """`idle` maps the rules that ran and found nothing to the reason; a rule that did not run is not reported."""
     if rule not in RULES and rule != UNUSED_SUPPRESSION:
         near = get_close_matches(rule, RULES, 1)
         hint = f"did you mean {near[0]}?" if near else "evenkeel rules lists them"
-        yield _unused(path, f"no rule is called {rule}", rule, hint)
+        yield _unused(path, f"there is no rule {rule}", rule, hint)
     elif rule in idle:
         yield _unused(path, f"suppresses no finding of {rule}: {idle[rule]}", rule, "remove it")
 

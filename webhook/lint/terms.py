@@ -1,4 +1,4 @@
-"""What manifests are judged by."""
+"""The inputs of lint besides the manifests."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from webhook.lint.passing_over import for_patches
 @dataclass(frozen=True)
 class LintTerms(Terms):
     """
-    What a request is judged by, and what lint knows besides.
+    The terms of a review, and those of lint alone.
 
-    `namespace` is that of objects that name none; nothing in the namespaces that are `never_sent` reaches the webhook.
-    `unused` is the severity of suppressions that suppress nothing; `patches` are the files that a kustomization names
-    as such.
+    `namespace` is the namespace of objects that name none; the API server sends nothing in the namespaces `never_sent`.
+    `unused` is the severity of suppressions that suppress nothing; `patches` are the files that kustomizations name as
+    patches.
     """
 
     namespace: str = "default"
@@ -27,5 +27,5 @@ class LintTerms(Terms):
 
     @cached_property
     def for_patches(self) -> LintTerms:
-        """The same for a patch: the labels that its Pods will have are not known."""
+        """The same for a patch: the labels of its Pods are not known."""
         return replace(self, policy=for_patches(self.policy))

@@ -1,4 +1,4 @@
-"""Find the files that paths name: files, the manifests below folders, and the matches of patterns."""
+"""Finds files from paths, folders and patterns."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ class NotFound:
 
 def find(paths: Iterable[str], excluded: Sequence[str] = ()) -> tuple[list[str], list[NotFound]]:
     """
-    The files that `paths` name, each once, in the order given, and what cannot be found; a folder's files are sorted.
+    The files that `paths` name, each once, in the given order, and what cannot be found; a folder's files are sorted.
 
-    In folders, files that .gitignore or the further patterns `excluded` ignore are left out; a file that is given by
-    its name never is.
+    In folders, files that .gitignore or the patterns `excluded` match are left out; a file given by name never is.
     """
     found = dict.fromkeys(file for path in paths for file in _named(path, excluded))
     return [file for file in found if isinstance(file, str)], [file for file in found if isinstance(file, NotFound)]
@@ -40,7 +39,7 @@ def _named(path: str, excluded: Sequence[str]) -> Iterator[str | NotFound]:
         yield path if path == STANDARD_INPUT else os.path.normpath(path)
     elif os.path.isdir(path):
         yield from _below(os.path.normpath(path), excluded)
-    elif os.path.lexists(path):  # a pipe, say: <(helm template …)
+    elif os.path.lexists(path):  # such as a pipe: <(helm template …)
         yield path
     else:
         yield from _matching(path, excluded)
@@ -61,7 +60,7 @@ def _below(folder: str, excluded: Sequence[str]) -> Iterator[str | NotFound]:
 
 
 def _above(folder: str) -> list[Ignore]:
-    """The .gitignore files of the folders above, up to the top of the repository; none outside of a repository."""
+    """The .gitignore files of the folders above, up to the top of the repository; none outside a repository."""
     above, at = [], folder
     while not os.path.exists(os.path.join(at, ".git")):
         parent = os.path.dirname(at)

@@ -1,4 +1,4 @@
-"""Write a file as a whole or not at all."""
+"""Writes a file completely or not at all."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import tempfile
 
 
 class Changed(OSError):
-    """The file was changed since it was read."""
+    """The file has changed since it was read."""
 
 
 def write_over(file: str, old: str, new: str) -> None:
-    """Replace the content `old` of a file with `new`; OSError if that fails, and then the file is unchanged."""
+    """Replace the content `old` of a file with `new`.  OSError if that fails; the file is then unchanged."""
     target = os.path.realpath(file)
     with open(target, "rb") as opened:
         if opened.read() != old.encode("utf-8"):
-            raise Changed(None, "was changed by another program meanwhile")
+            raise Changed(None, "another program changed it meanwhile")
     write_new(target, new)
 
 
 def write_new(target: str, text: str) -> None:
-    """Write `text` to a new file, which then takes the name and the mode of `target`; OSError if that fails."""
+    """Write `text` to a new file, then give it the name and mode of `target`.  OSError if that fails."""
     descriptor, beside = tempfile.mkstemp(dir=os.path.dirname(target) or os.curdir, prefix=".evenkeel-")
     try:
         with open(descriptor, "wb") as opened:

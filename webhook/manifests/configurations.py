@@ -1,5 +1,5 @@
 """
-The webhook configurations that a policy needs; the API server calls for nothing else.
+The webhook configurations that a policy needs; the API server makes no other calls.
 
     MutatingWebhookConfiguration zz-evenkeel   Pods to be given defaults; with earlyAnswer, what validation will deny
     ValidatingWebhookConfiguration evenkeel    one entry for the built-in kinds of each shape, one for each other kind
@@ -19,7 +19,7 @@ from webhook.objects.kinds import TEMPLATE, Kind, find_kinds
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy.policy import NAMESPACE_NAME, Policy
 
-SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")  # nothing in them is ever sent to the webhook
+SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")  # the API server sends nothing in them to the webhook
 
 NAME = "evenkeel"
 MUTATING_NAME = f"zz-{NAME}"  # Configurations run in the order of their names; defaults must come last.
@@ -54,7 +54,7 @@ class Target:
 
 
 def configurations(policy: Policy, target: Target) -> tuple[Object, ...]:
-    """The configurations for `policy`; without anything to mutate, only the validating one."""
+    """The configurations for `policy`; if there is nothing to mutate, only the validating one."""
     mutating = list(_mutating(policy, target))
     kinds = {"MutatingWebhookConfiguration": (MUTATING_NAME, mutating)} if mutating else {}
     kinds["ValidatingWebhookConfiguration"] = NAME, list(_judging(policy, target, VALIDATE))
@@ -71,7 +71,7 @@ def configurations(policy: Policy, target: Target) -> tuple[Object, ...]:
 
 def unsent(policy: Policy, entries: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
     """
-    The names of the entries that `policy` needs, and that `entries` lack or have with other rules or conditions.
+    The names of the entries that `policy` needs and `entries` do not have, or have with other rules or conditions.
 
     An entry without conditions is accepted, because the API server then makes all calls that it would make with them.
     """

@@ -1,4 +1,4 @@
-"""The rights that `--cluster live` needs: to get, list and watch the kinds that are watched, and nothing else."""
+"""The RBAC that `--cluster live` needs: get, list and watch on the watched kinds, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a Kubernetes object holds: fields, labels, kinds, names, references and workloads."""
+"""Parts of Kubernetes objects: fields, labels, kinds, names, references and workloads."""

@@ -1,1 +1,1 @@
-"""What was found or answered, as text, JSON, SARIF, JUnit, annotations and pages."""
+"""Findings and answers as text, JSON, SARIF, JUnit, annotations and pages."""

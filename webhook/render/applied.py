@@ -1,4 +1,4 @@
-"""What was answered to an object that is applied: as kubectl would print it, for programs, and as it is stored."""
+"""The answers to an applied object: as kubectl prints them, as JSON, and the object as it is stored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from webhook.render.findings import finding_json, skipped_json
 
 
 def text(applied: Applied, file: str) -> str:
-    """What kubectl would print, then what was patched, and what could not be judged."""
+    """What kubectl prints, then the patch, and what could not be judged."""
     return "\n".join((*_kubectl(applied, file), *(f"  {line}" for line in _more(applied))))
 
 
@@ -51,7 +51,7 @@ def _more(applied: Applied) -> Iterator[str]:
     if applied.unsent:
         yield f"not sent: nothing in {' or '.join(SYSTEM_NAMESPACES)} is ever sent to the webhook"
     if applied.refused_by_api_server:
-        yield "note: kube-apiserver itself refuses this, before /validate is asked, in words of its own"
+        yield "note: kube-apiserver itself refuses this with its own message, before it calls /validate"
     if applied.passed_over:
         kind = f"{applied.obj.get('apiVersion')} {applied.obj.get('kind')}"
         yield one_line(f"not judged: the policy's workloads do not say where {kind} keeps its constraints", LINE_LIMIT)

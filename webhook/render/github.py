@@ -30,7 +30,7 @@ def _finding(located: Located) -> str:
 
 
 def _position(file: str, **position: int) -> dict[str, object]:
-    """The properties that place an annotation; none for standard input, which is no file of the repository."""
+    """The properties that place an annotation; none for standard input, which is not a file of the repository."""
     return {} if file == "-" else {"file": file, **position}
 
 

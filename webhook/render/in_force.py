@@ -1,4 +1,4 @@
-"""What of a policy is in force for one Pod, as text."""
+"""The settings of a policy for one Pod, as text."""
 
 from __future__ import annotations
 

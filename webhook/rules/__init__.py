@@ -1,4 +1,4 @@
-"""Every rule, one in each file of this folder; a new file is imported without being listed anywhere."""
+"""Every rule, one per file of this folder; a new file is imported without being listed anywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every metric, its labels and its help; labels come from closed sets, and every series is there from the start."""
+"""Every metric, its labels and its help. Label values come from closed sets, and every series exists from the start."""
 
 from __future__ import annotations
 
@@ -49,41 +49,53 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self.requests = self.counter(
-            "requests", "Reviews that were answered.", phase=PHASES, operation=OPERATIONS, result=RESULTS
+            "requests", "Number of admission reviews answered.", phase=PHASES, operation=OPERATIONS, result=RESULTS
         )
         self.latency = Histogram(
             "evenkeel_request_latency_seconds",
-            "Time to answer a review, from the whole body to the answer.",
+            "Time from receiving the whole body to having the response, in seconds.",
             ["phase"],
             buckets=BUCKETS,
             registry=self.registry,
         )
         self._latency = {phase: self.latency.labels(phase) for phase in PHASES}
         self._requests = {labels: self.requests.labels(*labels) for labels in product(PHASES, OPERATIONS, RESULTS)}
-        self.answering: set[int] = set()  # of threads: adding one and taking it away again needs no lock
-        self._gauge("requests_in_flight", "Reviews that are being answered.").set_function(lambda: len(self.answering))
+        self.answering: set[int] = set()  # Ids of threads; adding and removing one needs no lock.
+        in_flight = self._gauge("requests_in_flight", "Number of admission reviews in progress.")
+        in_flight.set_function(lambda: len(self.answering))
         self.findings = self.counter(
-            "findings", "Findings, whatever became of them.", rule=tuple(RULES), severity=SEVERITIES
+            "findings",
+            "Number of findings, including those that neither denied nor warned.",
+            rule=tuple(RULES),
+            severity=SEVERITIES,
         )
-        self.defaulted = self.counter("defaulted_pods", "Pods that were given default constraints.", owner_kind=OWNERS)
+        self.defaulted = self.counter(
+            "defaulted_pods", "Number of Pods that got default constraints.", owner_kind=OWNERS
+        )
         self.undefaulted = self.counter(
-            "defaults_not_applied", "Pods without constraints that were given none.", reason=tuple(REASONS)
+            "defaults_not_applied",
+            "Number of Pods without constraints that got no defaults, by reason.",
+            reason=tuple(REASONS),
         )
-        self.panics = self.counter("panics", "Unexpected errors, each answered as the policy's onError says.")
-        self.refused = self.counter("requests_refused", "HTTP requests that were no review.", code=REFUSALS)
-        self.policy_generation = self._gauge("policy_generation", "How often the policy was loaded.")
-        self.policy_failures = self.counter("policy_reload_failures", "Policy files that could not be used.")
+        self.panics = self.counter("panics", "Number of unexpected errors. Each is answered with the policy's onError.")
+        self.refused = self.counter(
+            "requests_refused",
+            "Number of HTTP requests rejected: not a valid review, too large, too slow, or too many at once.",
+            code=REFUSALS,
+        )
+        self.policy_generation = self._gauge("policy_generation", "Number of times the policy was loaded.")
+        self.policy_failures = self.counter("policy_reload_failures", "Number of failed policy reloads.")
         self.unsent = self._gauge(
-            "entries_not_sent", "Entries that the policy needs and the webhook configurations lack, or have otherwise."
+            "entries_not_sent",
+            "Number of webhook entries that the policy needs and the cluster's configurations do not have, "
+            "or have with different rules or conditions.",
         )
-        self.certificate_failures = self.counter(
-            "certificate_reload_failures", "Certificate files that could not be used."
-        )
+        self.certificate_failures = self.counter("certificate_reload_failures", "Number of failed certificate reloads.")
         self.renewal_failures = self.counter(
-            "certificate_renewal_failures", "Rounds in which the certificate could not be looked after."
+            "certificate_renewal_failures", "Number of failed attempts to check and renew the certificate."
         )
         self.certificate_expiry = self._gauge(
-            "certificate_expiry_timestamp_seconds", "When the serving certificate expires."
+            "certificate_expiry_timestamp_seconds", "Unix time at which the serving certificate expires."
         )
 
     def counter(self, name: str, text: str, **labels: tuple[str, ...]) -> Counter:
@@ -100,7 +112,7 @@ class Metrics:
         return generate_latest(self.registry)
 
     def count(self, request: AdmissionRequest, decision: Decision, seconds: float) -> None:
-        """Count one answer."""
+        """Count one review and its decision."""
         operation = request.operation if request.operation in OPERATIONS else "other"
         self._latency[request.phase].observe(seconds)
         self._requests[request.phase, operation, RESULT_OF[decision.outcome]].inc()
@@ -114,7 +126,7 @@ class Metrics:
 
 
 class ClusterMetrics(Collector):
-    """What is counted of a cluster that is watched, and how well it is known: `caches` says synced and age by kind."""
+    """Metrics of a watched cluster. `caches` returns synced and age by kind."""
 
     def __init__(
         self,
@@ -125,19 +137,25 @@ class ClusterMetrics(Collector):
     ) -> None:
         self._caches = caches
         self.relists = metrics.counter(
-            "cache_relists", "Lists after the first, where a watch could not go on.", kind=kinds
+            "cache_relists", "Number of times a kind was listed again because its watch could not resume.", kind=kinds
         )
-        self.failures = metrics.counter("cache_watch_failures", "Lists and watches that failed.", kind=kinds)
+        self.failures = metrics.counter("cache_watch_failures", "Number of lists and watches that failed.", kind=kinds)
         self.lookups = metrics.counter(
-            "lookups", "Owners and namespaces that no watch had told of yet.", kind=lookups[0], result=lookups[1]
+            "lookups",
+            "Number of look-ups of an owner or namespace not yet in the cache. "
+            "With result busy, no request was sent, because too many others were in progress.",
+            kind=lookups[0],
+            result=lookups[1],
         )
         metrics.registry.register(self)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """The gauges, as they are when they are asked for."""
-        synced = GaugeMetricFamily("evenkeel_cache_synced", "Whether a kind was listed once.", labels=["kind"])
+        """The gauges, computed when Prometheus scrapes."""
+        synced = GaugeMetricFamily("evenkeel_cache_synced", "1 if the kind has been listed, else 0.", labels=["kind"])
         age = GaugeMetricFamily(
-            "evenkeel_cache_age_seconds", "Since the API server last said something of a kind.", labels=["kind"]
+            "evenkeel_cache_age_seconds",
+            "Seconds since the last response or event from the API server for the kind.",
+            labels=["kind"],
         )
         for kind, (known, seconds) in self._caches().items():
             synced.add_metric([kind], known)

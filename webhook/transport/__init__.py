@@ -1,1 +1,1 @@
-"""HTTP and TLS on gunicorn: connections, limits and memory; nothing of Kubernetes, and nothing of ours but itself."""
+"""HTTP and TLS on gunicorn: connections, limits and memory; independent of Kubernetes and of the other folders."""

@@ -9,19 +9,19 @@ from typing import Any
 import gunicorn.arbiter
 
 HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
-# gunicorn takes them as: more workers, fewer, new ones, a second master; most would end a process without a handler.
+# gunicorn scales or reloads on these. Without a handler most would end the process.
 IGNORED = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTTIN, signal.SIGTTOU, signal.SIGWINCH)
 
 
 def settle_signals() -> None:
-    """Ignore what gunicorn uses to reload or scale: there is one worker, and files are read again without a signal."""
+    """Ignore the signals to scale or reload: there is one worker, and changed files are read without a signal."""
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
 
 
 class Arbiter(gunicorn.arbiter.Arbiter):
-    """gunicorn's arbiter, except that a second signal ends at once; while gunicorn stops, it handles SIGINT only."""
+    """gunicorn's arbiter, except that a second signal stops it at once; a stopping gunicorn handles only SIGINT."""
 
     SIGNALS = HEARD
     stopping = hurried = False

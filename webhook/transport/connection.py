@@ -1,4 +1,4 @@
-"""One client: its socket, the bytes received and to be sent, and its deadline."""
+"""One client: its socket, the bytes received, the bytes still to send, and its deadline."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from webhook.transport.waiting import NOTHING, Waiting
 
 
 class Host(Protocol):
-    """What a connection needs of the worker that accepted it."""
+    """What a connection uses of its worker."""
 
     cfg: Any  # gunicorn's settings.
     limits: Limits
-    handshakes: int  # Handshake steps that are left in this turn, for all connections.
+    handshakes: int  # Handshake steps left in this turn, for all connections.
 
     def hold(self, connection: Connection, count: int) -> None:
-        """Count received bytes; Refused if all requests together hold too many."""
+        """Count received bytes. Refused if all requests together hold too many."""
 
     def converse(self, connection: Connection) -> Waiting[None]:
-        """The whole life of the connection."""
+        """Serve the connection from its first byte to its end."""
 
 
 class Outbox(bytearray):
@@ -45,17 +45,17 @@ class Connection:
 
     def __init__(self, host: Host, peer: socket.socket, client: Any, server: Any) -> None:
         self.host, self.limits = host, host.limits
-        self.peer = peer  # The socket; it does not block.
+        self.peer = peer  # The non-blocking socket.
         self.secure: bool = host.cfg.is_ssl
         self.tls: Tls | None = None
         self.inbox, self.unsent = bytearray(), bytearray()
         self.sock, self.client, self.server = Outbox(), client, server  # The names that `handle_request` reads.
         self.held = 0  # Bytes received and not yet answered.
-        self.due = inf  # When a large body that has its turn has to make room for others; each byte postpones it.
-        self.heard = self.begun = monotonic()  # When the last bytes came, and when this request began.
-        self.deadline = inf  # For the client; inf while it waits for us.
+        self.due = inf  # When a large body that has a turn is refused, if others wait; each byte received extends it.
+        self.heard = self.begun = monotonic()  # When the last bytes arrived, and when this request began.
+        self.deadline = inf  # For the client; inf while the client waits for the server.
         self.refusal: int | None = None  # The status for a missed deadline; None: close without a response.
-        self.idle = True  # No byte of a next request has come.
+        self.idle = True  # No byte of the next request has arrived.
         self.served = False  # At least one request was answered.
         self.closing = False
         self.request: Any = None  # The request that a thread answers, or is about to answer.
@@ -63,7 +63,7 @@ class Connection:
         self.script = host.converse(self)
 
     def allow(self, seconds: float, refusal: int | None = None) -> None:
-        """Set the deadline, and the status that answers a client that misses it."""
+        """Set the deadline, and the status for a client that misses it."""
         self.deadline, self.refusal = monotonic() + seconds, refusal
 
     @property
@@ -71,7 +71,7 @@ class Connection:
         return self.secure and not (self.tls and self.tls.established)
 
     def read(self, size: int = RECORD) -> Waiting[bytes]:
-        """The next bytes from the socket, at most `size`; empty after the last."""
+        """The next bytes from the socket, at most `size`; empty at the end."""
         while True:
             yield EVENT_READ
             if self.handshaking and not self.host.handshakes:
@@ -80,14 +80,14 @@ class Connection:
                 return self.peer.recv(size)
 
     def more(self) -> Waiting[None]:
-        """Wait until there is more in the inbox; ConnectionAbortedError if the client has closed."""
+        """Wait for more bytes in the inbox. ConnectionAbortedError if the client has closed."""
         content = b""
         while not content:
             if not (content := (yield from self.read())):
                 raise ConnectionAbortedError("closed by the client")
             if self.secure:
                 self.host.handshakes -= self.handshaking
-                # Made with the first bytes, so that a silent client takes a descriptor and no TLS session.
+                # Created with the first bytes, so that a silent client costs a descriptor but no TLS session.
                 self.tls = self.tls or Tls(ssl_context(self.host.cfg))
                 content = self.tls.decrypt(content)
                 yield from self.push()
@@ -112,11 +112,15 @@ class Connection:
                 yield EVENT_WRITE
 
     def allow_sending(self) -> None:
-        """Set the deadline for the response, or what the thread could not send of it; it grows with the size."""
+        """Set the deadline for the part of the response that the thread could not send; it grows with its size."""
         self.allow(self.limits.body + (len(self.sock) + len(self.unsent)) / self.limits.rate)
 
     def part(self) -> Waiting[None]:
-        """End the connection, and read on for a while: to close on unread bytes sends a RST and loses the response."""
+        """
+        End the connection, then keep reading for a while.
+
+        Closing with unread bytes sends a RST, and the client loses the response.
+        """
         self.idle = False
         self.allow(self.limits.linger)
         if self.tls:

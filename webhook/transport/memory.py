@@ -9,11 +9,12 @@ from time import monotonic
 from webhook.transport.connection import Connection
 from webhook.transport.limits import Limits, Refused
 
-STALLED_SECONDS = 2.0  # A large body without a byte for so long, or so far behind the least rate, makes room.
+# A large body that stalls this long, or falls this far behind `Limits.rate`, is refused while others wait.
+STALLED_SECONDS = 2.0
 
 
 class Memory:
-    """The bytes that were received and not yet answered, and those of answers that are not yet sent."""
+    """The bytes of unanswered requests, and of answers that are not yet sent."""
 
     def __init__(
         self,
@@ -24,18 +25,18 @@ class Memory:
         resume: Callable[[Connection], None],
         defer: Callable[[Callable[[], None]], None],
     ) -> None:
-        """`connections` are the open ones at any time; `defer` calls a function in the main thread's next turn."""
+        """`connections` always holds the open ones; `defer` calls a function in the main thread's next turn."""
         self.limits, self.connections = limits, connections
         self.drop, self.resume, self.defer = drop, resume, defer
         self.held = 0
-        self.large: set[Connection] = set()  # Those that have a turn,
+        self.large: set[Connection] = set()  # Large bodies that have a turn,
         self.queue: list[Connection] = []  # and those that wait for one.
 
     def hold(self, connection: Connection, count: int) -> None:
         """
         Count received bytes.
 
-        While they are too many, drop stalled requests first and then the oldest: a review arrives within milliseconds.
+        Over the limit, drop stalled requests first and then the oldest: a review arrives within milliseconds.
         Refused if this connection is the one to drop.
         """
         connection.held += count
@@ -56,9 +57,9 @@ class Memory:
 
     def release(self, connection: Connection) -> None:
         """
-        Count the request's bytes no more, but those of its answer until they are sent.
+        Stop counting the request's bytes, but count those of its answer until they are sent.
 
-        While they are too many, drop others, as `hold` does.  If the request was large, another large body gets a turn.
+        While there are too many, drop others, as `hold` does. If the request was large, another large body gets a turn.
         """
         self._count(connection, len(connection.inbox) + len(connection.sock) + len(connection.unsent))
         if connection in self.queue:
@@ -74,7 +75,7 @@ class Memory:
         connection.held = count
 
     def has_turn(self, connection: Connection) -> bool:
-        """Whether a large body may go on; if not, the connection is queued, and resumed when it may."""
+        """Whether a large body may continue; if not, the connection is queued, and resumed when it may."""
         if connection not in self.large and len(self.large) < self.limits.large_bodies:
             self.grant(connection)
         elif connection not in self.large:
@@ -88,14 +89,14 @@ class Memory:
         connection.due = connection.heard + STALLED_SECONDS
 
     def go_on(self) -> None:
-        """Give free turns to the last that queued: when many queue, the first are those that have stalled."""
+        """Give free turns to the newest in the queue; under load the oldest have usually stalled."""
         while self.queue and len(self.large) < self.limits.large_bodies:
             connection = self.queue.pop()
             self.grant(connection)
             self.resume(connection)
 
     def in_the_way(self, now: float) -> set[Connection]:
-        """The large bodies that have stalled or drip while others wait; `now` is of `time.monotonic`."""
+        """The large bodies that stall or are too slow while others wait; `now` is `time.monotonic()`."""
         if not self.queue:
             return set()
         receiving = {connection for connection in self.large if connection.deadline < inf}

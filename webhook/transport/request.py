@@ -28,7 +28,7 @@ def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
     """
     The next request, as gunicorn's parser makes it, with its body in memory.
 
-    Refused, with a status, for what is malformed or too large; `cfg` holds gunicorn's settings.
+    Refused, with a status, if it is malformed or too large. `cfg` holds gunicorn's settings.
     """
     connection.begun = monotonic()
     if not connection.inbox:
@@ -52,20 +52,18 @@ def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
     connection.allow(connection.limits.body, 408)
     body = io.BytesIO()
     coding = headers.get("TRANSFER-ENCODING")
-    if (
-        coding is not None and coding.lower() != "chunked"
-    ):  # gunicorn's parser takes "gzip, chunked", and decodes no gzip.
-        raise Refused(415, f"Transfer-Encoding {coding}")
-    if coding is not None:
-        yield from chunks(connection, memory, body)
-    else:
+    if coding is None:
         yield from take(connection, memory, length, body)
-    request.body = io.BytesIO(body.getvalue())  # The two share their bytes, and so does a read() of the whole.
+    elif coding.lower() == "chunked":
+        yield from chunks(connection, memory, body)
+    else:  # gunicorn's parser accepts "gzip, chunked", and decodes no gzip.
+        raise Refused(415, f"Transfer-Encoding {coding}")
+    request.body = io.BytesIO(body.getvalue())  # No copy: both share the bytes, and so does read() of the whole body.
     return request
 
 
 def until(connection: Connection, end: re.Pattern[bytes], limit: int, status: int) -> Waiting[bytes]:
-    """The bytes up to and including `end`; Refused with `status` if they are more than `limit`."""
+    """The bytes up to and including `end`. Refused with `status` if there are more than `limit`."""
     searched = 0
     while not (found := end.search(connection.inbox, searched)):
         if len(connection.inbox) > limit:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from webhook.transport.limits import RECORD
 
-MUTE = 2 * RECORD  # Bytes in a row that carry no content; a client that sends more only keeps OpenSSL busy.
+MUTE = 2 * RECORD  # Most bytes in a row without content; a client that sends more only keeps OpenSSL busy.
 
 
 class Tls:
@@ -21,9 +21,10 @@ class Tls:
 
     def decrypt(self, data: bytes) -> bytes:
         """
-        The content of the records that `data` completes, empty during the handshake; `encrypt` has what to send then.
+        The content of the records that `data` completes; empty during the handshake.
 
-        ssl.SSLError for what is not TLS; ConnectionAbortedError if the client ends TLS, or sends none of its content.
+        Call `encrypt` afterwards: TLS itself may have bytes to send.  ssl.SSLError if `data` is not TLS;
+        ConnectionAbortedError if the client ends TLS, or sends more than MUTE bytes without content.
         """
         self.received.write(data)
         content = b""
@@ -40,12 +41,12 @@ class Tls:
         return content
 
     def encrypt(self, content: bytearray) -> bytes:
-        """All bytes that are to be sent; those of `content` come last."""
+        """All bytes to send; those of `content` come last."""
         if content:
             self.session.write(content)
         return self.to_send.read()
 
     def end(self) -> None:
-        """Add a close_notify to what is to be sent."""
-        with suppress(ssl.SSLError):  # The client has not sent its own yet.
+        """Add a close_notify to the bytes to send."""
+        with suppress(ssl.SSLError):  # The client has not sent its own close_notify yet.
             self.session.unwrap()

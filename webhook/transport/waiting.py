@@ -7,4 +7,4 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 Waiting = Generator[int, None, Result]  # Yields EVENT_READ, EVENT_WRITE or NOTHING until it has its result.
-NOTHING = 0  # No event of the socket: whoever ends the wait resumes the connection.
+NOTHING = 0  # No event of the socket: the code that ends the wait resumes the connection.

@@ -1,14 +1,14 @@
 """
-The gunicorn worker: a thread is given only to a request that has arrived whole.
+The gunicorn worker: a thread runs only for a complete request.
 
     main thread:      accept → handshake → head → body ┐             ┌ rest of the response → head …
     pool of threads:                                   └ application ┘
 
 The main thread waits for all clients at once: no socket blocks, a connection is a generator that yields the event it
-waits for, and every wait has a deadline.  A slow or hostile client takes a descriptor and some memory, never a thread;
+waits for, and every wait has a deadline.  A slow or hostile client costs a descriptor and some memory, never a thread;
 `Limits` bounds both.
 
-Inside gunicorn this relies on: ThreadWorker's `accept`, `run`, `init_signals` and `handle_quit` to replace; its
+It depends on these parts of gunicorn: ThreadWorker's `accept`, `run`, `init_signals` and `handle_quit` to replace; its
 `alive`, `app`, `cfg`, `log`, `handle_exit`, `handle_request`, `is_parent_alive`, `method_queue`, `notify`, `poller`,
 `set_accept_enabled`, `sockets`, `tpool`, `wait_for_and_dispatch_events` and `worker_connections`; a request's `body`,
 `headers`, `force_close` and `_expected_100_continue`; `http.get_parser`, `sock.ssl_context`; Arbiter's `SIGNALS`,
@@ -39,15 +39,15 @@ from webhook.transport.waiting import NOTHING, Waiting
 
 __all__ = ["Arbiter", "Limits", "Worker"]
 
-SWEEP_SECONDS = 0.25  # How late a missed deadline may be noticed.
-# When the server stops, a client has so long to send:
-NEXT_REQUEST_SECONDS = 0.25  # another request after an answer,
-FIRST_REQUEST_SECONDS = 1.0  # its first on a new connection; unlike on a reused connection, it would not try again.
+SWEEP_SECONDS = 0.25  # The most time between a missed deadline and its detection.
+# How long a client may take, when the server stops, to send
+NEXT_REQUEST_SECONDS = 0.25  # another request after a response,
+FIRST_REQUEST_SECONDS = 1.0  # its first on a new connection, which it would not retry as it does on a reused one.
 
 
 class Worker(ThreadWorker):
     """
-    One poller for all connections, and gunicorn's pool of threads for whole requests.
+    One poller for all connections, and gunicorn's pool of threads for complete requests.
 
     A subclass may set `limits` and override `refusal_body`.
     """
@@ -55,7 +55,7 @@ class Worker(ThreadWorker):
     limits = Limits()
 
     def refusal_body(self, status: int, reason: str) -> bytes:
-        """The JSON that answers a request which is refused here, or nothing."""
+        """The JSON body of the response to a refused request, or nothing."""
         return b""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -65,7 +65,7 @@ class Worker(ThreadWorker):
             self.limits, self.connections, drop=self.drop, resume=self.resume, defer=self.method_queue.defer
         )
         self.hold = self.memory.hold
-        self.handshakes = 0  # Handshake steps that are left in this turn.
+        self.handshakes = 0  # Handshake steps left in this turn.
         self.swept = 0.0
 
     def run(self) -> None:
@@ -84,7 +84,7 @@ class Worker(ThreadWorker):
             self.sweep()
 
     def stop(self) -> None:
-        """Answer the requests that have arrived or begun by now, and no others."""
+        """Answer the requests that have arrived or begun so far, and no others."""
         self.alive = False
         self.set_accept_enabled(False)
         for listener in self.sockets:
@@ -92,11 +92,11 @@ class Worker(ThreadWorker):
                 if not self.accept(listener):
                     break
             listener.close()
-        for _ in range(2):  # The first may finish a response; the second reads what its client has sent since.
+        for _ in range(2):  # The first finishes responses, the second reads requests that came meanwhile.
             self.turn(0)
         for connection in self.connections:
             if request := connection.request:
-                request.force_close()  # gunicorn would still promise to keep the connection.
+                request.force_close()  # gunicorn would still announce keep-alive.
             if connection.idle:
                 grace = 0.0 if connection.served else FIRST_REQUEST_SECONDS
                 connection.deadline = min(connection.deadline, monotonic() + grace)
@@ -109,7 +109,7 @@ class Worker(ThreadWorker):
         self.method_queue.close()
 
     def accept(self, listener: Any) -> bool:
-        """Accept one client, if there is one; when it takes the last place, drop another."""
+        """Accept one client, if one waits. If it takes the last place, drop another."""
         try:
             sock, client = listener.accept()
         except OSError as error:
@@ -125,13 +125,13 @@ class Worker(ThreadWorker):
         return True
 
     def evict(self) -> None:
-        """Drop the connection that was silent longest; those that never sent a whole request go first."""
+        """Drop the connection that was silent longest; connections without a complete request go first."""
         waiting = [connection for connection in self.connections if connection.deadline < inf]
         if waiting:
             self.drop(min(waiting, key=lambda connection: (connection.served, connection.heard)), "to make room")
 
     def converse(self, connection: Connection) -> Waiting[None]:
-        """The whole life of a connection: requests and their answers, then the end."""
+        """Serve a connection: requests and their responses, then the end."""
         connection.allow(self.limits.greeting)
         try:
             while not connection.closing:
@@ -157,9 +157,9 @@ class Worker(ThreadWorker):
         self.memory.release(connection)
 
     def resume(self, connection: Connection, refusal: Refused | None = None) -> None:
-        """Run the connection's script up to its next wait; `refusal` is raised in it."""
+        """Run the connection's script up to its next wait; raise `refusal` in it, if there is one."""
         if connection not in self.connections:
-            return  # Dropped since this call was deferred.
+            return  # It was dropped after this call was deferred.
         try:
             wanted = connection.script.throw(refusal) if refusal else next(connection.script)
             if wanted and wanted != connection.watched:
@@ -169,17 +169,18 @@ class Worker(ThreadWorker):
             connection.wanted = wanted
         except StopIteration:
             self.drop(connection, "done")
-        except OSError as error:  # No TLS, a RST, an end in the middle of a request.
+        except OSError as error:  # Not TLS, a RST, or an end in the middle of a request.
             self.drop(connection, error)
         except Exception:
             self.log.exception("Connection failed")
             self.drop(connection, "failed")
 
     def on_event(self, connection: Connection, _peer: socket.socket) -> None:
-        """What the poller calls: the client has sent bytes, or can be sent more."""
+        """Called by the poller: the client has sent bytes, or the socket can take more."""
         if connection.wanted:
             self.resume(connection)
-        elif connection.watched:  # It sends while a thread answers: its bytes would wake the poller again and again.
+        elif connection.watched:
+            # The client sends while a thread answers; stop polling, or it wakes the loop repeatedly.
             self.poller.unregister(connection.peer)
             connection.watched = NOTHING
 
@@ -195,13 +196,13 @@ class Worker(ThreadWorker):
             connection.seal()
             del connection.unsent[: connection.peer.send(connection.unsent)]
         except OSError:
-            pass  # The main thread meets it again.
+            pass  # The main thread gets the same error and handles it.
         finally:
             connection.request = None
             self.method_queue.defer(self.resume, connection)
 
     def sweep(self) -> None:
-        """End the connections that missed their deadline, and large bodies that are too slow while others wait."""
+        """Refuse or drop connections that missed their deadline, and large bodies too slow while others wait."""
         self.swept = now = monotonic()
         late = {connection for connection in self.connections if connection.deadline <= now}
         for connection in late | self.memory.in_the_way(now):
@@ -211,14 +212,14 @@ class Worker(ThreadWorker):
                 self.drop(connection, "too slow")
 
     def drop(self, connection: Connection, why: object) -> None:
-        """Close a connection at once, and count its bytes no more."""
+        """Close a connection at once, and stop counting its bytes."""
         self.log.debug("Closing %s: %s", connection.client, why)
         self.connections.discard(connection)
         connection.script.close()
         if connection.watched:
             self.poller.unregister(connection.peer)
             connection.watched = NOTHING
-        with suppress(OSError):  # TLS has an alert to send: close_notify, or an error.
+        with suppress(OSError):  # TLS may have an alert to send: close_notify, or an error.
             if connection.tls:
                 connection.tls.end()
             connection.seal()
