@@ -48,6 +48,13 @@ def test_the_namespace_is_that_of_the_request():
     assert ["shop"] == [one.namespace for one in of(DEPLOYMENT).workloads]
 
 
+def test_a_namespace_that_is_no_string_is_not_replaced():
+    """Digits without quotes: whatever is meant, it is not the namespace of what names none."""
+    numbered = {**DEPLOYMENT, "metadata": {"name": "web", "namespace": 4}}
+
+    assert "" == of(numbered, namespace="kube-system").namespace
+
+
 @pytest.mark.parametrize("wrong", [None, 7, True, [], {}, "text", [{}]], ids=repr)
 @pytest.mark.parametrize("name", ["uid", "kind", "name", "namespace", "operation", "userInfo", "oldObject"])
 def test_what_has_the_wrong_type_reads_as_if_it_were_absent(name, wrong):

@@ -228,9 +228,16 @@ def test_a_list_of_templates_is_judged_template_by_template():
     assert ZONE == sets[0]["template"]["spec"]["topologySpreadConstraints"][0]["topologyKey"]
 
 
+def test_a_long_name_goes_back_as_it_is():
+    name = "n" * 253
+    decision = review({**request(deployment(EMPTY)), "name": name}, VALIDATE, policy(), snapshot(), FEATURES)
+
+    assert name == decision.status["details"]["name"]
+
+
 def test_what_goes_back_of_a_request_is_bounded():
     """Whoever reaches the port may write names of any length into a request."""
     raw = {**request(deployment(EMPTY)), "name": "n" * 10_000, "kind": {"group": "g" * 10_000, "kind": "k" * 10_000}}
     details = review(raw, VALIDATE, policy(), snapshot(), FEATURES).status["details"]
 
-    assert {128} == {len(details[name]) for name in ("name", "group", "kind")}
+    assert {253} == {len(details[name]) for name in ("name", "group", "kind")}

@@ -175,3 +175,4 @@ def test_a_decision_that_cannot_be_encoded_is_answered_as_an_unexpected_error(to
 
     assert (200, "r1", True) == (found.code, response(found)["uid"], response(found)["allowed"])
     assert b"evenkeel_panics_total 1.0" in one.metrics.text()
+    assert b'evenkeel_requests_total{operation="CREATE",phase="validate",result="error"} 1.0' in one.metrics.text()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from webhook.objects.fields import texts_at
+from webhook.objects.fields import texts_at, value_at
 from webhook.objects.kinds import Kinds
 from webhook.objects.reading import brief
 from webhook.objects.references import Owner
@@ -62,15 +62,20 @@ class AdmissionRequest:
         kinds: Kinds,
         namespace: str,
     ) -> AdmissionRequest:
-        """The request that kube-apiserver makes of `obj`; `namespace` is used if the object has none."""
+        """
+        The request that kube-apiserver makes of `obj`; `namespace` is used if the object has none.
+
+        A namespace that is no string is not replaced: nobody knows which one is meant.
+        """
         api_version, kind, own_namespace, name = texts_at(
             obj, "apiVersion", "kind", "metadata.namespace", "metadata.name"
         )
+        has_namespace = bool(value_at(obj, ("metadata", "namespace")))
         request = cls(
             uid="",
             phase=phase,
             operation=CREATE if old is None else UPDATE,
-            namespace=own_namespace or namespace,
+            namespace=own_namespace if has_namespace else namespace,
             kind=(api_version.rpartition("/")[0], kind),
             name=name,
             obj=obj,

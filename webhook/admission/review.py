@@ -24,7 +24,7 @@ from webhook.objects.labels import Labels
 from webhook.objects.names import SKIP_LABEL
 from webhook.objects.workload import Workload
 
-LONGEST_ECHO = 128  # characters of a value that comes from the request and goes back
+LONGEST_NAME = 253  # of an object, a group or a kind; anything longer is cut before it goes back
 
 
 def review(request: AdmissionRequest, terms: Terms) -> Decision:
@@ -156,5 +156,5 @@ def _forbidden(request: AdmissionRequest, denial: wording.Denial) -> Mapping[str
         "code": 403,
         "reason": "Forbidden",
         "message": denial.message,
-        "details": {**{name: value[:LONGEST_ECHO] for name, value in about.items() if value}, "causes": denial.causes},
+        "details": {**{name: value[:LONGEST_NAME] for name, value in about.items() if value}, "causes": denial.causes},
     }

@@ -110,4 +110,5 @@ def _unused_rule(path: FieldPath, rule: str, idle: Mapping[str, str]) -> Iterato
 
 
 def _unused(path: FieldPath, message: str, found: str, fix: str) -> Finding:
-    return Finding(UNUSED_SUPPRESSION, Severity.WARNING, path, message, found, "a rule that finds something here", fix)
+    wanted = "a rule with a finding here that may be suppressed"
+    return Finding(UNUSED_SUPPRESSION, Severity.WARNING, path, message, found, wanted, fix)

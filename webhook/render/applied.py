@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import yaml
 
@@ -12,7 +13,8 @@ from webhook.admission.dry_run import Applied
 from webhook.documents.scalars import resolve
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.manifests.configurations import SYSTEM_NAMESPACES, entry_name
-from webhook.objects.fields import as_mapping
+from webhook.objects.fields import as_mapping, value_at
+from webhook.objects.reading import brief
 from webhook.objects.references import ObjectRef
 from webhook.render.findings import finding_json, skipped_json
 
@@ -62,8 +64,11 @@ def _more(applied: Applied) -> Iterator[str]:
 
 
 def title(obj: Mapping[str, object]) -> str:
-    """The object as kubectl names it, in one line."""
-    return one_line(ObjectRef.of(obj).in_kubectl, LINE_LIMIT)
+    """The object as kubectl names it, in one line; a name that is no string is shown as it is."""
+    ref, name = ObjectRef.of(obj), value_at(obj, ("metadata", "name"))
+    if name is not None and not isinstance(name, str):
+        ref = replace(ref, name=brief(name))
+    return one_line(ref.in_kubectl, LINE_LIMIT)
 
 
 def as_json(applied: Applied) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from threading import get_ident
 
 from webhook.admission.decision import Decision, unexpected
-from webhook.admission.request import CREATE, UPDATE, AdmissionRequest
+from webhook.admission.request import AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
 from webhook.cluster.cluster import Cluster
@@ -46,8 +46,7 @@ class Reviewer:
             request = wire.read(body, phase, policy.kinds)
             if isinstance(request, wire.Unanswerable):
                 return self.refuse(400, request.message, request.uid)
-            decision = self._decide(request, policy)
-            answer = Answer(200, self._encode(request, decision, policy))
+            decision, answer = self._answer(request, policy)
         finally:
             self.metrics.answering.discard(thread)
         try:
@@ -63,26 +62,22 @@ class Reviewer:
         log(logging.WARNING, "request refused", code=code, reason=one_line(message, LINE_LIMIT), uid=uid or None)
         return Answer(code, wire.refusal(uid, code, message))
 
-    def _decide(self, request: AdmissionRequest, policy: Policy) -> Decision:
+    def _answer(self, request: AdmissionRequest, policy: Policy) -> tuple[Decision, Answer]:
+        """The decision and its encoding; those of an unexpected error if either fails."""
         try:
             if request.defect is not None:
                 raise request.defect
-            return review(request, Terms(policy, self._snapshot(request), self.features))
+            decision = review(request, Terms(policy, self._snapshot(request), self.features))
+            return decision, Answer(200, wire.answer(request.uid, decision))
         except Exception as error:
             self._report(request, error)
-            return unexpected(policy)
-
-    def _encode(self, request: AdmissionRequest, decision: Decision, policy: Policy) -> bytes:
-        try:
-            return wire.answer(request.uid, decision)
-        except Exception as error:
-            self._report(request, error)
-            return wire.answer(request.uid, unexpected(policy))
+            decision = unexpected(policy)
+            return decision, Answer(200, wire.answer(request.uid, decision))
 
     def _snapshot(self, request: AdmissionRequest) -> Snapshot | None:
-        """One view for this review; what the view lacks is requested from the API server."""
-        if request.operation not in (CREATE, UPDATE):
-            return self.cluster.view()
+        """One view for this review, if it needs one; what the view lacks is requested from the API server."""
+        if not request.workloads:
+            return None
         return self.cluster.view_for(request.namespace, request.owner if request.lacks_constraints else None)
 
     def _report(self, request: AdmissionRequest, error: Exception) -> None:

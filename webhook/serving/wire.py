@@ -1,7 +1,7 @@
 """
 Bytes to an admission request, and a Decision to bytes: admission.k8s.io/v1 as kube-apiserver speaks it.
 
-The response has the request's uid whenever it can be read.
+The response has the request's uid if it can be read and is not longer than any that kube-apiserver sends.
 """
 
 from __future__ import annotations
