@@ -7,8 +7,8 @@ One request of kube-apiserver, parsed once; all decisions use these values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from webhook.objects.fields import texts_at, value_at
 from webhook.objects.kinds import Kinds
@@ -70,29 +70,49 @@ class AdmissionRequest:
         api_version, kind, own_namespace, name = texts_at(
             obj, "apiVersion", "kind", "metadata.namespace", "metadata.name"
         )
-        has_namespace = bool(value_at(obj, ("metadata", "namespace")))
-        request = cls(
+        goes_to = own_namespace if value_at(obj, ("metadata", "namespace")) else namespace
+        operation = CREATE if old is None else UPDATE
+        workloads = parse_workloads(obj, kinds, goes_to)
+        return cls(
             uid="",
             phase=phase,
-            operation=CREATE if old is None else UPDATE,
-            namespace=own_namespace if has_namespace else namespace,
+            operation=operation,
+            namespace=goes_to,
             kind=(api_version.rpartition("/")[0], kind),
             name=name,
             obj=obj,
             old=NOTHING if old is None else old,
+            workloads=workloads,
+            before=() if old is None else parse_workloads(old, kinds, goes_to),
+            owner=workloads[0].owner if workloads else None,
+            lacks_constraints=_lacks_constraints(phase, operation, workloads),
         )
-        return _with_workloads(request, kinds)
 
 
 def read_request(uid: str, raw: Mapping[str, object], phase: str, kinds: Kinds) -> AdmissionRequest:
-    """The AdmissionReview's `request`; what has the wrong type reads as if it were absent."""
+    """
+    The AdmissionReview's `request`; what has the wrong type reads as if it were absent.
+
+    The workloads are in the request's namespace: in the mutating phase the object may not have one yet.
+    """
     obj, old = raw.get("object"), raw.get("oldObject")
     operation, namespace, name, group, kind, user = texts_at(
         raw, "operation", "namespace", "name", "kind.group", "kind.kind", "userInfo.username"
     )
-    judged = operation in (CREATE, UPDATE) and not raw.get("subResource")
-    malformed = judged and not isinstance(obj, dict)
-    request = AdmissionRequest(
+    workloads: tuple[Workload, ...] = ()
+    before: tuple[Workload, ...] = ()
+    malformed, defect = "", None
+    if operation in (CREATE, UPDATE) and not raw.get("subResource"):
+        if not isinstance(obj, dict):
+            malformed = f"request.object: found {brief(obj)}, wanted an object"
+        else:
+            try:
+                workloads = parse_workloads(obj, kinds, namespace)
+                if operation == UPDATE and isinstance(old, dict):
+                    before = parse_workloads(old, kinds, namespace)
+            except Exception as error:  # a defect must cost neither the uid nor the name of the object
+                defect = error
+    return AdmissionRequest(
         uid=uid,
         phase=phase,
         operation=operation,
@@ -102,27 +122,16 @@ def read_request(uid: str, raw: Mapping[str, object], phase: str, kinds: Kinds) 
         user=user,
         obj=obj if isinstance(obj, dict) else NOTHING,
         old=old if isinstance(old, dict) else NOTHING,
-        malformed=f"request.object: found {brief(obj)}, wanted an object" if malformed else "",
-    )
-    if not judged or malformed:
-        return request
-    try:
-        return _with_workloads(request, kinds)
-    except Exception as error:  # a defect must cost neither the uid nor the name of the object
-        return replace(request, defect=error)
-
-
-def _with_workloads(request: AdmissionRequest, kinds: Kinds) -> AdmissionRequest:
-    """The request's namespace is used: in the mutating phase the object may not have one yet."""
-    workloads = parse_workloads(request.obj, kinds, request.namespace)
-    if not workloads:
-        return request
-    created = request.operation == CREATE
-    bare = workloads[0].is_pod and not workloads[0].has_constraints
-    return replace(
-        request,
         workloads=workloads,
-        before=() if created else parse_workloads(request.old, kinds, request.namespace),
-        owner=workloads[0].owner,
-        lacks_constraints=bare and created and request.phase == MUTATE,
+        before=before,
+        owner=workloads[0].owner if workloads else None,
+        lacks_constraints=_lacks_constraints(phase, operation, workloads),
+        malformed=malformed,
+        defect=defect,
     )
+
+
+def _lacks_constraints(phase: str, operation: str, workloads: Sequence[Workload]) -> bool:
+    if phase != MUTATE or operation != CREATE or not workloads:
+        return False
+    return workloads[0].is_pod and not workloads[0].has_constraints

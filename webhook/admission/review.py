@@ -127,7 +127,7 @@ def _decide(
             denying = []
     findings = tuple(each.finding for each in judged)
     if not findings:
-        return Decision(skipped=skipped)
+        return Decision(skipped=skipped) if skipped else ALLOWED
     words = wording.worded(denying, [] if enforcement == "Audit" else warning, findings)
     return Decision(
         _outcome(bool(denying), bool(would_deny), bool(words.warnings)),

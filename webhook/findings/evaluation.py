@@ -20,6 +20,7 @@ from webhook.scheduler.snapshot import Snapshot
 TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
 
 LABELS_UNKNOWN = "the labels of its Pods are not known: name their path in the policy's workloads"
+NOTHING_FOUND = Evaluation()
 
 
 def evaluate(workload: Workload, settings: RuleSettings, snapshot: Snapshot | None, features: Features) -> Evaluation:
@@ -35,6 +36,9 @@ def evaluate(workload: Workload, settings: RuleSettings, snapshot: Snapshot | No
 
 def find_all(workload: Workload, settings: RuleSettings, snapshot: Snapshot | None, features: Features) -> Evaluation:
     """Like `evaluate`, but with the findings of every rule on a field."""
+    running = _running(workload, settings)
+    if not running:
+        return NOTHING_FOUND
     constraints = parse_constraints(workload.raw_constraints, workload.labels, features)
     addable = workload.addable | (TOPOLOGY_LABELS if features.topology_labels else frozenset())
     findings: list[Finding] = []
@@ -49,18 +53,25 @@ def find_all(workload: Workload, settings: RuleSettings, snapshot: Snapshot | No
         snapshot=snapshot,
         parameters={},
     )
-    for rule_id, setting in settings.items():
-        if setting.severity is Severity.IGNORE or (rule_id in workload.ignored_rules and not setting.enforced):
-            continue
-        rule = RULES[rule_id]
-        if rule.needs_constraints and not workload.has_constraints:
-            continue
+    for rule, setting in running:
         if not rule.operators_too and not workload.labels_known:
             skipped.append(Skipped(rule.id, LABELS_UNKNOWN))
             continue
         subject = replace(bare, parameters=setting.parameters) if setting.parameters else bare
         findings += (_finding(rule, setting, cause, workload.kind.built_in) for cause in rule.check(subject))
     return Evaluation(tuple(findings), tuple(skipped))
+
+
+def _running(workload: Workload, settings: RuleSettings) -> list[tuple[Rule, RuleSetting]]:
+    """The rules that are on, not silenced by an annotation, and have constraints to look at if they need them."""
+    found = []
+    for rule_id, setting in settings.items():
+        if setting.severity is Severity.IGNORE or (rule_id in workload.ignored_rules and not setting.enforced):
+            continue
+        rule = RULES[rule_id]
+        if workload.has_constraints or not rule.needs_constraints:
+            found.append((rule, setting))
+    return found
 
 
 def _finding(rule: Rule, setting: RuleSetting, cause: Cause, built_in: bool) -> Finding:
