@@ -7,17 +7,19 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from webhook.cli.usage import UsageError
-from webhook.cluster.client import Client, ClusterError
 from webhook.cluster.dump import DumpError, load, read_text
-from webhook.cluster.live import listed
 from webhook.documents.reading import read_objects
 from webhook.documents.scalars import DocumentError
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.policy.policy import Policy, PolicyError
 from webhook.scheduler.features import NEWEST, Features, parse_version
 from webhook.scheduler.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from webhook.cluster.client import Client
 
 DNS_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 LIVE = "live"  # Give a dump in a file of this name as ./live.
@@ -58,10 +60,7 @@ def policy(path: Path | None) -> Policy:
 def cluster(name: str | None) -> Snapshot | None:
     """The current cluster for `live`, a dump for a path, or None."""
     if name == LIVE:
-        try:
-            return listed(client())
-        except ClusterError as error:
-            raise UsageError(f"--cluster live: {error}") from error
+        return _live()
     try:
         return load(Path(name)) if name else None
     except DumpError as error:
@@ -70,6 +69,8 @@ def cluster(name: str | None) -> Snapshot | None:
 
 def client(option: str = "--cluster live") -> Client:
     """A client of the cluster that kubectl uses; `option` asks for it."""
+    from webhook.cluster.client import Client, ClusterError  # Most commands need no cluster.
+
     try:
         return Client()
     except ClusterError as error:
@@ -112,6 +113,16 @@ def text(path: Path) -> str:
         return read_text(path)
     except DumpError as error:
         raise UsageError(str(error)) from error
+
+
+def _live() -> Snapshot:
+    from webhook.cluster.client import ClusterError
+    from webhook.cluster.live import listed
+
+    try:
+        return listed(client())
+    except ClusterError as error:
+        raise UsageError(f"--cluster live: {error}") from error
 
 
 def _stdin() -> str:
