@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from typing import NamedTuple
-
 import pytest
 
-from webhook.documents.reading import read_documents
-from webhook.documents.scalars import DocumentError
-
-
-class Case(NamedTuple):
-    name: str
-    text: str
-    found: object
-
+from tests.support.documents import Case, assert_read, assert_refused
 
 SCALARS = [
     Case("a key that is no string", "1: a\ntrue: b\n1.5: c", [{"1": "a", "true": "b", "1.5": "c"}]),
@@ -39,10 +28,9 @@ SCALARS = [
 
 @pytest.mark.parametrize("case", SCALARS, ids=lambda case: case.name)
 def test_a_scalar_is_read(case):
-    assert json.dumps(case.found) == json.dumps(read_documents(case.text))
+    assert_read(case)
 
 
-# Each is refused with a line that begins like this; where it does not matter how, with "".
 REFUSED = [
     Case("a number that JSON does not have, in YAML", "a: .inf", ""),
     Case("a word called a whole number", "a: !!int x", ""),
@@ -54,8 +42,4 @@ REFUSED = [
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
 def test_text_is_refused_in_one_line_that_says_where(case):
-    with pytest.raises(DocumentError) as caught:
-        read_documents(case.text)
-
-    assert str(caught.value).startswith(case.found)
-    assert 1 == len(str(caught.value).splitlines())
+    assert_refused(case)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.build import constraint, workload
+from tests.support.build import constraint, merged, nest, workload
 from webhook.objects.fields import path_text
 from webhook.objects.kinds import KINDS, Kind, Kinds, find_kinds
 from webhook.objects.workload import parse_workloads
@@ -57,18 +57,6 @@ CASES = [
     Case("StatefulSet", added=STATEFUL, revision_key=REVISION, api_version=f"{KRUISE}/v1alpha1"),
     Case("StatefulSet", added=STATEFUL, revision_key=REVISION, api_version=f"{KRUISE}/v1beta1"),
 ]
-
-
-def nest(path, value):
-    """`{"spec": {"replicas": 5}}` for `spec.replicas`."""
-    for name in reversed(path.split(".") if path else []):
-        value = {name: value}
-    return value
-
-
-def merged(one, other):
-    both = one.keys() & other.keys()
-    return {**one, **other, **{name: merged(one[name], other[name]) for name in both}}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.api_version} {case.kind}")

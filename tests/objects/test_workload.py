@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.build import SELECTOR, constraint, pod, workload
+from tests.support.build import SELECTOR, constraint, merged, pod, workload
 from webhook.admission.weighing import MOST_CONSTRAINTS, MOST_TEMPLATES, MOST_VALUES, TooLarge, weigh
 from webhook.objects.fields import path_text, value_at, with_value
 from webhook.objects.kinds import KINDS, Kind, Kinds
@@ -18,18 +18,6 @@ STATEFUL = f"{REVISION} statefulset.kubernetes.io/pod-name apps.kubernetes.io/po
 BATCH = "batch.kubernetes.io"
 JOB = f"{BATCH}/job-name {BATCH}/controller-uid {BATCH}/job-completion-index job-name controller-uid"
 KRUISE, JOBS = "apps.kruise.io", "spec.jobTemplate.spec"
-
-
-def nest(path, value):
-    """`{"spec": {"replicas": 5}}` for `spec.replicas`."""
-    for name in reversed(path.split(".") if path else []):
-        value = {name: value}
-    return value
-
-
-def merged(one, other):
-    both = one.keys() & other.keys()
-    return {**one, **other, **{name: merged(one[name], other[name]) for name in both}}
 
 
 def test_labels_that_a_controller_only_may_add_are_not_counted_on():

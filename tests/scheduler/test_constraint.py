@@ -6,27 +6,12 @@ from copy import deepcopy
 
 import pytest
 
-from tests.support.build import FEATURES, SELECTOR, ZONE, constraint
+from tests.support.build import FEATURES, SELECTOR, TERM, ZONE, constraint, keys, selecting, term
 from webhook.scheduler.constraint import merge, parse_constraints, same
 from webhook.scheduler.features import features
 from webhook.scheduler.selectors import NOTHING
 
 LABELS = {"app": "web", "tier": "back"}
-
-
-def selecting(*expressions, **labels):
-    return {"labelSelector": {"matchLabels": labels, "matchExpressions": list(expressions)}}
-
-
-def keys(*keys, **fields):
-    return {"matchLabelKeys": [*keys], **(fields or selecting(x="y"))}
-
-
-def term(key, operator, *values):
-    return {"key": key, "operator": operator, "values": list(values)}
-
-
-TERM = term("app", "In", "web")
 
 
 SOFT = {"whenUnsatisfiable": "ScheduleAnyway"}

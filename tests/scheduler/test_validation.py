@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.build import FEATURES, constraint
+from tests.support.build import FEATURES, TERM, constraint, keys, selecting, term
 from webhook.objects.fields import FieldError, path_text, value_at
 from webhook.scheduler.constraint import same
 from webhook.scheduler.features import features
@@ -41,21 +41,6 @@ class Case(NamedTuple):
         found = {minor: errors(raw, features(minor), merged) for minor in self.minors}
 
         assert dict.fromkeys(self.minors, self.errors) == found
-
-
-def selecting(*expressions, **labels):
-    return {"labelSelector": {"matchLabels": labels, "matchExpressions": list(expressions)}}
-
-
-def keys(*keys, **fields):
-    return {"matchLabelKeys": [*keys], **(fields or selecting(x="y"))}
-
-
-def term(key, operator, *values):
-    return {"key": key, "operator": operator, "values": list(values)}
-
-
-TERM = term("app", "In", "web")
 
 
 KEYS, SELECTS = "[0].matchLabelKeys", "[0].labelSelector.matchExpressions[0]"

@@ -22,6 +22,24 @@ def constraint(**fields):
     return {name: value for name, value in (base | fields).items() if value is not None}
 
 
+def selecting(*expressions, **labels):
+    """The selector of a constraint: expressions, and labels that must be there."""
+    return {"labelSelector": {"matchLabels": labels, "matchExpressions": list(expressions)}}
+
+
+def term(key, operator, *values):
+    """One expression of a selector."""
+    return {"key": key, "operator": operator, "values": list(values)}
+
+
+TERM = term("app", "In", "web")
+
+
+def keys(*keys, **fields):
+    """The matchLabelKeys of a constraint, with a selector unless `fields` say otherwise."""
+    return {"matchLabelKeys": [*keys], **(fields or selecting(x="y"))}
+
+
 def pod(*constraints, labels=None, owner=None, spec=None, **metadata):
     """A Pod with the label app=web; `owner` is `Kind/name`."""
     return {
@@ -119,3 +137,16 @@ def request(obj, old=None, operation=None, **fields):
 
 
 FEATURES = LATEST
+
+
+def nest(path, value):
+    """`{"spec": {"replicas": 5}}` for `spec.replicas`."""
+    for name in reversed(path.split(".") if path else []):
+        value = {name: value}
+    return value
+
+
+def merged(one, other):
+    """Both objects in one; where both have a value, the other's."""
+    both = one.keys() & other.keys()
+    return {**one, **other, **{name: merged(one[name], other[name]) for name in both}}
