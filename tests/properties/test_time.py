@@ -6,7 +6,6 @@ import sys
 import time
 from functools import cache, partial
 from itertools import product
-from math import inf
 
 import pytest
 
@@ -150,27 +149,41 @@ def assert_quick(answer, bound=0.050):
     """
     That `answer` takes 50 ms where a fixed workload takes 20, and in proportion where that takes longer.
 
-    CPU time and the best of five are blind to what else the machine does; the yardstick, run right beside, makes up
-    for a slower one.
+    CPU time and the best of five are blind to what else the machine does; the yardstick, run right before each, makes
+    up for a machine that is slower just then.
     """
-    bound *= max(1, seconds(yardstick, enough=0.020) / 0.020)
-    assert seconds(answer, enough=bound) <= bound
+    rounds = []
+    while len(rounds) < 5:
+        slower = max(1, seconds(yardstick) / 0.020)
+        rounds.append(seconds(answer) / slower)
+        if rounds[-1] <= bound:
+            return
+    raise AssertionError(f"wanted {bound * 1000:.0f} ms, found {', '.join(f'{took * 1000:.0f}' for took in rounds)}")
 
 
-def seconds(call, enough):
-    """The CPU time of the best of five runs, fewer where one settles it; what traces the tests would count, too."""
-    best, tracer = inf, sys.gettrace()
+def seconds(call):
+    """The CPU time of a call; what traces the tests would count, too."""
+    tracer = sys.gettrace()
     sys.settrace(None)
     try:
-        for _ in range(5):
-            start = time.process_time()
-            call()
-            best = min(best, time.process_time() - start)
-            if not enough < best < 20 * enough:
-                break
+        start = time.process_time()
+        call()
+        return time.process_time() - start
     finally:
         sys.settrace(tracer)
-    return best
+
+
+@pytest.mark.parametrize(("times", "holds"), [(1, True), (4, False)])
+def test_the_bound_holds_for_what_is_quick_and_for_nothing_else(times, holds):
+    def answer():
+        for _ in range(times):
+            yardstick()
+
+    if holds:
+        assert_quick(answer)
+    else:
+        with pytest.raises(AssertionError, match="wanted 50 ms, found"):
+            assert_quick(answer)
 
 
 def yardstick():
