@@ -150,7 +150,9 @@ class TestIssue:
     def test_refuses_a_folder_that_cannot_be_made(self, tmp_path):
         (tmp_path / "file").write_text("")
 
-        assert f"{tmp_path}/file: File exists" == refusal("issue", "--name", "web", "--dir", tmp_path / "file")
+        assert f"{tmp_path}/file: is a file, wanted a folder" == refusal(
+            "issue", "--name", "web", "--dir", tmp_path / "file"
+        )
         assert "file/sub: Not a directory" in refusal("issue", "--name", "web", "--dir", tmp_path / "file" / "sub")
 
 

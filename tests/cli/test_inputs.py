@@ -38,8 +38,10 @@ BAD = [
     Bad("a missing old file", "admit -f new --old none", "none: No such file or directory"),
     Bad("an old file from elsewhere", "admit -f new --old old", "old: has no pod/…", {"old": pod(namespace="bank")}),
     Bad("an old file without it", "admit -f new --old old", "old: has no pod/web-1 in …", {"old": DENIED}),
-    Bad("no version", "admit -f new --kubernetes-version one", 'Kubernetes version: found "one", wanted a version …'),
-    Bad("an old version", "admit -f new --kubernetes-version 1.24", 'Kubernetes version: found "1.24", wanted 1.25 …'),
+    Bad("no version", "admit -f new --kubernetes-version one", '--kubernetes-version: found "one", wanted a version …'),
+    Bad(
+        "an old version", "admit -f new --kubernetes-version 1.24", '--kubernetes-version: found "1.24", wanted 1.25 …'
+    ),
     Bad("a missing policy", "admit -f new --policy none", "none: No such file or directory"),
     Bad("a bad policy", "admit -f new --policy p", "p: onError: found null, …", {"p": POLICY | {"onError": None}}),
     Bad("a policy that is no YAML", "policy check p", "p: line 2, column 1: …", {"p": "a: ["}),

@@ -122,7 +122,7 @@ UNUSABLE = [
     ("--baseline nowhere a.yaml", "nowhere: No such file"),
     ("--baseline a.yaml a.yaml", "a.yaml: version: found null, wanted 1"),
     ("--fix -", "--fix: standard input cannot be repaired"),
-    ("--kubernetes-version x a.yaml", "Kubernetes version: found"),
+    ("--kubernetes-version x a.yaml", "--kubernetes-version: found"),
     ("--cluster nowhere a.yaml", "nowhere: "),
 ]
 

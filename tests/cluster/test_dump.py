@@ -103,6 +103,11 @@ def test_a_controller_whose_selector_the_api_refuses_has_none(tmp_path):
 
 BROKEN = [
     Case("broken YAML", "a: [", "line 2, column 1: did not find expected node content"),
+    Case(
+        "nothing, as after a kubectl get that failed",
+        "\n",
+        "is empty, wanted the output of kubectl get -o yaml; see what kubectl printed",
+    ),
     Case("what is no object", "- a", "document 1: must be an object"),
     Case("what is no object, in a List", "{kind: List, items: [1]}", "document 1: items[0]: must be an object"),
     Case("bytes that are no text", b"\xff\xfe", "is not UTF-8"),

@@ -103,3 +103,23 @@ def test_a_syntax_error_matters_in_yaml_and_any_error_in_a_manifest():
         for text, file, error in (("a: [", "a.yaml", syntax), ("a: [", "a.json", syntax), ("a: 1", "a.yaml", twice))
     ]
     assert should_parse("apiVersion: v1\na: [", "a.json", twice)
+
+
+MANIFESTS = [
+    '{"kind": "Pod", "apiVersion": "v1", "spec": {',
+    '{"metadata": {},"apiVersion":"v1", "x": [}',
+    '{\n\n  "kind": "Pod",\n\t"apiVersion": "v1",\n',
+    "- kind: Pod\n  apiVersion: v1\n  a: [",
+    "items: [{kind: Pod, 'apiVersion': v1, a: [}]",
+]
+
+
+@pytest.mark.parametrize("text", MANIFESTS)
+def test_a_manifest_is_known_wherever_its_api_version_stands(text):
+    assert should_parse(text, "a.json", SyntaxFault("x"))
+    assert not should_parse(text.replace("apiVersion", "myapiVersion"), "a.json", SyntaxFault("x"))
+
+
+@pytest.mark.parametrize("part", ["\n", " ", ", ", "- ", "\n- ", "{\n", "apiVersion "])
+def test_what_is_no_manifest_is_known_in_time_proportional_to_its_length(part):
+    should_parse(part * 500_000, "a.json", SyntaxFault("x"))  # quadratic time would take hours

@@ -106,7 +106,8 @@ def _make_room(folder: Path, files: list[str], force: bool) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{folder}: {error.strerror}") from error
+        reason = "is a file, wanted a folder" if isinstance(error, FileExistsError) else error.strerror
+        raise UsageError(f"{folder}: {reason}") from error
 
 
 def _summary(found: Inspection, ca: Authority) -> str:

@@ -61,7 +61,8 @@ def _run(args: argparse.Namespace) -> int:
         if args.once or not sys.stdout.isatty():
             return 0
         target = f"https://127.0.0.1:{args.port}/validate"
-        print(f"To send a review: curl --cacert {ca} -H 'Content-Type: application/json' -d @review.json {target}")
+        print("To send an AdmissionReview of your own, in review.json:")
+        print(f"  curl --cacert {ca} -H 'Content-Type: application/json' -d @review.json {target}")
         print("Press Ctrl-C to stop.")
         return server.wait()
 

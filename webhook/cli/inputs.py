@@ -90,7 +90,7 @@ def features(version: str) -> Features:
     try:
         return parse_version(version)
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(f"--kubernetes-version: {error}") from error
 
 
 def objects(name: str) -> tuple[Mapping[str, object], ...]:

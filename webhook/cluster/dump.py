@@ -35,7 +35,10 @@ def _from_files(files: list[Path]) -> Snapshot:
         nonlocal reading
         for file in files:
             reading = file
-            yield from read_objects(read_text(file))
+            text = read_text(file)
+            if not text.strip():
+                raise DumpError(f"{file}: is empty, wanted the output of kubectl get -o yaml; see what kubectl printed")
+            yield from read_objects(text)
 
     try:
         return from_objects(objects())

@@ -14,7 +14,7 @@ from webhook.objects.workload import Workload
 from webhook.policy.policy import Policy
 
 _MARKS = ("{{", "{%", "<%", "${")
-_LOOKS_LIKE_AN_OBJECT = re.compile(r"""^[\s{,-]*["']?apiVersion["']?\s*:""", re.MULTILINE)
+_LOOKS_LIKE_AN_OBJECT = re.compile(r"""(?:^|[{,])[ \t-]*["']?apiVersion["']?\s*:""", re.MULTILINE)  # linear
 _REQUIRED = {"maxSkew", "topologyKey", "whenUnsatisfiable"}
 _TIED_BY_SELECTOR = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"})
 

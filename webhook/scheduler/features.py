@@ -40,9 +40,9 @@ def parse_version(text: str) -> Features:
     """The features of a version such as `1.34`, `v1.34.2` or `1.34+`; ValueError for any other text, or before 1.25."""
     match = re.fullmatch(r"v?1\.(\d{1,3})([.+-].*)?", text.strip())
     if match is None:
-        raise ValueError(f'Kubernetes version: found "{text}", wanted a version such as 1.{NEWEST}')
+        raise ValueError(f'found "{text}", wanted a version such as 1.{NEWEST}')
     if int(match[1]) < OLDEST:
-        raise ValueError(f'Kubernetes version: found "{text}", wanted 1.{OLDEST} or newer')
+        raise ValueError(f'found "{text}", wanted 1.{OLDEST} or newer')
     return features(int(match[1]))
 
 

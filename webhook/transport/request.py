@@ -44,7 +44,7 @@ def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
     headers = dict(request.headers)
     length = int(headers.get("CONTENT-LENGTH", 0))
     if length > connection.limits.body_bytes:
-        raise Refused(413, f"Content-Length {length}")
+        raise Refused(413, f"Content-Length {length}, wanted at most {connection.limits.body_bytes}")
     if request._expected_100_continue:
         request._expected_100_continue = False  # gunicorn would send it a second time.
         connection.sock.extend(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -100,7 +100,7 @@ def chunks(connection: Connection, memory: Memory, body: io.BytesIO) -> Waiting[
             raise Refused(400, f"chunk size {line!r}")
         length = int(size[1], 16)
         if body.tell() + length > connection.limits.body_bytes:
-            raise Refused(413, f"{body.tell() + length} bytes in chunks")
+            raise Refused(413, f"{body.tell() + length} bytes in chunks, wanted at most {connection.limits.body_bytes}")
         if not length:
             break
         yield from take(connection, memory, length, body)
