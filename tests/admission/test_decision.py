@@ -50,7 +50,9 @@ def test_what_became_of_it(case):
     raw = {**request(pod()), "object": case.obj}
     found = review(raw, case.phase, policy(**(case.policy or {})), snapshot(service()), FEATURES)
 
+    counted_as = "error" if found.error else "allowed" if found.allowed else "denied"
     assert (case.outcome, case.allowed) == (found.outcome, found.allowed)
+    assert counted_as == RESULT_OF[found.outcome]
 
 
 def test_every_outcome_can_be():
