@@ -10,6 +10,7 @@ from tests.support.build import (
     constraint,
 )
 from tests.support.review import Case, at_validate, deployment, validate
+from tests.support.strategies import nested
 
 EMPTY = constraint(labelSelector={})
 SCALED = deployment(EMPTY, spec={"replicas": 9, "template": deployment(EMPTY)["spec"]["template"]})
@@ -94,3 +95,17 @@ def test_a_template_nested_too_deep_to_compare_is_judged_again():
             deepest = deepest["x"]
 
     assert ("empty-selector",) == tuple(w.partition(":")[0] for w in validate(obj, old).warnings)
+
+
+def test_nothing_is_new_where_the_old_object_was_too_large_to_judge():
+    found = validate(deployment(EMPTY), deployment(*[constraint()] * 101))
+
+    assert found.allowed and ("empty-selector",) == tuple(w.partition(":")[0] for w in found.warnings)
+
+
+@pytest.mark.parametrize("levels", [5, 5_000])
+def test_constraints_too_deep_to_compare_are_not_known_to_be_kept(levels):
+    obj, old = (deployment(nested(levels), *[constraint()] * 100) for _ in range(2))
+    obj["spec"]["template"]["spec"]["x"] = old["spec"]["x"] = "y"
+
+    assert (levels < 1_000) == validate(obj, old, rules="{onError: Deny}").allowed
