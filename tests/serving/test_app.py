@@ -161,10 +161,30 @@ def test_readyz_lists_each_check(server):
     ]
 
 
-@pytest.mark.parametrize(("size", "code"), [(BODY_LIMIT, 400), (BODY_LIMIT + 1, 413)], ids=["fits", "too large"])
-def test_a_body_has_a_limit_here_too(size, code):
-    client = create_app(Reviewer(policies.built_in(), Unchanging(None), FEATURES, Metrics()), lambda: ()).test_client()
+@pytest.fixture
+def client():
+    """Of the application alone, with the built-in policy and no cluster."""
+    reviewer = Reviewer(policies.built_in(), Unchanging(None), FEATURES, Metrics())
+    return create_app(reviewer, lambda: ()).test_client()
 
+
+@pytest.mark.parametrize(("size", "code"), [(BODY_LIMIT, 400), (BODY_LIMIT + 1, 413)], ids=["fits", "too large"])
+def test_a_body_has_a_limit_here_too(client, size, code):
     response = client.post("/validate", data=b" " * size, content_type=JSON)
 
     assert (code, False) == (response.status_code, response.json["response"]["allowed"])
+
+
+@pytest.mark.parametrize("host", ["localhost", "evenkeel.evenkeel.svc:443", "[::1]:8443", "no host at all/?#", ""])
+def test_the_host_that_a_client_names_makes_no_difference(client, host):
+    response = client.post("/validate", data=raw(), content_type=JSON, headers={"Host": host})
+
+    assert (200, "r1") == (response.status_code, response.json["response"]["uid"])
+
+
+def test_an_answer_to_head_has_no_body(client):
+    """And the length that it would have."""
+    response = client.head("/validate")
+
+    assert (405, b"") == (response.status_code, response.data)
+    assert int(response.headers["Content-Length"]) > 0

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from wsgiref.types import StartResponse, WSGIEnvironment
 
-from flask import Flask, Request, Response, request
+import flask
+from flask import Flask, Request, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+from werkzeug.routing import MapAdapter
 
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.serving.check import Check
@@ -16,9 +19,30 @@ BODY_LIMIT = 40 * 1024 * 1024
 JSON = "application/json"
 
 
+class Response(flask.Response):
+    """A response with a whole body and no URL in its headers: werkzeug looks for URLs to complete, and for streams."""
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] == "HEAD":
+            return super().__call__(environ, start_response)
+        start_response(self.status, self.headers.to_wsgi_list())
+        return self.response  # type: ignore[return-value]
+
+
+class App(Flask):
+    """Flask that matches by path and method only: no URL is ever built, so the host that a client names is not read."""
+
+    response_class = Response
+
+    def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
+        if request is None:
+            return super().create_url_adapter(None)
+        return MapAdapter(self.url_map, "", "/", "", "https", request.path, request.method)
+
+
 def create_app(reviewer: Reviewer, checks: Callable[[], Sequence[Check]]) -> Flask:
     """The application; `reviewer` answers reviews, and /readyz is 200 if every one of `checks()` is ok, else 503."""
-    app = Flask("evenkeel", static_folder=None)
+    app = App("evenkeel", static_folder=None)
     app.url_map.strict_slashes = app.url_map.merge_slashes = False  # no redirects: the API server does not follow them
 
     @app.post("/mutate", endpoint=MUTATE)

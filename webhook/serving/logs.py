@@ -16,6 +16,7 @@ from webhook.objects.reading import brief
 
 FIELD_LIMIT, MOST_ITEMS = 1_000, 100
 logger = logging.getLogger("evenkeel")
+_encode = json.JSONEncoder(default=str).encode
 
 
 class JsonLines(logging.Formatter):
@@ -31,7 +32,7 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info and record.exc_info[0] is not None:
             line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, default=str)
+        return _encode(line)
 
 
 def configure(level: str) -> None:
@@ -48,7 +49,8 @@ def log(level: int, message: str, /, **fields: object) -> None:
     """A line with `fields`; those that are None are left out."""
     if logger.isEnabledFor(level):
         given = {name: _bounded(value) for name, value in fields.items() if value is not None}
-        logger.log(level, message, extra={"fields": given})
+        # Not logger.log(), which would look for the line of code that called.
+        logger.handle(logger.makeRecord(logger.name, level, "", 0, message, (), None, extra={"fields": given}))
 
 
 def _bounded(value: object) -> object:
