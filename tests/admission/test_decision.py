@@ -12,7 +12,7 @@ from webhook.admission.decision import Outcome, unexpected
 from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
 from webhook.admission.review import review as decide
 from webhook.admission.terms import Terms
-from webhook.serving.logs import MESSAGES
+from webhook.serving.decision_log import MESSAGES
 from webhook.serving.metrics import RESULT_OF
 
 EMPTY, MISSES = constraint(labelSelector={}), constraint(labelSelector={"matchLabels": {"app": "db"}})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import socket
 import subprocess
 from typing import NamedTuple
@@ -13,9 +14,10 @@ import pytest
 
 from tests.support.admission_reviews import review
 from tests.support.build import constraint, workload
-from tests.support.serving import EVENKEEL, PATIENCE, certificate, free_port, serving
+from tests.support.serving import EVENKEEL, PATIENCE, certificate, free_port, serving, until
 from webhook.cli.serve import value_of
 from webhook.cli.usage import UsageError
+from webhook.policy.parsing import BUILT_IN
 from webhook.serving.settings import SETTINGS
 
 
@@ -157,3 +159,16 @@ def test_a_switch_that_is_neither_is_refused(monkeypatch):
 
     with pytest.raises(UsageError, match='EVENKEEL_SELF_SIGNED: found "maybe", wanted true or false'):
         value_of(setting, argparse.Namespace(self_signed=None))
+
+
+def test_a_worker_that_cannot_follow_ends_the_server(tmp_path):
+    """It ends as if it were just started with that file, and the kubelet starts it again, less and less often."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(BUILT_IN)
+    with serving(tmp_path, "--policy", policy) as running:
+        policy.write_text("nonsense: [")
+        until(lambda: running.lines("cannot use the policy file, keeping the previous policy"), "the refusal")
+        os.kill(running.worker(), signal.SIGKILL)
+
+        assert 2 == running.process.wait(PATIENCE)
+        assert running.log_file.read_text("utf-8").splitlines()[-1].startswith(f"evenkeel: {policy}: ")

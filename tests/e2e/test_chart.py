@@ -17,8 +17,7 @@ from webhook.manifests.configurations import FAIL, MUTATING_NAME, NAME, TIMEOUT_
 from webhook.policy import parsing as policies
 from webhook.policy.schema import API_VERSION, KIND
 from webhook.rules import RULES
-from webhook.serving.server import GRACE_SECONDS
-from webhook.serving.settings import SETTINGS
+from webhook.serving.settings import GRACE_SECONDS, SETTINGS
 
 SERVICE = (NAMESPACE, "evenkeel")
 SYSTEM = {"defaultingType": "System"}

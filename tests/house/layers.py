@@ -29,7 +29,7 @@ serving.certificate
 serving.renewal · serving.sent_calls
 serving.app · serving.certificate_files · serving.cluster_telemetry · serving.policy_file
 serving.reviewer
-serving.metrics · serving.wire
+serving.decision_log · serving.metrics · serving.wire
 serving
 cluster.live
 cluster.informer
@@ -74,7 +74,7 @@ objects
 """
 
 # What stands apart imports nothing of ours but itself, and only the entries named here import it.
-APART = {"certs": "cli · serving", "transport": "serving"}
+APART = {"certs": "cli · serving", "transport": "cli.serve · serving"}
 
 # Every library that is installed, and what discovers modules: only the entries named here use it.
 USERS = {

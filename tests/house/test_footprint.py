@@ -22,12 +22,32 @@ server.Server._end = end
 from webhook.cli.main import main
 sys.exit(main())
 """
+# Runs `evenkeel serve`, whose first process writes down what it has imported when it forks.
+ARBITER = """
+import json, os, sys
+def forks():
+    with open(os.environ["IMPORTED"], "w") as file:
+        json.dump(sorted(sys.modules), file)
+os.register_at_fork(before=forks)
+from webhook.cli.main import main
+sys.exit(main())
+"""
 EXAMPLE = ROOT / "webhook" / "cli"
 
 # What only a command needs, and what only a policy file, a live cluster or a renewed certificate needs.
 ONLY_COMMANDS = ("webhook.lint", "webhook.placement", "webhook.render", "webhook.report", "webhook.manifests.rbac")
 COMMANDS = {"webhook.cli", "webhook.cli.inputs", "webhook.cli.main", "webhook.cli.serve", "webhook.cli.usage"}
 ONLY_SOMETIMES = ("jsonschema", "kubernetes", "multiprocessing", "pydoc", "unittest")
+# All of ours that the first process imports, which only starts and watches the one that serves.
+ARBITERS = {
+    *("webhook", "webhook.cli", "webhook.cli.main", "webhook.cli.serve", "webhook.cli.usage"),
+    *("webhook.serving", "webhook.serving.logs", "webhook.serving.settings"),
+    *("webhook.scheduler", "webhook.scheduler.features", "webhook.transport", "webhook.transport.arbiter"),
+}
+LIBRARIES = (
+    *("cryptography", "dataclasses", "flask", "gunicorn", "jsonschema", "kubernetes", "prometheus_client", "yaml"),
+)
+UNMEASURED = {"COVERAGE_PROCESS_START": "", "COVERAGE_PROCESS_CONFIG": ""}
 MOST_OF_OURS, MOST = 92, 600  # of ours without the rules, of which each is a file; and of all
 
 
@@ -39,8 +59,7 @@ def imported(tmp_path_factory):
     reviews = map(json.loads, (EXAMPLE / "example_reviews.jsonl").read_text("utf-8").splitlines())
     asked = {review["path"]: review["review"] for review in reviews}
     options = ("--cluster", EXAMPLE / "example_cluster.yaml")
-    unmeasured = {"COVERAGE_PROCESS_START": "", "COVERAGE_PROCESS_CONFIG": ""}
-    with serving(folder, *options, program=PROGRAM, IMPORTED=str(file), **unmeasured) as server:
+    with serving(folder, *options, program=PROGRAM, IMPORTED=str(file), **UNMEASURED) as server:
         assert {"/mutate": 200, "/validate": 200} == {path: server.review(path, asked[path])[0] for path in asked}
     return json.loads(file.read_text("utf-8"))
 
@@ -70,3 +89,14 @@ def test_the_number_of_modules_is_bounded(imported):
 def test_what_is_imported_is_seen(imported):
     """Or the tests above could not fail."""
     assert {"webhook.serving.reviewer", "webhook.admission.defaulting", "flask", "json"} <= set(imported)
+
+
+@pytest.mark.parametrize("options", [(), ("--cluster", EXAMPLE / "example_cluster.yaml")], ids=["alone", "with a dump"])
+def test_the_arbiter_imports_nothing_of_the_application(tmp_path, options):
+    file = tmp_path / "imported.json"
+    with serving(tmp_path, *options, program=ARBITER, IMPORTED=str(file), **UNMEASURED):
+        imported = json.loads(file.read_text("utf-8"))
+
+    assert set(below(imported, ["webhook", "certs"])) == ARBITERS
+    assert [] == below(imported, LIBRARIES)
+    assert "json" in imported

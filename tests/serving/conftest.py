@@ -1,13 +1,16 @@
-"""The server that the tests of this folder share."""
+"""The server that the tests of this folder share, and the log."""
 
 from __future__ import annotations
 
+import io
 import json
+import logging
 
 import pytest
 
 from tests.support.build import service
 from tests.support.serving import serving
+from webhook.serving.logs import JsonLines
 
 
 @pytest.fixture(scope="package")
@@ -17,3 +20,17 @@ def server(tmp_path_factory):
     dump.write_text(json.dumps(service()))
     with serving(folder, "--cluster", dump) as running:
         yield running
+
+
+@pytest.fixture
+def lines(monkeypatch):
+    """What is logged, whatever its level, as it is written."""
+    logger, stream = logging.getLogger("evenkeel"), io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonLines())
+    monkeypatch.setattr(logger, "handlers", [handler])
+    monkeypatch.setattr(logger, "propagate", False)
+    level = logger.level
+    logger.setLevel(logging.DEBUG)
+    yield lambda: stream.getvalue().splitlines()
+    logger.setLevel(level)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import subprocess
+from functools import partial
+from pathlib import Path
 
-from tests.support.serving import EVENKEEL, PATIENCE
+from tests.support.serving import EVENKEEL, PATIENCE, Running, free_port, ready, until
 
 
 def test_a_server_stopped_while_it_starts_leaves_no_key_behind(tmp_path):
@@ -21,4 +24,25 @@ def test_a_server_stopped_while_it_starts_leaves_no_key_behind(tmp_path):
 
     assert [0o700, 0o600] == modes
     assert 0 == process.returncode
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_worker_that_follows_serves_the_same_self_signed_certificate(tmp_path):
+    """Its CA is told once, and who has it can go on."""
+    port = free_port()
+    command = [*EVENKEEL, "serve", "--bind", f"127.0.0.1:{port}", "--self-signed"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as process:
+        told = process.stdout.readline()
+        ca = Path(told.removeprefix("CA certificate: ").strip()).read_text()
+        running = Running(command, environment, "127.0.0.1", port, ca, tmp_path / "log", process)
+        try:
+            until(partial(ready, running), "the first worker")
+            os.kill(running.worker(), signal.SIGKILL)
+            until(partial(ready, running), "the second worker")
+        finally:
+            process.terminate()
+        rest, _ = process.communicate(timeout=PATIENCE)
+
+    assert "" == rest
     assert [] == list(tmp_path.iterdir())

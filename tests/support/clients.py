@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import socket
@@ -238,7 +239,9 @@ def serve(stock: bool, limits: dict[str, float], settings: dict[str, Any]) -> No
     from gunicorn.arbiter import Arbiter as StockArbiter
     from gunicorn.workers.gthread import ThreadWorker
 
-    from webhook.transport.worker import Arbiter, Limits, Worker
+    from webhook.transport.arbiter import Arbiter, Heartbeat
+    from webhook.transport.forked import run
+    from webhook.transport.worker import Limits, Worker
 
     class LimitedWorker(Worker):  # type: ignore[misc]
         pass
@@ -258,7 +261,16 @@ def serve(stock: bool, limits: dict[str, float], settings: dict[str, Any]) -> No
         def load(self) -> Callable[..., Iterable[bytes]]:
             return app
 
-    (StockArbiter if stock else Arbiter)(Application()).run()
+    if stock:
+        StockArbiter(Application()).run()
+    logging.basicConfig(filename=settings["errorlog"], level=logging.DEBUG, format="[%(levelname)s] %(message)s")
+    listener = socket.socket(fileno=int(settings["bind"].removeprefix("fd://")))
+
+    def work(heartbeat: Heartbeat, _again: bool) -> None:
+        listener.detach()
+        run(Application(), heartbeat)
+
+    raise SystemExit(Arbiter(work, listener, settings.get("graceful_timeout", 30)).run())
 
 
 if __name__ == "__main__":

@@ -1,18 +1,18 @@
-"""Signals to the master process."""
+"""The first process: signals to it, and what it does when its worker ends."""
 
 from __future__ import annotations
 
 import os
-import queue
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
-from gunicorn.arbiter import Arbiter as StockArbiter
 
 from tests.support.clients import LATE, Busy, Server, post
-from tests.support.serving import until
-from webhook.transport.arbiter import IGNORED, Arbiter
+from tests.support.serving import PATIENCE, until
+from webhook.transport.arbiter import IGNORED
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_a_second_signal_waits_for_nothing(tmp_path, signals):
     with Busy(tmp_path) as busy:
         for name in signals[:-1]:
             os.kill(busy.server.process.pid, signal.Signals[name])
-            until(lambda: "Handling signal: term" in busy.server.log.read_text(), "a stop")
+            until(lambda: "Stopping" in busy.server.log.read_text(), "a stop")
         begin = time.monotonic()
         os.kill(busy.server.process.pid, signal.Signals[signals[-1]])
 
@@ -31,20 +31,16 @@ def test_a_second_signal_waits_for_nothing(tmp_path, signals):
         assert time.monotonic() - begin < 1 + LATE
 
 
-@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT], ids=lambda number: number.name)
-def test_a_second_signal_that_comes_before_the_first_is_heard_is_not_lost(monkeypatch, second):
-    """gunicorn takes both from its queue, and drops the second with the first."""
-    stopped = []
-    monkeypatch.setattr(StockArbiter, "stop", lambda _arbiter, graceful: stopped.append(graceful))
-    arbiter = Arbiter.__new__(Arbiter)
-    arbiter.SIG_QUEUE = queue.SimpleQueue()
-    arbiter.signal(signal.SIGTERM, None)
-    arbiter.stop()
-    arbiter.signal(second, None)
-    arbiter.stop()
+@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGQUIT], ids=lambda number: number.name)
+def test_a_second_signal_that_comes_before_the_first_is_heard_is_not_lost(tmp_path, second):
+    with Busy(tmp_path) as busy:
+        process = busy.server.process
+        begin = time.monotonic()
+        for number in (signal.SIGSTOP, signal.SIGTERM, second, signal.SIGCONT):
+            process.send_signal(number)
 
-    assert [True, False] == stopped
-    assert [signal.SIGTERM, signal.SIGINT] == [arbiter.SIG_QUEUE.get_nowait() for _ in range(2)]
+        assert 0 == process.wait(10)
+        assert time.monotonic() - begin < 1 + LATE
 
 
 def test_sigterm_in_the_moment_of_the_fork_is_heard(tmp_path):
@@ -70,3 +66,63 @@ def test_other_signals_change_nothing(server):
     assert [worker] == server.workers(server.process.pid)
     with server.client() as client:
         assert b"2" == client.ask(post()).body
+
+
+def test_a_worker_that_dies_is_replaced_and_who_comes_meanwhile_waits(tmp_path):
+    with Server(tmp_path) as server:
+        with server.client() as client:
+            assert b"2" == client.ask(post()).body
+        first = server.worker
+        os.kill(first, signal.SIGKILL)
+        with server.client() as client:
+            assert b"2" == client.ask(post()).body
+
+        assert first != server.worker
+        assert f"Worker (pid {first}) was killed by SIGKILL, perhaps out of memory" in server.log.read_text()
+
+
+# An arbiter with little patience, whose worker does `work`; each worker first prints whether it is another's successor.
+PROGRAM = """
+import os, signal, sys, time
+from webhook.transport import arbiter
+arbiter.HANGS_SECONDS = arbiter.LOOK_SECONDS = 0.2
+def work(heartbeat, again):
+    print(again, flush=True)
+    {work}
+sys.exit(arbiter.Arbiter(work, None, 5).run())
+"""
+
+
+def ran(work):
+    """The exit code of such an arbiter, what its workers printed, and what was logged."""
+    command = [sys.executable, "-c", PROGRAM.format(work=work)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    return done.returncode, done.stdout.split(), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("work", "code"),
+    [("sys.exit(2)", 2), ("sys.exit(0)", 1), ("os.kill(os.getpid(), signal.SIGKILL)", 1)],
+    ids=["fails", "ends", "is killed"],
+)
+def test_a_worker_that_never_serves_ends_the_arbiter(work, code):
+    """Another could not read now what this one could not; it is the kubelet that waits and starts again."""
+    assert (code, ["False"], "") == ran(work)
+
+
+def test_a_successor_that_cannot_serve_ends_the_arbiter_too():
+    code, printed, logged = ran("sys.exit(2) if again else heartbeat.beat()")
+
+    assert (2, ["False", "True"]) == (code, printed)
+    assert "exited with code 0, starting another" in logged
+
+
+def test_a_worker_that_hangs_is_killed():
+    code, printed, logged = ran("sys.exit(3) if again else (heartbeat.beat(), time.sleep(60))")
+
+    assert (3, ["False", "True"]) == (code, printed)
+    assert "hangs" in logged
+
+
+def test_a_worker_that_takes_long_to_start_is_not_killed():
+    assert (4, ["False"], "") == ran("time.sleep(1); sys.exit(4)")

@@ -11,7 +11,6 @@ from io import TextIOWrapper
 
 from webhook import __version__
 from webhook.cli.usage import UsageError
-from webhook.findings.wording import one_line
 
 LONGEST_LINE = 10_000  # characters of an error
 COMMANDS = {
@@ -62,6 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except UsageError as error:
+        from webhook.findings.wording import one_line  # which a server that starts does not need
+
         for line in str(error).split("\n"):  # names in it come from files, and must not control the terminal
             print(f"evenkeel: {one_line(line, LONGEST_LINE)}", file=sys.stderr)
         return 2

@@ -13,14 +13,15 @@ import re
 import signal
 import socket
 import sys
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from webhook.cli import inputs
 from webhook.cli.usage import UsageError
-from webhook.serving import certificate, logs
-from webhook.serving.settings import SETTINGS, Setting, SettingsError
+from webhook.serving import logs
+from webhook.serving.settings import GRACE_SECONDS, SETTINGS, Setting, SettingsError
+from webhook.transport.arbiter import Arbiter, Heartbeat
 
 ADDRESS = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<host>[^\[\]:\s]*)):(?P<port>[0-9]{1,5})")
 BACKLOG = 1024  # Connections that may wait to be accepted.
@@ -38,12 +39,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    """
+    Serve until a signal.
+
+    This process checks only what it needs itself: a worker, which it forks, imports, reads and checks the rest.
+    """
     values = {setting.name: value_of(setting, args) for setting in SETTINGS}
-    for number in (signal.SIGTERM, signal.SIGHUP):  # until gunicorn sets its own
-        signal.signal(number, lambda *_: sys.exit(0))  # through the stack below, which removes the temporary folder
-    with ExitStack() as stack:
-        _serve(values, stack)
-    return 0
+    for number in (signal.SIGTERM, signal.SIGHUP):  # until the arbiter sets its own
+        signal.signal(number, lambda *_: sys.exit(0))
+    logs.configure(values["log-level"])
+    listener = _listen(values["bind"])
+    with _private_folder(values) as folder:
+        opened = None if isinstance(listener, UsageError) else listener
+        return Arbiter(partial(_work, values, listener, folder), opened, GRACE_SECONDS).run()
 
 
 def value_of(setting: Setting, args: argparse.Namespace) -> str:
@@ -59,19 +67,29 @@ def value_of(setting: Setting, args: argparse.Namespace) -> str:
     return value
 
 
-def _serve(values: dict[str, str], stack: ExitStack) -> None:
+def _work(
+    values: Mapping[str, str],
+    listener: socket.socket | UsageError,
+    folder: Path | None,
+    heartbeat: Heartbeat,
+    again: bool,
+) -> None:
+    """Read and check everything, and serve it; `again` in place of a worker that died.  UsageError if it cannot be."""
+    from webhook.cli import inputs
+    from webhook.serving import certificate
     from webhook.serving.server import Config, Server
 
     policy_file = Path(values["policy"]) if values["policy"] else None
     policy, features = inputs.policy(policy_file), inputs.features(values["kubernetes-version"])
     cluster = inputs.client() if values["cluster"] == inputs.LIVE else inputs.cluster(values["cluster"])
-    threads, (host, port) = _threads(values["threads"]), _address(values["bind"])
-    logs.configure(values["log-level"])
+    threads, (host, _) = _threads(values["threads"]), _address(values["bind"])
     secret = inputs.namespaced("--tls-secret", values["tls-secret"]) if values["tls-secret"] else None
     try:
-        chosen = certificate.choose(values, host, secret, partial(inputs.client, "--tls-secret"), stack)
+        chosen = certificate.choose(values, host, secret, partial(inputs.client, "--tls-secret"), folder, again)
     except SettingsError as error:
         raise UsageError(str(error)) from error
+    if isinstance(listener, UsageError):
+        raise listener
     config = Config(
         policy=policy,
         policy_file=policy_file,
@@ -81,9 +99,31 @@ def _serve(values: dict[str, str], stack: ExitStack) -> None:
         log_level=values["log-level"],
         certificate=chosen.serving,
         renewal=chosen.renewal,
-        listener=_listen(host, port, values["bind"]),
+        listener=listener,
     )
-    Server(config).run()
+    Server(config).serve(heartbeat)
+
+
+@contextmanager
+def _private_folder(values: Mapping[str, str]) -> Iterator[Path | None]:
+    """A folder for a certificate that comes from no file; only this user may read it, and this process removes it."""
+    option = "--self-signed" if values["self-signed"] else "--tls-dir"
+    if not values["self-signed"] and (not values["tls-secret"] or values["tls-dir"]):
+        yield None
+        return
+    import shutil
+    import tempfile
+
+    process = os.getpid()
+    try:
+        folder = tempfile.mkdtemp(prefix="evenkeel-")
+    except OSError as error:
+        raise UsageError(f"{option}: {error.strerror}; set TMPDIR to a folder that can be written") from error
+    try:
+        yield Path(folder)
+    finally:
+        if os.getpid() == process:  # not by the worker that it forks
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _address(bind: str) -> tuple[str, int]:
@@ -100,7 +140,9 @@ def _threads(text: str) -> int:
     return int(text)
 
 
-def _listen(host: str, port: int, bind: str) -> socket.socket:
+def _listen(bind: str) -> socket.socket | UsageError:
+    """The listening socket, or why there is none: only of use once nothing else is wrong."""
+    host, port = _address(bind)
     try:
         if not host and socket.has_dualstack_ipv6():
             with suppress(OSError):  # the kernel may support IPv6 without an address
@@ -109,4 +151,4 @@ def _listen(host: str, port: int, bind: str) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-        raise UsageError(f"--bind: {bind}: {reason}") from error
+        return UsageError(f"--bind: {bind}: {reason}")

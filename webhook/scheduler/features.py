@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 OLDEST, NEWEST = 25, 37
 
 
-@dataclass(frozen=True, slots=True)
-class Features:
+class Features(NamedTuple):
     """Feature gates at their defaults, and changes that came without one."""
 
     minor: int

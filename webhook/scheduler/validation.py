@@ -190,4 +190,4 @@ def shown_path(error: FieldError) -> FieldPath:
 
 def on_stored_pod(features: Features) -> Features:
     """`features` with the merge of 1.34: a stored Pod may hold merged keys, whatever version was given."""
-    return replace(features, selector_merge=True)
+    return features._replace(selector_merge=True)

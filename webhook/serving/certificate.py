@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -39,23 +35,26 @@ def choose(
     host: str,
     secret: tuple[str, str] | None,
     connect: Callable[[], Client],
-    stack: ExitStack,
+    folder: Path | None,
+    again: bool,
 ) -> Chosen:
     """
     The certificate that `values`, settings by name, ask for; SettingsError if they are wrong or cannot be fulfilled.
 
     `host` is that of --bind, `secret` the namespace and name in --tls-secret, `connect` makes a client of the API
-    server.  Temporary folders end with `stack`.
+    server.  `folder` takes a certificate that comes from no file; `again` if another worker has been there before.
     """
     given = [f"--{name}" for name in ("self-signed", "tls-secret", "tls-cert") if values[name]]
     if len(given) > 1:
         raise SettingsError(f"{' and '.join(given)}: found {len(given)} certificates, wanted one of them")
     lifetimes = _lifetimes(values)
     if secret is not None:
-        return _renewed(values, secret, connect, lifetimes, stack)
+        return _renewed(values, secret, connect, lifetimes, folder, again)
     files = [values["tls-cert"], values["tls-key"]]
-    if values["self-signed"]:
-        files = _self_signed(host, stack.enter_context(_private_folder("--self-signed")))
+    if values["self-signed"] and folder is not None:
+        files = [str(folder / name) for name in FILES]
+        if not again:
+            _self_signed(host, folder)
     if not all(files):
         raise SettingsError("--tls-cert and --tls-key: both are needed, or --tls-secret, or --self-signed")
     return Chosen(_read(Path(files[0]), Path(files[1])))
@@ -68,30 +67,14 @@ def _read(cert_file: Path, key_file: Path) -> ServingCertificate:
         raise SettingsError(str(error)) from error
 
 
-@contextmanager
-def _private_folder(option: str) -> Iterator[Path]:
-    """A folder that only this user may read; it is removed by the process that made it."""
-    process = os.getpid()
-    try:
-        folder = tempfile.mkdtemp(prefix="evenkeel-")
-    except OSError as error:
-        raise SettingsError(f"{option}: {error.strerror}; set TMPDIR to a folder that can be written") from error
-    try:
-        yield Path(folder)
-    finally:
-        if os.getpid() == process:  # not by a forked worker, which may end before the others
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _self_signed(host: str, folder: Path) -> list[str]:
-    """The certificate file and key file of a new CA, of which the key is not kept."""
+def _self_signed(host: str, folder: Path) -> None:
+    """Write a certificate of a new CA, of which the key is not kept."""
     now, names = datetime.now(UTC), ["localhost", "127.0.0.1", "::1"]
-    ca = Authority.create(now)
-    paths = [folder / name for name in (*FILES, "ca.crt")]
-    ca.issue([*names, *([host] if host not in (*names, "", "0.0.0.0", "::") else [])], now).write(*paths[:2])
-    paths[2].write_bytes(ca.pair.chain_pem())
-    print(f"CA certificate: {paths[2]}", flush=True)
-    return [str(path) for path in paths[:2]]
+    ca, file = Authority.create(now), folder / "ca.crt"
+    names += [host] if host not in (*names, "", "0.0.0.0", "::") else []
+    ca.issue(names, now).write(*(folder / name for name in FILES))
+    file.write_bytes(ca.pair.chain_pem())
+    print(f"CA certificate: {file}", flush=True)
 
 
 def _renewed(
@@ -99,17 +82,20 @@ def _renewed(
     secret: tuple[str, str],
     connect: Callable[[], Client],
     lifetimes: Lifetimes,
-    stack: ExitStack,
+    folder: Path | None,
+    again: bool,
 ) -> Chosen:
-    """Run the first round here, so that there is a certificate; the forked worker needs a client of its own."""
+    """Run the first round, so that there is a certificate; one that another worker has written will do at first."""
     names = _names(values["tls-names"])
-    folder = Path(values["tls-dir"]) if values["tls-dir"] else stack.enter_context(_private_folder("--tls-dir"))
-    files = folder / FILES[0], folder / FILES[1]
+    place = folder or Path(values["tls-dir"])
+    files = place / FILES[0], place / FILES[1]
+    renewal = _renewal(connect(), secret, names, files, lifetimes)
     try:
-        _renewal(connect(), secret, names, files, lifetimes).first()
+        renewal.first(patience=0.0) if again else renewal.first()
     except CertificateError as error:
-        raise SettingsError(f"--tls-secret: {error}") from error
-    return Chosen(_read(*files), _renewal(connect(), secret, names, files, lifetimes))
+        if not again:
+            raise SettingsError(f"--tls-secret: {error}") from error
+    return Chosen(_read(*files), renewal)
 
 
 def _names(text: str) -> tuple[str, ...]:

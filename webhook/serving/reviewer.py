@@ -17,7 +17,8 @@ from webhook.policy.policy import Policy
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 from webhook.serving import wire
-from webhook.serving.logs import log, log_decision, logger
+from webhook.serving.decision_log import log_decision
+from webhook.serving.logs import log, logger
 from webhook.serving.metrics import Metrics
 
 

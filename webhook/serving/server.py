@@ -1,8 +1,11 @@
 """
 Composes the server: reviewer, cluster, policy file, certificate, the Flask application, and gunicorn that runs it.
 
-    one process: the main thread polls sockets ── worker threads answer ── one thread reads changed files
-                 ── one thread renews the certificate ── one thread for each kind that is watched in a live cluster
+    the arbiter ──fork──> one worker: the main thread polls sockets ── worker threads answer
+                                      ── one thread reads changed files ── one thread renews the certificate
+                                      ── one thread for each kind that is watched in a live cluster
+
+Nothing of this is imported in the arbiter.
 """
 
 from __future__ import annotations
@@ -38,12 +41,14 @@ from webhook.serving.policy_file import PolicyFile
 from webhook.serving.renewal import ROUND_SECONDS, Renewal
 from webhook.serving.reviewer import Reviewer
 from webhook.serving.sent_calls import SentCalls
-from webhook.transport.worker import Arbiter, Worker
+from webhook.serving.settings import GRACE_SECONDS
+from webhook.transport.arbiter import Heartbeat
+from webhook.transport.forked import run
+from webhook.transport.worker import Worker
 
 POLL_SECONDS = 1.0
 KEEP_ALIVE_SECONDS = 120  # longer than the 90 s after which kube-apiserver closes idle connections, so that we never do
 GARBAGE_THRESHOLD = 20_000  # rarely, because a review leaves no reference cycles
-GRACE_SECONDS = 20  # less than the 30 s of a Pod's default terminationGracePeriodSeconds
 HEARTBEAT_FOLDER = "/dev/shm"  # in memory, and writable when the root file system is read-only
 
 
@@ -104,11 +109,10 @@ class Server(BaseApplication):
         """gunicorn's settings."""
         options: dict[str, Any] = {
             "bind": f"fd://{self.config.listener.detach()}",
-            "workers": 1,
             "worker_class": ReviewWorker,
             "threads": self.config.threads,
             "keepalive": KEEP_ALIVE_SECONDS,
-            "graceful_timeout": GRACE_SECONDS,
+            "graceful_timeout": round(GRACE_SECONDS),
             "certfile": str(self.config.certificate.cert_file),
             "keyfile": str(self.config.certificate.key_file),
             "ssl_context": lambda conf, default_factory: self.config.certificate.context,
@@ -128,9 +132,9 @@ class Server(BaseApplication):
         """The WSGI application."""
         return create_app(self.reviewer, self.checks)
 
-    def run(self) -> None:
-        """Serve until a signal; a second signal ends at once."""
-        Arbiter(self).run()
+    def serve(self, heartbeat: Heartbeat) -> None:
+        """Serve until a signal, in the forked process."""
+        run(self, heartbeat)
 
     def checks(self) -> Sequence[Check]:
         """The lines of /readyz."""
@@ -149,7 +153,7 @@ class Server(BaseApplication):
         self.cluster.start()
         self._watch()
 
-    def _end(self, arbiter: Arbiter, worker: Worker) -> None:
+    def _end(self, _arbiter: None, worker: Worker) -> None:
         self.cluster.stop()
 
     def _watch(self) -> None:
@@ -159,9 +163,6 @@ class Server(BaseApplication):
             self.certificate_files.reload,
             lambda: self.cluster.watch_pods(self.reviewer.policy.watch_pods),
         )
-        # Twice: a change takes effect at the second reading.  So a worker that replaces one that died is up to date.
-        for _ in range(2):
-            _run(actions)
         _every(POLL_SECONDS, actions)
         if self.config.renewal is not None and self.calls is not None:
             _every(ROUND_SECONDS, (self._renew, self.calls.look))

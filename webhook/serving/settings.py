@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.scheduler.features import NEWEST
 
 LEVELS = ("debug", "info", "warning", "error")
+GRACE_SECONDS = 20.0  # To stop in; less than the 30 s of a Pod's default terminationGracePeriodSeconds.
 
 
 class SettingsError(Exception):
     """Settings that cannot be used; each line of the message names the flag, what was found and what is wanted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """One setting; `metavar` is None for a switch."""
 
     name: str

@@ -1,16 +1,31 @@
-"""gunicorn's master process, for one worker that is never reloaded."""
+"""
+The first process: it forks one worker, passes signals on, and replaces a worker that dies or hangs.
+
+It imports no application, and not gunicorn: a worker imports and reads everything afresh, and only its memory grows.
+"""
 
 from __future__ import annotations
 
+import gc
+import logging
+import os
+import select
 import signal
-from types import FrameType
-from typing import Any
-
-import gunicorn.arbiter
+import socket
+import sys
+from collections.abc import Callable
+from mmap import mmap
+from struct import Struct
+from time import monotonic
 
 HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 # gunicorn scales or reloads on these. Without a handler most would end the process.
 IGNORED = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTTIN, signal.SIGTTOU, signal.SIGWINCH)
+HANGS_SECONDS = 30.0  # A worker without a heartbeat for this long is killed.
+HURRY_SECONDS = 2.0  # How long a worker may take to end at once.
+LOOK_SECONDS = 1.0
+
+log = logging.getLogger("gunicorn.error")
 
 
 def settle_signals() -> None:
@@ -20,29 +35,137 @@ def settle_signals() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
 
 
-class Arbiter(gunicorn.arbiter.Arbiter):
-    """gunicorn's arbiter, except that a second signal stops it at once; a stopping gunicorn handles only SIGINT."""
+class Heartbeat:
+    """The time of the worker's last beat, in memory that it shares with the process that forked it."""
 
-    SIGNALS = HEARD
-    stopping = hurried = False
+    _TIME = Struct("d")
 
-    def init_signals(self) -> None:
-        super().init_signals()
+    def __init__(self) -> None:
+        self._memory = mmap(-1, self._TIME.size)
+
+    def beat(self) -> None:
+        self._TIME.pack_into(self._memory, 0, monotonic())
+
+    @property
+    def last(self) -> float:
+        """The `time.monotonic()` of the last beat; 0.0 before the first, which says that the worker serves."""
+        found: float = self._TIME.unpack_from(self._memory)[0]
+        return found
+
+
+class Arbiter:
+    """
+    Runs `work(heartbeat, again)` in a forked process, and again when that one dies.
+
+    A worker that ends before its first heartbeat ends the arbiter, too, with its exit code: what it cannot read now
+    another could not read either, and the kubelet starts the next with a growing pause. SIGTERM gives the worker
+    `grace` seconds, SIGINT, SIGQUIT and a second signal do not.
+    """
+
+    def __init__(self, work: Callable[[Heartbeat, bool], None], listener: socket.socket | None, grace: float) -> None:
+        """`listener` stays open while workers come and go, so that clients who come meanwhile wait."""
+        self.work, self.listener, self.grace = work, listener, grace
+        self.heartbeat = Heartbeat()
+        self.pid = 0
+        self.noted, self.note = socket.socketpair()  # The numbers of signals.
+
+    def run(self) -> int:
+        """The exit code: 0 after a signal."""
+        self._hear()
+        again = False
+        while True:
+            self._fork(again)
+            code = None
+            while code is None:
+                if heard := self._heard(LOOK_SECONDS):
+                    self._stop(hurry=len(heard) > 1 or heard[0] != signal.SIGTERM)
+                    return 0
+                self._look()
+                code = self._ended()
+            if not self.heartbeat.last:
+                return code if code > 0 else 1
+            log.error("Worker (pid %s) %s, starting another", self.pid, _how(code))
+            again = True
+
+    def _hear(self) -> None:
+        """Have the numbers of signals written to a socket, so that one is seen whenever it comes."""
+        self.noted.setblocking(False)
+        self.note.setblocking(False)
+        signal.set_wakeup_fd(self.note.fileno(), warn_on_full_buffer=False)
+        for number in (*HEARD, signal.SIGCHLD):
+            signal.signal(number, lambda *_: None)
         settle_signals()
 
-    def spawn_worker(self) -> Any:
-        """Fork, and block signals until the child has its own handlers."""
+    def _heard(self, seconds: float) -> list[int]:
+        """Those of HEARD that have come, waiting for a signal if none has."""
+        if not select.select([self.noted], [], [], seconds)[0]:
+            return []
+        return [number for number in self.noted.recv(4096) if number in HEARD]
+
+    def _fork(self, again: bool) -> None:
+        """Fork a worker; signals are blocked until it has handlers, so that none is lost."""
+        self.heartbeat = Heartbeat()
+        gc.freeze()  # What is not looked at is not copied.
         signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
         try:
-            return super().spawn_worker()
+            self.pid = os.fork()
+            if self.pid == 0:
+                self._be_worker()
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
+        if self.pid == 0:
+            self.work(self.heartbeat, again)
+            sys.exit(0)
 
-    def signal(self, sig: int, frame: FrameType | None) -> None:
-        """Queue the signal, or SIGINT if it is not the first."""
-        self.hurried, self.stopping = self.stopping, True
-        super().signal(signal.SIGINT if self.hurried else sig, frame)
+    def _be_worker(self) -> None:
+        """Until the worker has handlers of its own, a signal ends it at once."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for number in HEARD:
+            signal.signal(number, lambda *_: os._exit(0))
+        self.noted.close()
+        self.note.close()
 
-    def stop(self, graceful: bool = True) -> None:
-        """Stop the worker; at once if a second signal came before the first was handled."""
-        super().stop(graceful and not self.hurried)
+    def _look(self) -> None:
+        """Kill a worker that hangs."""
+        if self.heartbeat.last and monotonic() - self.heartbeat.last > HANGS_SECONDS:
+            log.critical("Worker (pid %s) hangs", self.pid)
+            os.kill(self.pid, signal.SIGKILL)
+
+    def _ended(self) -> int | None:
+        """The worker's exit code if it has ended, or minus the signal that killed it; reaps orphans, as process 1."""
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == self.pid:
+                return os.waitstatus_to_exitcode(status)
+            if pid == 0:
+                return None
+
+    def _stop(self, hurry: bool) -> None:
+        """End the worker: with a grace period, or at once if `hurry` or if another signal comes."""
+        if self.listener is not None:
+            self.listener.close()
+        code, until = self._tell(hurry)
+        while code is None and monotonic() < until:
+            if self._heard(max(0.0, until - monotonic())) and not hurry:
+                hurry = True
+                code, until = self._tell(hurry)
+            else:
+                code = self._ended()
+        if code is None:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+
+    def _tell(self, hurry: bool) -> tuple[int | None, float]:
+        """Tell the worker to end; its exit code if it already has, and the time when the patience with it ends."""
+        log.info("Stopping%s", " at once" if hurry else "")
+        if (code := self._ended()) is None:
+            os.kill(self.pid, signal.SIGQUIT if hurry else signal.SIGTERM)
+        return code, monotonic() + (HURRY_SECONDS if hurry else self.grace)
+
+
+def _how(code: int) -> str:
+    if code >= 0:
+        return f"exited with code {code}"
+    more = ", perhaps out of memory" if -code == signal.SIGKILL else ""
+    return f"was killed by {signal.Signals(-code).name}{more}"

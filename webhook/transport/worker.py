@@ -11,8 +11,7 @@ waits for, and every wait has a deadline.  A slow or hostile client costs a desc
 It depends on these parts of gunicorn: ThreadWorker's `accept`, `run`, `init_signals` and `handle_quit` to replace; its
 `alive`, `app`, `cfg`, `log`, `handle_exit`, `handle_request`, `is_parent_alive`, `method_queue`, `notify`, `poller`,
 `set_accept_enabled`, `sockets`, `tpool`, `wait_for_and_dispatch_events` and `worker_connections`; a request's `body`,
-`headers`, `force_close` and `_expected_100_continue`; `http.get_parser`, `sock.ssl_context`; Arbiter's `SIGNALS`,
-`init_signals`, `signal`, `spawn_worker` and `stop`.
+`headers`, `force_close` and `_expected_100_continue`; `http.get_parser`, `sock.ssl_context`.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ from typing import Any
 
 from gunicorn.workers.gthread import ThreadWorker
 
-from webhook.transport.arbiter import Arbiter, settle_signals
+from webhook.transport.arbiter import settle_signals
 from webhook.transport.connection import Connection
 from webhook.transport.limits import Limits, Refused, last_response
 from webhook.transport.memory import Memory
 from webhook.transport.request import receive
 from webhook.transport.waiting import NOTHING, Waiting
 
-__all__ = ["Arbiter", "Limits", "Worker"]
+__all__ = ["Limits", "Worker"]
 
 SWEEP_SECONDS = 0.25  # The most time between a missed deadline and its detection.
 # How long a client may take, when the server stops, to send
