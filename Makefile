@@ -47,8 +47,9 @@ transcripts: controlplane ## rewrite what kubectl shows in docs/transcripts, and
 	@$(PYTHON) -m tests.e2e.sessions
 	@$(PYTHON) -m tests.generate.documents
 
-bench: .venv/test ## measure reviews, manifests and a large cluster, beside what does less
+bench: .venv/test ## measure reviews, manifests, Pod creation and a large cluster, beside what does less
 	@$(PYTHON) -m tests.bench.reviews
+	@$(PYTHON) -m tests.bench.creation
 	@$(PYTHON) -m tests.bench.cluster
 
 lint: .venv/lint ## check style and types

@@ -79,14 +79,15 @@ def subjects():
 
 
 class Server:
-    """A server pinned to its CPU."""
+    """A server, pinned to its CPU unless it is to share all of them."""
 
-    def __init__(self, folder, program, *options):
+    def __init__(self, folder, program, *options, pinned=True):
         self.ca, self.port = certificate(folder), free_port()
         tls = ["--tls-cert", str(folder / "tls.crt"), "--tls-key", str(folder / "tls.key"), "--log-level", "error"]
         command = [*program, "serve", "--bind", f"127.0.0.1:{self.port}", *tls, *options]
         begun = time.perf_counter()
-        self.process = subprocess.Popen(command, preexec_fn=lambda: os.sched_setaffinity(0, SERVER_CPU))
+        cpus = SERVER_CPU if pinned else os.sched_getaffinity(0)
+        self.process = subprocess.Popen(command, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
         self.context = ssl.create_default_context(cadata=self.ca)
         until(self._answers, "a server that answers")
         self.cold_start = time.perf_counter() - begun

@@ -1,0 +1,296 @@
+"""
+`make bench`, its third part: what a call costs, beside a Go webhook that only answers that a review is allowed.
+
+    load ── TLS, keep-alive ──> webhook                                          directly, a CPU each
+    load ── TLS, keep-alive ──> kube-apiserver ── TLS, keep-alive ──> webhook    Pods that are created, on all CPUs
+
+Each webhook has the same configurations, each in a namespace of its own.  They are asked by turns, for a second each;
+figures are medians.  CPU is user and system time of all processes of a server, from /proc.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import yaml
+
+from tests.bench import programs
+from tests.bench.reviews import LOAD_CPU, NULL, Server, cluster, machine, subjects, write
+from tests.e2e.plane import ControlPlane
+from tests.e2e.programs import MissingError
+from tests.e2e.webhook import NAMESPACE, containers, granted, manifests
+from tests.support.build import constraint, pod, service, workload
+from tests.support.serving import EVENKEEL, serving, until
+from webhook.policy.schema import API_VERSION, KIND
+
+ROUNDS, DURATION = 5, "1s"
+TICKS = os.sysconf("SC_CLK_TCK")
+LABELS = {"app": "web", "pod-template-hash": "7"}
+CONSTRAINTS, DEFAULTS = "constraints to check", "defaults to give"
+
+
+class Way(NamedTuple):
+    """How calls come: how many clients, and how long each waits after an answer."""
+
+    name: str
+    clients: int
+    pause: str = "0"
+
+
+ONE, MANY, PAUSING = Way("1", 1), Way("8", 8), Way("1, with pauses of 10 ms", 1, "10ms")
+
+
+class Target(NamedTuple):
+    """Where to POST what; whose CPU time counts as the webhook's, and whose besides."""
+
+    url: str
+    ca: Path
+    body: Path
+    webhook: Sequence[int]
+    others: Sequence[int] = ()
+    token: str = ""
+
+
+class Taken(NamedTuple):
+    """Of one second: calls a second, and the CPU time of a call in microseconds, the webhook's and everybody's."""
+
+    rate: float
+    webhook: float
+    everybody: float
+
+
+def cpu(processes: Sequence[int]) -> float:
+    """Seconds of CPU that these processes and those they have started took so far."""
+    found = 0.0
+    for process in processes:
+        # Behind the name, which may hold anything, user and system time are the 12th and 13th field.
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+        found += (int(fields[11]) + int(fields[12])) / TICKS + cpu([int(child) for child in children])
+    return found
+
+
+def take(target: Target, way: Way, duration: str = DURATION) -> Taken:
+    """Load the target for a while."""
+    options = {"url": target.url, "ca": target.ca, "body": target.body, "token": target.token}
+    options |= {"clients": way.clients, "pause": way.pause, "duration": duration}
+    before = cpu(target.webhook), cpu(target.others)
+    command = [programs.built() / "load", *(f"-{name}={value}" for name, value in options.items())]
+    done = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    webhook, others = cpu(target.webhook) - before[0], cpu(target.others) - before[1]
+    each = 1e6 / done["calls"]
+    return Taken(done["calls"] / done["seconds"], webhook * each, (webhook + others + done["cpu"]) * each)
+
+
+def by_turns(targets: Sequence[Target], way: Way, after: Callable[[], None] = lambda: None) -> list[list[Taken]]:
+    """What each target took, round by round; `after` runs when one has had its turn, and is not measured."""
+    rounds = []
+    for number in range(ROUNDS + 1):  # The first warms up.
+        taken = []
+        for target in targets:
+            taken.append(take(target, way, DURATION if number else "300ms"))
+            after()
+        rounds.append(taken)
+    return [list(column) for column in zip(*rounds[1:], strict=True)]
+
+
+def middle(taken: Sequence[Taken]) -> Taken:
+    return Taken(*map(median, zip(*taken, strict=True)))
+
+
+def ratio(dividends: Sequence[float], divisors: Sequence[float]) -> float:
+    """The median of the ratios, round by round."""
+    return median(dividend / divisor for dividend, divisor in zip(dividends, divisors, strict=True))
+
+
+def direct(folder: Path) -> Iterator[str]:
+    """The rows without an API server: evenkeel, the null app in the same worker, and the Go webhook, each on CPU 0."""
+    dump = folder / "cluster.json"
+    dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(cluster())}))
+    commands = {
+        "evenkeel": (EVENKEEL, "--cluster", str(dump)),
+        "null app": ((sys.executable, "-c", NULL),),
+        "Go": ((str(programs.built() / "null"),),),
+    }
+    found, everywhere = [], os.sched_getaffinity(0)
+    try:
+        for name, command in commands.items():
+            (own := folder / name).mkdir()
+            found.append((Server(own, *command), own / "ca.crt"))
+            found[-1][1].write_text(found[-1][0].ca)
+        os.sched_setaffinity(0, LOAD_CPU)
+        yield f"| review | clients | {', 1/s | '.join(commands)}, 1/s | {', µs | '.join(commands)}, µs |"
+        yield f"| --- | --- |{' --- |' * 2 * len(commands)}"
+        for name, path, body in subjects()[1::2]:
+            (folder / "body").write_bytes(body)
+            targets = [
+                Target(f"https://localhost:{server.port}{path}", ca, folder / "body", [server.process.pid])
+                for server, ca in found
+            ]
+            for way in (ONE, PAUSING, MANY):
+                taken = [middle(one) for one in by_turns(targets, way)]
+                rates, costs = ([f"{one[i]:.0f}" for one in taken] for i in range(2))
+                yield f"| {name} | {way.name} | {' | '.join((*rates, *costs))} |"
+    finally:
+        os.sched_setaffinity(0, everywhere)
+        for server, _ in found:
+            server.process.terminate()
+            server.process.wait()
+
+
+def created(namespace: str, what: str, owner: str) -> dict:
+    """A Pod of about 5 kB that no scheduler takes; `owner` is the uid of the ReplicaSet web."""
+    selector = {"labelSelector": {"matchLabels": {"app": "web"}}}
+    two = [constraint(**selector), constraint(topologyKey="kubernetes.io/hostname", **selector)]
+    made = containers(pod(*(two if what == CONSTRAINTS else ()), labels=LABELS, owner="ReplicaSet/web"))
+    made["metadata"] |= {"namespace": namespace, "generateName": "web-"}
+    del made["metadata"]["name"]
+    made["metadata"]["ownerReferences"][0]["uid"] = owner
+    made["spec"]["schedulerName"] = "nobody"
+    made["spec"]["containers"][0]["env"] = [{"name": "X", "value": "x" * 4_000}]
+    return made
+
+
+def configurations(policy: Path, namespace: str, port: int, ca: Path) -> list[dict]:
+    """What `evenkeel manifests` registers, for one namespace only and under names of its own."""
+    text = manifests(policy, "--url", f"https://127.0.0.1:{port}", "--ca-bundle", ca, "--failure-policy", "Fail")
+    found = list(yaml.safe_load_all(text))
+    only = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace]}
+    for configuration in found:
+        configuration["metadata"]["name"] += f"-{namespace}"
+        for webhook in configuration["webhooks"]:
+            webhook["name"] = f"{namespace}.{webhook['name']}"
+            webhook["namespaceSelector"]["matchExpressions"].append(only)
+    return found
+
+
+class Creation:
+    """Pods that are created through a control plane's API server, and the namespaces in which that asks a webhook."""
+
+    def __init__(self, plane: ControlPlane, folder: Path) -> None:
+        self.plane, self.folder, self.policy = plane, folder, folder / "policy.json"
+        self.owners: dict[str, str] = {}
+        self.policy.write_text(json.dumps({"apiVersion": API_VERSION, "kind": KIND}))
+
+    def prepare(self, namespace: str) -> None:
+        """A namespace with a ReplicaSet behind a Service, from which defaults are derived."""
+        self.plane.create_namespace(namespace)
+        behind = service(namespace=namespace)
+        behind["spec"]["ports"] = [{"port": 80}]
+        template = {"selector": {"matchLabels": LABELS}, "replicas": 0}
+        owner = containers(workload("ReplicaSet", labels=LABELS, namespace=namespace, spec=template))
+        self.plane.api.call("POST", f"/api/v1/namespaces/{namespace}/services", behind)
+        made = self.plane.api.call("POST", f"/apis/apps/v1/namespaces/{namespace}/replicasets", owner)
+        self.owners[namespace] = made["metadata"]["uid"]
+
+    def register(self, namespace: str, port: int, ca: Path) -> None:
+        """Have the webhook on this port called for the namespace, and wait until it is, for both kinds of Pods."""
+        output = self.plane.apply(*configurations(self.policy, namespace, port, ca))
+        assert 0 == output.code, output
+        until(lambda: self._is_called(namespace), "calls from the API server")
+
+    def _is_called(self, namespace: str) -> bool:
+        for what in (CONSTRAINTS, DEFAULTS):
+            self.plane.api.call(
+                "POST",
+                f"/api/v1/namespaces/{namespace}/pods?dryRun=All",
+                created(namespace, what, self.owners[namespace]),
+            )
+        counted = self.plane.kubectl("get", "--raw", "/metrics").stdout
+        names = [f'name="{namespace}.{entry}.evenkeel.dev"' for entry in ("pods", "defaults")]
+        return all(f'admission_webhook_request_total{{code="200",{name}' in counted for name in names)
+
+    def gives_defaults(self, namespace: str) -> bool:
+        """Whether a Pod of the ReplicaSet gets constraints."""
+        made = created(namespace, DEFAULTS, self.owners[namespace])
+        answered = self.plane.api.call("POST", f"/api/v1/namespaces/{namespace}/pods?dryRun=All", made)
+        return "topologySpreadConstraints" in answered["spec"]
+
+    def target(self, namespace: str, what: str, *webhook: int) -> Target:
+        """Real creation of such Pods in the namespace."""
+        body = self.folder / f"{namespace}.json"
+        body.write_text(json.dumps(created(namespace, what, self.owners[namespace])))
+        url = f"https://127.0.0.1:{self.plane.api.port}/api/v1/namespaces/{namespace}/pods"
+        others = [component.process.pid for component in (self.plane.apiserver, self.plane.etcd)]
+        return Target(url, self.plane.folder / "ca.crt", body, webhook, others, self.plane.api.token)
+
+    def remove(self) -> None:
+        """Delete all Pods."""
+        for namespace in self.owners:
+            self.plane.api.call("DELETE", f"/api/v1/namespaces/{namespace}/pods", {"gracePeriodSeconds": 0})
+
+
+def through_apiserver(folder: Path) -> Iterator[str]:
+    """The rows of Pod creation."""
+    with ExitStack() as stack:
+        plane = stack.enter_context(ControlPlane(folder))
+        (own := folder / "webhook").mkdir()
+        plane.create_namespace(NAMESPACE)
+        creation = Creation(plane, own)
+        for namespace in ("evenkeel", "go", "none"):
+            creation.prepare(f"bench-{namespace}")
+        kubeconfig = str(granted(plane, own, creation.policy))
+        live = ["--cluster", "live", "--policy", creation.policy]
+        evenkeel = stack.enter_context(serving(own, *live, KUBECONFIG=kubeconfig))
+        (other := folder / "null").mkdir()
+        go = Server(other, (str(programs.built() / "null"),), pinned=False)
+        stack.callback(go.process.wait)
+        stack.callback(go.process.terminate)
+        for name, server in (("evenkeel", evenkeel), ("go", go)):
+            (folder / f"{name}.crt").write_text(server.ca)
+            creation.register(f"bench-{name}", server.port, folder / f"{name}.crt")
+        until(lambda: creation.gives_defaults("bench-evenkeel"), "defaults")
+        # They would watch every Pod, and take the time that is measured.
+        plane.controller_manager.stop()
+        plane.scheduler.stop()
+        yield "| Pods with | clients | evenkeel, 1/s | Go, 1/s | ratio | by CPU | evenkeel, µs | Go, µs | none, 1/s |"
+        yield f"|{' --- |' * 9}"
+        for what in (CONSTRAINTS, DEFAULTS):
+            targets = [
+                creation.target("bench-evenkeel", what, evenkeel.process.pid),
+                creation.target("bench-go", what, go.process.pid),
+                creation.target("bench-none", what),
+            ]
+            for way in (ONE, MANY):
+                yield row(what, way, *by_turns(targets, way, creation.remove))
+
+
+def row(what: str, way: Way, evenkeel: list[Taken], go: list[Taken], none: list[Taken]) -> str:
+    mine, other, alone = middle(evenkeel), middle(go), middle(none)
+    rates = ratio([one.rate for one in evenkeel], [one.rate for one in go])
+    by_cpu = ratio([one.everybody for one in go], [one.everybody for one in evenkeel])
+    ratios, costs = f"{rates:.2f} | {by_cpu:.2f}", f"{mine.webhook:.0f} | {other.webhook:.0f}"
+    return f"| {what} | {way.name} | {mine.rate:.0f} | {other.rate:.0f} | {ratios} | {costs} | {alone.rate:.0f} |"
+
+
+def rows(folder: Path) -> Iterator[str]:
+    """Both tables, or why one is not there."""
+    for section in (through_apiserver, direct):
+        (own := folder / section.__name__).mkdir()
+        try:
+            yield from section(own)
+        except MissingError as error:
+            yield f"Not measured: {error}"
+        yield ""
+
+
+def main() -> None:
+    lines = [machine(), ""]
+    with tempfile.TemporaryDirectory() as temporary:
+        for line in rows(Path(temporary)):
+            print(line, flush=True)
+            lines.append(line)
+    write("bench calls", lines[:-1])
+
+
+if __name__ == "__main__":
+    main()

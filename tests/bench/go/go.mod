@@ -1,0 +1,3 @@
+module evenkeel.dev/bench
+
+go 1.24
