@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+from copy import copy
+from functools import lru_cache
 from time import monotonic
 from typing import Any
 
@@ -21,6 +23,10 @@ LINE_END = re.compile(rb"\r\n")
 LINE_BYTES = 4096
 TRAILERS_END = re.compile(rb"\A\r\n|\r\n\r\n")
 HTTP_1_1 = (1, 1)
+# How many heads are remembered, and how long they may be: one of kube-apiserver has some 300 bytes.
+HEADS, HEAD_BYTES = 128, 2048
+LENGTH = b"\r\nContent-Length: "  # As Go writes it; in another spelling it is part of what is remembered.
+LENGTH_DIGITS = 9
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t -~\x80-\xff]*)?\r\n")
 
 
@@ -37,7 +43,7 @@ def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
     connection.allow(connection.limits.head, 408)
     head = yield from until(connection, HEAD_END, connection.limits.head_bytes, 431)
     try:
-        request = next(get_parser(cfg, [head], connection.client))
+        request = parsed(head, connection.client, cfg)
     except Exception as error:
         raise Refused(STATUS.get(type(error), 400), str(error)) from error
     request.version = min(request.version, HTTP_1_1)  # It is that of the response, too.
@@ -60,6 +66,30 @@ def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
         raise Refused(415, f"Transfer-Encoding {coding}")
     request.body = io.BytesIO(body.getvalue())  # No copy: both share the bytes, and so does read() of the whole body.
     return request
+
+
+def parsed(head: bytes, client: Any, cfg: Any) -> Any:
+    """
+    The request of a whole head, as gunicorn's parser makes it; `client` is an address.
+
+    The heads of a client differ in their Content-Length only, so each is parsed once.  Raises what the parser does.
+    """
+    begin = head.find(LENGTH) + len(LENGTH)
+    end = head.find(b"\r\n", begin)
+    length = head[begin:end]
+    if len(head) > HEAD_BYTES or begin < len(LENGTH) or len(length) > LENGTH_DIGITS or not length.isdigit():
+        return next(get_parser(cfg, [head], client))
+    request = copy(remembered(head[:begin], head[end:], client, cfg))
+    request.headers = [
+        (name, length.decode() if name == "CONTENT-LENGTH" else value) for name, value in request.headers
+    ]
+    return request
+
+
+@lru_cache(HEADS)
+def remembered(before: bytes, after: bytes, client: Any, cfg: Any) -> Any:
+    """The request of a head without its length; it is copied, and never changed."""
+    return next(get_parser(cfg, [before, b"0", after], client))
 
 
 def until(connection: Connection, end: re.Pattern[bytes], limit: int, status: int) -> Waiting[bytes]:
