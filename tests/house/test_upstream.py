@@ -11,8 +11,8 @@ from tests.support import ROOT
 
 FORM = re.compile(r"upstream: [a-z_]+\.go:[A-Za-z]+(\.[A-Za-z]+)? \(v1\.37\)")
 OURS = """
-constraint.kept_by_content constraint.read_constraints constraint.read_selector constraint.same
-constraint.Constraint.hard constraint.Constraint.soft constraint.Reading.merges constraint.Reading.unmerged
+constraint.read_constraints constraint.read_selector constraint.same constraint.Constraint.hard
+constraint.Constraint.soft constraint.Reading.merges constraint.Reading.parsed constraint.Reading.unmerged
 counts.label_set counts.PodCounts.add counts.PodCounts.groups counts.PodCounts.remove
 features.features features.parse_version
 selectors.as_label_selector selectors.equals selectors.selecting selectors.LabelSelector.keys
@@ -20,7 +20,7 @@ selectors.Requirement.match selectors.Selector.keys selectors.Selector.match
 snapshot.by_rarest_label snapshot.from_objects snapshot.read_object snapshot.Service.selects
 snapshot.Snapshot.controller snapshot.Snapshot.node_label_keys snapshot.Snapshot.with_controller
 snapshot.Snapshot.with_namespace
-validation.on_stored_pod validation.shown_path
+validation.errors_in validation.on_stored_pod validation.shown_path
 """
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, pod, snapshot, workload
 from webhook.documents.reading import read_documents
@@ -14,6 +16,7 @@ from webhook.findings.finding import Severity
 from webhook.objects.kinds import KINDS, Kind, Kinds
 from webhook.objects.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS, RULES
+from webhook.rules.misspelt_topology_key import within
 from webhook.scheduler.features import features
 
 
@@ -359,6 +362,21 @@ class TestMissingConstraints:
     )
     def test_a_made_up_daemonset_is_no_excuse(self, obj, every):
         assert ["missing-constraints"] == [f.rule for f in findings(obj, missing_constraints=every)]
+
+
+@given(st.text("ab", max_size=6), st.text("ab", max_size=6), st.integers(0, 2))
+def test_a_text_within_so_many_edits_is_one_that_as_many_steps_reach(text, other, edits):
+    reached = {text}
+    for _ in range(edits):
+        reached |= {changed for each in reached for changed in edited(each)}
+
+    assert within(edits, text, other) == (other in reached)
+
+
+def edited(text):
+    """The text with any one letter of two put in, taken away or replaced."""
+    for i in range(len(text) + 1):
+        yield from (text[:i] + new + text[rest:] for new in ("", "a", "b") for rest in (i, i + 1))
 
 
 class TestOutsideAPodTemplate:

@@ -8,14 +8,14 @@ make.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from webhook.admission.request import AdmissionRequest
 from webhook.admission.terms import Terms
 from webhook.admission.weighing import TooLarge, weigh
 from webhook.findings.evaluation import find_all
-from webhook.findings.finding import Finding
+from webhook.findings.finding import Finding, Severity
 from webhook.objects.fields import FieldPath, as_mapping, value_at
 from webhook.objects.reading import brief
 from webhook.objects.workload import Workload
@@ -49,14 +49,19 @@ def keeps_constraints(request: AdmissionRequest) -> bool:
 
 
 class OldFindings:
-    """How many times the old object had each finding; None if it was too large to judge."""
+    """
+    How many times the old object had each finding of the rules that deny; None if it was too large to judge.
 
-    def __init__(self, found: Iterable[Identity] | None) -> None:
+    Those of other rules are never asked for.
+    """
+
+    def __init__(self, denying: Set[str], found: Iterable[Identity] | None) -> None:
+        self._denying = denying
         self._left = None if found is None else Counter(found)
 
     def take(self, workload: Workload, finding: Finding) -> bool:
         """Whether the old object had this finding, too; each of its findings is taken once."""
-        if self._left is None:
+        if self._left is None or finding.rule not in self._denying:
             return True
         known_by = identity(workload, finding)
         self._left[known_by] -= 1
@@ -69,27 +74,35 @@ def old_findings(request: AdmissionRequest, in_force: Mapping[FieldPath, InForce
 
     Each template is judged by what is `in_force` for the template that stands in its place today.
     """
+    denying = {
+        rule
+        for rules in in_force.values()
+        for rule, setting in rules.settings.items()
+        if setting.severity is Severity.ERROR
+    }
     try:
         weigh(request.before)
     except TooLarge:
-        return OldFindings(None)
-    return OldFindings(
+        return OldFindings(denying, None)
+    found = (
         identity(workload, finding)
         for workload in request.before
-        for finding in _findings(workload, in_force.get(workload.path), terms)
+        for finding in _findings(workload, in_force.get(workload.path), denying, terms)
     )
+    return OldFindings(denying, found)
 
 
-def _findings(workload: Workload, in_force: InForce | None, terms: Terms) -> Sequence[Finding]:
+def _findings(workload: Workload, in_force: InForce | None, denying: Set[str], terms: Terms) -> Sequence[Finding]:
     rules = in_force or terms.policy.in_force(workload, terms.namespace_labels(workload.namespace))
+    settings = {rule: setting for rule, setting in rules.settings.items() if rule in denying}
     unsilenced = replace(workload, ignored_rules=frozenset())
-    return find_all(unsilenced, rules.settings, terms.snapshot, terms.features).findings
+    return find_all(unsilenced, settings, terms.snapshot, terms.features).findings
 
 
 def identity(workload: Workload, finding: Finding) -> Identity:
     """Identifies a finding across updates; the index is not part of it, because constraints move."""
-    names = tuple(part for part in finding.path if isinstance(part, str))
-    index = finding.path[len(workload.path) :][:1]
+    names, at = tuple([part for part in finding.path if isinstance(part, str)]), len(workload.path)
+    index = finding.path[at : at + 1]
     if not index:
         return finding.rule, finding.wanted, "", names
     constraint = as_mapping(value_at(workload.raw_constraints, index))

@@ -8,7 +8,7 @@ Decides on one request: denies, warns or patches.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.admission.decision import ALLOWED, Decision, Outcome, bad_request, not_judged
 from webhook.admission.defaulting import Undefaulted, default_constraints
@@ -95,8 +95,7 @@ def _audited(workload: Workload, request: AdmissionRequest, terms: Terms) -> Aud
     return NEVER if workload.owner is None else audited(workload, request, terms)
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
+class _Judged(NamedTuple):
     """A finding, and whether it denies; if `audited`, it goes only to the audit log."""
 
     finding: Finding

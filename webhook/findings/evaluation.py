@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 from webhook.findings.finding import Cause, Evaluation, Finding, Severity, Skipped
 from webhook.findings.rule import RULES, Rule, RuleSetting, RuleSettings, Subject
 from webhook.objects.fields import FieldPath
 from webhook.objects.workload import Workload
-from webhook.scheduler.constraint import parse_constraints
+from webhook.scheduler.constraint import read_constraints
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 
@@ -39,16 +40,16 @@ def find_all(workload: Workload, settings: RuleSettings, snapshot: Snapshot | No
     running = _running(workload, settings)
     if not running:
         return NOTHING_FOUND
-    constraints = parse_constraints(workload.raw_constraints, workload.labels, features)
+    reading = read_constraints(workload.raw_constraints, features)
     addable = workload.addable | (TOPOLOGY_LABELS if features.topology_labels else frozenset())
     findings: list[Finding] = []
     skipped: list[Skipped] = []
     bare = Subject(
         workload,
-        constraints,
+        reading,
+        reading.parsed(workload.labels),
         addable,
         carries=workload.labels.keys() | workload.addable,
-        merges=any(constraint.match_label_keys for constraint in constraints),
         features=features,
         snapshot=snapshot,
         parameters={},
@@ -77,7 +78,7 @@ def _running(workload: Workload, settings: RuleSettings) -> list[tuple[Rule, Rul
 def _finding(rule: Rule, setting: RuleSetting, cause: Cause, built_in: bool) -> Finding:
     return Finding(
         rule=rule.id,
-        severity=max(setting.severity, cause.at_most, key=lambda severity: severity.rank),
+        severity=setting.severity if setting.severity.rank >= cause.at_most.rank else cause.at_most,
         path=cause.path,
         message=cause.message,
         found=cause.found,
@@ -106,13 +107,10 @@ def _one_per_field(findings: Sequence[Finding], field_length: int) -> tuple[Find
         silenced = not finding.enforced and (finding.path in invalid or above != finding.rule)
         if finding.rejected_by_api_server or (not silenced and shown.setdefault(at, finding.rule) == finding.rule):
             kept.append(finding)
-    return tuple(sorted(kept, key=lambda f: _order(f.path)))
+    return tuple(sorted(kept, key=lambda f: f.path))  # Behind one path come only names, or only indices.
 
 
+@cache
 def _depth(rule_id: str) -> int:
     above = RULES[rule_id].yields_to
     return 0 if above is None else 1 + _depth(above)
-
-
-def _order(path: FieldPath) -> tuple[tuple[int, str], ...]:
-    return tuple((part, "") if isinstance(part, int) else (-1, part) for part in path)

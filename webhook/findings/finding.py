@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath
 
@@ -20,16 +21,14 @@ class Severity(StrEnum):
         self.rank = len(type(self).__members__)  # of those before this one
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """A change that repairs a finding: write `value` at `path`.  Only where one value can be right."""
 
     path: FieldPath
     value: object
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(NamedTuple):
     """
     What a rule yields: `message` says what must hold; `at_most` lowers the severity, never raises it.
 
@@ -46,8 +45,7 @@ class Cause:
     said_by_api_server: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """
     A cause, with the rule that found it and the severity that the policy gives it.
 

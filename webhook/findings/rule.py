@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from inspect import cleandoc
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.objects.fields import FieldPath
 from webhook.objects.workload import Workload
-from webhook.scheduler.constraint import Constraint
+from webhook.scheduler.constraint import Constraint, Reading
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 
@@ -28,20 +29,20 @@ class RuleSetting:
 RuleSettings = Mapping[str, RuleSetting]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Subject:
     """
     What a rule may look at, and nothing else.
 
-    `addable` are the label keys that may still be added, by a controller or at binding; `carries` are those that a Pod
-    has, or may have, before it is scheduled.  `merges` is whether any constraint has matchLabelKeys.
+    `reading` is what the constraints were parsed from.  `addable` are the label keys that may still be added, by a
+    controller or at binding; `carries` are those that a Pod has, or may have, before it is scheduled.
     """
 
     workload: Workload
+    reading: Reading
     constraints: tuple[Constraint, ...]
     addable: frozenset[str]
     carries: Set[str]
-    merges: bool
     features: Features
     snapshot: Snapshot | None
     parameters: Mapping[str, object]
@@ -60,7 +61,7 @@ class Subject:
         found = self.parameters.get(name)
         return found if isinstance(found, int) else 0
 
-    @property
+    @cached_property
     def own_selector(self) -> dict[str, str]:
         """
         The labels of the workload's own selector, if it is matchLabels alone and they match its Pods; otherwise empty.
@@ -77,9 +78,12 @@ class Subject:
     def copy_own_selector(self, path: FieldPath) -> tuple[str | None, Edit | None]:
         """The fix that writes `own_selector` to `path`, in words and as an edit; None if it is empty."""
         own = self.own_selector
-        labels = ", ".join(f"{key}: {value}" for key, value in own.items())
-        edit = Edit(path, {"matchLabels": own}) if own else None
-        return (f"write labelSelector: {{matchLabels: {{{labels}}}}}" if own else None), edit
+        return (self._own_in_words, Edit(path, {"matchLabels": own})) if own else (None, None)
+
+    @cached_property
+    def _own_in_words(self) -> str:
+        labels = ", ".join(f"{key}: {value}" for key, value in self.own_selector.items())
+        return f"write labelSelector: {{matchLabels: {{{labels}}}}}"
 
 
 @dataclass(frozen=True, slots=True)

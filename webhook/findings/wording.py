@@ -10,6 +10,7 @@ from webhook.objects.fields import FieldPath, path_text
 
 WARNING_LIMIT, MOST_WARNINGS = 256, 5  # If all exceed 4,096 characters, the API server cuts each at 256.
 LINE_LIMIT, MOST_LINES = 1_000, 100
+SUMMARY_LIMIT = 4 * LINE_LIMIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,9 @@ class Denial:
 
 def one_line(text: str, limit: int) -> str:
     """`text` with unprintable characters escaped, cut at `limit`; the API server drops a warning that has any."""
+    text = text[: limit + 1]  # What comes after is not shown, and may be long.
     if not text.isprintable():
-        text = "".join(_shown(char) for char in text[: 2 * limit])
+        text = "".join(_shown(char) for char in text)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
@@ -78,7 +80,14 @@ def _cause(finding: Finding, at: str) -> Mapping[str, str]:
 
 def summary(findings: Iterable[Finding]) -> str:
     """All findings in one line, for an audit annotation."""
-    return one_line("; ".join(f"{f.severity} {f.rule} {short_path(f.path)}" for f in findings), 4 * LINE_LIMIT)
+    shown: list[str] = []
+    length = 0
+    for finding in findings:
+        shown.append(f"{finding.severity} {finding.rule} {short_path(finding.path)}")
+        length += len(shown[-1])
+        if length > SUMMARY_LIMIT:  # What comes after is not shown.
+            break
+    return one_line("; ".join(shown), SUMMARY_LIMIT)
 
 
 @dataclass(frozen=True, slots=True)

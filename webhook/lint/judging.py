@@ -146,7 +146,7 @@ class _File:
         suppressed = suppressed_by_annotations(obj, workloads, terms)
         self.result.suppressed += suppressed.count
         for unused in suppressed.unused if terms.unused is not Severity.IGNORE else ():
-            finding = replace(unused, severity=terms.unused)
+            finding = unused._replace(severity=terms.unused)
             yield _Unlocated(finding, named, _identity_text(named, finding.rule, finding.found), 0, ())
 
     def _unjudgeable(self, chunk: Chunk, named: ObjectRef, error: str) -> None:
@@ -183,7 +183,7 @@ class _File:
         return replace(located, source=chunk.source) if chunk.source else located
 
     def _at_comment(self, chunk: Chunk, comment: Comment, unused: Finding) -> Located:
-        finding = replace(unused, severity=self.terms.unused)
+        finding = unused._replace(severity=self.terms.unused)
         identity = _identity_text(None, finding.rule, finding.found)
         return self._at(chunk.start + comment.start, chunk.start + comment.end, finding, None, identity, None)
 

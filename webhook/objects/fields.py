@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 FieldPath = tuple[str | int, ...]
 INVALID = "FieldValueInvalid"
@@ -14,8 +14,7 @@ NOT_SUPPORTED = "FieldValueNotSupported"
 TYPE_INVALID = "FieldValueTypeInvalid"
 
 
-@dataclass(frozen=True, slots=True)
-class FieldError:
+class FieldError(NamedTuple):
     """One reason for a rejection: `type` as Kubernetes names it, `value` as it was found at `path`."""
 
     type: str

@@ -52,6 +52,10 @@ def _prefix_errors(prefix: str) -> Iterator[str]:
         yield f"prefix part {_SUBDOMAIN_ERROR}"
 
 
+def _is_name(text: str) -> bool:
+    return len(text) <= 63 and _name.fullmatch(text) is not None  # What matches is ASCII, a byte for each character.
+
+
 def _name_errors(name: str) -> Iterator[str]:
     if not name:
         yield "name part must be non-empty"
@@ -80,10 +84,12 @@ def _key_errors(key: str) -> tuple[str, ...]:
     if "/" in prefix:
         prefixed = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
         return (f"a valid label key {_NAME_ERROR} {prefixed}",)
-    return (*(_prefix_errors(prefix) if slash else ()), *_name_errors(name))
+    return (*(_prefix_errors(prefix) if slash else ()), *(() if _is_name(name) else _name_errors(name)))
 
 
 @lru_cache(maxsize=4096)
 def _value_errors(value: str) -> tuple[str, ...]:
+    if _is_name(value):
+        return ()
     too_long = ("must be no more than 63 bytes",) if _bytes(value) > 63 else ()
     return too_long if not value or _name.fullmatch(value) else (*too_long, _VALUE_ERROR)

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from webhook.objects.fields import TYPE_INVALID, FieldError, FieldPath
 
+_plain = json.JSONEncoder(ensure_ascii=False).encode
+
 
 class Reader:
     """
@@ -78,15 +80,15 @@ def brief(value: object, limit: int = 60) -> str:
 
     An object that is not empty, an array of anything but strings, and a very large number are only named.
     """
-    if isinstance(value, dict):
-        return "an object" if value else "{}"
-    if isinstance(value, list) and not all(isinstance(item, str) for item in value[:20]):
-        return "an array"
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
-        return "a very large number"
     if isinstance(value, str):
         value = value[: limit + 1]
+    elif isinstance(value, dict):
+        return "an object" if value else "{}"
+    elif isinstance(value, list) and not all(isinstance(item, str) for item in value[:20]):
+        return "an array"
+    elif isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
+        return "a very large number"
     elif isinstance(value, list):
         value = [item[: limit + 1] for item in value[:20]]
-    text = json.dumps(value, ensure_ascii=False)
+    text = _plain(value)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -95,13 +95,15 @@ def parse_workloads(obj: Mapping[str, object], kinds: Kinds = KINDS, namespace: 
         return ()
     metadata, spec = mappings_at(obj, ("metadata",), ("spec",))
     own_namespace, name, generated_from, uid = texts_at(metadata, "namespace", "name", "generateName", "uid")
+    annotations = labels_of(metadata["annotations"]) if "annotations" in metadata else {}
     shared = _Shared(
         obj,
         spec,
         namespace or own_namespace,
         name or generated_from,
         uid,
-        labels_of(metadata["annotations"]) if "annotations" in metadata else {},
+        annotations,
+        _ignored(annotations),
         controller_of(metadata) if "ownerReferences" in metadata else None,
     )
     places = ((kind, indices) for kind in found for indices in _expand(obj, kind))
@@ -117,6 +119,7 @@ class _Shared(NamedTuple):
     name: str
     uid: str
     annotations: Labels
+    ignored_rules: frozenset[str]
     owner: Owner | None
 
 
@@ -179,7 +182,7 @@ def _workload(shared: _Shared, kind: Kind, indices: Sequence[int]) -> Workload:
         strategy=_strategy(shared.spec.get("strategy")),
         selector=selector if kind.template == TEMPLATE and isinstance(selector, dict) else {},
         annotations=shared.annotations,
-        ignored_rules=_ignored(shared.annotations) | (frozenset() if is_pod else _ignored(metadata.get("annotations"))),
+        ignored_rules=shared.ignored_rules if is_pod else shared.ignored_rules | _ignored(metadata.get("annotations")),
         owner=shared.owner,
         uid=shared.uid,
         scheduled=is_pod and _was_scheduled(obj.get("status")),

@@ -45,12 +45,13 @@ def absent_match_label_key(subject: Subject) -> Iterator[Cause]:
     The scheduler ignores a key that the Pod does not have as a label, so it counts together the Pods that the key was
     meant to separate.
     """
+    wanted = ""
     for constraint in subject.constraints:
         for i, key in enumerate(constraint.match_label_keys):
             if key not in subject.carries:
+                wanted, found = wanted or f"one of {_carried(subject)}", brief(key)
                 path = subject.at(constraint, "matchLabelKeys", i)
-                message = f"ignored: the Pod has no label {brief(key)}"
-                yield Cause(path, message, brief(key), f"one of {_carried(subject)}")
+                yield Cause(path, f"ignored: the Pod has no label {found}", found, wanted)
 
 
 def _carried(subject: Subject) -> str:

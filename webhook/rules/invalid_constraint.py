@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
 from webhook.findings.finding import Cause, Severity
@@ -11,7 +11,7 @@ from webhook.objects.fields import FORBIDDEN, FieldError
 from webhook.objects.reading import brief
 from webhook.scheduler.constraint import ACTIONS, POLICIES
 from webhook.scheduler.selectors import OPERATORS
-from webhook.scheduler.validation import IN_BOTH, on_stored_pod, shown_path, validate
+from webhook.scheduler.validation import IN_BOTH, errors_in, on_stored_pod, shown_path, validate
 
 MOST_CAUSES = 100
 
@@ -70,27 +70,26 @@ def invalid_constraint(subject: Subject) -> Iterator[Cause]:
 
 
 def _errors(subject: Subject) -> Iterator[FieldError]:
-    workload = subject.workload
+    workload, merges = subject.workload, subject.reading.merges
     features = on_stored_pod(subject.features) if workload.stored else subject.features
-    as_stands = workload.stored or not workload.is_pod
-    own = validate(
-        workload.raw_constraints,
-        workload.labels,
-        workload.path,
-        merged=as_stands or not subject.merges,
-        features=features,
-    )
+    as_stands = workload.stored or not workload.is_pod or not merges
+    if as_stands and features is subject.features:
+        own = errors_in(subject.reading, workload.path)
+    else:
+        raw, labels, path = workload.raw_constraints, workload.labels, workload.path
+        own = validate(raw, labels, path, merged=as_stands, features=features)
     for error in own:
         # An operator may still fill in the selector that matchLabelKeys need.
         if workload.labels_known or error.type != FORBIDDEN or error.path[-1] != "matchLabelKeys":
             yield error
-    if not workload.is_pod and workload.labels_known and subject.merges:
-        yield from _errors_of_its_pods(subject, own)
+    if not workload.is_pod and workload.labels_known and merges:
+        yield from _errors_of_its_pods(subject)
 
 
-def _errors_of_its_pods(subject: Subject, own: Iterable[FieldError]) -> Iterator[FieldError]:
+def _errors_of_its_pods(subject: Subject) -> Iterator[FieldError]:
     """The errors that the API server reports for the Pods, but not for the template: a key in both, after the merge."""
-    workload, known = subject.workload, {shown_path(error) for error in own if error.detail == IN_BOTH}
+    workload, own = subject.workload, errors_in(subject.reading, subject.workload.path)
+    known = {shown_path(error) for error in own if error.detail == IN_BOTH}
     labels = workload.pods_labels()
     of_pods = validate(workload.raw_constraints, labels, workload.path, merged=False, features=subject.features)
     yield from (error for error in of_pods if error.detail == IN_BOTH and shown_path(error) not in known)

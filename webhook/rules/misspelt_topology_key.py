@@ -93,16 +93,20 @@ def likely_meant(key: str) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _near(key: str) -> str | None:
-    return next((known for known in WELL_KNOWN if distance(key.lower(), known) <= (2 if len(known) > 16 else 1)), None)
+    return next((known for known in WELL_KNOWN if within(2 if len(known) > 16 else 1, key.lower(), known)), None)
 
 
-def distance(text: str, other: str) -> int:
-    """The Levenshtein distance; 3 where the lengths already differ by more than 2."""
-    if abs(len(text) - len(other)) > 2:
-        return 3
-    row = list(range(len(other) + 1))
-    for i, left in enumerate(text, 1):
-        above, row[0] = row[0], i
-        for j, right in enumerate(other, 1):
-            above, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, above + (left != right))
-    return row[-1]
+def within(edits: int, text: str, other: str) -> bool:
+    """Whether so many edits turn one text into the other: their Levenshtein distance is not larger."""
+    if edits == 0 or text == other:
+        return text == other
+    if abs(len(text) - len(other)) > edits:
+        return False
+    alike = 0
+    for left, right in zip(text, other, strict=False):
+        if left != right:
+            break
+        alike += 1
+    text, other, left_over = text[alike:], other[alike:], edits - 1
+    replaced, dropped, added = (text[1:], other[1:]), (text[1:], other), (text, other[1:])
+    return within(left_over, *replaced) or within(left_over, *dropped) or within(left_over, *added)

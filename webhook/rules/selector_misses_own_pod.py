@@ -55,6 +55,7 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
     The scheduler counts only the Pods that the selector matches.  A Pod that its own selector does not match is never
     counted, so the skew does not change for the next replica, and all replicas may be placed in one domain.
     """
+    labels = ""
     for constraint in subject.constraints:
         selector = constraint.selector
         if selector.matches_nothing or selector.match(subject.workload.labels, subject.addable) is not Match.NO:
@@ -63,10 +64,11 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
         # Only the author knows what was meant by expressions, so they are not replaced.
         meant = constraint.label_selector is not None and constraint.label_selector.match_expressions
         fix, edit = (None, None) if meant else subject.copy_own_selector(path)
+        labels = labels or brief(_shown(subject), 100)
         yield Cause(
             path,
             f"must match the Pod's own labels, but is {brief(written, 50)}",
-            found=f"labels {brief(_shown(subject), 100)}",
+            found=f"labels {labels}",
             wanted=f"labels that match {brief(written, 100)}",
             fix=fix,
             edit=edit,

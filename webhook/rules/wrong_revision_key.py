@@ -59,13 +59,14 @@ def wrong_revision_key(subject: Subject) -> Iterator[Cause]:
     known = kind.built_in or kind.revision_key is not None
     if not known or kind.kind in ("Pod", "PodTemplate") or HASH in subject.carries:
         return
+    right, message = kind.revision_key, f"a {kind.kind}'s Pods never carry {HASH}"
     for constraint in subject.constraints:
+        named = right in constraint.match_label_keys
         for i, key in enumerate(constraint.match_label_keys):
             if key != HASH:
                 continue
-            path, right = subject.at(constraint, "matchLabelKeys", i), kind.revision_key
-            message = f"a {kind.kind}'s Pods never carry {HASH}"
-            if right is None or right in constraint.match_label_keys:
+            path = subject.at(constraint, "matchLabelKeys", i)
+            if right is None or named:
                 yield Cause(path, message, HASH, "no revision key")
             else:
                 yield Cause(path, message, HASH, right, fix=f"use {right}", edit=Edit(path, right))

@@ -7,16 +7,12 @@ A topology spread constraint: merged as kube-apiserver does it, parsed as kube-s
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, wraps
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, cast
 
-from webhook.objects.fields import (
-    FieldError,
-    FieldPath,
-    as_mapping,
-)
+from webhook.objects.fields import FieldError, FieldPath
 from webhook.objects.labels import Labels
 from webhook.objects.reading import Reader
 from webhook.scheduler.features import Features
@@ -32,7 +28,6 @@ from webhook.scheduler.selectors import (
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 HONOR, IGNORE = "Honor", "Ignore"
 ACTIONS, POLICIES = (HARD, SOFT), (HONOR, IGNORE)
-Result = TypeVar("Result")
 LARGEST_KEPT = 8 << 10  # Bytes of a list whose reading is kept; two constraints take some 400.
 
 
@@ -65,8 +60,7 @@ class Constraint:
         return self.when_unsatisfiable == SOFT
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenConstraint:
+class WrittenConstraint(NamedTuple):
     """The API type, v1.TopologySpreadConstraint; an absent or null field has the value that Go decodes it to."""
 
     max_skew: int
@@ -81,11 +75,16 @@ class WrittenConstraint:
 
 @dataclass(frozen=True)
 class Reading:
-    """A list of constraints as Go decodes it, and the fields of a wrong type; their paths begin at the list."""
+    """
+    A list of constraints as Go decodes it, and the fields of a wrong type; their paths begin at the list.
+
+    `derived` keeps what others work out of it, by the function that does, so that they need not do it again.
+    """
 
     written: tuple[WrittenConstraint, ...]
     mistyped: tuple[FieldError, ...]
     features: Features
+    derived: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def merges(self) -> bool:
@@ -97,6 +96,12 @@ class Reading:
         """What `parse_constraints` returns for a Pod that has no label."""
         return tuple([_constraint(i, written, {}) for i, written in enumerate(self.written)])
 
+    def parsed(self, labels: Labels) -> tuple[Constraint, ...]:
+        """What `parse_constraints` returns for a Pod that has `labels`."""
+        if not self.merges:
+            return self.unmerged
+        return tuple([_constraint(i, written, labels) for i, written in enumerate(self.written)])
+
 
 def parse_constraints(raw: object, labels: Labels, features: Features) -> tuple[Constraint, ...]:
     """
@@ -105,10 +110,7 @@ def parse_constraints(raw: object, labels: Labels, features: Features) -> tuple[
     The hard and soft constraints of a Pod with `labels`, in their order.  `raw` is the JSON list as it was written; a
     field of a wrong type reads as if it were absent, for `validate` reports it.
     """
-    reading = read_constraints(raw, features)
-    if not reading.merges:
-        return reading.unmerged
-    return tuple([_constraint(i, written, labels) for i, written in enumerate(reading.written)])
+    return read_constraints(raw, features).parsed(labels)
 
 
 def merge(raw: object, labels: Labels, features: Features) -> object:
@@ -142,7 +144,7 @@ def _merge_one(raw: object, labels: Labels) -> object:
     return {**raw, "labelSelector": {**selector, "matchExpressions": [*(written or ()), *added]}}
 
 
-def kept_by_content(function: Callable[[object, Features], Result]) -> Callable[[object, Features], Result]:
+def _kept_by_content(function: Callable[[object, Features], Reading]) -> Callable[[object, Features], Reading]:
     """
     `function` of a list of constraints, with a cache: all Pods of a workload carry the same list.
 
@@ -150,11 +152,11 @@ def kept_by_content(function: Callable[[object, Features], Result]) -> Callable[
     """
 
     @lru_cache(maxsize=1024)
-    def of_content(content: bytes, features: Features) -> Result:
+    def of_content(content: bytes, features: Features) -> Reading:
         return function(marshal.loads(content), features)
 
     @wraps(function)
-    def kept(raw: object, features: Features) -> Result:
+    def kept(raw: object, features: Features) -> Reading:
         try:
             content = marshal.dumps(cast(Any, raw), 2)  # Unlike equality, it tells 1 from true and from 1.0.
         except ValueError:  # nested too deep
@@ -164,7 +166,7 @@ def kept_by_content(function: Callable[[object, Features], Result]) -> Callable[
     return kept
 
 
-@kept_by_content
+@_kept_by_content
 def read_constraints(raw: object, features: Features) -> Reading:
     """A JSON list of constraints as Go decodes it; fields of features that are off are dropped."""
     reader = Reader()
@@ -172,9 +174,9 @@ def read_constraints(raw: object, features: Features) -> Reading:
     return Reading(written, tuple(reader.errors), features)
 
 
-def _read_one(reader: Reader, raw: object, path: FieldPath, features: Features) -> WrittenConstraint:
+def _read_one(reader: Reader, raw: Mapping[str, object], path: FieldPath, features: Features) -> WrittenConstraint:
     """One constraint; the fields that util.go:DropDisabledPodFields clears are cleared."""
-    field = as_mapping(raw).get
+    field = raw.get
     written = WrittenConstraint(
         max_skew=reader.integer(field("maxSkew"), path, "maxSkew") or 0,
         topology_key=reader.string(field("topologyKey"), path, "topologyKey") or "",
@@ -186,10 +188,10 @@ def _read_one(reader: Reader, raw: object, path: FieldPath, features: Features) 
         match_label_keys=reader.strings(field("matchLabelKeys"), path, "matchLabelKeys"),
     )
     if not features.node_inclusion_policies:
-        written = replace(written, node_affinity_policy=None, node_taints_policy=None)
+        written = written._replace(node_affinity_policy=None, node_taints_policy=None)
     if not features.min_domains:
-        written = replace(written, min_domains=None)
-    return written if features.match_label_keys else replace(written, match_label_keys=())
+        written = written._replace(min_domains=None)
+    return written if features.match_label_keys else written._replace(match_label_keys=())
 
 
 def read_selector(reader: Reader, raw: object, path: FieldPath) -> LabelSelector | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from typing import NamedTuple
 
 from webhook.objects.labels import Labels
 
@@ -25,8 +26,7 @@ class Match(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(NamedTuple):
     """One term of a selector; `values` keep the order in which they were written."""
 
     key: str
@@ -109,10 +109,14 @@ class Selector:
         """Like `matches`, but UNKNOWN where labels with the keys `addable` may still decide it."""
         if self.matches_nothing:
             return Match.NO
-        found = {requirement.match(labels, addable) for requirement in self.requirements}
-        if Match.NO in found:
-            return Match.NO
-        return Match.UNKNOWN if Match.UNKNOWN in found else Match.YES
+        found = Match.YES
+        for requirement in self.requirements:
+            match = requirement.match(labels, addable)
+            if match is Match.NO:
+                return match
+            if match is Match.UNKNOWN:
+                found = match
+        return found
 
     def __str__(self) -> str:
         """upstream: selector.go:internalSelector.String (v1.37)"""
@@ -128,8 +132,7 @@ NOTHING = Selector(matches_nothing=True)
 EVERYTHING = Selector()
 
 
-@dataclass(frozen=True, slots=True)
-class LabelSelector:
+class LabelSelector(NamedTuple):
     """metav1.LabelSelector, as it was written."""
 
     match_labels: Labels
@@ -143,7 +146,7 @@ class LabelSelector:
 
 def equals(labels: Labels) -> tuple[Requirement, ...]:
     """A requirement `key=value` for each label."""
-    return tuple(Requirement(key, EQUALS, (value,)) for key, value in labels.items())
+    return tuple([Requirement(key, EQUALS, (value,)) for key, value in labels.items()])
 
 
 def selecting(labels: Labels, requirements: Iterable[Requirement] = ()) -> Selector:
@@ -160,7 +163,7 @@ def as_selector(selector: LabelSelector | None, first: Iterable[Requirement] = (
     """
     if selector is None:
         return NOTHING
-    return Selector(_in_order((*first, *equals(selector.match_labels), *selector.match_expressions)))
+    return Selector(_in_order([*first, *equals(selector.match_labels), *selector.match_expressions]))
 
 
 def as_label_selector(selector: Selector) -> dict[str, object]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from webhook.objects.fields import (
     DUPLICATE,
@@ -19,8 +18,8 @@ from webhook.scheduler.constraint import (
     ACTIONS,
     HARD,
     POLICIES,
+    Reading,
     WrittenConstraint,
-    kept_by_content,
     merge,
     read_constraints,
 )
@@ -36,6 +35,9 @@ from webhook.scheduler.selectors import (
 
 REPEATED = "{topologyKey, whenUnsatisfiable}"
 IN_BOTH = "exists in both matchLabelKeys and labelSelector"
+_SUPPORTED: dict[tuple[str, ...], str] = {
+    names: "supported values: " + ", ".join(f'"{name}"' for name in names) for names in (ACTIONS, POLICIES)
+}
 
 
 def validate(
@@ -50,14 +52,20 @@ def validate(
     merged with the Pod's `labels`, as on creation.  Where a type is wrong, the API server cannot decode the object and
     reports nothing else; here every such field is reported, and no error that depends on one.
     """
-    errors = _errors(raw if merged else merge(raw, labels, features), features)
-    return tuple([replace(error, path=(*path, *error.path)) for error in errors]) if errors else ()
+    return tuple(errors_in(read_constraints(raw if merged else merge(raw, labels, features), features), path))
 
 
-@kept_by_content
-def _errors(raw: object, features: Features) -> tuple[FieldError, ...]:
+def errors_in(reading: Reading, path: FieldPath) -> Iterable[FieldError]:
+    """Like `validate`, for constraints that are read already and judged as they are."""
+    errors: tuple[FieldError, ...] | None = reading.derived.get(_errors)
+    if errors is None:
+        errors = reading.derived[_errors] = _errors(reading, reading.features)
+    return (FieldError(type_, (*path, *at), value, detail) for type_, at, value, detail in errors) if errors else ()
+
+
+def _errors(reading: Reading, features: Features) -> tuple[FieldError, ...]:
     """The errors of constraints as they are; paths begin at the list."""
-    reading, errors = read_constraints(raw, features), list[FieldError]()
+    errors: list[FieldError] = []
     for i, written in enumerate(reading.written):
         errors += _constraint_errors(written, (i,), features)
     errors += _repeated(reading.written)
@@ -72,32 +80,31 @@ def _constraint_errors(written: WrittenConstraint, path: FieldPath, features: Fe
         yield FieldError(REQUIRED, (*path, "topologyKey"), "", "can not be empty")
     if written.when_unsatisfiable not in ACTIONS:
         yield _not_supported((*path, "whenUnsatisfiable"), written.when_unsatisfiable, ACTIONS)
-    yield from _min_domains_errors(written, (*path, "minDomains"))
+    if written.min_domains is not None:
+        yield from _min_domains_errors(written, written.min_domains, (*path, "minDomains"))
     for name, policy in (
         ("nodeAffinityPolicy", written.node_affinity_policy),
         ("nodeTaintsPolicy", written.node_taints_policy),
     ):
         if policy is not None and policy not in POLICIES:
             yield _not_supported((*path, name), policy, POLICIES)
-    yield from _match_label_keys_errors(written, path, features)
+    if written.match_label_keys:
+        yield from _match_label_keys_errors(written, path, features)
     if written.label_selector is not None and features.selector_validation:
         yield from selector_errors(written.label_selector, (*path, "labelSelector"))
 
 
-def _not_supported(path: FieldPath, value: str, wanted: Sequence[str]) -> FieldError:
-    supported = ", ".join(f'"{name}"' for name in wanted)
-    return FieldError(NOT_SUPPORTED, path, value, f"supported values: {supported}")
+def _not_supported(path: FieldPath, value: str, wanted: tuple[str, ...]) -> FieldError:
+    return FieldError(NOT_SUPPORTED, path, value, _SUPPORTED[wanted])
 
 
-def _min_domains_errors(written: WrittenConstraint, path: FieldPath) -> Iterator[FieldError]:
+def _min_domains_errors(written: WrittenConstraint, min_domains: int, path: FieldPath) -> Iterator[FieldError]:
     """upstream: validation.go:validateMinDomains (v1.37)"""
-    if written.min_domains is None:
-        return
-    if written.min_domains <= 0:
-        yield FieldError(INVALID, path, written.min_domains, "must be greater than zero")
+    if min_domains <= 0:
+        yield FieldError(INVALID, path, min_domains, "must be greater than zero")
     if written.when_unsatisfiable != HARD:
         detail = f"can only use minDomains if whenUnsatisfiable={HARD}, not {written.when_unsatisfiable}"
-        yield FieldError(INVALID, path, written.min_domains, detail)
+        yield FieldError(INVALID, path, min_domains, detail)
 
 
 def _match_label_keys_errors(written: WrittenConstraint, path: FieldPath, features: Features) -> Iterator[FieldError]:
@@ -111,11 +118,13 @@ def _match_label_keys_errors(written: WrittenConstraint, path: FieldPath, featur
         yield FieldError(FORBIDDEN, at, list(keys), "must not be specified when labelSelector is not set")
     if selector is not None or not features.selector_merge:
         for i, key in enumerate(keys):
-            yield from (FieldError(INVALID, (*at, i), key, detail) for detail in label_key_errors(key))
+            for detail in label_key_errors(key):
+                yield FieldError(INVALID, (*at, i), key, detail)
     if selector is not None and features.selector_merge:
         yield from _keys_in_both_after_merge(keys, selector, path)
     elif selector is not None:
-        yield from (FieldError(INVALID, (*at, i), key, IN_BOTH) for i, key in enumerate(keys) if key in selector.keys)
+        selected = selector.keys
+        yield from (FieldError(INVALID, (*at, i), key, IN_BOTH) for i, key in enumerate(keys) if key in selected)
 
 
 def _keys_in_both_after_merge(keys: Sequence[str], selector: LabelSelector, path: FieldPath) -> Iterator[FieldError]:
@@ -137,8 +146,10 @@ def selector_errors(selector: LabelSelector, path: FieldPath) -> Iterator[FieldE
     """
     at = (*path, "matchLabels")
     for key, value in selector.match_labels.items():
-        yield from (FieldError(INVALID, at, key, detail) for detail in label_key_errors(key))
-        yield from (FieldError(INVALID, at, value, detail) for detail in label_value_errors(value))
+        for detail in label_key_errors(key):
+            yield FieldError(INVALID, at, key, detail)
+        for detail in label_value_errors(value):
+            yield FieldError(INVALID, at, value, detail)
     for i, expression in enumerate(selector.match_expressions):
         yield from _expression_errors(expression, (*path, "matchExpressions", i))
 
@@ -153,9 +164,11 @@ def _expression_errors(expression: Requirement, path: FieldPath) -> Iterator[Fie
         yield FieldError(FORBIDDEN, (*path, "values"), list(values), detail)
     if operator not in (IN, NOT_IN, EXISTS, DOES_NOT_EXIST):
         yield FieldError(INVALID, (*path, "operator"), operator, "not a valid selector operator")
-    yield from (FieldError(INVALID, (*path, "key"), expression.key, d) for d in label_key_errors(expression.key))
+    for detail in label_key_errors(expression.key):
+        yield FieldError(INVALID, (*path, "key"), expression.key, detail)
     for i, value in enumerate(values):
-        yield from (FieldError(INVALID, (*path, "values", i), value, detail) for detail in label_value_errors(value))
+        for detail in label_value_errors(value):
+            yield FieldError(INVALID, (*path, "values", i), value, detail)
 
 
 def _rests_on(error: FieldError, unread: Set[FieldPath]) -> bool:
@@ -190,4 +203,4 @@ def shown_path(error: FieldError) -> FieldPath:
 
 def on_stored_pod(features: Features) -> Features:
     """`features` with the merge of 1.34: a stored Pod may hold merged keys, whatever version was given."""
-    return features._replace(selector_merge=True)
+    return features if features.selector_merge else features._replace(selector_merge=True)

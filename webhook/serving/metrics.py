@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as CountOf
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 
@@ -116,8 +117,8 @@ class Metrics:
         operation = request.operation if request.operation in OPERATIONS else "other"
         self._latency[request.phase].observe(seconds)
         self._requests[request.phase, operation, RESULT_OF[decision.outcome]].inc()
-        for finding in decision.findings:
-            self.findings.labels(finding.rule, finding.severity.value).inc()
+        for (rule, severity), found in CountOf([(each.rule, each.severity) for each in decision.findings]).items():
+            self.findings.labels(rule, severity.value).inc(found)
         if isinstance(decision.defaulted, Defaults):
             owner = request.owner.kind if request.owner is not None else "none"
             self.defaulted.labels(owner if owner in OWNERS else "other").inc()
