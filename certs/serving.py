@@ -10,14 +10,15 @@ from certs.following import Followed
 from certs.pem import CertificateError, Inspection, Pair, Pem, describe, invalid_reason, read
 
 AEAD = "ECDHE+AESGCM:ECDHE+CHACHA20"  # of TLS 1.2; those of TLS 1.3 all are
+VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 
 class ServingCertificate:
     """A certificate and its key in two files; open connections keep the certificate they started with."""
 
-    def __init__(self, cert_file: Path, key_file: Path) -> None:
-        """CertificateError if the files cannot be used."""
-        self.cert_file, self.key_file = cert_file, key_file
+    def __init__(self, cert_file: Path, key_file: Path, min_version: str = "1.2") -> None:
+        """`min_version` is one of VERSIONS.  CertificateError if the files cannot be used."""
+        self.cert_file, self.key_file, self.min_version = cert_file, key_file, min_version
         self.refused = ""  # Why the current files are not served.
         files = self._read()
         self.files = Followed(files, self._read)
@@ -31,7 +32,7 @@ class ServingCertificate:
         pair = Pair.parse(chain, key)
         # A new context, because the one in use would briefly have the new certificate without its key.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.minimum_version = VERSIONS[self.min_version]
         context.set_ciphers(AEAD)
         try:
             context.load_cert_chain(self.cert_file, self.key_file)

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import ssl
+from typing import NamedTuple
 
 import pytest
 
 from certs.serving import ServingCertificate
 from tests.support.serving import certificate
+
+
+class Version(NamedTuple):
+    """What a server accepts from, and what a client speaks; `ciphers` are of TLS 1.2."""
+
+    oldest: str
+    version: ssl.TLSVersion
+    accepted: bool
+    ciphers: str | None = None
 
 
 @pytest.fixture
@@ -16,9 +26,13 @@ def served(tmp_path):
     return ServingCertificate(tmp_path / "tls.crt", tmp_path / "tls.key"), ca, tmp_path
 
 
-def handshake(served, ca):
-    """Whether a client that trusts this CA takes what is served."""
+def handshake(served, ca, version=None, ciphers=None):
+    """Whether a client that trusts this CA takes what is served; it speaks only this version of TLS, and ciphers."""
     client = ssl.create_default_context(cadata=ca)
+    if version is not None:
+        client.minimum_version = client.maximum_version = version
+    if ciphers is not None:
+        client.set_ciphers(ciphers)
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     ends = [
         client.wrap_bio(to_client, to_server, server_hostname="localhost"),
@@ -30,7 +44,7 @@ def handshake(served, ca):
                 end.do_handshake()
             except ssl.SSLWantReadError:
                 continue
-            except ssl.SSLCertVerificationError:
+            except ssl.SSLError:
                 return False
     return True
 
@@ -110,3 +124,26 @@ def test_what_could_not_be_loaded_for_want_of_a_descriptor_is_tried_again(served
     assert [False, False, True, False] == reloaded
     assert "" == serving.refused
     assert handshake(serving, new)
+
+
+V1_0, V1_2, V1_3 = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
+# SECLEVEL=0 lets the client offer what OpenSSL itself calls weak, so that it is the server who refuses.
+VERSIONS = [
+    Version("1.2", V1_2, True),
+    Version("1.2", V1_3, True),
+    Version("1.2", V1_2, False, "ECDHE-ECDSA-AES256-SHA:@SECLEVEL=0"),
+    Version("1.2", V1_2, False, "ECDHE-ECDSA-AES256-SHA384:@SECLEVEL=0"),
+    Version("1.2", V1_2, True, "ECDHE-ECDSA-AES128-GCM-SHA256"),
+    Version("1.2", V1_0, False, "ALL:@SECLEVEL=0"),
+    Version("1.3", V1_2, False),
+    Version("1.3", V1_3, True),
+]
+
+
+@pytest.mark.parametrize("case", VERSIONS, ids=str)
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1 is deprecated:DeprecationWarning")
+def test_old_versions_and_ciphers_are_refused(served, case):
+    serving, ca, _ = served
+    made = ServingCertificate(serving.cert_file, serving.key_file, case.oldest)
+
+    assert case.accepted == handshake(made, ca, case.version, case.ciphers)

@@ -108,6 +108,11 @@ UNUSABLE = [
         "half an IPv6 address", ("--self-signed", "--bind", "[::1:80"), '--bind: found "[::1:80", wanted HOST:PORT'
     ),
     Unusable("a bad log level", ("--self-signed", "--log-level", "loud"), '--log-level: found "loud", wanted one of'),
+    Unusable(
+        "a version of TLS that is too old",
+        ("--self-signed", "--tls-min-version", "1.1"),
+        '--tls-min-version: found "1.1", wanted one of 1.2, 1.3',
+    ),
     Unusable("a bad number of threads", ("--self-signed", "--threads", "0"), '--threads: found "0", wanted a number'),
     Unusable("an address in use", ("--self-signed",), "Address already in use"),
 ]

@@ -50,6 +50,7 @@ def test_the_defaults_are_what_the_schema_allows():
         ({"certificate": {**VALUES["certificate"], "mode": "certmanager"}}, "certificate.mode"),
         ({"certificate": {**VALUES["certificate"], "caBundle": "LS0tLS1CRUdJTg=="}}, "certificate.caBundle"),
         ({"kubernetesVersion": "latest"}, "kubernetesVersion"),
+        ({"tlsMinVersion": "1.1"}, "tlsMinVersion"),
         ({"podLabels": {"team": 1}}, "podLabels.team"),
         ({"podAnnotations": {"a": True}}, "podAnnotations.a"),
         ({"nodeSelector": {"a": True}}, "nodeSelector.a"),
@@ -68,6 +69,10 @@ def test_the_schema_leaves_alone_what_is_kubernetes_own():
     given |= {"dashboard": {"labels": {"grafana_folder": "b"}}, "kubernetesVersion": "v1.34.2-gke.100"}
 
     assert [] == complaints({**given, "policy": {"enforcement": "Warn"}})
+
+
+def test_a_version_of_tls_may_be_a_number_as_helm_set_makes_it():
+    assert [] == complaints({"tlsMinVersion": 1.3})
 
 
 def test_a_value_without_a_comment_is_an_error(tmp_path, monkeypatch):

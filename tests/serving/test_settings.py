@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from certs.serving import VERSIONS
 from webhook.serving.settings import SETTINGS, Setting
 
 every_setting = pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
@@ -31,3 +32,9 @@ def test_a_name_is_a_word_on_a_command_line(setting):
 def test_a_switch_is_off_and_a_choice_is_one_of_them(setting):
     assert setting.metavar or not setting.default
     assert setting.choices is None or setting.default in setting.choices
+
+
+def test_every_version_of_tls_that_can_be_served_can_be_the_oldest():
+    setting = next(one for one in SETTINGS if one.name == "tls-min-version")
+
+    assert tuple(VERSIONS) == setting.choices

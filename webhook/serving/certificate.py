@@ -57,12 +57,12 @@ def choose(
             _self_signed(host, folder)
     if not all(files):
         raise SettingsError("--tls-cert and --tls-key: both are needed, or --tls-secret, or --self-signed")
-    return Chosen(_read(Path(files[0]), Path(files[1])))
+    return Chosen(_read(Path(files[0]), Path(files[1]), values))
 
 
-def _read(cert_file: Path, key_file: Path) -> ServingCertificate:
+def _read(cert_file: Path, key_file: Path, values: Mapping[str, str]) -> ServingCertificate:
     try:
-        return ServingCertificate(cert_file, key_file)
+        return ServingCertificate(cert_file, key_file, values["tls-min-version"])
     except CertificateError as error:
         raise SettingsError(str(error)) from error
 
@@ -95,7 +95,7 @@ def _renewed(
     except CertificateError as error:
         if not again:
             raise SettingsError(f"--tls-secret: {error}") from error
-    return Chosen(_read(*files), renewal)
+    return Chosen(_read(*files, values), renewal)
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -53,6 +53,13 @@ SETTINGS = (
         "how long the certificate in --tls-secret is valid; renewed at two thirds",
     ),
     Setting("ca-lifetime", "3650d", "DURATION", "how long the CA in --tls-secret is valid"),
+    Setting(
+        "tls-min-version",
+        "1.2",
+        "VERSION",
+        "the oldest version of TLS that is accepted: 1.2, with AEAD ciphers only, or 1.3",
+        ("1.2", "1.3"),
+    ),
     Setting("policy", "", "FILE", "a policy file, read again when it changes (default: the built-in policy)"),
     Setting(
         "cluster",
