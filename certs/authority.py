@@ -1,4 +1,4 @@
-"""A CA and the serving certificates it issues: `ca = Authority.create(now)`, `ca.issue(["web.shop.svc"], now)`."""
+"""A CA and the certificates it issues: `ca = Authority.create(now)`, `ca.issue(["web.shop.svc"], now)`."""
 
 from __future__ import annotations
 
@@ -57,9 +57,11 @@ class Authority:
             raise CertificateError(f"{certificate.source}: is not the certificate of a CA")
         return cls(pair)
 
-    def issue(self, names: Iterable[str], now: datetime, lifetime: timedelta = SERVING_LIFETIME) -> Pair:
+    def issue(
+        self, names: Iterable[str], now: datetime, lifetime: timedelta = SERVING_LIFETIME, *, client: bool = False
+    ) -> Pair:
         """
-        A serving certificate for DNS names and IP addresses; it expires no later than its CA.
+        A certificate of a server, or of a `client`, for DNS names and IP addresses; it expires no later than its CA.
 
         CertificateError if a name is neither, or the CA is not valid now.
         """
@@ -67,6 +69,7 @@ class Authority:
         if reason := invalid_reason(ca, now):
             raise CertificateError(f'the CA "{ca.subject}" {reason}')
         sans = _alternative_names(names)
+        usage = ExtendedKeyUsageOID.CLIENT_AUTH if client else ExtendedKeyUsageOID.SERVER_AUTH
         key = ec.generate_private_key(ec.SECP256R1())
         begin, end = max(now - CLOCK_SKEW, ca.not_before), min(now + lifetime, ca.not_after)
         builder = (
@@ -75,7 +78,7 @@ class Authority:
             .add_extension(x509.SubjectAlternativeName(sans), critical=False)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_key_usage("digital_signature"), critical=True)
-            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+            .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
             .add_extension(_issuer_key(self.pair), critical=False)
         )
         hashed = not isinstance(self.pair.key, ed25519.Ed25519PrivateKey)

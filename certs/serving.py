@@ -5,9 +5,13 @@ from __future__ import annotations
 import ssl
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from certs.following import Followed
 from certs.pem import CertificateError, Inspection, Pair, Pem, describe, invalid_reason, read
+
+if TYPE_CHECKING:
+    from certs.clients import Clients
 
 AEAD = "ECDHE+AESGCM:ECDHE+CHACHA20"  # of TLS 1.2; those of TLS 1.3 all are
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
@@ -16,9 +20,15 @@ VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 class ServingCertificate:
     """A certificate and its key in two files; open connections keep the certificate they started with."""
 
-    def __init__(self, cert_file: Path, key_file: Path, min_version: str = "1.2") -> None:
-        """`min_version` is one of VERSIONS.  CertificateError if the files cannot be used."""
-        self.cert_file, self.key_file, self.min_version = cert_file, key_file, min_version
+    def __init__(
+        self, cert_file: Path, key_file: Path, min_version: str = "1.2", clients: Clients | None = None
+    ) -> None:
+        """
+        `min_version` is one of VERSIONS; without `clients` a client needs no certificate.
+
+        CertificateError if the files cannot be used.
+        """
+        self.cert_file, self.key_file, self.min_version, self.clients = cert_file, key_file, min_version, clients
         self.refused = ""  # Why the current files are not served.
         files = self._read()
         self.files = Followed(files, self._read)
@@ -34,6 +44,11 @@ class ServingCertificate:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = VERSIONS[self.min_version]
         context.set_ciphers(AEAD)
+        # kube-apiserver never resumes a session, and tickets cost a seventh of a handshake.
+        context.num_tickets = 0  # of TLS 1.3
+        context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION  # of TLS 1.2
+        if self.clients is not None:
+            self.clients.demand(context)
         try:
             context.load_cert_chain(self.cert_file, self.key_file)
         except OSError as error:  # ssl.SSLError is one
@@ -43,7 +58,11 @@ class ServingCertificate:
         return context, describe(pair.certificate)
 
     def reload(self) -> bool:
-        """Whether changed files are served from the next handshake on; if they cannot be, `refused` is the reason."""
+        """
+        Whether changed files are served from the next handshake on; if they cannot be, `refused` is the reason.
+
+        After a reload of `clients` call `files.again()`: a context is never changed, so they need a new one.
+        """
         try:
             changed = self.files.changed()
             if changed is None:

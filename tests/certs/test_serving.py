@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from certs.serving import ServingCertificate
+from tests.support.handshakes import accepted, client_context, shake_hands
 from tests.support.serving import certificate
 
 
@@ -26,27 +27,9 @@ def served(tmp_path):
     return ServingCertificate(tmp_path / "tls.crt", tmp_path / "tls.key"), ca, tmp_path
 
 
-def handshake(served, ca, version=None, ciphers=None):
+def handshake(served, ca, *version_and_ciphers):
     """Whether a client that trusts this CA takes what is served; it speaks only this version of TLS, and ciphers."""
-    client = ssl.create_default_context(cadata=ca)
-    if version is not None:
-        client.minimum_version = client.maximum_version = version
-    if ciphers is not None:
-        client.set_ciphers(ciphers)
-    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
-    ends = [
-        client.wrap_bio(to_client, to_server, server_hostname="localhost"),
-        served.context.wrap_bio(to_server, to_client, server_side=True),
-    ]
-    for _ in range(2):
-        for end in ends:
-            try:
-                end.do_handshake()
-            except ssl.SSLWantReadError:
-                continue
-            except ssl.SSLError:
-                return False
-    return True
+    return accepted(client_context(ca, None, *version_and_ciphers), served.context)
 
 
 def test_a_changed_pair_is_served_once_it_has_stayed_the_same(served):
@@ -147,3 +130,14 @@ def test_old_versions_and_ciphers_are_refused(served, case):
     made = ServingCertificate(serving.cert_file, serving.key_file, case.oldest)
 
     assert case.accepted == handshake(made, ca, case.version, case.ciphers)
+
+
+@pytest.mark.parametrize("version", [V1_2, V1_3], ids=lambda version: version.name)
+def test_no_ticket_is_given(served, version):
+    """kube-apiserver keeps none; making one costs more than it saves."""
+    serving, ca, _ = served
+    ends = shake_hands(client_context(ca, None, version), serving.context)
+    ends[1].write(b"x")
+
+    assert b"x" == ends[0].read()
+    assert ends[0].session is None or not ends[0].session.has_ticket

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography import x509
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from certs.authority import Authority
 from certs.pem import Pair, read
@@ -114,6 +115,16 @@ class TestIssue:
         assert ["tls.crt", "tls.key"] == sorted(os.listdir(tmp_path / "other"))
         pair(tmp_path / "other", "tls").certificate.verify_directly_issued_by(pair(issued, "ca").certificate)
         assert "for other, until 2026-05-30T12:00:00Z\n" in capsys.readouterr().out
+
+    @pytest.mark.parametrize(
+        ("options", "usage"),
+        [((), ExtendedKeyUsageOID.SERVER_AUTH), (("--client",), ExtendedKeyUsageOID.CLIENT_AUTH)],
+    )
+    def test_issues_for_a_server_or_for_a_client(self, tmp_path, options, usage):
+        run("issue", "--name", "kube-apiserver", "--dir", tmp_path, *options)
+
+        found = pair(tmp_path, "tls").certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+        assert [usage] == list(found)
 
     def test_renews_a_certificate_beside_its_ca(self, issued, capsys):
         before, later = contents(issued), NOW + 3600 * DAY

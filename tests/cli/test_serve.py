@@ -99,6 +99,27 @@ UNUSABLE = [
     ),
     Unusable("a certificate that is none", ("--tls-cert", "bad", "--tls-key", "tls.key"), "bad: is not PEM"),
     Unusable("another's key", ("--tls-cert", "tls.crt", "--tls-key", "other/tls.key"), "is not the key of tls.crt"),
+    Unusable(
+        "names of clients without a CA",
+        ("--self-signed", "--client-names", "kube-apiserver"),
+        "--client-names: needs --client-ca, the CA that issues certificates with these names",
+    ),
+    Unusable(
+        "names of clients that are none",
+        ("--self-signed", "--client-ca", "tls.crt", "--client-names", ", "),
+        '--client-names: found ", ", wanted NAME,…',
+    ),
+    Unusable(
+        "a CA of clients that is not there",
+        ("--self-signed", "--client-ca", "no.crt"),
+        "--client-ca: no.crt: No such file",
+    ),
+    Unusable("a CA of clients that is none", ("--self-signed", "--client-ca", "bad"), "--client-ca: bad: is not PEM"),
+    Unusable(
+        "a certificate in the place of a CA of clients",
+        ("--self-signed", "--client-ca", "tls.crt"),
+        "which is not the certificate of a CA",
+    ),
     Unusable("a bad policy", ("--self-signed", "--policy", "bad"), "bad: "),
     Unusable("a policy that is not there", ("--self-signed", "--policy", "none"), "none: No such file"),
     Unusable("a bad cluster", ("--self-signed", "--cluster", "bad"), "bad: "),

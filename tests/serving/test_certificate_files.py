@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import http.client
 import ssl
+from contextlib import closing
 
-from tests.support.serving import certificate, serving, until
+import pytest
+
+from tests.support.handshakes import client_certificate, client_context
+from tests.support.serving import PATIENCE, certificate, serving, until
+from webhook.transport.tls import REASONS
 
 
 def test_a_certificate_is_read_again_without_dropping_a_connection(tmp_path):
@@ -29,3 +35,51 @@ def test_a_certificate_that_cannot_be_used_changes_nothing_and_is_told(tmp_path)
 
         assert "refused: " in running.call("GET", "/readyz?verbose")[1].decode()
         assert 1 == len(running.lines("cannot use the certificate files, serving the previous certificate"))
+
+
+def refusal(running, folder=None):
+    """What a client gets for a request right behind its certificate in `folder`: nothing."""
+    context = client_context(running.ca, folder)
+    connection = http.client.HTTPSConnection(running.host, running.port, context=context, timeout=PATIENCE)
+    with closing(connection), pytest.raises((OSError, http.client.RemoteDisconnected)):
+        connection.request("GET", "/healthz")
+        connection.getresponse()
+
+
+def test_only_clients_with_a_certificate_of_the_ca_and_one_of_the_names_are_served(tmp_path):
+    ours = tmp_path / "ours"
+    ca = client_certificate(ours, "kube-apiserver")
+    client_certificate(tmp_path / "foreign", "kube-apiserver")
+    client_certificate(tmp_path / "another", "somebody", ca=ca)
+    options = ("--client-ca", ours / "ca.crt", "--client-names", "nobody, kube-apiserver")
+    with serving(tmp_path, *options, client=ours) as running:
+        before = {reason: refused(running, reason) for reason in REASONS}
+        for folder in (None, tmp_path / "foreign", tmp_path / "another"):
+            refusal(running, folder)
+
+        assert 200 == running.call("GET", "/healthz")[0]
+        assert "client CA: CAs of clients valid until" in running.call("GET", "/readyz?verbose")[1].decode()
+        added = {reason: refused(running, reason) - before[reason] for reason in REASONS}
+        assert {"none": 1, "untrusted": 1, "expired": 0, "name": 1, "resumed": 0} == added
+
+
+def refused(running, reason):
+    return running.metric(f'evenkeel_clients_refused_total{{reason="{reason}"}}')
+
+
+def test_a_client_ca_is_read_again_and_a_broken_one_changes_nothing(tmp_path):
+    ours, new = tmp_path / "ours", tmp_path / "new"
+    client_certificate(ours)
+    client_certificate(new)
+    with serving(tmp_path, "--client-ca", ours / "ca.crt", client=ours) as running:
+        (ours / "ca.crt").write_text("garbage")
+        until(lambda: running.metric("evenkeel_certificate_reload_failures_total"), "the refusal")
+        assert f"refused: {ours}/ca.crt: is not PEM" in running.call("GET", "/readyz?verbose")[1].decode()
+        assert 1 == len(running.lines("cannot use the client CA file, keeping the previous CAs"))
+
+        (ours / "ca.crt").write_bytes((new / "ca.crt").read_bytes())
+        until(lambda: running.lines("certificate reloaded"), "the new CA")
+        refusal(running, ours)
+        running.context.load_cert_chain(new / "tls.crt", new / "tls.key")
+        assert 200 == running.call("GET", "/readyz")[0]
+        assert ["CN=client CA"] == running.lines("client CA reloaded")[0]["subjects"]

@@ -112,17 +112,22 @@ def free_ports(count):
 
 
 @contextmanager
-def serving(folder, *options, program=None, host="127.0.0.1", names=("localhost", "127.0.0.1"), **environment):
+def serving(
+    folder, *options, program=None, host="127.0.0.1", names=("localhost", "127.0.0.1"), client=None, **environment
+):
     """
     `evenkeel serve` with a certificate in `folder`; it must end by itself after SIGTERM.
 
-    `program` is Python code that is run in place of the command, with the same arguments.
+    `program` is Python code that is run in place of the command, with the same arguments; `client` a folder with the
+    certificate that calls present.
     """
     ca, port, log = certificate(folder, names), free_port(), folder / "log"
     tls = ["--tls-cert", str(folder / "tls.crt"), "--tls-key", str(folder / "tls.key")]
     evenkeel = EVENKEEL if program is None else (sys.executable, "-c", program)
     command = [*evenkeel, "serve", "--bind", f"{host}:{port}", *tls, *map(str, options)]
     running = Running(command, environment, host.strip("[]") or "127.0.0.1", port, ca, log)
+    if client is not None:
+        running.context.load_cert_chain(client / "tls.crt", client / "tls.key")
     try:
         running.start()
         yield running

@@ -152,7 +152,9 @@ def test_a_crowd_that_shakes_hands_takes_turns():
     config = Config()
     config.set("certfile", "tls.crt")
     config.set("ssl_context", lambda _config, _default: ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
-    host = SimpleNamespace(cfg=config, limits=Limits(), handshakes=1, converse=Connection.more)
+    host = SimpleNamespace(
+        cfg=config, limits=Limits(), handshakes=1, client_names=frozenset(), converse=Connection.more
+    )
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.setblocking(False)

@@ -3,6 +3,20 @@
 from __future__ import annotations
 
 import ssl
+from contextlib import suppress
+from datetime import timedelta
+
+import pytest
+
+from certs.clients import Clients
+from certs.serving import ServingCertificate
+from tests.support.handshakes import client_certificate, client_context
+from tests.support.serving import certificate
+from webhook.transport.tls import EXPIRED, NAME, NONE, RESUMED, UNTRUSTED, ClientRefused, Tls
+
+every_version = pytest.mark.parametrize(
+    "version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=lambda version: version.name
+)
 
 
 def test_http_2_is_not_offered(server):
@@ -11,3 +25,88 @@ def test_http_2_is_not_offered(server):
     context.set_alpn_protocols(["h2", "http/1.1"])
     with context.wrap_socket(server.connect(), server_hostname="localhost") as sock:
         assert sock.selected_alpn_protocol() in {None, "http/1.1"}
+
+
+class Server:
+    """TLS of a server in memory that demands certificates, and its client's end."""
+
+    def __init__(self, folder, names=()):
+        self.folder, self.ca = folder / "client", certificate(folder)
+        self.client_ca = client_certificate(self.folder, "kube-apiserver", "other.name")
+        clients = Clients(self.folder / "ca.crt")
+        self.context = ServingCertificate(folder / "tls.crt", folder / "tls.key", clients=clients).context
+        self.names = frozenset(names)
+
+    def meet(self, context, session=None):
+        """The content that arrives of a client that sends as soon as it may, and the client's end."""
+        self.tls, inbox, outbox = Tls(self.context, self.names), ssl.MemoryBIO(), ssl.MemoryBIO()
+        client = context.wrap_bio(inbox, outbox, server_hostname="localhost", session=session)
+        content = b""
+        for _ in range(3):
+            with suppress(ssl.SSLWantReadError):
+                client.do_handshake()
+                client.write(b"secret")
+            content += self.tls.decrypt(outbox.read())
+            inbox.write(self.tls.encrypt(bytearray()))
+        return content, client
+
+
+ACCEPTED = [
+    ("any certificate where no name is wanted", ()),
+    ("its common name", ("kube-apiserver",)),
+    ("a DNS name", ("other.name",)),
+    ("one of several", ("nobody", "other.name")),
+]
+
+
+@every_version
+@pytest.mark.parametrize("names", [names for _, names in ACCEPTED], ids=[name for name, _ in ACCEPTED])
+def test_a_client_is_accepted_by_name(tmp_path, names, version):
+    server = Server(tmp_path, names)
+
+    assert b"secret" in server.meet(client_context(server.ca, server.folder, version))[0]
+
+
+REFUSED = [
+    ("another name", {}, ("kube-apiserver-kubelet-client",), NAME),
+    ("part of a name", {}, ("kube",), NAME),
+    ("a name in another case", {}, ("Kube-Apiserver",), NAME),
+    ("a certificate that is over", {"lifetime": -timedelta(minutes=1)}, (), EXPIRED),
+    ("a certificate of a server", {"client": False}, (), UNTRUSTED),
+    ("another CA", {"ca": None}, (), UNTRUSTED),
+    ("no certificate", None, (), NONE),
+]
+
+
+@every_version
+@pytest.mark.parametrize(
+    ("options", "names", "reason"), [rest for _, *rest in REFUSED], ids=[name for name, *_ in REFUSED]
+)
+def test_a_client_is_refused_with_a_reason_and_nothing_of_it_is_read(tmp_path, options, names, reason, version):
+    """Although in TLS 1.3 its request came together with its certificate."""
+    server = Server(tmp_path, names)
+    if options is not None:
+        client_certificate(server.folder, **{"ca": server.client_ca, **options})
+    context = client_context(server.ca, server.folder if options is not None else None, version)
+    with pytest.raises(ClientRefused) as caught:
+        server.meet(context)
+
+    assert (reason, False) == (caught.value.reason, server.tls.established)
+
+def test_a_failure_of_another_kind_is_no_refusal_of_a_client(tmp_path):
+    server = Server(tmp_path)
+
+    with pytest.raises(ssl.SSLError):
+        Tls(server.context).decrypt(b"GET / HTTP/1.1\r\n\r\n")
+
+
+def test_no_session_is_resumed(tmp_path):
+    """Its certificate would not be verified again, though it may be over by then; TLS 1.3 would need a ticket."""
+    server = Server(tmp_path)
+    context = client_context(server.ca, server.folder, ssl.TLSVersion.TLSv1_2)
+    _, client = server.meet(context)
+    server.tls.end()  # OpenSSL forgets a session that ends without.
+    with pytest.raises(ClientRefused) as caught:
+        server.meet(context, client.session)
+
+    assert RESUMED == caught.value.reason

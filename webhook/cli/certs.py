@@ -1,5 +1,5 @@
 """
-Issue the webhook's serving certificate, with a CA of its own, or show certificates.
+Issue the webhook's serving certificate, or one for its clients, with a CA of its own, or show certificates.
 
 Exit code 0: fine, 1: a certificate is expired, not yet valid, or the key file next to it does not match, 2: bad input.
 """
@@ -48,6 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dir", metavar="DIR", type=Path, required=True, help="the folder to write to; created if missing"
     )
     issue.add_argument("--ca-dir", metavar="DIR", type=Path, help="sign with ca.crt and ca.key in DIR; write no CA")
+    issue.add_argument(
+        "--client", action="store_true", help="for a client: the API server, if evenkeel serve has --client-ca"
+    )
     issue.add_argument("--days", metavar="N", type=_days, default=SERVING_LIFETIME.days, help="(default: %(default)s)")
     issue.add_argument("--force", action="store_true", help="replace existing files, including the CA")
     issue.set_defaults(act=_issue)
@@ -77,7 +80,7 @@ def _days(text: str) -> int:
 
 def _issue(args: argparse.Namespace, now: datetime) -> int:
     ca = Authority.create(now) if args.ca_dir is None else _existing(args.ca_dir, now)
-    pairs = {"tls": ca.issue(args.name, now, timedelta(days=args.days))}
+    pairs = {"tls": ca.issue(args.name, now, timedelta(days=args.days), client=args.client)}
     if args.ca_dir is None:
         pairs = {"ca": ca.pair, **pairs}
     _make_room(args.dir, [f"{stem}.{suffix}" for stem in pairs for suffix in ("crt", "key")], args.force)

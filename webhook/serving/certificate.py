@@ -15,6 +15,7 @@ from certs.serving import ServingCertificate
 from webhook.serving.settings import SettingsError
 
 if TYPE_CHECKING:
+    from certs.clients import Clients
     from webhook.cluster.client import Client
     from webhook.serving.renewal import Renewal
 
@@ -47,9 +48,9 @@ def choose(
     given = [f"--{name}" for name in ("self-signed", "tls-secret", "tls-cert") if values[name]]
     if len(given) > 1:
         raise SettingsError(f"{' and '.join(given)}: found {len(given)} certificates, wanted one of them")
-    lifetimes = _lifetimes(values)
+    lifetimes, clients = _lifetimes(values), _clients(values["client-ca"], values["client-names"])
     if secret is not None:
-        return _renewed(values, secret, connect, lifetimes, folder, again)
+        return _renewed(values, secret, connect, lifetimes, folder, again, clients)
     files = [values["tls-cert"], values["tls-key"]]
     if values["self-signed"] and folder is not None:
         files = [str(folder / name) for name in FILES]
@@ -57,14 +58,30 @@ def choose(
             _self_signed(host, folder)
     if not all(files):
         raise SettingsError("--tls-cert and --tls-key: both are needed, or --tls-secret, or --self-signed")
-    return Chosen(_read(Path(files[0]), Path(files[1]), values))
+    return Chosen(_read(Path(files[0]), Path(files[1]), values["tls-min-version"], clients))
 
 
-def _read(cert_file: Path, key_file: Path, values: Mapping[str, str]) -> ServingCertificate:
+def _read(cert_file: Path, key_file: Path, min_version: str, clients: Clients | None) -> ServingCertificate:
     try:
-        return ServingCertificate(cert_file, key_file, values["tls-min-version"])
+        return ServingCertificate(cert_file, key_file, min_version, clients)
     except CertificateError as error:
         raise SettingsError(str(error)) from error
+
+
+def _clients(ca_file: str, text: str) -> Clients | None:
+    names = tuple(filter(None, (name.strip() for name in text.split(","))))
+    if text and not names:
+        raise SettingsError(f'--client-names: found "{text}", wanted NAME,…')
+    if names and not ca_file:
+        raise SettingsError("--client-names: needs --client-ca, the CA that issues certificates with these names")
+    if not ca_file:
+        return None
+    from certs.clients import Clients
+
+    try:
+        return Clients(Path(ca_file), names)
+    except CertificateError as error:
+        raise SettingsError(f"--client-ca: {error}") from error
 
 
 def _self_signed(host: str, folder: Path) -> None:
@@ -84,6 +101,7 @@ def _renewed(
     lifetimes: Lifetimes,
     folder: Path | None,
     again: bool,
+    clients: Clients | None,
 ) -> Chosen:
     """Run the first round, so that there is a certificate; one that another worker has written will do at first."""
     names = _names(values["tls-names"])
@@ -95,7 +113,7 @@ def _renewed(
     except CertificateError as error:
         if not again:
             raise SettingsError(f"--tls-secret: {error}") from error
-    return Chosen(_read(*files, values), renewal)
+    return Chosen(_read(*files, values["tls-min-version"], clients), renewal)
 
 
 def _names(text: str) -> tuple[str, ...]:

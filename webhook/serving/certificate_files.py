@@ -1,41 +1,55 @@
-"""The certificate's files: read again when they change, with log lines, metrics and a check for /readyz."""
+"""The files of TLS: read again when they change, with log lines, metrics and checks for /readyz."""
 
 from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from certs.serving import ServingCertificate
 from webhook.serving.check import Check
 from webhook.serving.logs import log
 from webhook.serving.metrics import Metrics
 
+if TYPE_CHECKING:
+    from certs.clients import Clients
+
 
 class CertificateFiles:
-    """Reloads the certificate that is served, and reports each reload and each refusal once."""
+    """Reloads the certificate that is served and the CAs of clients, and reports each reload and each refusal once."""
 
     def __init__(self, certificate: ServingCertificate, metrics: Metrics) -> None:
-        self.certificate, self.metrics = certificate, metrics
+        self.certificate, self.clients, self.metrics = certificate, certificate.clients, metrics
         metrics.certificate_expiry.set(certificate.not_after.timestamp())
 
     def reload(self) -> None:
-        """Serve the files' certificate if it has changed; where it cannot be used, the last good one stays."""
-        certificate, before = self.certificate, self.certificate.refused
-        reloaded = certificate.reload()
-        if certificate.refused and certificate.refused != before:
-            self.metrics.certificate_failures.inc()
-            log(
-                logging.ERROR,
-                "cannot use the certificate files, serving the previous certificate",
-                problem=certificate.refused,
-            )
-        if reloaded:
+        """Use the files' content if it has changed; where it cannot be used, the last good one stays."""
+        certificate, clients = self.certificate, self.clients
+        if clients is not None and self._reload(clients, "cannot use the client CA file, keeping the previous CAs"):
+            certificate.files.again()
+            log(logging.INFO, "client CA reloaded", subjects=[ca.subject for ca in clients.cas])
+        if self._reload(certificate, "cannot use the certificate files, serving the previous certificate"):
             self.metrics.certificate_expiry.set(certificate.not_after.timestamp())
             log(logging.INFO, "certificate reloaded", notAfter=certificate.not_after.isoformat())
 
-    def check(self) -> Check:
-        """Ready while the certificate is valid; the detail says why changed files were refused."""
-        problem = self.certificate.problem(datetime.now(UTC))
-        valid = f"valid until {self.certificate.not_after.isoformat()}"
-        refused = f"; refused: {self.certificate.refused}" if self.certificate.refused else ""
-        return Check("certificate", not problem, (problem or valid) + refused)
+    def _reload(self, files: ServingCertificate | Clients, message: str) -> bool:
+        """Whether the files were reloaded; a new reason not to use them is counted and logged."""
+        before, reloaded = files.refused, files.reload()
+        if files.refused and files.refused != before:
+            self.metrics.certificate_failures.inc()
+            log(logging.ERROR, message, problem=files.refused)
+        return reloaded
+
+    def checks(self) -> tuple[Check, ...]:
+        """Ready while the certificate is valid, and a CA of clients; the details say why changed files were refused."""
+        now, clients = datetime.now(UTC), self.clients
+        until = f"valid until {self.certificate.not_after.isoformat()}"
+        served = _check("certificate", self.certificate.problem(now), until, self.certificate.refused)
+        if clients is None:
+            return (served,)
+        until = f"CAs of clients valid until {max(ca.not_after for ca in clients.cas).isoformat()}"
+        return served, _check("client CA", clients.problem(now), until, clients.refused)
+
+
+def _check(name: str, problem: str, otherwise: str, refused: str) -> Check:
+    return Check(name, not problem, (problem or otherwise) + (f"; refused: {refused}" if refused else ""))

@@ -22,6 +22,7 @@ from webhook.admission.defaulting import REASONS, Defaults, Undefaulted
 from webhook.admission.request import CREATE, MUTATE, UPDATE, VALIDATE, AdmissionRequest
 from webhook.findings.finding import Severity
 from webhook.rules import RULES
+from webhook.transport.tls import REASONS as CLIENT_REASONS
 
 PHASES = (MUTATE, VALIDATE)
 OPERATIONS = (CREATE, UPDATE, "other")
@@ -84,6 +85,11 @@ class Metrics:
             "Number of HTTP requests rejected: not a valid review, too large, too slow, or too many at once.",
             code=REFUSALS,
         )
+        self.refused_clients = self.counter(
+            "clients_refused",
+            "Number of connections closed because of the client's certificate, by reason. 0 without --client-ca.",
+            reason=CLIENT_REASONS,
+        )
         self.policy_generation = self._gauge("policy_generation", "Number of times the policy was loaded.")
         self.policy_failures = self.counter("policy_reload_failures", "Number of failed policy reloads.")
         self.unsent = self._gauge(
@@ -91,7 +97,9 @@ class Metrics:
             "Number of webhook entries that the policy needs and the cluster's configurations do not have, "
             "or have with different rules or conditions.",
         )
-        self.certificate_failures = self.counter("certificate_reload_failures", "Number of failed certificate reloads.")
+        self.certificate_failures = self.counter(
+            "certificate_reload_failures", "Number of failed reloads of the certificate, or of the CAs of clients."
+        )
         self.renewal_failures = self.counter(
             "certificate_renewal_failures", "Number of failed attempts to check and renew the certificate."
         )

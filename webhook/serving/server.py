@@ -72,6 +72,14 @@ class ReviewWorker(Worker):
 
     app: Server
 
+    @property
+    def client_names(self) -> frozenset[str]:  # type: ignore[override]
+        clients = self.app.config.certificate.clients
+        return clients.names if clients is not None else frozenset()
+
+    def refused_client(self, reason: str) -> None:
+        self.app.reviewer.metrics.refused_clients.labels(reason).inc()
+
     def refusal_body(self, status: int, reason: str) -> bytes:
         return self.app.reviewer.refuse(status, reason).body
 
@@ -140,7 +148,7 @@ class Server(BaseApplication):
         """The lines of /readyz."""
         cluster, renewal = self.cluster.state(), self.config.renewal
         return (
-            self.certificate_files.check(),
+            *self.certificate_files.checks(),
             *(() if renewal is None else (renewal.check(),)),
             *(() if self.calls is None else (self.calls.check(),)),
             self.policy_file.check(),

@@ -60,6 +60,19 @@ SETTINGS = (
         "the oldest version of TLS that is accepted: 1.2, with AEAD ciphers only, or 1.3",
         ("1.2", "1.3"),
     ),
+    Setting(
+        "client-ca",
+        "",
+        "FILE",
+        "the CAs of clients, PEM, read again when they change; a client without a certificate of one of them is refused"
+        " (default: every client is served)",
+    ),
+    Setting(
+        "client-names",
+        "",
+        "NAME,…",
+        "the common names or DNS names of clients; one with other names in its certificate is refused (default: any)",
+    ),
     Setting("policy", "", "FILE", "a policy file, read again when it changes (default: the built-in policy)"),
     Setting(
         "cluster",

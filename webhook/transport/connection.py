@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Set
 from contextlib import suppress
 from math import inf
 from selectors import EVENT_READ, EVENT_WRITE
@@ -21,6 +22,7 @@ class Host(Protocol):
 
     cfg: Any  # gunicorn's settings.
     limits: Limits
+    client_names: Set[str]  # Names of clients that are accepted; empty for any.
     handshakes: int  # Handshake steps left in this turn, for all connections.
 
     def hold(self, connection: Connection, count: int) -> None:
@@ -88,7 +90,7 @@ class Connection:
             if self.secure:
                 self.host.handshakes -= self.handshaking
                 # Created with the first bytes, so that a silent client costs a descriptor but no TLS session.
-                self.tls = self.tls or Tls(ssl_context(self.host.cfg))
+                self.tls = self.tls or Tls(ssl_context(self.host.cfg), self.host.client_names)
                 content = self.tls.decrypt(content)
                 yield from self.push()
         self.inbox += content

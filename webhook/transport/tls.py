@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Mapping, Set
 from contextlib import suppress
+from typing import Any
 
 from webhook.transport.limits import RECORD
 
+# Why a client's certificate is not accepted: there is none, it is not of a known CA or not for clients, it is over,
+# it has another name, or the client asked to resume a session, whose certificate would not be verified again.
+NONE, UNTRUSTED, EXPIRED, NAME, RESUMED = REASONS = "none", "untrusted", "expired", "name", "resumed"
+_VERIFY_EXPIRED = 10  # X509_V_ERR_CERT_HAS_EXPIRED
+
 MUTE = 2 * RECORD  # Most bytes in a row without content; a client that sends more only keeps OpenSSL busy.
+
+
+class ClientRefused(ConnectionAbortedError):
+    """The client's certificate is not accepted; `reason` is one of REASONS."""
+
+    def __init__(self, reason: str, detail: object) -> None:
+        super().__init__(f"client certificate: {reason}: {detail}")
+        self.reason = reason
 
 
 class Tls:
     """A TLS session in memory; on a socket, OpenSSL would read without bound for as long as the client sends."""
 
-    def __init__(self, context: ssl.SSLContext) -> None:
+    def __init__(self, context: ssl.SSLContext, client_names: Set[str] = frozenset()) -> None:
+        """Without `client_names` any certificate that the context demands is accepted."""
+        self.client_names = client_names
         self.received, self.to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.session = context.wrap_bio(self.received, self.to_send, server_side=True)
         self.established = self.ended = False
@@ -24,14 +41,14 @@ class Tls:
         The content of the records that `data` completes; empty during the handshake.
 
         Call `encrypt` afterwards: TLS itself may have bytes to send.  ssl.SSLError if `data` is not TLS;
-        ConnectionAbortedError if the client ends TLS, or sends more than MUTE bytes without content.
+        ConnectionAbortedError if the client ends TLS, or sends more than MUTE bytes without content;
+        ClientRefused if its certificate is not accepted: then none of its content was decrypted.
         """
         self.received.write(data)
         content = b""
         with suppress(ssl.SSLWantReadError):
             if not self.established:
-                self.session.do_handshake()
-                self.established = True
+                self._shake_hands()
             while part := self.session.read(RECORD):
                 content += part
             self.ended = True  # An empty read means that the client has ended TLS; no data yet is an SSLWantReadError.
@@ -39,6 +56,21 @@ class Tls:
         if self.mute > MUTE or (self.ended and not content):
             raise ConnectionAbortedError("TLS without content")
         return content
+
+    def _shake_hands(self) -> None:
+        try:
+            self.session.do_handshake()
+        except ssl.SSLError as error:
+            if reason := _reason(error):
+                raise ClientRefused(reason, error) from error
+            raise
+        if self.session.context.verify_mode == ssl.CERT_REQUIRED:
+            if self.session.session_reused:
+                raise ClientRefused(RESUMED, "wanted a whole handshake")
+            names = _names(self.session.getpeercert() or {})
+            if self.client_names and not self.client_names & names:
+                raise ClientRefused(NAME, f"found {sorted(names)}")
+        self.established = True
 
     def encrypt(self, content: bytearray) -> bytes:
         """All bytes to send; those of `content` come last."""
@@ -50,3 +82,17 @@ class Tls:
         """Add a close_notify to the bytes to send."""
         with suppress(ssl.SSLError):  # The client has not sent its own close_notify yet.
             self.session.unwrap()
+
+
+def _reason(error: ssl.SSLError) -> str | None:
+    """The reason if a handshake failed for the client's certificate."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return EXPIRED if error.verify_code == _VERIFY_EXPIRED else UNTRUSTED
+    return NONE if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else None
+
+
+def _names(certificate: Mapping[str, Any]) -> set[str]:
+    """The common names and the DNS names in a certificate, as `getpeercert` returns it."""
+    subject = (pair for part in certificate.get("subject", ()) for pair in part)
+    common = {value for name, value in subject if name == "commonName"}
+    return common | {value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"}

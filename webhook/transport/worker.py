@@ -19,6 +19,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+from collections.abc import Set
 from contextlib import suppress
 from functools import partial
 from math import inf
@@ -34,6 +35,7 @@ from webhook.transport.connection import Connection
 from webhook.transport.limits import Limits, Refused, last_response
 from webhook.transport.memory import Memory
 from webhook.transport.request import receive
+from webhook.transport.tls import ClientRefused
 from webhook.transport.waiting import NOTHING, Waiting
 
 __all__ = ["Limits", "Worker"]
@@ -48,14 +50,18 @@ class Worker(ThreadWorker):
     """
     One poller for all connections, and gunicorn's pool of threads for complete requests.
 
-    A subclass may set `limits` and override `refusal_body`.
+    A subclass may set `limits` and `client_names`, and override `refusal_body` and `refused_client`.
     """
 
     limits = Limits()
+    client_names: Set[str] = frozenset()
 
     def refusal_body(self, status: int, reason: str) -> bytes:
         """The JSON body of the response to a refused request, or nothing."""
         return b""
+
+    def refused_client(self, reason: str) -> None:
+        """Called when the certificate of a client is not accepted, for one of `tls.REASONS`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -168,6 +174,9 @@ class Worker(ThreadWorker):
             connection.wanted = wanted
         except StopIteration:
             self.drop(connection, "done")
+        except ClientRefused as error:
+            self.refused_client(error.reason)
+            self.drop(connection, error)
         except OSError as error:  # Not TLS, a RST, or an end in the middle of a request.
             self.drop(connection, error)
         except Exception:
