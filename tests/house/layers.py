@@ -84,6 +84,7 @@ USERS = {
     "importlib": "cli.main · rules.__init__",
     "jsonschema": "policy.schema",
     "kubernetes": "cluster.client",
+    "msgspec": "serving.wire",
     "pkgutil": "rules.__init__",
     "prometheus_client": "serving.metrics",
     "urllib3": "cluster.client",

@@ -81,6 +81,15 @@ def test_a_review_of_too_many_values_is_answered_under_its_uid():
         assert AdmissionRequest(UID, VALIDATE, unread="more than 1048576 values") == found
 
 
+def test_a_review_that_would_take_too_much_memory_is_answered_under_its_uid():
+    """Two bytes of an escape, and four of an emoji, are read; forty million that become 160 are not."""
+    unread = AdmissionRequest(UID, VALIDATE, unread="more than 128 MiB in memory")
+    for text, known in (("x" * 20_000_000, False), ("\\\\u003c" * 3_000_000, False), ("\\u003c" * 5_000_000, True)):
+        found = read(review(x="@").replace('"@"', f'"{text}😀"').encode())
+
+        assert (unread == found) is not known
+
+
 def test_numbers_of_any_length_are_read():
     found = read(review(x="@").replace('"@"', "9" * 10_000).encode())
 
@@ -105,6 +114,16 @@ def test_an_answer_repeats_the_uid_and_carries_what_was_decided():
     assert list(patch) == json.loads(base64.b64decode(response["patch"]))
     assert "JSONPatch" == response["patchType"]
     assert (["careful"], {"findings": "x"}) == (response["warnings"], response["auditAnnotations"])
+
+
+def test_an_answer_is_text_that_json_reads(monkeypatch):
+    """Every kind of character and number that a decision may repeat."""
+    patch = ({"op": "add", "path": "/a", "value": ['\x00\x1f\x7f\u2028é世😀\\"</', 10**29, -1, True, None]},)
+    decision = Decision(Outcome.WARNED, None, patch, ("é\x01",), {"findings": "世"})
+    response = json.loads(wire.answer(UID, decision))["response"]
+
+    assert list(patch) == json.loads(base64.b64decode(response["patch"]))
+    assert (["é\x01"], {"findings": "世"}) == (response["warnings"], response["auditAnnotations"])
 
 
 def test_an_answer_that_has_nothing_to_say_says_nothing():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
-from threading import get_ident
+from threading import Lock, get_ident
 
 from webhook.admission.decision import Decision, unexpected
 from webhook.admission.request import AdmissionRequest
@@ -38,9 +39,14 @@ class Reviewer:
         self.cluster = cluster
         self.features = features
         self.metrics = metrics
+        self._one_by_one = Lock()
 
     def answer(self, phase: str, body: bytes) -> Answer:
-        """The answer to the bytes of one review."""
+        """The answer to the bytes of one review.  All but small ones wait for each other: they take much memory."""
+        with nullcontext() if len(body) <= wire.SMALL else self._one_by_one:
+            return self._read_and_answer(phase, body)
+
+    def _read_and_answer(self, phase: str, body: bytes) -> Answer:
         start, thread, policy = time.perf_counter(), get_ident(), self.policy
         self.metrics.answering.add(thread)
         try:

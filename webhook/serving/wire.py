@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import msgspec
+
 from webhook.admission.decision import Decision
 from webhook.admission.request import AdmissionRequest, read_request
 from webhook.findings.wording import LINE_LIMIT, one_line
@@ -21,7 +23,11 @@ from webhook.objects.reading import brief
 API_VERSION, KIND = "admission.k8s.io/v1", "AdmissionReview"
 LONGEST_NUMBER = 4_000
 LONGEST_UID = 128  # It is echoed, and kube-apiserver's has 36.
-MOST_VALUES = 1 << 20  # a value takes up to 160 bytes in memory and two in JSON: 40 MiB of [] would become a gigabyte
+SMALL = 64 << 10  # Whatever such a body holds, it takes at most 4 MiB in memory.
+MOST_VALUES = 1 << 20
+MOST_BYTES = 128 << 20  # What one review may take in memory, beside its body: 6 MiB of a usual object take up to 102.
+RETRIED = 1 << 20  # Up to this size, json reads what msgspec does not; it takes nine bytes for one.
+_UNMARKED = bytes(set(range(256)) - set(b'{[,"'))
 _compact = json.JSONEncoder(separators=(",", ":")).encode
 _UID = re.compile(rb'"request"\s*:\s*\{\s*"uid"\s*:\s*"([0-9A-Za-z-]{1,128})"')
 
@@ -36,13 +42,15 @@ class Unanswerable:
 
 def read(body: bytes, phase: str, kinds: Kinds) -> AdmissionRequest | Unanswerable:
     """The request in an HTTP body, with the workloads of these kinds."""
-    if len(body) > MOST_VALUES and sum(map(body.count, (b"[", b"{", b","))) > MOST_VALUES:
-        return _unread(body, phase, f"more than {MOST_VALUES} values")
+    if problem := _too_much(body):
+        return _unread(body, phase, problem)
     try:
-        review = _parse(body.decode("utf-8"))
+        review = parse(body)
     except RecursionError:
         return _unread(body, phase, "nested too deep to be read")
-    except ValueError as error:  # includes UnicodeDecodeError and JSONDecodeError
+    except msgspec.ValidationError:
+        return _unread(body, phase, "a number that is too large to be read")
+    except ValueError as error:  # Includes UnicodeDecodeError and both libraries' DecodeError.
         return Unanswerable(_uid_in(body), f"not JSON: {str(error).splitlines()[0]}")
     fields = review if isinstance(review, dict) else {}
     request, version, kind = fields.get("request"), fields.get("apiVersion"), fields.get("kind")
@@ -69,6 +77,51 @@ def _uid_in(body: bytes) -> str:
     return found[1].decode() if found else ""
 
 
+def _too_much(body: bytes) -> str:
+    """
+    Why a body is not read: it has too many values, or they may take more than MOST_BYTES; empty if it is.
+
+    In bytes, by measurement: an object takes up to 200 beside its members, a list 96, each member after the first 64
+    more, and a string 64 beside its characters.
+    """
+    if len(body) <= MOST_VALUES:
+        return ""  # No value has less than a byte, and no byte takes more than the 48 of lists in lists.
+    marks = body.translate(None, _UNMARKED)
+    objects, lists, members, quotes = map(marks.count, (b"{", b"[", b",", b'"'))
+    if objects + lists + members > MOST_VALUES:
+        return f"more than {MOST_VALUES} values"
+    rest = MOST_BYTES - 200 * objects - 96 * lists - 64 * members - 32 * quotes
+    if 8 * len(body) > rest and _characters(body) > rest:
+        return f"more than {MOST_BYTES >> 20} MiB in memory"
+    return ""
+
+
+def _characters(body: bytes) -> int:
+    """
+    The most bytes that the characters of all strings take.
+
+    That is one each, and one more while the escapes of its string are read; or four if the string has an emoji, and up
+    to four more for copies in the widths that it had before.
+    """
+    escapes, backslashes = body.count(b"\\u"), body.count(b"\\\\")
+    count = len(body) - 5 * max(0, escapes - backslashes)  # \\\\u0041 has no escape of a character.
+    return (8 if escapes or not body.isascii() else 2) * count
+
+
+def parse(body: bytes) -> object:
+    """
+    The value that a body holds in JSON, as json.loads reads it.  RecursionError, or ValueError if there is none.
+
+    A body above RETRIED must be JSON in the strict sense: without lone surrogates, NaN, and numbers beyond a float's.
+    """
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        if len(body) > RETRIED:
+            raise
+    return _parse(body.decode())
+
+
 def _parse(body: str) -> object:
     try:
         return json.loads(body)
@@ -86,20 +139,26 @@ def answer(uid: str, decision: Decision) -> bytes:
     if decision.status is not None:
         response["status"] = decision.status
     if decision.patch:
-        patch = _compact(decision.patch).encode()
-        response |= {"patchType": "JSONPatch", "patch": base64.b64encode(patch).decode()}
+        response |= {"patchType": "JSONPatch", "patch": base64.b64encode(_encode(decision.patch)).decode()}
     if decision.warnings:
         response["warnings"] = list(decision.warnings)
     if decision.audit_annotations:
         response["auditAnnotations"] = dict(decision.audit_annotations)
-    return _encode(response)
+    return _review(response)
 
 
 def refusal(uid: str, code: int, message: str) -> bytes:
     """The AdmissionReview that goes with an HTTP error: not allowed, and why."""
     status = {"status": "Failure", "code": code, "message": one_line(message, LINE_LIMIT)}
-    return _encode({"uid": uid, "allowed": False, "status": status})
+    return _review({"uid": uid, "allowed": False, "status": status})
 
 
-def _encode(response: Mapping[str, object]) -> bytes:
-    return _compact({"apiVersion": API_VERSION, "kind": KIND, "response": response}).encode()
+def _review(response: Mapping[str, object]) -> bytes:
+    return _encode({"apiVersion": API_VERSION, "kind": KIND, "response": response})
+
+
+def _encode(value: object) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:  # A lone surrogate.
+        return _compact(value).encode()
