@@ -109,6 +109,11 @@ class ControlPlane:
         self._write("scheduler.json", configuration.scheduler(self.folder, fields))
         self.scheduler.restart()
 
+    def configure_admission(self, file: Path) -> None:
+        """Restart the API server with this AdmissionConfiguration."""
+        self.apiserver.command.append(f"--admission-control-config-file={file}")
+        self.apiserver.restart()
+
     @property
     def kubeconfig(self) -> Path:
         return self.folder / configuration.kubeconfig_name("admin")
