@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from webhook.admission.defaulting import Defaults, Undefaulted
 from webhook.findings import wording
@@ -24,8 +24,10 @@ class Outcome(StrEnum):
     ERROR = "error"  # Malformed, or a defect of evenkeel's.
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+NO_ANNOTATIONS: Mapping[str, str] = {}
+
+
+class Decision(NamedTuple):
     """
     The outcome of a request, and the reasons for it.
 
@@ -37,7 +39,7 @@ class Decision:
     status: Mapping[str, object] | None = None
     patch: tuple[Mapping[str, object], ...] = ()
     warnings: tuple[str, ...] = ()
-    audit_annotations: Mapping[str, str] = field(default_factory=dict)
+    audit_annotations: Mapping[str, str] = NO_ANNOTATIONS
     findings: tuple[Finding, ...] = ()
     defaulted: Defaults | Undefaulted | None = None
     skipped: tuple[Skipped, ...] = ()

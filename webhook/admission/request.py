@@ -8,7 +8,7 @@ One request of kube-apiserver, parsed once; all decisions use these values.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from webhook.objects.fields import texts_at, value_at
 from webhook.objects.kinds import Kinds
@@ -21,8 +21,7 @@ CREATE, UPDATE = "CREATE", "UPDATE"
 NOTHING: Mapping[str, object] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class AdmissionRequest:
+class AdmissionRequest(NamedTuple):
     """
     What kube-apiserver asks, in one phase: "mutate" or "validate".
 
@@ -42,8 +41,8 @@ class AdmissionRequest:
     kind: tuple[str, str] = ("", "")
     name: str = ""
     user: str = ""
-    obj: Mapping[str, object] = field(default_factory=dict)
-    old: Mapping[str, object] = field(default_factory=dict)
+    obj: Mapping[str, object] = NOTHING
+    old: Mapping[str, object] = NOTHING
     workloads: tuple[Workload, ...] = ()
     before: tuple[Workload, ...] = ()
     owner: Owner | None = None

@@ -59,7 +59,8 @@ def find_all(workload: Workload, settings: RuleSettings, snapshot: Snapshot | No
             skipped.append(Skipped(rule.id, LABELS_UNKNOWN))
             continue
         subject = replace(bare, parameters=setting.parameters) if setting.parameters else bare
-        findings += (_finding(rule, setting, cause, workload.kind.built_in) for cause in rule.check(subject))
+        for cause in rule.check(subject):
+            findings.append(_finding(rule, setting, cause, workload.kind.built_in))
     return Evaluation(tuple(findings), tuple(skipped))
 
 

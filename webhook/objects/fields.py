@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 FieldPath = tuple[str | int, ...]
@@ -63,8 +64,18 @@ def mappings_at(value: object, *paths: FieldPath) -> list[Mapping[str, object]]:
 
 def texts_at(value: object, *paths: str) -> list[str]:
     """The JSON string at each path, such as `metadata.name`, or an empty one if the value there is something else."""
-    found = [value_at(value, tuple(path.split("."))) for path in paths]
-    return [text if isinstance(text, str) else "" for text in found]
+    texts = []
+    for path in paths:
+        found = value
+        for name in _names(path):
+            found = found.get(name) if isinstance(found, dict) else None
+        texts.append(found if isinstance(found, str) else "")
+    return texts
+
+
+@cache
+def _names(path: str) -> Sequence[str]:
+    return path.split(".")
 
 
 def with_value(value: object, path: FieldPath, new: object) -> object:

@@ -79,6 +79,8 @@ class Metrics:
             "Number of Pods without constraints that got no defaults, by reason.",
             reason=tuple(REASONS),
         )
+        self._defaulted = {owner: self.defaulted.labels(owner) for owner in OWNERS}
+        self._undefaulted = {reason: self.undefaulted.labels(reason) for reason in REASONS}
         self.panics = self.counter("panics", "Number of unexpected errors. Each is answered with the policy's onError.")
         self.refused = self.counter(
             "requests_refused",
@@ -125,13 +127,14 @@ class Metrics:
         operation = request.operation if request.operation in OPERATIONS else "other"
         self._latency[request.phase].observe(seconds)
         self._requests[request.phase, operation, RESULT_OF[decision.outcome]].inc()
-        for (rule, severity), found in CountOf([(each.rule, each.severity) for each in decision.findings]).items():
-            self.findings.labels(rule, severity.value).inc(found)
+        if decision.findings:
+            for (rule, severity), found in CountOf([(each.rule, each.severity) for each in decision.findings]).items():
+                self.findings.labels(rule, severity.value).inc(found)
         if isinstance(decision.defaulted, Defaults):
             owner = request.owner.kind if request.owner is not None else "none"
-            self.defaulted.labels(owner if owner in OWNERS else "other").inc()
+            self._defaulted[owner if owner in OWNERS else "other"].inc()
         elif isinstance(decision.defaulted, Undefaulted):
-            self.undefaulted.labels(decision.defaulted.reason).inc()
+            self._undefaulted[decision.defaulted.reason].inc()
 
 
 class ClusterMetrics(Collector):
