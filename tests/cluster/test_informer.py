@@ -27,8 +27,8 @@ def test_a_list_whose_rest_is_gone_is_begun_anew(monkeypatch):
         it.api.page = 3
         send = it.client.get
 
-        def forgetful(path, query, seconds):
-            page = send(path, query, seconds)
+        def forgetful(path, query, seconds, decode):
+            page = send(path, query, seconds, decode)
             if "continue" not in query and len(it.api.asked) < 30:
                 it.api.forget()
             return page

@@ -33,7 +33,7 @@ serving.decision_log · serving.metrics · serving.wire
 serving
 cluster.live
 cluster.informer
-cluster.dump · cluster.registration · cluster.secret · cluster.store
+cluster.decoding · cluster.dump · cluster.registration · cluster.secret · cluster.store
 cluster
 render
 manifests
@@ -84,7 +84,7 @@ USERS = {
     "importlib": "cli.main · rules.__init__",
     "jsonschema": "policy.schema",
     "kubernetes": "cluster.client",
-    "msgspec": "serving.wire",
+    "msgspec": "cluster.decoding · serving.wire",
     "pkgutil": "rules.__init__",
     "prometheus_client": "serving.metrics",
     "urllib3": "cluster.client",

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from functools import partial
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.properties.judging import assert_well_formed, chosen, decide, fuzz, minors, requests
 from tests.support import strategies as some
 from webhook.admission.request import MUTATE
-from webhook.scheduler.snapshot import SnapshotError, from_objects
+from webhook.cluster import decoding
+from webhook.cluster.watched import WATCHED
+from webhook.scheduler.snapshot import SnapshotError, from_objects, read_object
+
+NAMES = st.sampled_from(("web", "", "a\n", "é", "\ud800"))
+WATCHED_OBJECTS = st.fixed_dictionaries(
+    {
+        "metadata": some.some_of(
+            name=NAMES,
+            namespace=st.sampled_from(some.NAMESPACES),
+            uid=NAMES,
+            labels=some.labels,
+            annotations=some.annotations,
+            deletionTimestamp=st.sampled_from((None, "2026-01-01T00:00:00Z")),
+            resourceVersion=st.just("7"),
+        ),
+        "spec": some.some_of(
+            nodeName=NAMES, selector=some.selectors | some.labels, containers=st.just([{"name": "c"}])
+        ),
+        "status": some.some_of(phase=st.sampled_from(("Running", "Failed")), conditions=st.just([{}])),
+    }
+)
+LISTED = some.perhaps_damaged(WATCHED_OBJECTS | some.cluster_objects)
 
 
 @fuzz
@@ -21,3 +44,30 @@ def test_a_dump_is_read_or_refused_in_words(objects, request, minor):
     with suppress(SnapshotError):
         snapshot = from_objects(objects)
         assert_well_formed(decide(request, MUTATE, partial(chosen, "plain"), lambda: snapshot, minor))
+
+
+def outcome(raw, gvk):
+    """What is read of an object, or why nothing is."""
+    try:
+        return read_object(raw, *gvk)
+    except SnapshotError as error:
+        return str(error)
+    except (AttributeError, RecursionError) as error:  # no JSON object, or too deep
+        return type(error)
+
+
+@fuzz
+@given(
+    objects=st.lists(some.perhaps_damaged(WATCHED_OBJECTS | some.cluster_objects), max_size=4),
+    kind=st.sampled_from(WATCHED),
+)
+def test_what_is_decoded_in_part_is_read_as_if_it_were_decoded_whole(objects, kind):
+    try:
+        body = json.dumps({"metadata": {"resourceVersion": "7"}, "items": objects}).encode()
+        whole = json.loads(body)
+    except (RecursionError, ValueError):
+        assume(False)
+    found = decoding.page(body)
+
+    assert whole["metadata"] == found["metadata"]
+    assert [outcome(raw, kind.gvk) for raw in whole["items"]] == [outcome(raw, kind.gvk) for raw in found["items"]]

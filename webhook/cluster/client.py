@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -93,16 +93,21 @@ class Client:
             if monotonic() - self._connected > RECONNECT_SECONDS:
                 self._connect()
 
-    def get(self, path: str, query: Mapping[str, str], seconds: float) -> dict[str, Any]:
-        """The JSON object at `path`, within `seconds`; any other response is a ClusterError."""
-        return self.send("GET", path, None, seconds, query)
-
-    def send(
-        self, method: str, path: str, body: object, seconds: float, query: Mapping[str, str] | None = None
+    def get(
+        self, path: str, query: Mapping[str, str], seconds: float, decode: Callable[[bytes], Any] = json.loads
     ) -> dict[str, Any]:
+        """The JSON object at `path`, within `seconds`; any other response is a ClusterError."""
+        return self._answer(path, decode, self._request(path, query, seconds))
+
+    def send(self, method: str, path: str, body: object, seconds: float) -> dict[str, Any]:
         """The JSON object that the API server returns within `seconds`; any other response is a ClusterError."""
-        with self._request(path, query or {}, seconds, method, body) as response, _as_cluster_error(path):
-            found = json.loads(response.read())
+        return self._answer(path, json.loads, self._request(path, {}, seconds, method, body))
+
+    def _answer(
+        self, path: str, decode: Callable[[bytes], Any], request: AbstractContextManager[Any]
+    ) -> dict[str, Any]:
+        with request as response, _as_cluster_error(path):
+            found = decode(response.read())
         if not isinstance(found, dict):
             raise ClusterError(f"{path}: the response is not a JSON object")
         return found

@@ -8,7 +8,6 @@ One kind of object, listed once and then watched until the informer is stopped.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from threading import Event, Thread
 from time import monotonic
 from typing import Any
 
+from webhook.cluster import decoding
 from webhook.cluster.client import GONE, UNAUTHORIZED, Client, ClusterError, Stream
 from webhook.cluster.store import Key, Store
 from webhook.cluster.watched import Watched
@@ -161,7 +161,7 @@ class Informer(Thread):
         batch: list[tuple[Key, Kept | None]] = []
         version, error = self._version, None
         for line in filter(None, lines):
-            event = json.loads(line)
+            event = decoding.event(line)
             kind, obj = event["type"], event["object"]
             if kind == "ERROR":
                 error = ClusterError(f"{self.watched.path()}: {obj.get('message')}", int(obj.get("code") or 0))
@@ -191,7 +191,7 @@ def pages(client: Client, watched: Watched, seconds: float) -> Iterator[dict[str
     """The pages of one consistent list.  ClusterError 410 if the next page has expired."""
     query = {**watched.query, "limit": str(PAGE)}
     while True:
-        page = client.get(watched.path(), query, seconds)
+        page = client.get(watched.path(), query, seconds, decoding.page)
         yield page
         rest = page["metadata"].get("continue")
         if not rest:
