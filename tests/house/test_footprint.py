@@ -37,7 +37,10 @@ EXAMPLE = ROOT / "webhook" / "cli"
 # What only a command needs, and what only a policy file, a live cluster or a renewed certificate needs.
 ONLY_COMMANDS = ("webhook.lint", "webhook.placement", "webhook.render", "webhook.report", "webhook.manifests.rbac")
 COMMANDS = {"webhook.cli", "webhook.cli.inputs", "webhook.cli.main", "webhook.cli.serve", "webhook.cli.usage"}
-ONLY_SOMETIMES = ("jsonschema", "kubernetes", "multiprocessing", "pydoc", "unittest")
+ONLY_SOMETIMES = (
+    *("certs.authority", "certs.rotation", "webhook.cluster.client", "webhook.cluster.live", "webhook.manifests"),
+    *("jsonschema", "kubernetes", "multiprocessing", "pydoc", "unittest", "urllib3"),
+)
 # All of ours that the first process imports, which only starts and watches the one that serves.
 ARBITERS = {
     *("webhook", "webhook.cli", "webhook.cli.main", "webhook.cli.serve", "webhook.cli.usage"),
@@ -48,7 +51,7 @@ LIBRARIES = (
     *("cryptography", "dataclasses", "flask", "gunicorn", "jsonschema", "kubernetes", "prometheus_client", "yaml"),
 )
 UNMEASURED = {"COVERAGE_PROCESS_START": "", "COVERAGE_PROCESS_CONFIG": ""}
-MOST_OF_OURS, MOST = 92, 600  # of ours without the rules, of which each is a file; and of all
+MOST_OF_OURS, MOST = 82, 560  # of ours without the rules, of which each is a file; and of all
 
 
 @pytest.fixture(scope="module")

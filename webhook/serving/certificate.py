@@ -8,9 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from certs.authority import Authority, normal_names
 from certs.pem import CertificateError
-from certs.rotation import Lifetimes
 from certs.serving import ServingCertificate
 from webhook.serving.settings import SettingsError
 
@@ -86,6 +84,8 @@ def _clients(ca_file: str, text: str) -> Clients | None:
 
 def _self_signed(host: str, folder: Path) -> None:
     """Write a certificate of a new CA, of which the key is not kept."""
+    from certs.authority import Authority
+
     now, names = datetime.now(UTC), ["localhost", "127.0.0.1", "::1"]
     ca, file = Authority.create(now), folder / "ca.crt"
     names += [host] if host not in (*names, "", "0.0.0.0", "::") else []
@@ -98,7 +98,7 @@ def _renewed(
     values: Mapping[str, str],
     secret: tuple[str, str],
     connect: Callable[[], Client],
-    lifetimes: Lifetimes,
+    lifetimes: tuple[timedelta, timedelta],
     folder: Path | None,
     again: bool,
     clients: Clients | None,
@@ -107,7 +107,7 @@ def _renewed(
     names = _names(values["tls-names"])
     place = folder or Path(values["tls-dir"])
     files = place / FILES[0], place / FILES[1]
-    renewal = _renewal(connect(), secret, names, files, lifetimes)
+    renewal = _renewal(connect(), secret, names, files, *lifetimes)
     try:
         renewal.first(patience=0.0) if again else renewal.first()
     except CertificateError as error:
@@ -117,6 +117,8 @@ def _renewed(
 
 
 def _names(text: str) -> tuple[str, ...]:
+    from certs.authority import normal_names
+
     try:
         return normal_names(filter(None, text.replace(" ", "").split(",")))
     except CertificateError as error:
@@ -124,24 +126,32 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _renewal(
-    client: Client, secret: tuple[str, str], names: tuple[str, ...], files: tuple[Path, Path], lifetimes: Lifetimes
+    client: Client,
+    secret: tuple[str, str],
+    names: tuple[str, ...],
+    files: tuple[Path, Path],
+    ca: timedelta,
+    leaf: timedelta,
 ) -> Renewal:
+    from certs.rotation import Lifetimes
     from webhook.cluster.registration import Registration
     from webhook.cluster.secret import Secret
     from webhook.manifests.configurations import MUTATING_NAME, NAME
     from webhook.serving.renewal import Renewal
 
     registration = Registration(client, MUTATING_NAME, NAME)
+    lifetimes = Lifetimes(ca, leaf, min(Lifetimes().settling, leaf / 6))
     return Renewal(client, Secret(client, *secret), registration, names, files, lifetimes)
 
 
-def _lifetimes(values: Mapping[str, str]) -> Lifetimes:
+def _lifetimes(values: Mapping[str, str]) -> tuple[timedelta, timedelta]:
+    """Those of the CA and of the certificate that are kept in --tls-secret."""
     ca, leaf = (_duration(name, values[name]) for name in ("ca-lifetime", "certificate-lifetime"))
     if ca < 2 * leaf:
         raise SettingsError(
             f"--ca-lifetime: found {values['ca-lifetime']}, wanted twice --certificate-lifetime or more"
         )
-    return Lifetimes(ca, leaf, min(Lifetimes().settling, leaf / 6))
+    return ca, leaf
 
 
 def _duration(name: str, text: str) -> timedelta:

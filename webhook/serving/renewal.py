@@ -21,12 +21,13 @@ from webhook.cluster.secret import Secret
 from webhook.serving.check import Check
 from webhook.serving.logs import log
 
-ROUND_SECONDS = 10.0
 PATIENCE_SECONDS = 60.0  # At the start; after that the process exits, and the kubelet restarts it.
 
 
 class Renewal:
-    """Runs rounds; `problem` and `check` report the last one."""
+    """Runs rounds, each `pause` seconds; `problem` and `check` report the last one."""
+
+    pause = 10.0
 
     def __init__(
         self,

@@ -19,13 +19,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import sleep
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
 from certs.serving import ServingCertificate
-from webhook.cluster.client import Client
 from webhook.cluster.cluster import Cluster, Unchanging
 from webhook.policy.policy import Policy
 from webhook.scheduler.features import Features
@@ -34,17 +33,19 @@ from webhook.serving import logs
 from webhook.serving.app import create_app
 from webhook.serving.certificate_files import CertificateFiles
 from webhook.serving.check import Check
-from webhook.serving.cluster_telemetry import watch_cluster
 from webhook.serving.logs import log
 from webhook.serving.metrics import Metrics
 from webhook.serving.policy_file import PolicyFile
-from webhook.serving.renewal import ROUND_SECONDS, Renewal
 from webhook.serving.reviewer import Reviewer
-from webhook.serving.sent_calls import SentCalls
 from webhook.serving.settings import GRACE_SECONDS
 from webhook.transport.arbiter import Heartbeat
 from webhook.transport.forked import run
 from webhook.transport.worker import Worker
+
+if TYPE_CHECKING:
+    from webhook.cluster.client import Client
+    from webhook.serving.renewal import Renewal
+    from webhook.serving.sent_calls import SentCalls
 
 POLL_SECONDS = 1.0
 KEEP_ALIVE_SECONDS = 120  # longer than the 90 s after which kube-apiserver closes idle connections, so that we never do
@@ -102,15 +103,17 @@ class Server(BaseApplication):
         self.config = config
         metrics = Metrics()
         self.cluster: Cluster
-        if isinstance(config.cluster, Client):
+        if config.cluster is None or isinstance(config.cluster, Snapshot):
+            self.cluster = Unchanging(config.cluster)
+        else:
+            from webhook.serving.cluster_telemetry import watch_cluster
+
             pods, threads = config.policy.watch_pods, config.threads
             self.cluster = watch_cluster(config.cluster, metrics, freeze, watch_pods=pods, threads=threads)
-        else:
-            self.cluster = Unchanging(config.cluster)
         self.reviewer = Reviewer(config.policy, self.cluster, config.features, metrics)
         self.policy_file = PolicyFile(config.policy_file, self.reviewer)
         self.certificate_files = CertificateFiles(config.certificate, metrics)
-        self.calls = SentCalls(self.reviewer, config.renewal.registration) if config.renewal is not None else None
+        self.calls = _sent_calls(self.reviewer, config.renewal) if config.renewal is not None else None
         super().__init__()
 
     def load_config(self) -> None:
@@ -173,11 +176,17 @@ class Server(BaseApplication):
         )
         _every(POLL_SECONDS, actions)
         if self.config.renewal is not None and self.calls is not None:
-            _every(ROUND_SECONDS, (self._renew, self.calls.look))
+            _every(self.config.renewal.pause, (self._renew, self.calls.look))
 
     def _renew(self) -> None:
         if self.config.renewal is not None and not self.config.renewal.round():
             self.reviewer.metrics.renewal_failures.inc()
+
+
+def _sent_calls(reviewer: Reviewer, renewal: Renewal) -> SentCalls:
+    from webhook.serving.sent_calls import SentCalls
+
+    return SentCalls(reviewer, renewal.registration)
 
 
 def freeze() -> None:
