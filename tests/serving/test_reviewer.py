@@ -182,7 +182,7 @@ def test_a_decision_that_cannot_be_encoded_is_answered_as_an_unexpected_error(to
 
 
 def test_all_but_small_reviews_are_answered_one_after_another(monkeypatch):
-    """Each takes up to 128 MiB; the small ones do not wait for them."""
+    """Each takes up to 128 MiB; the small ones, which the worker may answer in its loop, do not wait for them."""
     read, large, first, second = wire.read, raw() + b" " * wire.SMALL, threading.Event(), threading.Event()
     reading = []
 

@@ -8,13 +8,19 @@ import threading
 import time
 from contextlib import ExitStack
 
-from tests.support.clients import LARGE, MB, Server, drip, post, suppressed
+import pytest
+
+from tests.support.clients import CHUNKED, LARGE, MB, Server, drip, head, post, suppressed
 from tests.support.serving import until
+from webhook.transport.memory import STALLED_SECONDS
+from webhook.transport.request import TURN_SECONDS
+
+TWO = {"large_held": 2 * len(LARGE)}  # Turns for two at a time.
 
 
 def test_large_bodies_take_turns_and_small_ones_do_not_wait(tmp_path):
     """20 clients stop in the middle of a large body: memory stays bounded, and even a large review gets its turn."""
-    with Server(tmp_path, limits={"body": 30.0}) as server, ExitStack() as crowd:
+    with Server(tmp_path, limits=TWO | {"body": 30.0}) as server, ExitStack() as crowd:
         before = server.usage()
         stuck = [crowd.enter_context(server.client()) for _ in range(20)]
         senders = [
@@ -38,7 +44,7 @@ def test_large_bodies_take_turns_and_small_ones_do_not_wait(tmp_path):
 
 def test_large_bodies_that_drip_make_room(tmp_path):
     """A byte now and then does not keep a turn that others wait for."""
-    with Server(tmp_path, limits={"body": 30.0}) as server, ExitStack() as crowd:
+    with Server(tmp_path, limits=TWO | {"body": 30.0}) as server, ExitStack() as crowd:
         dripping = [crowd.enter_context(server.client()) for _ in range(2)]
         for client in dripping:
             client.ask(post())  # Reads what TLS sends at first, so that what comes now is the answer.
@@ -71,6 +77,49 @@ def test_many_large_bodies_at_once_are_all_served(server):
         sender.join()
 
     assert [b"%d" % len(LARGE)] * 8 == answers
+
+
+def test_turns_are_given_by_size(tmp_path):
+    """Eight bodies of 2 MB take no more than one of 17, so nobody waits for those that have stalled."""
+    with Server(tmp_path, limits=TWO | {"body": 30.0}) as server, ExitStack() as crowd:
+        for _ in range(8):
+            crowd.enter_context(server.client()).send(post(bytes(2 * MB))[:-MB])
+        with server.client() as client:
+            begin = time.monotonic()
+            assert b"%d" % len(LARGE) == client.ask(post(LARGE)).body
+            assert time.monotonic() - begin < STALLED_SECONDS
+
+
+ASKED = [head(Content_Length=len(LARGE)), head(Content_Length=len(LARGE), Expect="100-continue")]
+
+
+@pytest.mark.parametrize("request_head", [*ASKED, CHUNKED + b"%x\r\n" % len(LARGE)])
+def test_a_large_body_without_a_turn_is_refused_before_it_is_read(tmp_path, request_head):
+    """With 429 and Retry-After, upon which kube-apiserver asks again."""
+    with Server(tmp_path, limits={"large_held": len(LARGE)}) as server, server.client() as first:
+        sent, stop = post(LARGE), threading.Event()
+        first.send(sent[: 2 * MB])
+        sender = threading.Thread(target=trickle, args=(first, sent[2 * MB : -MB], stop))
+        sender.start()
+        with server.client() as second:
+            begin = time.monotonic()
+            answer = second.ask(request_head)
+            assert (429, "1", "close") == (answer.status, answer.headers["retry-after"], answer.headers["connection"])
+            assert TURN_SECONDS <= time.monotonic() - begin < TURN_SECONDS + 1
+        stop.set()
+        sender.join()
+        assert b"%d" % len(LARGE) == first.answer().body
+        with server.client() as second:
+            assert b"%d" % len(LARGE) == second.ask(post(LARGE)).body
+
+
+def trickle(client, data, stop):
+    """Send 200 kB every tenth of a second, which is fast enough to keep a turn, and all of the rest at the end."""
+    begin = 0
+    while not stop.wait(0.1):
+        client.send(data[begin : begin + 200_000])
+        begin += 200_000
+    client.send(data[begin:] + bytes(MB))
 
 
 def test_bytes_held_are_bounded(tmp_path):

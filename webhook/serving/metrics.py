@@ -38,7 +38,7 @@ RESULT_OF = {
 RESULTS = tuple(dict.fromkeys(RESULT_OF.values()))
 OWNERS = ("none", "ReplicationController", "ReplicaSet", "StatefulSet", "Job", "other")
 SEVERITIES = tuple(str(severity) for severity in Severity if severity is not Severity.IGNORE)
-REFUSALS = ("400", "404", "405", "408", "413", "414", "415", "417", "431", "500", "501", "503")
+REFUSALS = ("400", "404", "405", "408", "413", "414", "415", "417", "429", "431", "500", "501", "503")
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 

@@ -23,7 +23,7 @@ from webhook.objects.reading import brief
 API_VERSION, KIND = "admission.k8s.io/v1", "AdmissionReview"
 LONGEST_NUMBER = 4_000
 LONGEST_UID = 128  # It is echoed, and kube-apiserver's has 36.
-SMALL = 64 << 10  # Whatever such a body holds, it takes at most 4 MiB in memory.
+SMALL = 128 << 10  # Whatever such a body holds, it takes at most 6 MiB in memory, and is answered without waiting.
 MOST_VALUES = 1 << 20
 MOST_BYTES = 128 << 20  # What one review may take in memory, beside its body: 6 MiB of a usual object take up to 102.
 RETRIED = 1 << 20  # Up to this size, json reads what msgspec does not; it takes nine bytes for one.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from http import HTTPStatus
 
+PASSING = (429, 503)  # The refusals for what others do, not the client.
 RECORD = 16 << 10  # Bytes read from a connection at a time; the maximum of a TLS record.
 
 
@@ -24,8 +25,8 @@ class Limits:
     body_bytes: int = 40 << 20  # The largest review is about 36 MiB.
     chunks: int = 20_000  # The largest body in chunks of 2 KiB; smaller chunks take too much of the main thread's time.
     large_bytes: int = 1 << 20  # Bodies larger than this take turns:
-    large_bodies: int = 2  # at most this many are received or answered at a time.
-    held_bytes: int = 128 << 20  # For all unanswered requests: two of the largest and thousands of usual ones.
+    large_held: int = 80 << 20  # those received or answered at a time have at most this many, two of the largest.
+    held_bytes: int = 96 << 20  # For all unanswered requests: the large ones and thousands of usual ones.
     handshakes: int = 4  # Handshake steps per turn, up to 1 ms each, so that many new clients do not delay reviews.
 
 
@@ -40,5 +41,6 @@ class Refused(Exception):
 def last_response(status: int, body: bytes = b"") -> bytes:
     """A complete response that closes the connection; `body` is JSON or empty."""
     kind = "Content-Type: application/json\r\n" if body else ""
+    kind += "Retry-After: 1\r\n" if status in PASSING else ""  # Which makes kube-apiserver ask again.
     head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nConnection: close\r\n{kind}Content-Length: {len(body)}"
     return f"{head}\r\n\r\n".encode() + body

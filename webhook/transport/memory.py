@@ -1,4 +1,4 @@
-"""Bounds the bytes that all requests hold together, and lets large bodies take turns."""
+"""Bounds the bytes that all requests hold together, and lets large bodies take turns by their size."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Memory:
         self.limits, self.connections = limits, connections
         self.drop, self.resume, self.defer = drop, resume, defer
         self.held = 0
-        self.large: set[Connection] = set()  # Large bodies that have a turn,
-        self.queue: list[Connection] = []  # and those that wait for one.
+        self.large: dict[Connection, int] = {}  # Large bodies that have a turn, with their bytes,
+        self.queue: dict[Connection, int] = {}  # and those that wait for one.
 
     def hold(self, connection: Connection, count: int) -> None:
         """
@@ -62,10 +62,8 @@ class Memory:
         While there are too many, drop others, as `hold` does. If the request was large, another large body gets a turn.
         """
         self._count(connection, len(connection.inbox) + len(connection.sock) + len(connection.unsent))
-        if connection in self.queue:
-            self.queue.remove(connection)
-        if connection in self.large:
-            self.large.remove(connection)
+        self.queue.pop(connection, None)
+        if self.large.pop(connection, 0):
             self.defer(self.go_on)
         while self.held > self.limits.held_bytes and (victim := self._victim()) not in (None, connection):
             self.drop(victim, "too many bytes held")
@@ -74,25 +72,28 @@ class Memory:
         self.held += count - connection.held
         connection.held = count
 
-    def has_turn(self, connection: Connection) -> bool:
-        """Whether a large body may continue; if not, the connection is queued, and resumed when it may."""
-        if connection not in self.large and len(self.large) < self.limits.large_bodies:
-            self.grant(connection)
-        elif connection not in self.large:
-            self.queue.append(connection)
+    def has_turn(self, connection: Connection, length: int) -> bool:
+        """Whether a large body of this size may be read; if not, the connection is queued, and resumed when it may."""
+        if connection not in self.large:
+            if self._fits(length):
+                self._grant(connection, length)
+            else:
+                self.queue[connection] = length
         return connection in self.large
 
-    def grant(self, connection: Connection) -> None:
-        """Give the connection a turn."""
-        self.large.add(connection)
+    def _fits(self, length: int) -> bool:
+        return not self.large or sum(self.large.values()) + length <= self.limits.large_held
+
+    def _grant(self, connection: Connection, length: int) -> None:
+        self.large[connection] = length
         connection.heard = monotonic()
         connection.due = connection.heard + STALLED_SECONDS
 
     def go_on(self) -> None:
-        """Give free turns to the newest in the queue; under load the oldest have usually stalled."""
-        while self.queue and len(self.large) < self.limits.large_bodies:
-            connection = self.queue.pop()
-            self.grant(connection)
+        """Give turns to the newest in the queue, as long as they fit; under load the oldest have usually stalled."""
+        while self.queue and self._fits(next(reversed(self.queue.values()))):
+            connection, length = self.queue.popitem()
+            self._grant(connection, length)
             self.resume(connection)
 
     def in_the_way(self, now: float) -> set[Connection]:

@@ -27,6 +27,8 @@ HTTP_1_1 = (1, 1)
 HEADS, HEAD_BYTES = 128, 2048
 LENGTH = b"\r\nContent-Length: "  # As Go writes it; in another spelling it is part of what is remembered.
 LENGTH_DIGITS = 9
+# For a large body to get its turn; kube-apiserver, which by default waits for 10 s, can then ask a second time.
+TURN_SECONDS = 4.0
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t -~\x80-\xff]*)?\r\n")
 
 
@@ -51,6 +53,8 @@ def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
     length = int(headers.get("CONTENT-LENGTH", 0))
     if length > connection.limits.body_bytes:
         raise Refused(413, f"Content-Length {length}, wanted at most {connection.limits.body_bytes}")
+    if length > connection.limits.large_bytes:
+        yield from turn(connection, memory, length)
     if request._expected_100_continue:
         request._expected_100_continue = False  # gunicorn would send it a second time.
         connection.sock.extend(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -59,7 +63,7 @@ def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
     body = io.BytesIO()
     coding = headers.get("TRANSFER-ENCODING")
     if coding is None:
-        yield from take(connection, memory, length, body)
+        yield from take(connection, length, body)
     elif coding.lower() == "chunked":
         yield from chunks(connection, memory, body)
     else:  # gunicorn's parser accepts "gzip, chunked", and decodes no gzip.
@@ -105,8 +109,18 @@ def until(connection: Connection, end: re.Pattern[bytes], limit: int, status: in
     return text
 
 
-def take(connection: Connection, memory: Memory, length: int, body: io.BytesIO) -> Waiting[None]:
-    """Move `length` bytes to the body; a large body waits for its turn."""
+def turn(connection: Connection, memory: Memory, length: int) -> Waiting[None]:
+    """Wait until a large body may be read. Refused with 429 if that takes too long."""
+    connection.allow(TURN_SECONDS, 429)
+    try:
+        while not memory.has_turn(connection, length):
+            yield NOTHING
+    except Refused as refused:
+        raise Refused(429, f"{length} bytes, while other large bodies are read; ask again") from refused
+
+
+def take(connection: Connection, length: int, body: io.BytesIO) -> Waiting[None]:
+    """Move `length` bytes to the body."""
     while length:
         if not connection.inbox:
             yield from connection.more()
@@ -116,10 +130,6 @@ def take(connection: Connection, memory: Memory, length: int, body: io.BytesIO) 
         body.write(part)
         connection.deadline += len(part) / connection.limits.rate
         connection.due += len(part) / connection.limits.rate
-        while body.tell() > connection.limits.large_bytes and not memory.has_turn(connection):
-            connection.refusal = 503
-            yield NOTHING
-        connection.refusal = 408
 
 
 def chunks(connection: Connection, memory: Memory, body: io.BytesIO) -> Waiting[None]:
@@ -133,7 +143,10 @@ def chunks(connection: Connection, memory: Memory, body: io.BytesIO) -> Waiting[
             raise Refused(413, f"{body.tell() + length} bytes in chunks, wanted at most {connection.limits.body_bytes}")
         if not length:
             break
-        yield from take(connection, memory, length, body)
+        if body.tell() <= connection.limits.large_bytes < body.tell() + length:
+            yield from turn(connection, memory, connection.limits.body_bytes)  # It may become as large.
+            connection.allow(connection.limits.body, 408)
+        yield from take(connection, length, body)
         if (yield from until(connection, LINE_END, LINE_BYTES, 400)) != b"\r\n":
             raise Refused(400, "chunk longer than its size")
     else:
