@@ -113,6 +113,7 @@ LARGE = {
     "50 templates, 80k annotations": lambda: fleet(50, constraint(), metadata={"annotations": some.label_set(80_000)}),
     "50 templates, 150k names of rules": lambda: fleet(50, constraint(), metadata={"annotations": IGNORING}),
     "300k templates": lambda: fleet(300_000),
+    "300k items without a template": lambda: fleet(0) | {"spec": {"sets": [{}] * 300_000}},
     "250k templates in lists of 10": lambda: (
         fleet(0) | {"kind": "Grid", "spec": {"rows": [{"cells": [{}] * 10}] * 25_000}}
     ),

@@ -93,6 +93,7 @@ def test_a_client_is_refused_with_a_reason_and_nothing_of_it_is_read(tmp_path, o
 
     assert (reason, False) == (caught.value.reason, server.tls.established)
 
+
 def test_a_failure_of_another_kind_is_no_refusal_of_a_client(tmp_path):
     server = Server(tmp_path)
 

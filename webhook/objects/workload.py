@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath, as_list, as_mapping, mappings_at, texts_at, value_at
@@ -134,13 +134,18 @@ def _expand(obj: Mapping[str, object], kind: Kind) -> Iterable[Indices]:
     if not needs_template and EACH not in kind.anchor:
         return ((),)
     places: Iterator[tuple[Indices, object]] = iter([((), obj)])
-    for part in kind.anchor:
-        places = _items(places) if part == EACH else _members(places, str(part))
+    for part, after in zip_longest(kind.anchor, kind.anchor[1:]):
+        needed = str(after) if needs_template and after not in (None, EACH) else None
+        places = _items(places, needed) if part == EACH else _members(places, str(part))
     return (at for at, value in places if not needs_template or isinstance(value, dict))
 
 
-def _items(places: Iterable[tuple[Indices, object]]) -> Iterator[tuple[Indices, object]]:
-    return (((*at, i), item) for at, value in places for i, item in enumerate(as_list(value)))
+def _items(places: Iterable[tuple[Indices, object]], needed: str | None) -> Iterator[tuple[Indices, object]]:
+    """The items of each list, without those that lack the member that is `needed`."""
+    for at, value in places:
+        for i, item in enumerate(as_list(value)):
+            if needed is None or (isinstance(item, dict) and needed in item):
+                yield (*at, i), item
 
 
 def _members(places: Iterable[tuple[Indices, object]], name: str) -> Iterator[tuple[Indices, object]]:
