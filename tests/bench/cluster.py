@@ -175,7 +175,7 @@ def table(folder):
     from kubernetes.client import Configuration
 
     from certs.authority import Authority
-    from webhook.cluster.client import Client
+    from webhook.cluster.client import Client, of_configuration
     from webhook.cluster.live import Live
 
     now = datetime.now(UTC)
@@ -188,7 +188,7 @@ def table(folder):
             configuration = Configuration()
             configuration.host = f"https://127.0.0.1:{server.stdout.readline().strip()}"
             configuration.ssl_ca_cert, configuration.no_proxy = str(folder / "ca.crt"), "*"
-            live = Live(Client(lambda: configuration), lambda *_, **__: None, watch_pods=True)
+            live = Live(Client(lambda: of_configuration(configuration)), lambda *_, **__: None, watch_pods=True)
             yield f"| {NODES:,} nodes, {PODS:,} Pods in {NAMESPACES} namespaces | measured | bound |"
             yield "| --- | --- | --- |"
             yield from measured(live, folder)

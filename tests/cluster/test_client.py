@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import ssl
+import subprocess
+import sys
 
 import pytest
 
-from tests.support.apiserver import TOKEN, kubeconfig
+from tests.support.apiserver import TOKEN, ApiServer, kubeconfig
 from tests.support.build import whole
-from tests.support.serving import until
+from tests.support.serving import certificate, until
 from tests.support.watching import QUICK, SHOP, configured, watching
-from webhook.cluster.client import Client, ClusterError, configuration
+from webhook.cluster.client import Client, ClusterError, access, service_account
 from webhook.cluster.live import Live, listed
 
 
@@ -69,7 +72,7 @@ NOWHERE = [
     ({"HOME": "{}"}, "found neither {}/.kube/config nor a Pod's service account; set KUBECONFIG"),
     (
         {"HOME": "{}", "KUBERNETES_SERVICE_HOST": "h", "KUBERNETES_SERVICE_PORT": "1"},
-        "Service token file does not exist.",
+        "/var/run/secrets/kubernetes.io/serviceaccount/token: No such file or directory",
     ),
 ]
 
@@ -82,19 +85,89 @@ def test_where_there_is_no_cluster_it_is_said_in_one_line(tmp_path, monkeypatch,
     for name, value in environment.items():
         monkeypatch.setenv(name, value.format(tmp_path))
     with pytest.raises(ClusterError) as error:
-        configuration()
+        access()
 
     assert str(error.value).startswith(message.format(tmp_path))
     assert 1 == len(str(error.value).splitlines())
 
 
-def test_nothing_of_the_kubernetes_package_is_imported_without_need():
-    """It is slow to import, and a dump needs none of it."""
-    import subprocess
-    import sys
+@pytest.fixture
+def in_a_pod(tmp_path, monkeypatch):
+    """An API server that speaks TLS, and what the kubelet gives a Pod to reach it with."""
+    (tmp_path / "ca.crt").write_text(certificate(tmp_path))
+    (tmp_path / "token").write_text(TOKEN.removeprefix("Bearer ") + "\n")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "tls.crt", tmp_path / "tls.key")
+    api = ApiServer(context=context)
+    api.token = TOKEN
+    api.put(*SHOP)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(api.port))
+    monkeypatch.setattr("webhook.cluster.client.SERVICE_ACCOUNT", tmp_path)
+    yield tmp_path, api
+    api.stop()
 
-    imported = "import sys, webhook.serving.server, webhook.cluster.live"
-    code = f"{imported}; print([m for m in sys.modules if m[:10] == 'kubernetes'])"
+
+def test_a_pod_reaches_the_api_server_with_its_service_account(in_a_pod):
+    _, api = in_a_pod
+    client = Client()
+
+    assert f"https://127.0.0.1:{api.port}" == client.host
+    assert whole(SHOP[:3]) == listed(client)
+
+
+def test_a_token_that_the_kubelet_renews_is_read_again(in_a_pod):
+    folder, api = in_a_pod
+    client = Client()
+    api.token = "Bearer new"
+    (folder / "token").write_text("new")
+    client.authenticate()
+
+    assert whole(SHOP[:3]) == listed(client)
+
+
+def test_an_api_server_of_another_ca_is_refused(in_a_pod):
+    folder, _ = in_a_pod
+    (folder / "ca.crt").write_text(certificate(folder))
+    with pytest.raises(ClusterError, match="CERTIFICATE_VERIFY_FAILED"):
+        listed(Client())
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("token", b" \n"), ("ca.crt", b""), ("token", b"\xff"), ("ca.crt", None)]
+)
+def test_a_service_account_that_cannot_be_read_is_said_in_one_line(in_a_pod, name, content):
+    file = in_a_pod[0] / name
+    file.unlink() if content is None else file.write_bytes(content)
+    with pytest.raises(ClusterError) as error:
+        Client()
+
+    assert str(error.value).startswith(f"{file}: ")
+
+
+def test_an_address_of_ipv6_is_bracketed(in_a_pod):
+    environment = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
+
+    assert "https://[fd00::1]:443" == service_account(in_a_pod[0], environment).host
+
+
+def test_a_proxy_is_left_to_the_kubernetes_package(in_a_pod, monkeypatch):
+    """It knows which of them is for whom; its own message says that it was asked."""
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+    with pytest.raises(ClusterError, match=r"Service (token file does not exist|host/port)"):
+        access()
+
+
+@pytest.mark.parametrize("used", ["", "; webhook.cluster.client.access()"], ids=["a dump", "a Pod"])
+def test_nothing_of_the_kubernetes_package_is_imported_without_need(in_a_pod, used):
+    """It takes long and much memory, and neither a dump nor a Pod needs it."""
+    given = f"from pathlib import Path; webhook.cluster.client.SERVICE_ACCOUNT = Path({str(in_a_pod[0])!r}){used}"
+    code = f"import sys, webhook.serving.server, webhook.cluster.live; {given}"
+    code += "; print([m for m in sys.modules if m[:10] == 'kubernetes'])"
 
     assert (
         "[]" == subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()

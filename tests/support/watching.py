@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from tests.support.apiserver import ApiServer
 from tests.support.build import namespace, pod, service, whole, workload
 from tests.support.serving import until
-from webhook.cluster.client import Client
+from webhook.cluster.client import Client, of_configuration
 from webhook.cluster.informer import Pace
 from webhook.cluster.live import Live
 
@@ -16,14 +16,14 @@ QUICK = Pace(first=0.01, most=0.05, silence=5.0)
 
 
 def configured(url, token=None):
-    """The configuration of a client that talks to this address."""
+    """Access to this address."""
     from kubernetes.client import Configuration
 
     found = Configuration()
     found.host, found.no_proxy = url, "*"
     if token:
         found.api_key["authorization"] = token
-    return found
+    return of_configuration(found)
 
 
 class Watching:

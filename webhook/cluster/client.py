@@ -1,9 +1,10 @@
 """
 Requests to an API server, with raw JSON as the response.
 
-The `kubernetes` package finds the server and the credentials; it is imported only here.
+    a Pod's service account ─────────────────────────────────┬──> address, credentials, urllib3's pool ──> get, stream
+    kubeconfig, exec plugins ──> the `kubernetes` package ───┘
 
-    in-cluster, kubeconfig, exec plugins ──> Configuration ──> urllib3's pool ──> get, stream
+That package takes more memory than a small cluster, and a Pod needs only two files; it is imported only here.
 """
 
 from __future__ import annotations
@@ -15,9 +16,15 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
+if TYPE_CHECKING:
+    from urllib3 import PoolManager
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+PROXIES = ("https_proxy", "all_proxy")
+POOL = 16  # Connections that are kept: a watch for each kind, and look-ups.
 CONNECT_SECONDS = 5.0
 RECONNECT_SECONDS = 10.0
 GONE, UNAUTHORIZED, NOT_FOUND, CONFLICT = 410, 401, 404, 409
@@ -36,46 +43,99 @@ class ClusterError(Exception):
         self.status, self.retry_after = status, retry_after
 
 
-def configuration() -> Any:
-    """The kubernetes.client.Configuration that kubectl would use: the kubeconfig, or in a Pod its service account."""
+class Access(NamedTuple):
+    """An API server's address, the connections to it, and the Authorization header at this moment, "" for none."""
+
+    host: str
+    pool: PoolManager
+    authorization: Callable[[], str]
+
+
+def access() -> Access:
+    """What kubectl would use: the kubeconfig, or in a Pod its service account."""
+    files = os.environ.get("KUBECONFIG") or str(Path("~/.kube/config").expanduser())
+    if any(Path(file).exists() for file in files.split(os.pathsep)):
+        return _by_package(files)
+    if "KUBECONFIG" in os.environ or "KUBERNETES_SERVICE_HOST" not in os.environ:
+        raise ClusterError(f"found neither {files} nor a Pod's service account; set KUBECONFIG")
+    proxied = any(name.lower() in PROXIES and value for name, value in os.environ.items())
+    return _by_package("") if proxied else service_account(SERVICE_ACCOUNT, os.environ)
+
+
+def service_account(folder: Path, environ: Mapping[str, str]) -> Access:
+    """That of a Pod, in the files that the kubelet mounts and renews; ClusterError if they cannot be read."""
+    from urllib3 import PoolManager
+
+    host, port = environ["KUBERNETES_SERVICE_HOST"], environ.get("KUBERNETES_SERVICE_PORT", "443")
+    ca, token = folder / "ca.crt", folder / "token"
+
+    def authorization() -> str:
+        return f"Bearer {_content(token)}"
+
+    authorization(), _content(ca)
+    address = f"[{host}]" if ":" in host else host
+    pool = PoolManager(maxsize=POOL, cert_reqs="CERT_REQUIRED", ca_certs=str(ca))
+    return Access(f"https://{address}:{port}", pool, authorization)
+
+
+def _content(file: Path) -> str:
+    try:
+        text = file.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ClusterError(f"{file}: {error.strerror if isinstance(error, OSError) else error}") from error
+    if not text:
+        raise ClusterError(f"{file}: is empty")
+    return text
+
+
+def _by_package(files: str) -> Access:
+    """That of kubeconfig files, or of a Pod's service account for "", as the `kubernetes` package reads them."""
     from kubernetes.client import Configuration
     from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
 
-    found, files = Configuration(), os.environ.get("KUBECONFIG") or str(Path("~/.kube/config").expanduser())
+    found = Configuration()
     try:
-        if any(Path(file).exists() for file in files.split(os.pathsep)):
+        if files:
             load_kube_config(files, client_configuration=found, persist_config=False)
-        elif "KUBECONFIG" not in os.environ and "KUBERNETES_SERVICE_HOST" in os.environ:
-            load_incluster_config(client_configuration=found)
         else:
-            raise ClusterError(f"found neither {files} nor a Pod's service account; set KUBECONFIG")
-    except ClusterError:
-        raise
+            load_incluster_config(client_configuration=found)
     except Exception as error:  # ConfigException, or any error that a malformed file causes
         where = "" if isinstance(error, ConfigException) else f"{files}: {type(error).__name__}: "
         raise ClusterError(f"{where}{error}") from error
-    return found
+    return of_configuration(found)
+
+
+def of_configuration(found: Any) -> Access:
+    """That of a kubernetes.client.Configuration."""
+    from kubernetes.client import ApiClient
+    from kubernetes.config import ConfigException
+
+    def authorization() -> str:
+        try:
+            token = found.auth_settings().get("BearerToken")
+        except ConfigException as error:
+            raise ClusterError(f"token: {error}") from error
+        return token["value"] or "" if token else ""
+
+    return Access(str(found.host), ApiClient(found).rest_client.pool_manager, authorization)
 
 
 class Client:
-    """Requests to one API server; `configure` loads the configuration, and again after a 401."""
+    """Requests to one API server; `find` finds it and the credentials, and again after a 401."""
 
-    def __init__(self, configure: Callable[[], Any] = configuration) -> None:
-        self._configure, self._lock = configure, Lock()
+    def __init__(self, find: Callable[[], Access] = access) -> None:
+        self._find, self._lock = find, Lock()
         with _as_cluster_error("configuration"):
             self._connect()
 
     def _connect(self) -> None:
-        from kubernetes.client import ApiClient
-
-        self._configuration, self._connected = self._configure(), monotonic()
-        self._pool = ApiClient(self._configuration).rest_client.pool_manager
+        self._access, self._connected = self._find(), monotonic()
         self._headers = self._authenticated()
 
     @property
     def host(self) -> str:
         """The address of the API server."""
-        return str(self._configuration.host)
+        return self._access.host
 
     def authenticate(self) -> None:
         """Renew a token that is about to expire, from a file or by a plugin.  ClusterError if that fails."""
@@ -83,9 +143,8 @@ class Client:
             self._headers = self._authenticated()
 
     def _authenticated(self) -> dict[str, str]:
-        headers = {"Accept": "application/json", "User-Agent": "evenkeel"}
-        token = self._configuration.auth_settings().get("BearerToken")
-        return headers | ({token["key"]: token["value"]} if token and token["value"] else {})
+        headers, value = {"Accept": "application/json", "User-Agent": "evenkeel"}, self._access.authorization()
+        return headers | ({"Authorization": value} if value else {})
 
     def reconnect(self) -> None:
         """Load the configuration again, unless that was done in the last RECONNECT_SECONDS."""
@@ -126,9 +185,10 @@ class Client:
 
         timeout = Timeout(connect=min(seconds, CONNECT_SECONDS), read=seconds)
         url = f"{self.host}{path}" + (f"?{urlencode(query)}" if query else "")
-        sent = {"headers": self._headers} if body is None else _with_body(self._headers, body)
+        sent: dict[str, Any] = {"headers": self._headers} if body is None else _with_body(self._headers, body)
         with _as_cluster_error(path):
-            response = self._pool.request(method, url, **sent, timeout=timeout, preload_content=False, retries=False)
+            sent |= {"timeout": timeout, "preload_content": False, "retries": False}
+            response = self._access.pool.request(method, url, **sent)
         try:
             if response.status not in (200, 201):
                 raise _refusal(path, response)
@@ -165,12 +225,11 @@ class Stream:
 @contextmanager
 def _as_cluster_error(path: str) -> Iterator[None]:
     """Raise network and configuration errors as ClusterError."""
-    from kubernetes.config import ConfigException
     from urllib3.exceptions import HTTPError
 
     try:
         yield
-    except (ConfigException, HTTPError, OSError, ValueError) as error:
+    except (HTTPError, OSError, ValueError) as error:
         raise ClusterError(f"{path}: {type(error).__name__}: {error}") from error
 
 
