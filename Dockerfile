@@ -25,6 +25,6 @@ COPY --from=build /opt/evenkeel /opt/evenkeel
 # Two arenas: with one for each thread, each keeps what the largest review took in it.
 ENV PATH=/opt/evenkeel/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 MALLOC_ARENA_MAX=2
 USER 65532:65532
-EXPOSE 8443
+EXPOSE 8443 8080
 ENTRYPOINT ["evenkeel"]
 CMD ["--help"]

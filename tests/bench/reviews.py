@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
@@ -34,7 +35,7 @@ NULL = """
 import json, sys
 from flask import Flask, Response, request
 from webhook.serving import server
-def null(service, checks):
+def null(service):
     app = Flask("null", static_folder=None)
     @app.post("/<phase>")
     def allow(phase):
@@ -87,7 +88,9 @@ class Server:
         command = [*program, "serve", "--bind", f"127.0.0.1:{self.port}", *tls, *options]
         begun = time.perf_counter()
         cpus = SERVER_CPU if pinned else os.sched_getaffinity(0)
-        self.process = subprocess.Popen(command, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+        environment = {**os.environ, "EVENKEEL_HEALTH_BIND": "127.0.0.1:0"}
+        pin = partial(os.sched_setaffinity, 0, cpus)
+        self.process = subprocess.Popen(command, preexec_fn=pin, env=environment)
         self.context = ssl.create_default_context(cadata=self.ca)
         until(self._answers, "a server that answers")
         self.cold_start = time.perf_counter() - begun

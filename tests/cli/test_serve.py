@@ -26,7 +26,7 @@ def test_without_a_host_every_address_is_served(tmp_path):
     with serving(tmp_path, host="", names=("127.0.0.1", "::1")) as running:
         for host in ("127.0.0.1", "::1"):
             running.host = host
-            assert 200 == running.call("GET", "/readyz")[0]
+            assert 200 == running.probe("/readyz")[0]
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="there is no IPv6")
@@ -38,7 +38,7 @@ def test_ipv6_is_served(tmp_path):
 def test_port_0_is_any_and_is_told(tmp_path):
     """In the log, which is the only place that knows it."""
     certificate(tmp_path)
-    options = ["--bind", "127.0.0.1:0", "--tls-cert", "tls.crt", "--tls-key", "tls.key"]
+    options = ["--bind", "127.0.0.1:0", "--health-bind", "127.0.0.1:0", "--tls-cert", "tls.crt", "--tls-key", "tls.key"]
     command = [*EVENKEEL, "serve", *options]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         told = next(line for line in map(json.loads, process.stderr) if line["message"].startswith("Listening at: "))
@@ -128,6 +128,12 @@ UNUSABLE = [
     Unusable(
         "half an IPv6 address", ("--self-signed", "--bind", "[::1:80"), '--bind: found "[::1:80", wanted HOST:PORT'
     ),
+    Unusable("no health address", ("--self-signed", "--health-bind", ""), '--health-bind: found "", wanted HOST:PORT'),
+    Unusable(
+        "a health address of another host",
+        ("--self-signed", "--bind", "127.0.0.1:0", "--health-bind", "192.0.2.1:80"),
+        "--health-bind: 192.0.2.1:80: Cannot assign requested address; name another address or port",
+    ),
     Unusable("a bad log level", ("--self-signed", "--log-level", "loud"), '--log-level: found "loud", wanted one of'),
     Unusable(
         "a version of TLS that is too old",
@@ -135,7 +141,8 @@ UNUSABLE = [
         '--tls-min-version: found "1.1", wanted one of 1.2, 1.3',
     ),
     Unusable("a bad number of threads", ("--self-signed", "--threads", "0"), '--threads: found "0", wanted a number'),
-    Unusable("an address in use", ("--self-signed",), "Address already in use"),
+    Unusable("an address in use", ("--self-signed",), ": Address already in use; name another address or port"),
+    Unusable("a health address in use", ("--self-signed", "--bind", "127.0.0.1:0"), "--health-bind: "),
 ]
 
 
@@ -151,7 +158,7 @@ def test_what_cannot_be_used_is_said_in_one_line(tmp_path, case):
         done = subprocess.run(
             command,
             cwd=tmp_path,
-            env={**os.environ, "KUBECONFIG": "nowhere"},
+            env={**os.environ, "KUBECONFIG": "nowhere", "EVENKEEL_HEALTH_BIND": f"127.0.0.1:{port}"},
             capture_output=True,
             text=True,
             timeout=PATIENCE,

@@ -23,7 +23,7 @@ from tests.e2e.plane import ControlPlane
 from tests.e2e.webhook import CONFIGURATIONS, NAMESPACE, apply, certificate_rights, containers, granted, manifests
 from tests.support import ROOT
 from tests.support.build import constraint, pod, workload
-from tests.support.serving import EVENKEEL, PATIENCE, free_port, until
+from tests.support.serving import EVENKEEL, PATIENCE, free_ports, until
 from webhook.policy.schema import API_VERSION, KIND
 
 # As the image sets it.
@@ -80,10 +80,11 @@ class Replica:
     """One process of `evenkeel serve`."""
 
     def __init__(self, number: int, folder: Path, kubeconfig: Path, *options: object) -> None:
-        self.port, self.log = free_port(), folder / f"replica-{number}.log"
+        (self.port, self.health), self.log = free_ports(2), folder / f"replica-{number}.log"
         tls = folder / f"replica-{number}"
         tls.mkdir()
-        command = [*EVENKEEL, "serve", "--bind", f"127.0.0.1:{self.port}", "--cluster", "live"]
+        bind = ["--bind", f"127.0.0.1:{self.port}", "--health-bind", f"127.0.0.1:{self.health}"]
+        command = [*EVENKEEL, "serve", *bind, "--cluster", "live"]
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
                 [*command, "--tls-dir", str(tls), *map(str, options)],
@@ -93,9 +94,9 @@ class Replica:
             )
 
     def ready(self) -> bool:
-        """As a kubelet probes it: whoever answers, whatever its certificate."""
+        """As a kubelet probes it."""
         assert self.process.poll() is None, self.log.read_text("utf-8")
-        command = ["curl", "-sk", "-o", "/dev/null", "-w", "%{http_code}", f"https://127.0.0.1:{self.port}/readyz"]
+        command = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", f"http://127.0.0.1:{self.health}/readyz"]
         return subprocess.run(command, capture_output=True, text=True).stdout == "200"
 
     def worker(self) -> int:

@@ -313,6 +313,39 @@ def volumes(objects):
     return one("Deployment", objects)["spec"]["template"]["spec"]["volumes"]
 
 
+def test_probes_and_metrics_have_a_port_of_their_own():
+    """The one that --health-bind names; by number in the Service and the NetworkPolicy, as older Pods need it."""
+    objects = render(EVERYTHING)
+    (container,) = one("Deployment", objects)["spec"]["template"]["spec"]["containers"]
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    probes = [container[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")]
+    service = {port["name"]: port["targetPort"] for port in one("Service", objects)["spec"]["ports"]}
+
+    assert {"webhook": 8443, "health": 8080} == ports
+    assert {"--bind=:8443", "--health-bind=:8080"} <= {*container["args"]}
+    assert [{"path": path, "port": "health"} for path in ("/healthz", "/healthz", "/readyz")] == probes
+    assert {"https": ports["webhook"], "health": ports["health"]} == service
+    assert ["health"] == [one["port"] for one in one("ServiceMonitor", objects)["spec"]["endpoints"]]
+
+
+@pytest.mark.parametrize(
+    ("addresses", "allowed"),
+    [([], [{}, {}]), (["10.0.0.5/32", "fd00::/8"], [{"from": ["10.0.0.5/32", "fd00::/8"]}, {}])],
+    ids=["from anywhere", "from the API servers"],
+)
+def test_reviews_are_accepted_from_the_addresses_that_are_named(addresses, allowed):
+    """And probes from everywhere: kubelets are no Pods."""
+    policy = one("NetworkPolicy", render({"networkPolicy": {"enabled": True, "apiServers": addresses}}))
+    webhook, health = policy["spec"]["ingress"]
+    sources = [
+        {"from": [source["ipBlock"]["cidr"] for source in rule["from"]]} if "from" in rule else {}
+        for rule in (webhook, health)
+    ]
+
+    assert ([8443], [8080]) == tuple([port["port"] for port in rule["ports"]] for rule in (webhook, health))
+    assert allowed == sources
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_the_program_knows_the_settings_that_it_is_given(mode):
     (container,) = one("Deployment", render(MODES[mode]))["spec"]["template"]["spec"]["containers"]

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tests.support.dockerfile import FILE, of, stages
-from tests.support.serving import PATIENCE, Running, certificate, free_port, ready, until
+from tests.support.serving import PATIENCE, Running, certificate, free_ports, ready, until
 
 BUILD, FINAL = stages()
 
@@ -62,7 +62,7 @@ def test_it_serves_as_nobody_in_particular(tree, open_folder):
     run = open_folder / "run"
     run.mkdir()
     run.chmod(0o777)
-    ca, port = certificate(open_folder), free_port()
+    ca, (port, health) = certificate(open_folder), free_ports(2)
     (open_folder / "tls.key").chmod(0o644)
     environment = dict(pair.split("=", 1) for pair in of(FINAL, "ENV")[0].split()) | {"TMPDIR": str(run)}
     environment["PATH"] = environment["PATH"].replace("/opt/evenkeel", str(tree)).replace("$PATH", os.environ["PATH"])
@@ -70,10 +70,11 @@ def test_it_serves_as_nobody_in_particular(tree, open_folder):
     uid, gid = user.split(":")
     become = ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--no-new-privs"] * (os.geteuid() == 0)
     tls = ["--tls-cert", open_folder / "tls.crt", "--tls-key", open_folder / "tls.key"]
-    command = [*become, shutil.which(entry, path=environment["PATH"]), "serve", "--bind", f"127.0.0.1:{port}", *tls]
+    bind = ["--bind", f"127.0.0.1:{port}", "--health-bind", f"127.0.0.1:{health}"]
+    command = [*become, shutil.which(entry, path=environment["PATH"]), "serve", *bind, *tls]
     with (open_folder / "log").open("w") as log:
         process = subprocess.Popen(command, cwd="/", env=environment, stdout=log, stderr=log)
-    running = Running((), {}, "127.0.0.1", port, ca, open_folder / "log", process)
+    running = Running((), {}, "127.0.0.1", port, ca, open_folder / "log", process, health=health)
     try:
         until(lambda: ready(running), "a server that is ready")
         status = Path(f"/proc/{running.worker()}/status").read_text()

@@ -71,7 +71,7 @@ def send(running, number) -> None:
 
 
 def verbose(running) -> str:
-    status, body = running.call("GET", "/readyz?verbose")
+    status, body = running.probe("/readyz?verbose")
     assert 200 == status, body
     return body.decode()
 

@@ -16,7 +16,7 @@ from tests.e2e.api import MERGE
 from tests.e2e.helm import NAMESPACE, helm, render
 from tests.e2e.test_chart import EVERYTHING, MODES, OWN_FILES
 from tests.generate.chart import FOLDER
-from tests.support.serving import EVENKEEL, PATIENCE, Running, certificate, free_port, ready, until
+from tests.support.serving import EVENKEEL, PATIENCE, Running, certificate, free_ports, ready, until
 from webhook.manifests.configurations import MUTATING_NAME, NAME
 
 OPERATORS = ("cert-manager.io", "monitoring.coreos.com")  # whose kinds a bare cluster does not have
@@ -123,7 +123,7 @@ def played(plane, folder):
     """The container of the Deployment as a process, with its arguments, environment, mounts and account."""
     pod = plane.api.call("GET", DEPLOYMENT)["spec"]["template"]["spec"]
     (container,) = pod["containers"]
-    volumes, port = {volume["name"]: volume for volume in pod["volumes"]}, free_port()
+    volumes, (port, health) = {volume["name"]: volume for volume in pod["volumes"]}, free_ports(2)
     mounts = {mount["mountPath"]: folder / mount["name"] for mount in container["volumeMounts"]}
 
     def mount():
@@ -135,7 +135,7 @@ def played(plane, folder):
     def here(text):
         for path in sorted(mounts, key=len, reverse=True):
             text = text.replace(path, str(mounts[path]))
-        return text.replace("=:8443", f"=127.0.0.1:{port}")
+        return text.replace("=:8443", f"=127.0.0.1:{port}").replace("=:8080", f"=127.0.0.1:{health}")
 
     mount()
     environment = {variable["name"]: here(variable["value"]) for variable in container["env"]}
@@ -145,7 +145,7 @@ def played(plane, folder):
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **environment})
     try:
         until(lambda: trusted(plane), "a CA in every entry")
-        running = Running((), {}, "127.0.0.1", port, trusted(plane), folder / "log", process)
+        running = Running((), {}, "127.0.0.1", port, trusted(plane), folder / "log", process, health=health)
         running.context.check_hostname = False  # It is the Service's name, which is the API server's to look up.
         running.mount = mount
         until(lambda: ready(running), "a replica that is ready")
@@ -191,12 +191,12 @@ def test_a_release_with_a_certificate_of_ones_own(plane, tmp_path):
     release(plane, "install", "--wait", **values)
 
     with played(plane, tmp_path) as running:
-        status, text = running.call("GET", "/readyz?verbose")
+        status, text = running.probe("/readyz?verbose")
         assert (200, []) == (status, running.lines("watch failed"))
         ready_script = [
             sys.executable,
             FOLDER / "files" / "ready.py",
-            f"https://localhost:{running.port}/readyz?verbose",
+            f"http://localhost:{running.health}/readyz?verbose",
         ]
         done = subprocess.run(ready_script, capture_output=True, text=True)
         assert (0, text.decode()) == (done.returncode, done.stdout.rstrip("\n") + "\n")

@@ -128,5 +128,5 @@ def _worker(folder: Path) -> Any:
     worker.poller.register(worker.method_queue, EVENT_READ, worker.method_queue.run_callbacks)
     cluster = house.Unchanging(house.load(EXAMPLE / "example_cluster.yaml"))
     reviewer = house.Reviewer(house.built_in(), cluster, house.LATEST, house.Metrics())
-    worker.wsgi = house.create_app(reviewer, lambda: ())
+    worker.wsgi = house.create_app(reviewer)
     return worker

@@ -52,6 +52,7 @@ def test_the_defaults_are_what_the_schema_allows():
         ({"kubernetesVersion": "latest"}, "kubernetesVersion"),
         ({"tlsMinVersion": "1.1"}, "tlsMinVersion"),
         ({"podLabels": {"team": 1}}, "podLabels.team"),
+        ({"networkPolicy": {"apiServers": ["10.0.0.5"]}}, "networkPolicy.apiServers.0"),
         ({"podAnnotations": {"a": True}}, "podAnnotations.a"),
         ({"nodeSelector": {"a": True}}, "nodeSelector.a"),
         ({"serviceMonitor": {"labels": {"a": 1}}}, "serviceMonitor.labels.a"),

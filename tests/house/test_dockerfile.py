@@ -6,6 +6,7 @@ import re
 
 from tests.support.dockerfile import FILE, of, stages
 from webhook import __version__
+from webhook.serving.settings import SETTINGS
 
 BUILD, FINAL = stages()
 
@@ -34,6 +35,12 @@ def test_what_is_copied_is_there_and_not_ignored():
 
     assert sources == kept
     assert all((FILE.parent / name).exists() for name in sources)
+
+
+def test_it_exposes_the_ports_of_the_settings():
+    defaults = {setting.name: setting.default for setting in SETTINGS}
+
+    assert [f"{defaults['bind']} {defaults['health-bind']}".replace(":", "")] == of(FINAL, "EXPOSE")
 
 
 def test_the_labels_tell_the_version():

@@ -56,6 +56,9 @@ BAD_INPUT = [
     Bad("10,000 digits", padded(b"9" * 10_000), 200, "r1"),
     Bad("a key twice", raw().replace(b'"uid": "r1"', b'"uid": "r0", "uid": "r1"'), 200, "r1"),
     Bad("GET where POST belongs", b"", 405, method="GET"),
+    Bad("OPTIONS where POST belongs", b"", 405, method="OPTIONS"),
+    Bad("what the health port answers", b"", 404, method="GET", path="/healthz"),
+    Bad("metrics, which the health port gives", b"", 404, method="GET", path="/metrics"),
     Bad("an unknown path", raw(), 404, path="/nonsense"),
     Bad("a path that could be redirected", raw(), 404, path="/validate//"),
     Bad("a header that a proxy would write", raw(), 200, "r1", headers={"SCRIPT_NAME": "/x"}),
@@ -77,7 +80,7 @@ def test_bad_input_is_answered(server, case):
     response = json.loads(body)["response"]
 
     assert (case.status, case.uid, case.allowed) == (status, response["uid"], response["allowed"])
-    assert 200 == server.call("GET", "/healthz")[0]
+    assert 200 == server.probe("/healthz")[0]
 
 
 def test_too_large_is_refused_before_it_is_sent(server):
@@ -118,7 +121,7 @@ def test_too_large_by_chunks_is_refused_on_the_way(server):
         answer = json.loads(response.read())["response"]
 
         assert (413, "", False) == (response.status, answer["uid"], answer["allowed"])
-    assert 200 == server.call("GET", "/healthz")[0]
+    assert 200 == server.probe("/healthz")[0]
 
 
 def test_what_many_values_take_is_bounded(server):
@@ -153,10 +156,10 @@ def test_one_connection_serves_many_requests(server):
 
 
 def test_readyz_lists_each_check(server):
-    assert (200, b"ready\n") == server.call("GET", "/readyz")
-    text = server.call("GET", "/readyz?verbose")[1].decode()
+    assert (200, b"ready\n") == server.probe("/readyz")
+    text = server.probe("/readyz?verbose")[1].decode()
 
-    assert ["[+] certificate", "[+] policy", "[+] cluster", "ready"] == [
+    assert ["[+] port", "[+] certificate", "[+] policy", "[+] cluster", "ready"] == [
         line.partition(":")[0] for line in text.splitlines()
     ]
 
@@ -165,7 +168,7 @@ def test_readyz_lists_each_check(server):
 def client():
     """Of the application alone, with the built-in policy and no cluster."""
     reviewer = Reviewer(policies.built_in(), Unchanging(None), FEATURES, Metrics())
-    return create_app(reviewer, lambda: ()).test_client()
+    return create_app(reviewer).test_client()
 
 
 @pytest.mark.parametrize(("size", "code"), [(BODY_LIMIT, 400), (BODY_LIMIT + 1, 413)], ids=["fits", "too large"])

@@ -9,11 +9,11 @@ import subprocess
 from functools import partial
 from pathlib import Path
 
-from tests.support.serving import EVENKEEL, PATIENCE, Running, free_port, ready, until
+from tests.support.serving import EVENKEEL, PATIENCE, Running, free_ports, ready, until
 
 
 def test_a_server_stopped_while_it_starts_leaves_no_key_behind(tmp_path):
-    command = [*EVENKEEL, "serve", "--bind", "127.0.0.1:0", "--self-signed"]
+    command = [*EVENKEEL, "serve", "--bind", "127.0.0.1:0", "--health-bind", "127.0.0.1:0", "--self-signed"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
         assert process.stdout.readline().startswith(b"CA certificate: ")
@@ -29,13 +29,14 @@ def test_a_server_stopped_while_it_starts_leaves_no_key_behind(tmp_path):
 
 def test_a_worker_that_follows_serves_the_same_self_signed_certificate(tmp_path):
     """Its CA is told once, and who has it can go on."""
-    port = free_port()
-    command = [*EVENKEEL, "serve", "--bind", f"127.0.0.1:{port}", "--self-signed"]
+    port, health = free_ports(2)
+    bind = ["--bind", f"127.0.0.1:{port}", "--health-bind", f"127.0.0.1:{health}"]
+    command = [*EVENKEEL, "serve", *bind, "--self-signed"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as process:
         told = process.stdout.readline()
         ca = Path(told.removeprefix("CA certificate: ").strip()).read_text()
-        running = Running(command, environment, "127.0.0.1", port, ca, tmp_path / "log", process)
+        running = Running(command, environment, "127.0.0.1", port, ca, tmp_path / "log", process, health=health)
         try:
             until(partial(ready, running), "the first worker")
             os.kill(running.worker(), signal.SIGKILL)

@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 
+from tests.support.admission_reviews import raw
 from tests.support.handshakes import client_certificate, client_context
 from tests.support.serving import PATIENCE, certificate, serving, until
 from webhook.transport.tls import REASONS
@@ -16,15 +17,15 @@ from webhook.transport.tls import REASONS
 def test_a_certificate_is_read_again_without_dropping_a_connection(tmp_path):
     with serving(tmp_path) as running:
         kept = running.connection()
-        kept.request("GET", "/healthz")
+        kept.request("POST", "/validate", raw(), {"Content-Type": "application/json"})
         kept.getresponse().read()
         ca = certificate(tmp_path)
         until(lambda: running.lines("certificate reloaded"), "the new certificate")
         running.context = ssl.create_default_context(cadata=ca)
-        kept.request("GET", "/healthz")
+        kept.request("POST", "/validate", raw(), {"Content-Type": "application/json"})
 
         assert 200 == kept.getresponse().status
-        assert 200 == running.call("GET", "/healthz")[0]
+        assert 200 == running.review("/validate", raw())[0]
         kept.close()
 
 
@@ -33,7 +34,7 @@ def test_a_certificate_that_cannot_be_used_changes_nothing_and_is_told(tmp_path)
         (tmp_path / "tls.crt").write_text("garbage")
         until(lambda: running.metric("evenkeel_certificate_reload_failures_total"), "the refusal")
 
-        assert "refused: " in running.call("GET", "/readyz?verbose")[1].decode()
+        assert "refused: " in running.probe("/readyz?verbose")[1].decode()
         assert 1 == len(running.lines("cannot use the certificate files, serving the previous certificate"))
 
 
@@ -42,7 +43,7 @@ def refusal(running, folder=None):
     context = client_context(running.ca, folder)
     connection = http.client.HTTPSConnection(running.host, running.port, context=context, timeout=PATIENCE)
     with closing(connection), pytest.raises((OSError, http.client.RemoteDisconnected)):
-        connection.request("GET", "/healthz")
+        connection.request("GET", "/validate")
         connection.getresponse()
 
 
@@ -57,8 +58,8 @@ def test_only_clients_with_a_certificate_of_the_ca_and_one_of_the_names_are_serv
         for folder in (None, tmp_path / "foreign", tmp_path / "another"):
             refusal(running, folder)
 
-        assert 200 == running.call("GET", "/healthz")[0]
-        assert "client CA: CAs of clients valid until" in running.call("GET", "/readyz?verbose")[1].decode()
+        assert 200 == running.review("/validate", raw())[0]
+        assert "client CA: CAs of clients valid until" in running.probe("/readyz?verbose")[1].decode()
         added = {reason: refused(running, reason) - before[reason] for reason in REASONS}
         assert {"none": 1, "untrusted": 1, "expired": 0, "name": 1, "resumed": 0} == added
 
@@ -74,12 +75,12 @@ def test_a_client_ca_is_read_again_and_a_broken_one_changes_nothing(tmp_path):
     with serving(tmp_path, "--client-ca", ours / "ca.crt", client=ours) as running:
         (ours / "ca.crt").write_text("garbage")
         until(lambda: running.metric("evenkeel_certificate_reload_failures_total"), "the refusal")
-        assert f"refused: {ours}/ca.crt: is not PEM" in running.call("GET", "/readyz?verbose")[1].decode()
+        assert f"refused: {ours}/ca.crt: is not PEM" in running.probe("/readyz?verbose")[1].decode()
         assert 1 == len(running.lines("cannot use the client CA file, keeping the previous CAs"))
 
         (ours / "ca.crt").write_bytes((new / "ca.crt").read_bytes())
         until(lambda: running.lines("certificate reloaded"), "the new CA")
         refusal(running, ours)
         running.context.load_cert_chain(new / "tls.crt", new / "tls.key")
-        assert 200 == running.call("GET", "/readyz")[0]
+        assert 200 == running.review("/validate", raw())[0]
         assert ["CN=client CA"] == running.lines("client CA reloaded")[0]["subjects"]

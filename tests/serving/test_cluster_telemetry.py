@@ -40,7 +40,7 @@ def source(running, obj=POD):
 
 
 def verbose(running):
-    return running.call("GET", "/readyz?verbose")[1].decode()
+    return running.probe("/readyz?verbose")[1].decode()
 
 
 def test_defaults_follow_the_cluster(tmp_path, api):
@@ -99,7 +99,7 @@ def test_an_api_server_that_is_lost_changes_nothing_but_what_is_shown(tmp_path, 
         api.stop()
         until(lambda: "Connection refused" in verbose(running), "the loss to be noticed")
 
-        assert 200 == running.call("GET", "/readyz")[0]
+        assert 200 == running.probe("/readyz")[0]
         assert "policy; selector from Service/web, ReplicaSet/web" == source(running)
         assert "policy; selector from Service/web" == source(running, pod(owner="ReplicaSet/late"))
         assert 1 == running.metric('evenkeel_lookups_total{kind="ReplicaSet",result="failed"}')

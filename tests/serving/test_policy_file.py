@@ -37,7 +37,7 @@ def test_a_policy_is_read_again_through_a_swapped_link(tmp_path):
         swap("three")
         until(lambda: running.metric("evenkeel_policy_reload_failures_total"), "the refusal of a bad one")
         assert running.review("/validate", review())[1]["allowed"]
-        assert "refused: " in running.call("GET", "/readyz?verbose")[1].decode()
+        assert "refused: " in running.probe("/readyz?verbose")[1].decode()
         assert 1 == len(running.lines("cannot use the policy file, keeping the previous policy"))
 
 

@@ -42,7 +42,7 @@ def test_a_pod_is_given_defaults(server):
 
 
 def test_every_series_is_there_from_the_start(server):
-    text = server.call("GET", "/metrics")[1].decode()
+    text = server.probe("/metrics")[1].decode()
 
     assert 'evenkeel_findings_total{rule="soft-constraint",severity="info"} 0.0' in text
     assert 'evenkeel_defaulted_pods_total{owner_kind="StatefulSet"} 0.0' in text
@@ -54,7 +54,7 @@ def test_tls_of_today_is_spoken(server, version):
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.minimum_version = context.maximum_version = version
     connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=context, timeout=PATIENCE)
-    connection.request("GET", "/healthz")
+    connection.request("POST", "/validate", raw(), {"Content-Type": "application/json"})
 
     assert 200 == connection.getresponse().status
     connection.close()
@@ -62,7 +62,7 @@ def test_tls_of_today_is_spoken(server, version):
 
 def test_sigterm_finishes_what_has_begun_and_closes_idle_connections(tmp_path):
     with serving(tmp_path) as running, closing(running.connection()) as idle, closing(running.connection()) as half:
-        idle.request("GET", "/healthz")
+        idle.request("POST", "/validate", raw(), {"Content-Type": "application/json"})
         idle.getresponse().read()
         begin(half, raw())
         until(lambda: connected(running) == 2, "both to be connected")

@@ -1,4 +1,4 @@
-"""A running `evenkeel serve` for tests: its own process, its own port, its own certificate."""
+"""A running `evenkeel serve` for tests: its own process, its own ports, its own certificate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -20,6 +20,7 @@ from typing import TypeVar
 from certs.authority import Authority
 
 PATIENCE = 30
+LOOPBACK = "127.0.0.1"
 EVENKEEL = (sys.executable, "-m", "webhook")
 RUN = "from webhook.cli.main import main; raise SystemExit(main())"
 Value = TypeVar("Value")
@@ -28,9 +29,9 @@ Value = TypeVar("Value")
 class Running:
     """A server, and a client that trusts its CA."""
 
-    def __init__(self, command, environment, host, port, ca, log, process=None):
+    def __init__(self, command, environment, host, port, ca, log, process=None, *, health):
         self.command, self.environment = command, {**os.environ, **environment}
-        self.host, self.port, self.ca, self.log_file = host, port, ca, log
+        self.host, self.port, self.health, self.ca, self.log_file = host, port, health, ca, log
         self.context = ssl.create_default_context(cadata=ca)
         self.process = process
 
@@ -53,6 +54,13 @@ class Running:
         finally:
             connection.close()
 
+    def probe(self, path, method="GET"):
+        """Status and body of one request on the health port."""
+        with closing(http.client.HTTPConnection(LOOPBACK, self.health, timeout=PATIENCE)) as connection:
+            connection.request(method, path)
+            response = connection.getresponse()
+            return response.status, response.read()
+
     def review(self, path, body, **headers):
         """Status, and the response in the AdmissionReview that comes back."""
         given = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -60,7 +68,7 @@ class Running:
         return status, json.loads(answer)["response"]
 
     def metric(self, series):
-        lines = self.call("GET", "/metrics")[1].decode().splitlines()
+        lines = self.probe("/metrics")[1].decode().splitlines()
         return next(float(line.rpartition(" ")[2]) for line in lines if line.rpartition(" ")[0] == series)
 
     def worker(self):
@@ -121,11 +129,12 @@ def serving(
     `program` is Python code that is run in place of the command, with the same arguments; `client` a folder with the
     certificate that calls present.
     """
-    ca, port, log = certificate(folder, names), free_port(), folder / "log"
+    ca, (port, health), log = certificate(folder, names), free_ports(2), folder / "log"
     tls = ["--tls-cert", str(folder / "tls.crt"), "--tls-key", str(folder / "tls.key")]
     evenkeel = EVENKEEL if program is None else (sys.executable, "-c", program)
-    command = [*evenkeel, "serve", "--bind", f"{host}:{port}", *tls, *map(str, options)]
-    running = Running(command, environment, host.strip("[]") or "127.0.0.1", port, ca, log)
+    bind = ["--bind", f"{host}:{port}", "--health-bind", f"{LOOPBACK}:{health}"]
+    command = [*evenkeel, "serve", *bind, *tls, *map(str, options)]
+    running = Running(command, environment, host.strip("[]") or LOOPBACK, port, ca, log, health=health)
     if client is not None:
         running.context.load_cert_chain(client / "tls.crt", client / "tls.key")
     try:
@@ -142,6 +151,6 @@ def serving(
 def ready(running):
     assert running.process.poll() is None, running.log_file.read_text()
     try:
-        return running.call("GET", "/readyz")[0] == 200
+        return running.probe("/readyz")[0] == 200
     except OSError:
         return False

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from webhook.cli.usage import UsageError
@@ -51,9 +51,10 @@ def _run(args: argparse.Namespace) -> int:
     except OSError as error:
         reason = os.strerror(error.errno or 0)
         raise UsageError(f"127.0.0.1:{args.port}: {reason}; choose another port: --port, or make run PORT=") from error
-    with _server(args.port) as (server, ca):
+    health = _free_port()
+    with _server(args.port, health) as (server, ca):
         context = ssl.create_default_context(cafile=ca)
-        _wait(server, args.port, context)
+        _wait(server, health)
         print(f"evenkeel serves on https://127.0.0.1:{args.port}, CA certificate: {ca}\n")
         for line in (FOLDER / "example_reviews.jsonl").read_text("utf-8").splitlines():
             review = json.loads(line)
@@ -63,15 +64,22 @@ def _run(args: argparse.Namespace) -> int:
         target = f"https://127.0.0.1:{args.port}/validate"
         print("To send an AdmissionReview of your own, in review.json:")
         print(f"  curl --cacert {ca} -H 'Content-Type: application/json' -d @review.json {target}")
+        print(f"Probes and metrics: http://127.0.0.1:{health}/readyz?verbose and /metrics")
         print("Press Ctrl-C to stop.")
         return server.wait()
 
 
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
 @contextmanager
-def _server(port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def _server(port: int, health: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The running server, which stops with this command, and the file with its CA certificate."""
-    options = ["--bind", f"127.0.0.1:{port}", "--self-signed", "--cluster", str(FOLDER / "example_cluster.yaml")]
-    command = [sys.executable, "-m", "webhook", "serve", *options, "--log-level", "warning"]
+    bind = ["--bind", f"127.0.0.1:{port}", "--health-bind", f"127.0.0.1:{health}"]
+    options = ["--self-signed", "--cluster", str(FOLDER / "example_cluster.yaml"), "--log-level", "warning"]
+    command = [sys.executable, "-m", "webhook", "serve", *bind, *options]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("EVENKEEL_")}
     server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     try:
@@ -85,29 +93,21 @@ def _server(port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
         server.communicate()
 
 
-def _wait(server: subprocess.Popen[str], port: int, context: ssl.SSLContext) -> None:
+def _wait(server: subprocess.Popen[str], health: int) -> None:
     deadline = time.monotonic() + START_SECONDS
     while server.poll() is None and time.monotonic() < deadline:
-        try:
-            if _call(port, context, "GET", "/readyz")[0] == 200:
+        with suppress(OSError), closing(http.client.HTTPConnection("127.0.0.1", health, timeout=10)) as connection:
+            connection.request("GET", "/readyz")
+            if connection.getresponse().status == 200:
                 return
-        except OSError:
-            time.sleep(0.05)
+        time.sleep(0.05)
     raise UsageError("the server did not become ready")
 
 
-def _call(port: int, context: ssl.SSLContext, method: str, path: str, body: str | None = None) -> tuple[int, bytes]:
-    connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=10)
-    try:
-        connection.request(method, path, body, {"Content-Type": "application/json"})
-        response = connection.getresponse()
-        return response.status, response.read()
-    finally:
-        connection.close()
-
-
 def _post(port: int, context: ssl.SSLContext, path: str, body: str) -> Mapping[str, object]:
-    return as_mapping(as_mapping(json.loads(_call(port, context, "POST", path, body)[1])).get("response"))
+    with closing(http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=10)) as connection:
+        connection.request("POST", path, body, {"Content-Type": "application/json"})
+        return as_mapping(as_mapping(json.loads(connection.getresponse().read())).get("response"))
 
 
 def _show(review: Mapping[str, object], response: Mapping[str, object]) -> None:

@@ -1,5 +1,5 @@
 """
-Serve the webhook over TLS: /mutate, /validate, /healthz, /readyz and /metrics.
+Serve the webhook: /mutate and /validate over TLS, and on a port of their own /healthz, /readyz and /metrics.
 
 Each flag can also be set by an environment variable: --log-level by EVENKEEL_LOG_LEVEL.
 Exit code 0: stopped by a signal, 2: a certificate, policy, cluster or address cannot be used.
@@ -48,10 +48,10 @@ def run(args: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):  # until the arbiter sets its own
         signal.signal(number, lambda *_: sys.exit(0))
     logs.configure(values["log-level"])
-    listener = _listen(values["bind"])
+    listener, health = _listen("--bind", values["bind"]), _listen("--health-bind", values["health-bind"])
     with _private_folder(values) as folder:
         opened = None if isinstance(listener, UsageError) else listener
-        return Arbiter(partial(_work, values, listener, folder), opened, GRACE_SECONDS).run()
+        return Arbiter(partial(_work, values, listener, health, folder), opened, GRACE_SECONDS).run()
 
 
 def value_of(setting: Setting, args: argparse.Namespace) -> str:
@@ -70,6 +70,7 @@ def value_of(setting: Setting, args: argparse.Namespace) -> str:
 def _work(
     values: Mapping[str, str],
     listener: socket.socket | UsageError,
+    health: socket.socket | UsageError,
     folder: Path | None,
     heartbeat: Heartbeat,
     again: bool,
@@ -82,7 +83,7 @@ def _work(
     policy_file = Path(values["policy"]) if values["policy"] else None
     policy, features = inputs.policy(policy_file), inputs.features(values["kubernetes-version"])
     cluster = inputs.client() if values["cluster"] == inputs.LIVE else inputs.cluster(values["cluster"])
-    threads, (host, _) = _threads(values["threads"]), _address(values["bind"])
+    threads, (host, _) = _threads(values["threads"]), _address("--bind", values["bind"])
     secret = inputs.namespaced("--tls-secret", values["tls-secret"]) if values["tls-secret"] else None
     try:
         chosen = certificate.choose(values, host, secret, partial(inputs.client, "--tls-secret"), folder, again)
@@ -90,6 +91,8 @@ def _work(
         raise UsageError(str(error)) from error
     if isinstance(listener, UsageError):
         raise listener
+    if isinstance(health, UsageError):
+        raise health
     config = Config(
         policy=policy,
         policy_file=policy_file,
@@ -100,6 +103,7 @@ def _work(
         certificate=chosen.serving,
         renewal=chosen.renewal,
         listener=listener,
+        health=health,
     )
     Server(config).serve(heartbeat)
 
@@ -126,11 +130,11 @@ def _private_folder(values: Mapping[str, str]) -> Iterator[Path | None]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _address(bind: str) -> tuple[str, int]:
+def _address(flag: str, bind: str) -> tuple[str, int]:
     """Host and port of `HOST:PORT`, `[IPv6]:PORT`, or `:PORT` for every address of this host."""
     found = ADDRESS.fullmatch(bind)
     if not found or int(found["port"]) > 65535:
-        raise UsageError(f'--bind: found "{bind}", wanted HOST:PORT with a port up to 65535')
+        raise UsageError(f'{flag}: found "{bind}", wanted HOST:PORT with a port up to 65535')
     return found["ipv6"] or found["host"] or "", int(found["port"])
 
 
@@ -140,9 +144,9 @@ def _threads(text: str) -> int:
     return int(text)
 
 
-def _listen(bind: str) -> socket.socket | UsageError:
+def _listen(flag: str, bind: str) -> socket.socket | UsageError:
     """The listening socket, or why there is none: only of use once nothing else is wrong."""
-    host, port = _address(bind)
+    host, port = _address(flag, bind)
     try:
         if not host and socket.has_dualstack_ipv6():
             with suppress(OSError):  # the kernel may support IPv6 without an address
@@ -151,4 +155,4 @@ def _listen(bind: str) -> socket.socket | UsageError:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-        return UsageError(f"--bind: {bind}: {reason}")
+        return UsageError(f"{flag}: {bind}: {reason}; name another address or port")

@@ -1,8 +1,8 @@
-"""The Flask application: routes, the size limit and status codes."""
+"""The Flask application: /mutate and /validate, the size limit and status codes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 import flask
@@ -11,7 +11,6 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.routing import MapAdapter
 
 from webhook.admission.request import MUTATE, VALIDATE
-from webhook.serving.check import Check
 from webhook.serving.reviewer import Answer, Reviewer
 
 # The largest review has about 36 MiB: an object of 3 MiB, old and new, in which kube-apiserver escapes <, > and &.
@@ -40,13 +39,13 @@ class App(Flask):
         return MapAdapter(self.url_map, "", "/", "", "https", request.path, request.method)
 
 
-def create_app(reviewer: Reviewer, checks: Callable[[], Sequence[Check]]) -> Flask:
-    """The application; `reviewer` answers reviews, and /readyz is 200 if every one of `checks()` is ok, else 503."""
+def create_app(reviewer: Reviewer) -> Flask:
+    """The application, in which `reviewer` answers reviews."""
     app = App("evenkeel", static_folder=None)
     app.url_map.strict_slashes = app.url_map.merge_slashes = False  # no redirects: the API server does not follow them
 
-    @app.post("/mutate", endpoint=MUTATE)
-    @app.post("/validate", endpoint=VALIDATE)
+    @app.post("/mutate", endpoint=MUTATE, provide_automatic_options=False)
+    @app.post("/validate", endpoint=VALIDATE, provide_automatic_options=False)
     def review() -> Response:
         given: Request = request._get_current_object()  # type: ignore[attr-defined]
         kind, encoding = given.environ.get("CONTENT_TYPE", ""), given.environ.get("HTTP_CONTENT_ENCODING", "identity")
@@ -55,22 +54,6 @@ def create_app(reviewer: Reviewer, checks: Callable[[], Sequence[Check]]) -> Fla
         if encoding not in ("", "identity"):
             return _json(reviewer.refuse(415, f"Content-Encoding: found {encoding}, wanted none"))
         return _json(reviewer.answer(str(given.endpoint), _body(given)))
-
-    @app.get("/healthz")
-    def healthz() -> Response:
-        return _text("ok\n")
-
-    @app.get("/readyz")
-    def readyz() -> Response:
-        found = checks()
-        ready = all(check.ok for check in found)
-        lines = [f"[{'+' if check.ok else '-'}] {check.name}: {check.detail}" for check in found]
-        shown = lines if "verbose" in request.args or not ready else []
-        return _text("\n".join((*shown, "ready" if ready else "not ready", "")), 200 if ready else 503)
-
-    @app.get("/metrics")
-    def metrics() -> Response:
-        return Response(reviewer.metrics.text(), content_type="text/plain; version=0.0.4; charset=utf-8")
 
     @app.errorhandler(HTTPException)
     def refused(error: HTTPException) -> Response:
@@ -94,7 +77,3 @@ def _body(given: Request) -> bytes:
 
 def _json(answer: Answer) -> Response:
     return Response(answer.body, answer.code, content_type=JSON)
-
-
-def _text(text: str, code: int = 200) -> Response:
-    return Response(text, code, content_type="text/plain; charset=utf-8")

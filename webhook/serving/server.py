@@ -4,6 +4,7 @@ Composes the server: reviewer, cluster, policy file, certificate, the Flask appl
     the arbiter ──fork──> one worker: the main thread polls sockets ── worker threads answer
                                       ── one thread reads changed files ── one thread renews the certificate
                                       ── one thread for each kind that is watched in a live cluster
+                                      ── one thread answers probes and gives metrics, on a port of its own
 
 Nothing of this is imported in the arbiter.
 """
@@ -33,6 +34,7 @@ from webhook.serving import logs
 from webhook.serving.app import create_app
 from webhook.serving.certificate_files import CertificateFiles
 from webhook.serving.check import Check
+from webhook.serving.health import Health, OwnPort
 from webhook.serving.logs import log
 from webhook.serving.metrics import Metrics
 from webhook.serving.policy_file import PolicyFile
@@ -40,6 +42,7 @@ from webhook.serving.reviewer import Reviewer
 from webhook.serving.settings import GRACE_SECONDS
 from webhook.transport.arbiter import Heartbeat
 from webhook.transport.forked import run
+from webhook.transport.plain import PlainServer
 from webhook.transport.worker import Worker
 
 if TYPE_CHECKING:
@@ -58,6 +61,7 @@ class Config:
     """All that a server needs, parsed and checked."""
 
     listener: socket.socket
+    health: socket.socket  # The listener of the health port.
     certificate: ServingCertificate
     policy: Policy
     policy_file: Path | None
@@ -141,14 +145,14 @@ class Server(BaseApplication):
 
     def load(self) -> Any:
         """The WSGI application."""
-        return create_app(self.reviewer, self.checks)
+        return create_app(self.reviewer)
 
     def serve(self, heartbeat: Heartbeat) -> None:
         """Serve until a signal, in the forked process."""
         run(self, heartbeat)
 
     def checks(self) -> Sequence[Check]:
-        """The lines of /readyz."""
+        """The lines of /readyz, but that of the webhook's port."""
         cluster, renewal = self.cluster.state(), self.config.renewal
         return (
             *self.certificate_files.checks(),
@@ -163,6 +167,13 @@ class Server(BaseApplication):
         gc.set_threshold(GARBAGE_THRESHOLD)
         self.cluster.start()
         self._watch()
+        health = Health(
+            turned=lambda: worker.turned,
+            port=OwnPort(worker.sockets[0]).check,
+            checks=self.checks,
+            metrics=self.reviewer.metrics.text,
+        )
+        PlainServer(self.config.health, health.answer, worker.log).start()
 
     def _end(self, _arbiter: None, worker: Worker) -> None:
         self.cluster.stop()

@@ -34,6 +34,12 @@ class Setting(NamedTuple):
 
 SETTINGS = (
     Setting("bind", ":8443", "HOST:PORT", "where to listen; without a host, on every IPv4 and IPv6 address"),
+    Setting(
+        "health-bind",
+        ":8080",
+        "HOST:PORT",
+        "where to serve /healthz, /readyz and /metrics, over plain HTTP; without a host, on every address",
+    ),
     Setting("tls-cert", "", "FILE", "the serving certificate, PEM, with its chain; read again when it changes"),
     Setting("tls-key", "", "FILE", "its private key, PEM"),
     Setting("self-signed", "", None, "make a certificate for localhost and the host of --bind, instead of --tls-cert"),

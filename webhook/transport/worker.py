@@ -72,6 +72,7 @@ class Worker(ThreadWorker):
         self.hold = self.memory.hold
         self.handshakes = 0  # Handshake steps left in this turn.
         self.swept = 0.0
+        self.turned = monotonic()  # When the last turn began; a thread that is asked for the worker's health reads it.
 
     def run(self) -> None:
         self.poller.register(self.method_queue, EVENT_READ, self.method_queue.run_callbacks)
@@ -83,6 +84,7 @@ class Worker(ThreadWorker):
     def turn(self, seconds: float) -> None:
         """Resume every connection whose event comes within `seconds`."""
         self.notify()
+        self.turned = monotonic()
         self.handshakes = self.limits.handshakes
         self.wait_for_and_dispatch_events(seconds)
         if monotonic() > self.swept + SWEEP_SECONDS:

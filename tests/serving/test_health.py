@@ -1,0 +1,334 @@
+"""What the health port answers: the truth about the review loop, the webhook's port and all else that is checked."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import ssl
+import threading
+import time
+from contextlib import ExitStack, closing, contextmanager, suppress
+from time import monotonic
+
+import pytest
+
+from tests.support.admission_reviews import raw, review
+from tests.support.build import constraint, workload
+from tests.support.clients import head
+from tests.support.serving import LOOPBACK, RUN, certificate, serving, until
+from webhook.serving import health
+from webhook.serving.check import Check
+from webhook.serving.health import Health, OwnPort
+from webhook.transport.plain import Asked, Reply
+
+OK, BAD = Check("policy", True, "built in"), Check("cluster", False, "waiting for Pod")
+PORT = Check("port", True, "TLSv1.3")
+
+
+def asked(path, query="", method="GET", *, turned=0.0, port=PORT, checks=(OK,)):
+    """The reply, where the loop has turned `turned` seconds ago."""
+    found = Health(
+        turned=lambda: monotonic() - turned, port=lambda: port, checks=lambda: checks, metrics=lambda: b"evenkeel 1\n"
+    )
+    return found.answer(Asked(method, path, query))
+
+
+def test_it_is_healthy_while_the_review_loop_turns():
+    assert Reply(200, b"ok\n") == asked("/healthz", turned=9.5)
+
+
+def test_it_is_not_when_the_loop_stands_still_and_it_says_since_when():
+    reply = asked("/healthz", turned=12)
+
+    assert 503 == reply.status
+    assert re.fullmatch(rb"the review loop has not turned since \d\d:\d\d:\d\dZ, for 12 s\n", reply.body)
+
+
+def test_it_is_healthy_whatever_is_not_ready():
+    """A restart would not help."""
+    assert 200 == asked("/healthz", port=BAD, checks=(BAD,)).status
+
+
+@pytest.mark.parametrize(
+    ("query", "port", "checks", "status", "body"),
+    [
+        ("", PORT, (OK,), 200, "ready\n"),
+        ("verbose", PORT, (OK,), 200, "[+] port: TLSv1.3\n[+] policy: built in\nready\n"),
+        ("a=b&verbose=", PORT, (), 200, "[+] port: TLSv1.3\nready\n"),
+        (
+            "",
+            PORT,
+            (OK, BAD),
+            503,
+            "[+] port: TLSv1.3\n[+] policy: built in\n[-] cluster: waiting for Pod\nnot ready\n",
+        ),
+        ("", Check("port", False, "refused"), (), 503, "[-] port: refused\nnot ready\n"),
+        ("verbose", Check("port", True, "\udcff"), (), 200, "[+] port: \\udcff\nready\n"),
+    ],
+)
+def test_it_is_ready_when_everything_is(query, port, checks, status, body):
+    assert Reply(status, body.encode()) == asked("/readyz", query, port=port, checks=checks)
+
+
+def test_it_waits_for_the_handshake_that_it_makes():
+    assert None is asked("/readyz", port=None)
+
+
+def test_metrics_are_prometheus_text():
+    reply = asked("/metrics")
+
+    assert (200, b"evenkeel 1\n", True) == (
+        reply.status,
+        reply.body,
+        reply.kind.startswith("text/plain; version=0.0.4"),
+    )
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+def test_only_get_and_head_are_allowed(path):
+    assert [200, 200] == [asked(path, method=method).status for method in ("GET", "HEAD")]
+    assert [(405, "GET, HEAD")] * 2 == [
+        (reply.status, reply.allow) for method in ("POST", "OPTIONS") for reply in [asked(path, method=method)]
+    ]
+
+
+@pytest.mark.parametrize("path", ["/", "/validate", "/mutate", "/healthz/", "/metrics2", "/HEALTHZ"])
+def test_there_is_nothing_else(path):
+    assert 404 == asked(path, method="POST").status
+
+
+@contextmanager
+def listening(folder, host="127.0.0.1", **options):
+    """A TLS server that shakes hands with one client at a time; yields its listener and the hands it shook."""
+    ca = certificate(folder)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+    context.load_verify_locations(cadata=ca)
+    context.verify_mode = options.pop("verify", ssl.CERT_NONE)
+    with socket.create_server((host, 0), **options) as listener:
+        shaken = []
+
+        def serve():
+            with suppress(OSError):
+                while True:
+                    sock, _ = listener.accept()
+                    shaken.append(sock)
+                    with suppress(OSError), closing(context.wrap_socket(sock, server_side=True)) as session:
+                        session.recv(1)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener, shaken
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def found(port):
+    return until(port.check, "a check")
+
+
+@pytest.mark.parametrize("verify", [ssl.CERT_NONE, ssl.CERT_REQUIRED], ids=["anybody", "only known clients"])
+def test_a_port_that_shakes_hands_is_ready(tmp_path, verify):
+    """Also one that then refuses a client without a certificate: it serves those that have one."""
+    with listening(tmp_path, verify=verify) as (listener, _):
+        check = found(OwnPort(listener))
+
+    assert ("port", True) == (check.name, check.ok)
+    assert check.detail.startswith("TLSv1.3 in ")
+
+
+def test_a_port_that_nobody_serves_is_not():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = OwnPort(listener)
+    check = found(port)
+
+    assert ("port", False) == (check.name, check.ok)
+    assert check.detail.startswith(f"127.0.0.1 port {port.port}: no TLS handshake: ")
+    assert "refused" in check.detail
+
+
+def test_a_port_that_accepts_and_says_nothing_is_not(monkeypatch):
+    monkeypatch.setattr(health, "HANDSHAKE_SECONDS", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        assert not found(OwnPort(listener)).ok
+
+
+def test_many_questions_are_one_handshake(tmp_path):
+    with listening(tmp_path) as (listener, shaken):
+        port = OwnPort(listener)
+        assert None is port.check()
+        first = found(port)
+        assert all(first is port.check() for _ in range(1_000))
+    assert 1 == len(shaken)
+
+
+def test_what_was_found_stands_for_a_second_and_no_longer(tmp_path, monkeypatch):
+    with listening(tmp_path) as (listener, shaken):
+        port = OwnPort(listener)
+        first = found(port)
+        now = health.monotonic()
+        monkeypatch.setattr(health, "monotonic", lambda: now + 1.5)
+        assert None is port.check()
+        assert first is not found(port)
+    assert 2 == len(shaken)
+
+
+def test_a_thread_that_cannot_be_started_is_told(monkeypatch):
+    def start(self):
+        raise RuntimeError("can't start new thread")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = OwnPort(listener)
+        monkeypatch.setattr(threading.Thread, "start", start)
+
+        assert (False, "can't start new thread") == (found(port).ok, found(port).detail)
+
+
+@pytest.mark.parametrize(
+    ("host", "options", "reached"),
+    [
+        ("127.0.0.1", {}, "127.0.0.1"),
+        ("", {}, "127.0.0.1"),
+        ("", {"family": socket.AF_INET6, "dualstack_ipv6": True}, "127.0.0.1"),
+        ("::", {"family": socket.AF_INET6}, "::1"),
+        ("::1", {"family": socket.AF_INET6}, "::1"),
+    ],
+)
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="there is no IPv6")
+def test_it_reaches_an_address_that_is_served(tmp_path, host, options, reached):
+    with listening(tmp_path, host, **options) as (listener, _):
+        port = OwnPort(listener)
+        assert (reached, True) == (port.host, found(port).ok)
+
+
+# From here on the running server.
+
+
+def test_what_is_measured_tells_nothing_of_what_was_reviewed(server):
+    """No series comes from a review, whatever names it has; each label has one of a closed set of values."""
+    before = series(server)
+    names = {"name": "secret-name", "namespace": "secret-namespace", "labels": {"secret-label": "secret"}}
+    for operation in ("CREATE", "secret-operation"):
+        made = workload("Deployment", constraint(labelSelector={}))
+        asks = review(made | {"metadata": names})
+        asks["request"] |= {"operation": operation, "namespace": "secret-namespace", "name": "secret-name"}
+        server.review("/validate", asks)
+        server.review("/mutate", asks)
+
+    assert before == series(server)
+    assert not [line for line in series(server) if "secret" in line]
+
+
+def series(server):
+    return {line.rpartition(" ")[0] for line in server.probe("/metrics")[1].decode().splitlines() if line[0] != "#"}
+
+
+STUCK = f"""
+import os, time
+from webhook.serving import health
+from webhook.transport.worker import Worker
+health.STUCK_SECONDS = 0.5
+straight = Worker.turn
+def turn(self, seconds):
+    while os.path.exists(os.environ["STUCK"]):
+        time.sleep(0.01)
+    straight(self, seconds)
+Worker.turn = turn
+{RUN}
+"""
+
+
+def test_a_review_loop_that_stands_still_is_told(tmp_path):
+    """Reviews would not be answered: it is neither healthy nor ready, until the loop turns again."""
+    stuck = tmp_path / "stuck"
+    with serving(tmp_path, program=STUCK, STUCK=str(stuck)) as running:
+        stuck.touch()
+        until(lambda: running.probe("/healthz")[0] == 503, "the truth")
+        until(lambda: running.probe("/readyz")[0] == 503, "the truth")
+
+        assert b"the review loop has not turned since " in running.probe("/healthz")[1]
+        assert b"[-] port: 127.0.0.1 port " in running.probe("/readyz")[1]
+        assert 200 == running.probe("/metrics")[0]
+        stuck.unlink()
+        until(lambda: running.probe("/readyz")[0] == 200, "another turn")
+        assert 200 == running.probe("/healthz")[0]
+
+
+def test_a_worker_that_replaces_one_that_died_is_probed_too(tmp_path):
+    with serving(tmp_path) as running:
+        died = running.worker()
+        os.kill(died, signal.SIGKILL)
+        until(lambda: running.worker() != died, "another worker")
+
+        assert (200, b"ok\n") == running.probe("/healthz")
+        until(lambda: running.probe("/readyz")[0] == 200, "a worker that is ready")
+
+
+def test_a_stopping_server_is_healthy_and_not_ready(tmp_path):
+    """It finishes what has begun; nobody should send it more, or restart it."""
+    with serving(tmp_path) as running, closing(running.connection()) as half:
+        body = raw()
+        half.connect()
+        half.send(head("/validate", Content_Type="application/json", Content_Length=len(body)) + body[:-10])
+        until(lambda: running.probe("/readyz")[0] == 200, "a server that is ready")
+        running.process.terminate()
+        until(lambda: running.probe("/readyz")[0] == 503, "the truth")
+
+        assert 200 == running.probe("/healthz")[0]
+        half.send(body[-10:])
+        assert b"200 OK" in half.sock.recv(1 << 16)
+
+
+LARGE = 100  # Constraints, of which each is judged.
+CROWD = 150
+
+
+def test_probes_do_not_wait_behind_reviews(tmp_path):
+    """Each connection sends the next large review as soon as one is answered; a kubelet waits for a second."""
+    large = json.dumps(review(workload("Deployment", *(constraint(maxSkew=n + 1) for n in range(LARGE))))).encode()
+    asks = head("/validate", Content_Type="application/json", Content_Length=len(large)) + large
+    with serving(tmp_path) as running, ExitStack() as stack:
+        stop = threading.Event()
+        crowd = [stack.enter_context(closing(running.connection())) for _ in range(CROWD)]
+        for one in crowd:
+            one.connect()
+
+        def load(connection):
+            with suppress(OSError):
+                while not stop.is_set():
+                    connection.sock.sendall(asks)
+                    connection.sock.recv(1 << 20)
+
+        threads = [threading.Thread(target=load, args=(one,), daemon=True) for one in crowd]
+        for thread in threads:
+            thread.start()
+        answered = running.metric(ANSWERED)
+        until(lambda: running.metric(ANSWERED) > answered + 10, "reviews")
+        taken = []
+        for _ in range(10):
+            begun = time.perf_counter()
+            assert (200, b"ok\n") == running.probe("/healthz")
+            taken.append(time.perf_counter() - begun)
+            assert 200 == running.probe("/readyz")[0]
+        stop.set()
+        for one in crowd:
+            one.sock.shutdown(socket.SHUT_RDWR)
+        for thread in threads:
+            thread.join()
+
+    assert max(taken) < 1.0
+
+
+ANSWERED = 'evenkeel_request_latency_seconds_count{phase="validate"}'
+
+
+def test_a_crowd_makes_no_probe_fail(tmp_path):
+    """A thousand connections to the health port itself, which say nothing, from the address that the probe has."""
+    with serving(tmp_path) as running, ExitStack() as stack:
+        crowd = [
+            stack.enter_context(socket.create_connection((LOOPBACK, running.health), timeout=5)) for _ in range(1_000)
+        ]
+        for path in ("/healthz", "/readyz", "/metrics"):
+            assert 200 == running.probe(path)[0]
+        assert b"" == crowd[0].recv(1)
