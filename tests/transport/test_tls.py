@@ -12,7 +12,7 @@ from certs.clients import Clients
 from certs.serving import ServingCertificate
 from tests.support.handshakes import client_certificate, client_context
 from tests.support.serving import certificate
-from webhook.transport.tls import EXPIRED, NAME, NONE, RESUMED, UNTRUSTED, ClientRefused, Tls
+from webhook.transport.tls import EXPIRED, NAME, NONE, PIECE, RESUMED, UNTRUSTED, ClientRefused, Tls
 
 every_version = pytest.mark.parametrize(
     "version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=lambda version: version.name
@@ -35,7 +35,7 @@ class Server:
         self.client_ca = client_certificate(self.folder, "kube-apiserver", "other.name")
         clients = Clients(self.folder / "ca.crt")
         self.context = ServingCertificate(folder / "tls.crt", folder / "tls.key", clients=clients).context
-        self.names = frozenset(names)
+        self.names, self.content = frozenset(names), b"secret"
 
     def meet(self, context, session=None):
         """The content that arrives of a client that sends as soon as it may, and the client's end."""
@@ -45,8 +45,9 @@ class Server:
         for _ in range(3):
             with suppress(ssl.SSLWantReadError):
                 client.do_handshake()
-                client.write(b"secret")
-            content += self.tls.decrypt(outbox.read())
+                client.write(self.content)
+            while data := outbox.read(PIECE):
+                content += self.tls.decrypt(data)
             inbox.write(self.tls.encrypt(bytearray()))
         return content, client
 
@@ -111,3 +112,26 @@ def test_no_session_is_resumed(tmp_path):
         server.meet(context, client.session)
 
     assert RESUMED == caught.value.reason
+
+
+@every_version
+@pytest.mark.parametrize(("names", "verified"), [(100, True), (400, False)])
+def test_a_chain_too_long_is_not_verified(tmp_path, names, verified, version):
+    """Each certificate takes time to read, and a client may send as many as it likes; 100 names have 6 KB."""
+    server = Server(tmp_path)
+    client_certificate(server.folder, *(f"{number}.{'a' * 50}" for number in range(names)), ca=server.client_ca)
+    context = client_context(server.ca, server.folder, version)
+    if verified:
+        assert b"secret" in server.meet(context)[0]
+    else:
+        with pytest.raises(ConnectionAbortedError, match="TLS handshake of more than 8192 bytes"):
+            server.meet(context)
+
+
+@every_version
+def test_what_follows_a_handshake_does_not_count(tmp_path, version):
+    """A client may send its whole request right behind."""
+    server = Server(tmp_path)
+    server.content = b"x" * 30_000
+
+    assert server.content in server.meet(client_context(server.ca, server.folder, version))[0]

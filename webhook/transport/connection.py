@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from gunicorn.sock import ssl_context
 
 from webhook.transport.limits import RECORD, Limits
-from webhook.transport.tls import Tls
+from webhook.transport.tls import PIECE, Tls
 from webhook.transport.waiting import NOTHING, Waiting
 
 
@@ -85,7 +85,7 @@ class Connection:
         """Wait for more bytes in the inbox. ConnectionAbortedError if the client has closed."""
         content = b""
         while not content:
-            if not (content := (yield from self.read())):
+            if not (content := (yield from self.read(PIECE if self.handshaking else RECORD))):
                 raise ConnectionAbortedError("closed by the client")
             if self.secure:
                 self.host.handshakes -= self.handshaking

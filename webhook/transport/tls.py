@@ -15,6 +15,9 @@ NONE, UNTRUSTED, EXPIRED, NAME, RESUMED = REASONS = "none", "untrusted", "expire
 _VERIFY_EXPIRED = 10  # X509_V_ERR_CERT_HAS_EXPIRED
 
 MUTE = 2 * RECORD  # Most bytes in a row without content; a client that sends more only keeps OpenSSL busy.
+# A handshake is read in pieces, so that what may follow it does not count, and given up once more than this came
+# before: three RSA certificates have 5 KB, and in 12 KiB no chain takes longer than 6 ms to be refused.
+HANDSHAKE, PIECE = 8 << 10, 4 << 10
 
 
 class ClientRefused(ConnectionAbortedError):
@@ -41,9 +44,11 @@ class Tls:
         The content of the records that `data` completes; empty during the handshake.
 
         Call `encrypt` afterwards: TLS itself may have bytes to send.  ssl.SSLError if `data` is not TLS;
-        ConnectionAbortedError if the client ends TLS, or sends more than MUTE bytes without content;
+        ConnectionAbortedError if the client ends TLS, or sends more than MUTE or HANDSHAKE bytes without content;
         ClientRefused if its certificate is not accepted: then none of its content was decrypted.
         """
+        if not self.established and self.mute > HANDSHAKE:
+            raise ConnectionAbortedError(f"TLS handshake of more than {HANDSHAKE} bytes")
         self.received.write(data)
         content = b""
         with suppress(ssl.SSLWantReadError):
