@@ -16,6 +16,7 @@ var (
 	bind        = flag.String("bind", "", "HOST:PORT")
 	certificate = flag.String("tls-cert", "", "FILE")
 	key         = flag.String("tls-key", "", "FILE")
+	patch       = flag.String("patch", "", "the JSON patch of every answer at /mutate; without it, of none")
 	_           = flag.String("log-level", "", "there is no log")
 )
 
@@ -32,8 +33,10 @@ type answer struct {
 }
 
 type response struct {
-	UID     string `json:"uid"`
-	Allowed bool   `json:"allowed"`
+	UID       string `json:"uid"`
+	Allowed   bool   `json:"allowed"`
+	PatchType string `json:"patchType,omitempty"`
+	Patch     []byte `json:"patch,omitempty"`
 }
 
 func review(writer http.ResponseWriter, request *http.Request) {
@@ -43,7 +46,10 @@ func review(writer http.ResponseWriter, request *http.Request) {
 		return
 	}
 	writer.Header().Set("Content-Type", "application/json")
-	body := answer{"admission.k8s.io/v1", "AdmissionReview", response{found.Request.UID, true}}
+	body := answer{"admission.k8s.io/v1", "AdmissionReview", response{UID: found.Request.UID, Allowed: true}}
+	if *patch != "" && request.URL.Path == "/mutate" {
+		body.Response.PatchType, body.Response.Patch = "JSONPatch", []byte(*patch)
+	}
 	if err := json.NewEncoder(writer).Encode(body); err != nil {
 		log.Print(err)
 	}
