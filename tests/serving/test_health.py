@@ -323,6 +323,23 @@ def test_probes_do_not_wait_behind_reviews(tmp_path):
 ANSWERED = 'evenkeel_request_latency_seconds_count{phase="validate"}'
 
 
+FEW_DESCRIPTORS = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
+{RUN}
+"""
+
+
+def test_clients_of_the_webhook_leave_descriptors_for_probes(tmp_path):
+    """More of them than there are descriptors."""
+    with serving(tmp_path, program=FEW_DESCRIPTORS) as running, ExitStack() as stack:
+        for _ in range(400):
+            stack.enter_context(socket.create_connection((LOOPBACK, running.port), timeout=5))
+        for _ in range(3):
+            assert [200] * 3 == [running.probe(path)[0] for path in ("/healthz", "/readyz", "/metrics")]
+        assert 200 == running.review("/validate", raw())[0]
+
+
 def test_a_crowd_makes_no_probe_fail(tmp_path):
     """A thousand connections to the health port itself, which say nothing, from the address that the probe has."""
     with serving(tmp_path) as running, ExitStack() as stack:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import resource
 from http import HTTPStatus
 
-from webhook.transport.limits import last_response
+import pytest
+
+from webhook.transport.limits import clients, last_response
 
 
 def test_a_last_response_closes_the_connection():
@@ -15,3 +18,28 @@ def test_a_last_response_closes_the_connection():
 def test_who_is_refused_for_what_others_do_is_asked_to_come_again():
     """kube-apiserver calls again after 429 and 5xx if there is a Retry-After, else not."""
     assert [429, 503] == [status for status in HTTPStatus if b"\r\nRetry-After: 1\r\n" in last_response(status)]
+
+
+NONE = resource.RLIM_INFINITY
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "most", "raised"),
+    [
+        (1_024, 524_288, 1_000, 1_160),
+        (1_024, NONE, 1_000, 1_160),
+        (1_024, 1_024, 864, None),
+        (300, 500, 340, 500),
+        (1_048_576, 1_048_576, 1_000, None),
+        (NONE, NONE, 1_000, None),
+        (100, 100, 1, None),
+    ],
+)
+def test_clients_leave_descriptors_for_all_else(monkeypatch, soft, hard, most, raised):
+    """A container has often a soft limit of 1,024 and a far higher hard one."""
+    given = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: given.append(limits))
+
+    assert most == clients()
+    assert given == ([(raised, hard)] if raised else [])

@@ -42,6 +42,7 @@ from webhook.serving.reviewer import Reviewer
 from webhook.serving.settings import GRACE_SECONDS
 from webhook.transport.arbiter import Heartbeat
 from webhook.transport.forked import run
+from webhook.transport.limits import clients
 from webhook.transport.plain import PlainServer
 from webhook.transport.worker import Worker
 
@@ -126,6 +127,7 @@ class Server(BaseApplication):
             "bind": f"fd://{self.config.listener.detach()}",
             "worker_class": ReviewWorker,
             "threads": self.config.threads,
+            "worker_connections": clients(),
             "keepalive": KEEP_ALIVE_SECONDS,
             "graceful_timeout": round(GRACE_SECONDS),
             "certfile": str(self.config.certificate.cert_file),

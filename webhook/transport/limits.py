@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -28,6 +29,22 @@ class Limits:
     large_held: int = 80 << 20  # those received or answered at a time have at most this many, two of the largest.
     held_bytes: int = 96 << 20  # For all unanswered requests: the large ones and thousands of usual ones.
     handshakes: int = 4  # Handshake steps per turn, up to 1 ms each, so that many new clients do not delay reviews.
+
+
+CLIENTS = 1_000  # Connections to the webhook's port at a time.
+OTHER_DESCRIPTORS = 160  # For the health port, for files, and for the API server.
+
+
+def clients() -> int:
+    """The most clients at a time, so that descriptors are left for all else; raises the soft limit if it may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return CLIENTS
+    wanted = CLIENTS + OTHER_DESCRIPTORS
+    if soft < wanted and soft != hard:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return max(1, min(CLIENTS, soft - OTHER_DESCRIPTORS))
 
 
 class Refused(Exception):
