@@ -165,6 +165,8 @@ def test_what_it_refuses_to_render():
         ({"policy": {"rules": {"empty-selektor": "error"}}}, "'empty-selektor' not allowed"),
         ({"policy": {"kind": "KubeSchedulerConfiguration"}}, "value must be 'SpreadPolicy'"),
         ({"replicas": 3}, "'replicas' not allowed"),
+        ({"clients": {"caConfigMap": "a", "caSecret": "b"}}, "clients: found caConfigMap and caSecret"),
+        ({"clients": {"names": ["a"]}}, "clients.names: found names without a CA"),
     ):
         with pytest.raises(RefusedError, match=complaint):
             render(values)
@@ -194,6 +196,8 @@ EVERYTHING = {
     "podAnnotations": {"a": "b"},
     "podLabels": {"team": "platform"},
     "policy": {"watchPods": True, "earlyAnswer": True},
+    "clients": {"caConfigMap": "kube-root-ca.crt", "names": ["kube-apiserver-kubelet-client", "b:c"]},
+    "tlsMinVersion": "1.3",
 }
 
 
@@ -311,6 +315,26 @@ def test_the_secrets_of_two_modes_have_two_names():
 
 def volumes(objects):
     return one("Deployment", objects)["spec"]["template"]["spec"]["volumes"]
+
+
+@pytest.mark.parametrize(
+    ("clients", "source"),
+    [
+        ({"caConfigMap": "a", "names": ["b", "system:c"]}, {"configMap": {"name": "a"}}),
+        ({"caSecret": "a", "names": ["b", "system:c"]}, {"secret": {"secretName": "a"}}),
+    ],
+)
+def test_clients_need_a_certificate_where_their_ca_is_named(clients, source):
+    """Of a Secret only the certificate is mounted: the CA's key may be beside it."""
+    objects = render({"clients": clients})
+    (container,) = one("Deployment", objects)["spec"]["template"]["spec"]["containers"]
+    ((kind, named),) = source.items()
+    mount = {"name": "clients", "mountPath": "/etc/evenkeel-clients", "readOnly": True}
+
+    assert {"--client-ca=/etc/evenkeel-clients/ca.crt", "--client-names=b,system:c"} <= {*container["args"]}
+    assert {"name": "clients", kind: {**named, "items": [{"key": "ca.crt", "path": "ca.crt"}]}} in volumes(objects)
+    assert mount in container["volumeMounts"]
+    assert "clients" not in json.dumps(one("Deployment", render({})))
 
 
 def test_probes_and_metrics_have_a_port_of_their_own():

@@ -51,6 +51,7 @@ def test_the_defaults_are_what_the_schema_allows():
         ({"certificate": {**VALUES["certificate"], "caBundle": "LS0tLS1CRUdJTg=="}}, "certificate.caBundle"),
         ({"kubernetesVersion": "latest"}, "kubernetesVersion"),
         ({"tlsMinVersion": "1.1"}, "tlsMinVersion"),
+        ({"clients": {**VALUES["clients"], "names": ["a,b"]}}, "clients.names.0"),
         ({"podLabels": {"team": 1}}, "podLabels.team"),
         ({"networkPolicy": {"apiServers": ["10.0.0.5"]}}, "networkPolicy.apiServers.0"),
         ({"podAnnotations": {"a": True}}, "podAnnotations.a"),
