@@ -14,7 +14,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from certs.pem import CertificateError, Pair, Pem, describe, extension, invalid_reason
+from certs.files import CertificateError, Pem
+from certs.pem import Pair, describe, extension
+from certs.validity import invalid_reason
 
 # Long, because a new CA may sign only after it is in every caBundle. Only calls to this webhook trust it.
 CA_LIFETIME = timedelta(days=3650)

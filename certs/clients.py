@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
+from certs.files import CertificateError, Pem, read
 from certs.following import Followed
-from certs.pem import CertificateError, Inspection, Pem, ca_bundle, inspect, invalid_reason, read
+from certs.pem import Inspection, ca_bundle, inspect
+from certs.validity import invalid_reason
 
 
 class Clients:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,25 +13,15 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
+from certs.files import CertificateError, Pem, write
+
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
 _Extension = TypeVar("_Extension", bound=x509.ExtensionType)
 _CURVES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
 
 
-class CertificateError(ValueError):
-    """A certificate or key that cannot be used; the message names the file and never shows the content of a key."""
-
-
 class KeyMismatchError(CertificateError):
     """The key belongs to another certificate."""
-
-
-@dataclass(frozen=True)
-class Pem:
-    """PEM and its source: a file or an entry of a Secret. repr does not show the content, which may be a key."""
-
-    source: str
-    content: bytes = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -116,45 +104,6 @@ def describe(certificate: x509.Certificate) -> Inspection:
         fingerprint=certificate.fingerprint(hashes.SHA256()).hex(":").upper(),
         public_key=_kind(certificate.public_key()),
     )
-
-
-def invalid_reason(inspection: Inspection, now: datetime) -> str | None:
-    """Why the certificate is not valid at this time, or None if it is."""
-    if now < inspection.not_before:
-        return f"is not valid before {stamp(inspection.not_before)}, now is {stamp(now)}"
-    if now > inspection.not_after:
-        return f"expired at {stamp(inspection.not_after)}, now is {stamp(now)}"
-    return None
-
-
-def stamp(when: datetime) -> str:
-    """A time in UTC, as 2026-01-31T12:00:00Z."""
-    return f"{when.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def read(path: Path) -> Pem:
-    """The content of a file; CertificateError if it cannot be read."""
-    try:
-        return Pem(str(path), path.read_bytes())
-    except OSError as error:
-        raise CertificateError(f"{path}: {error.strerror}") from error
-
-
-def write(path: Path, content: bytes, mode: int) -> None:
-    """Replace a file atomically; it has `mode` from the start. CertificateError if it cannot be written."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(descriptor)
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise CertificateError(f"{path}: {error.strerror}") from error
 
 
 def certificates(pem: Pem) -> tuple[x509.Certificate, ...]:

@@ -21,7 +21,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 
 from certs.authority import CA_LIFETIME, CLOCK_SKEW, SERVING_LIFETIME, Authority
-from certs.pem import CertificateError, Pair, Pem, certificates, describe, invalid_reason, stamp
+from certs.files import CertificateError, Pem
+from certs.pem import Pair, certificates, describe
+from certs.validity import invalid_reason, stamp
 
 CA_CERT, CA_KEY, CERT, KEY, TRUSTED = "ca.crt", "ca.key", "tls.crt", "tls.key", "trusted"
 TRIES = 5  # If replicas replace at the same time, one wins, and the others then find nothing left to renew.

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from certs.authority import Authority
 from certs.clients import Clients
-from certs.pem import CertificateError
+from certs.files import CertificateError
 from certs.serving import ServingCertificate
 from tests.support.certificates import foreign
 from tests.support.handshakes import accepted, client_certificate, client_context, shake_hands

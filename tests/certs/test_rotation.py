@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certs.authority import CLOCK_SKEW, Authority
-from certs.pem import CertificateError, Pem, certificates, describe, invalid_reason
+from certs.files import CertificateError, Pem
+from certs.pem import certificates, describe
 from certs.rotation import (
     CA_CERT,
     CA_KEY,
@@ -28,6 +29,7 @@ from certs.rotation import (
     rotate,
     verifies,
 )
+from certs.validity import invalid_reason
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 NAMES = ["keel.guard.svc"]

@@ -16,7 +16,8 @@ from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from certs.authority import Authority
-from certs.pem import Pair, read
+from certs.files import read
+from certs.pem import Pair
 from webhook.cli import certs
 from webhook.cli import main as cli
 from webhook.cli.usage import UsageError

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from certs import pem
+from certs import files
 from tests.e2e import configuration, programs
 from tests.e2e.api import Api, healthy
 from tests.e2e.component import Component
@@ -133,7 +133,7 @@ class ControlPlane:
 
     def _write(self, name: str, content: str | dict) -> None:
         text = content if isinstance(content, str) else json.dumps(content, indent=1)
-        pem.write(self.folder / name, text.encode(), 0o600)
+        files.write(self.folder / name, text.encode(), 0o600)
 
     def _await_service_account(self, namespace: str) -> None:
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"

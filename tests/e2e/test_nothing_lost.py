@@ -9,7 +9,8 @@ from signal import SIGKILL
 
 import pytest
 
-from certs.pem import Pem, certificates
+from certs.files import Pem
+from certs.pem import certificates
 from certs.rotation import CA_CERT, CERT
 from tests.e2e.api import MERGE
 from tests.e2e.replicas import SECRET, be_silent, create_large, reload_policy, staged

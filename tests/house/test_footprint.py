@@ -25,9 +25,11 @@ sys.exit(main())
 # Runs `evenkeel serve`, whose first process writes down what it has imported when it forks.
 ARBITER = """
 import json, os, sys
+first = os.getpid()
 def forks():
-    with open(os.environ["IMPORTED"], "w") as file:
-        json.dump(sorted(sys.modules), file)
+    if os.getpid() == first:
+        with open(os.environ["IMPORTED"], "w") as file:
+            json.dump(sorted(sys.modules), file)
 os.register_at_fork(before=forks)
 from webhook.cli.main import main
 sys.exit(main())
@@ -38,8 +40,15 @@ EXAMPLE = ROOT / "webhook" / "cli"
 ONLY_COMMANDS = ("webhook.lint", "webhook.placement", "webhook.render", "webhook.report", "webhook.manifests.rbac")
 COMMANDS = {"webhook.cli", "webhook.cli.inputs", "webhook.cli.main", "webhook.cli.serve", "webhook.cli.usage"}
 ONLY_SOMETIMES = (
-    *("certs.authority", "certs.rotation", "webhook.cluster.client", "webhook.cluster.live", "webhook.manifests"),
-    *("jsonschema", "kubernetes", "multiprocessing", "pydoc", "unittest", "urllib3"),
+    *(
+        "certs.authority",
+        "certs.pem",
+        "certs.rotation",
+        "webhook.cluster.client",
+        "webhook.cluster.live",
+        "webhook.manifests",
+    ),
+    *("cryptography", "jsonschema", "kubernetes", "multiprocessing", "pydoc", "unittest", "urllib3"),
 )
 # All of ours that the first process imports, which only starts and watches the one that serves.
 ARBITERS = {

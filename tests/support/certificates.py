@@ -11,7 +11,8 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.x509.oid import NameOID
 
 from certs.authority import Authority
-from certs.pem import Pair, Pem
+from certs.files import Pem
+from certs.pem import Pair
 
 NOW, DAY = datetime(2026, 3, 1, 12, tzinfo=UTC), timedelta(days=1)
 

@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from certs.pem import CertificateError, ca_bundle, read
+from certs.files import CertificateError, read
+from certs.pem import ca_bundle
 from webhook.cli import inputs
 from webhook.cli.usage import UsageError
 from webhook.manifests.configurations import CONDITIONS_SINCE, FAIL, IGNORE, NAME, Target, configurations

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from certs.pem import CertificateError
-from certs.serving import ServingCertificate
+from certs.files import CertificateError, read
+from certs.serving import ServingCertificate, check
 from webhook.serving.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -49,19 +52,40 @@ def choose(
     lifetimes, clients = _lifetimes(values), _clients(values["client-ca"], values["client-names"])
     if secret is not None:
         return _renewed(values, secret, connect, lifetimes, folder, again, clients)
-    files = [values["tls-cert"], values["tls-key"]]
+    names = [values["tls-cert"], values["tls-key"]]
     if values["self-signed"] and folder is not None:
-        files = [str(folder / name) for name in FILES]
+        names = [str(folder / name) for name in FILES]
         if not again:
-            _self_signed(host, folder)
-    if not all(files):
+            _apart(partial(_self_signed, host, folder))
+    if not all(names):
         raise SettingsError("--tls-cert and --tls-key: both are needed, or --tls-secret, or --self-signed")
-    return Chosen(_read(Path(files[0]), Path(files[1]), values["tls-min-version"], clients))
+    files = Path(names[0]), Path(names[1])
+    _apart(partial(_check, *files))
+    return Chosen(_read(*files, values["tls-min-version"], clients, checked=True))
 
 
-def _read(cert_file: Path, key_file: Path, min_version: str, clients: Clients | None) -> ServingCertificate:
+def _apart(work: Callable[[], None]) -> None:
+    """Run what needs `cryptography` in a process of its own, whose memory ends with it; exit as it does if it fails."""
+    child = os.fork()
+    if child == 0:
+        work()
+        sys.exit(0)
+    if code := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+        sys.exit(max(code, 1))
+
+
+def _check(*files: Path) -> None:
     try:
-        return ServingCertificate(cert_file, key_file, min_version, clients)
+        check(*map(read, files))
+    except CertificateError as error:
+        raise SettingsError(str(error)) from error
+
+
+def _read(
+    cert_file: Path, key_file: Path, min_version: str, clients: Clients | None, *, checked: bool = False
+) -> ServingCertificate:
+    try:
+        return ServingCertificate(cert_file, key_file, min_version, clients, checked=checked)
     except CertificateError as error:
         raise SettingsError(str(error)) from error
 

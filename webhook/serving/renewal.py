@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import sleep
 
-from certs.pem import CertificateError, Pair, Pem, certificates
+from certs.files import CertificateError, Pem
+from certs.pem import Pair, certificates
 from certs.rotation import NOTHING, Lifetimes, Rotation, rotate, verifies
 from webhook.cluster.client import UNAUTHORIZED, Client, ClusterError
 from webhook.cluster.registration import Registration
