@@ -27,7 +27,7 @@ from tests.support.serving import EVENKEEL, PATIENCE, free_ports, until
 from webhook.policy.schema import API_VERSION, KIND
 
 # As the image sets it.
-ARENAS = dict([re.search(r"(MALLOC_ARENA_MAX)=(\d+)", (ROOT / "Dockerfile").read_text("utf-8")).groups()])
+ARENAS = dict(re.findall(r"(MALLOC_\w+)=(\d+)", (ROOT / "Dockerfile").read_text("utf-8")))
 RATE = 10  # objects a second
 PAUSE = 1.0  # Between the end of an endpoint and SIGTERM, as a preStop hook gives the balancers of a cluster.
 

@@ -22,7 +22,12 @@ CONFIGURATIONS = ("mutatingwebhookconfiguration/zz-evenkeel", "validatingwebhook
 
 @contextmanager
 def installed(
-    plane: ControlPlane, folder: Path, *options: str, policy: dict | None = None, failure_policy: str = "Ignore"
+    plane: ControlPlane,
+    folder: Path,
+    *options: str,
+    policy: dict | None = None,
+    failure_policy: str = "Ignore",
+    program: str | None = None,
 ) -> Iterator[Running]:
     """A webhook with a policy of these fields, from when the API server asks it until it is taken away again."""
     file = folder / "policy.json"
@@ -30,7 +35,7 @@ def installed(
     if not plane.api.exists(f"/api/v1/namespaces/{NAMESPACE}"):
         plane.create_namespace(NAMESPACE)
     live = ["--cluster", "live", "--policy", file, *options]
-    with serving(folder, *live, KUBECONFIG=str(granted(plane, folder, file))) as running:
+    with serving(folder, *live, program=program, KUBECONFIG=str(granted(plane, folder, file))) as running:
         (folder / "ca.crt").write_text(running.ca, "utf-8")
         url = f"https://127.0.0.1:{running.port}"
         apply(

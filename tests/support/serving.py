@@ -35,11 +35,11 @@ class Running:
         self.context = ssl.create_default_context(cadata=ca)
         self.process = process
 
-    def start(self):
+    def start(self, seconds=PATIENCE):
         """Start the process, again if another one has ended, and wait until it is ready."""
         with self.log_file.open("a") as log:
             self.process = subprocess.Popen(self.command, stdout=log, stderr=log, env=self.environment)
-        until(lambda: ready(self), "a server that is ready")
+        until(lambda: ready(self), "a server that is ready", seconds)
 
     def connection(self, timeout=PATIENCE):
         return http.client.HTTPSConnection(self.host, self.port, context=self.context, timeout=timeout)
@@ -121,10 +121,17 @@ def free_ports(count):
 
 @contextmanager
 def serving(
-    folder, *options, program=None, host="127.0.0.1", names=("localhost", "127.0.0.1"), client=None, **environment
+    folder,
+    *options,
+    program=None,
+    host="127.0.0.1",
+    names=("localhost", "127.0.0.1"),
+    client=None,
+    patience=PATIENCE,
+    **environment,
 ):
     """
-    `evenkeel serve` with a certificate in `folder`; it must end by itself after SIGTERM.
+    `evenkeel serve` with a certificate in `folder`, once it is ready; it must end by itself after SIGTERM.
 
     `program` is Python code that is run in place of the command, with the same arguments; `client` a folder with the
     certificate that calls present.
@@ -138,7 +145,7 @@ def serving(
     if client is not None:
         running.context.load_cert_chain(client / "tls.crt", client / "tls.key")
     try:
-        running.start()
+        running.start(patience)
         yield running
     finally:
         running.process.terminate()

@@ -27,7 +27,7 @@ class Limits:
     chunks: int = 20_000  # The largest body in chunks of 2 KiB; smaller chunks take too much of the main thread's time.
     large_bytes: int = 1 << 20  # Bodies larger than this take turns:
     large_held: int = 80 << 20  # those received or answered at a time have at most this many, two of the largest.
-    held_bytes: int = 96 << 20  # For all unanswered requests: the large ones and thousands of usual ones.
+    held_bytes: int = 128 << 20  # For all unanswered requests: the large ones and thousands of usual ones.
     handshakes: int = 4  # Handshake steps per turn, up to 1 ms each, so that many new clients do not delay reviews.
 
 
