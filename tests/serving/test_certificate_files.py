@@ -84,3 +84,25 @@ def test_a_client_ca_is_read_again_and_a_broken_one_changes_nothing(tmp_path):
         running.context.load_cert_chain(new / "tls.crt", new / "tls.key")
         assert 200 == running.review("/validate", raw())[0]
         assert ["CN=client CA"] == running.lines("client CA reloaded")[0]["subjects"]
+
+
+def test_a_connection_of_a_client_whose_ca_was_replaced_is_closed_after_its_next_answer(tmp_path):
+    """Not before: kube-apiserver would not send its review again."""
+    ours, new = tmp_path / "ours", tmp_path / "new"
+    client_certificate(ours)
+    client_certificate(new)
+    options = ("--client-ca", ours / "ca.crt")
+    with serving(tmp_path, *options, client=ours) as running, closing(running.connection()) as kept:
+        assert "close" != asked(kept).headers["Connection"]
+        (ours / "ca.crt").write_bytes((new / "ca.crt").read_bytes())
+        until(lambda: running.lines("certificate reloaded"), "the new CA")
+        response = asked(kept)
+        assert (200, "close") == (response.status, response.headers["Connection"])
+
+
+def asked(connection):
+    """The response to one review."""
+    connection.request("POST", "/validate", raw(), {"Content-Type": "application/json"})
+    response = connection.getresponse()
+    response.read()
+    return response

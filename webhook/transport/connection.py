@@ -72,6 +72,12 @@ class Connection:
     def handshaking(self) -> bool:
         return self.secure and not (self.tls and self.tls.established)
 
+    @property
+    def outdated(self) -> bool:
+        """Whether other CAs may be in use than those by which the client's certificate was accepted."""
+        tls = self.tls
+        return tls is not None and tls.demanding and tls.session.context is not ssl_context(self.host.cfg)
+
     def read(self, size: int = RECORD) -> Waiting[bytes]:
         """The next bytes from the socket, at most `size`; empty at the end."""
         while True:

@@ -67,6 +67,8 @@ def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
         yield from chunks(connection, memory, body)
     else:  # gunicorn's parser accepts "gzip, chunked", and decodes no gzip.
         raise Refused(415, f"Transfer-Encoding {coding}")
+    if connection.outdated:
+        request.force_close()
     request.body = io.BytesIO(body.getvalue())  # No copy: both share the bytes, and so does read() of the whole body.
     return request
 

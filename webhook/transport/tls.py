@@ -36,6 +36,7 @@ class Tls:
         self.client_names = client_names
         self.received, self.to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.session = context.wrap_bio(self.received, self.to_send, server_side=True)
+        self.demanding = context.verify_mode == ssl.CERT_REQUIRED
         self.established = self.ended = False
         self.mute = 0  # Bytes received since the last content.
 
@@ -69,7 +70,7 @@ class Tls:
             if reason := _reason(error):
                 raise ClientRefused(reason, error) from error
             raise
-        if self.session.context.verify_mode == ssl.CERT_REQUIRED:
+        if self.demanding:
             if self.session.session_reused:
                 raise ClientRefused(RESUMED, "wanted a whole handshake")
             names = _names(self.session.getpeercert() or {})
