@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 
-from tests.support.serving import EVENKEEL, PATIENCE, free_port
+from tests.support.serving import EVENKEEL, PATIENCE, free_port, free_ports
 
 
 def test_the_example_leaves_no_server_behind(tmp_path):
@@ -19,3 +19,15 @@ def test_the_example_leaves_no_server_behind(tmp_path):
         process.communicate(timeout=PATIENCE)
     with socket.create_server(("127.0.0.1", port)):
         pass  # nobody listens there any more
+
+
+def test_two_examples_run_side_by_side():
+    """Each takes a free port for probes and metrics."""
+    started = [
+        subprocess.Popen([*EVENKEEL, "example", "--port", str(port), "--once"], stdout=subprocess.PIPE, text=True)
+        for port in free_ports(2)
+    ]
+    printed = [process.communicate(timeout=PATIENCE)[0] for process in started]
+
+    assert [0, 0] == [process.returncode for process in started]
+    assert all("Deployment checkout: denied" in text for text in printed)
