@@ -227,14 +227,14 @@ def series(server):
 STUCK = f"""
 import os, time
 from webhook.serving import health
-from webhook.transport.worker import Worker
+from webhook.transport.arbiter import Heartbeat
 health.STUCK_SECONDS = 0.5
-straight = Worker.turn
-def turn(self, seconds):
+straight = Heartbeat.beat
+def beat(self):
     while os.path.exists(os.environ["STUCK"]):
         time.sleep(0.01)
-    straight(self, seconds)
-Worker.turn = turn
+    straight(self)
+Heartbeat.beat = beat
 {RUN}
 """
 
