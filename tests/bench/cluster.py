@@ -10,14 +10,21 @@ import gc
 import json
 import re
 import resource
+import ssl
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 
-from tests.support import ROOT
+from tests.support import ROOT, build
+from tests.support.admission_reviews import raw
+from tests.support.apiserver import ApiServer
+from tests.support.serving import certificate, serving
+from tests.support.watching import SHOP
 from webhook.serving.server import GARBAGE_THRESHOLD, freeze
 
 NODES, NAMESPACES, WORKLOADS, PODS = 5_000, 200, 2_000, 150_000
@@ -79,7 +86,6 @@ KINDS = {
 
 def serve(folder):
     """The API server's process: lists, and Pods that come, go and change from the moment a file says so."""
-    import ssl
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
     from urllib.parse import parse_qs, urlsplit
 
@@ -143,6 +149,49 @@ def resident():
     return int(re.search(r"VmRSS:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 1024
 
 
+# Runs `evenkeel serve` as if in a Pod, whose service account is in a folder of the tests.
+IN_A_POD = """
+import os, pathlib, sys
+def child():
+    from webhook.cluster import client
+    client.SERVICE_ACCOUNT = pathlib.Path(os.environ["SERVICE_ACCOUNT"])
+os.register_at_fork(after_in_child=child)
+from webhook.cli.main import main
+sys.exit(main())
+"""
+
+
+def at_rest(folder):
+    """The rows of a server that has answered a thousand reviews: alone, and with a small cluster to watch."""
+    with serving(folder, MALLOC_ARENA_MAX="2") as running:
+        yield f"| all processes (PSS), without a cluster, after load | {loaded(running):.0f} MB | 40 MB |"
+    (folder / "ca.crt").write_text(certificate(folder))
+    (folder / "token").write_text("evenkeel")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+    api = ApiServer(context=context)
+    api.put(*SHOP)
+    pod = {"HOME": str(folder), "KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(api.port)}
+    pod |= {"SERVICE_ACCOUNT": str(folder), "MALLOC_ARENA_MAX": "2"}
+    with serving(folder, "--cluster", "live", program=IN_A_POD, **pod) as running:
+        yield f"| all processes (PSS), watching a small cluster, after load | {loaded(running):.0f} MB | 60 MB |"
+    api.stop()
+
+
+def loaded(running):
+    """Megabytes after reviews of both phases, from eight clients at a time."""
+
+    def ask(_):
+        with closing(running.connection()) as connection:
+            for body, path in [(raw(), "/validate"), (raw(build.pod()), "/mutate")] * 64:
+                connection.request("POST", path, body, {"Content-Type": "application/json"})
+                connection.getresponse().read()
+
+    with ThreadPoolExecutor(8) as clients:
+        list(clients.map(ask, range(8)))
+    return running.pss_megabytes()
+
+
 def measured(live, folder):
     """The rows of the table; the cluster has not been asked for anything yet."""
     gc.set_threshold(GARBAGE_THRESHOLD)
@@ -194,6 +243,8 @@ def table(folder):
             yield from measured(live, folder)
         finally:
             server.kill()
+    (folder / "rest").mkdir()
+    yield from at_rest(folder / "rest")
 
 
 def main():

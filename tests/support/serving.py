@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import random
+import re
 import socket
 import ssl
 import subprocess
@@ -80,6 +81,12 @@ class Running:
         """The most memory that the worker has had."""
         status = dict(line.split(":", 1) for line in Path(f"/proc/{self.worker()}/status").read_text().splitlines())
         return int(status["VmHWM"].split()[0]) >> 10
+
+    def pss_megabytes(self):
+        """The memory of all processes together; what several share is counted once."""
+        pids = (self.process.pid, self.worker())
+        rolled = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in pids]
+        return sum(int(re.search(r"^Pss:\s+(\d+)", text, re.MULTILINE)[1]) for text in rolled) / 1024
 
     def lines(self, message):
         """The log lines with this message; a line that is no JSON is an error."""
