@@ -182,19 +182,21 @@ def test_what_a_view_lacks_is_looked_up(case):
         assert before is it.live.view()
 
 
-def test_look_ups_leave_half_of_the_threads_free():
-    """An API server that does not answer holds two of four; the others go on without, at once."""
-    with watching(namespace()) as it:
-        it.api.silent = True
-        results, done = [], []
-        threads = [threading.Thread(target=lambda: done.append(it.live.view_for("shop", WEB))) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        results = [fields["result"] for fields in it.heard(LOOKED_UP, RS)]
+def test_who_may_not_wait_looks_nothing_up():
+    """It is asked only where something is missing."""
+    asked = []
 
-        assert ([BUSY, BUSY, LOOKUP_FAILED, LOOKUP_FAILED], 4) == (sorted(results), len(done))
+    def may_wait():
+        asked.append(None)
+        return False
+
+    with watching(*SHOP, may_wait=may_wait) as it:
+        view = it.live.view()
+        assert view is it.live.view_for("shop", None)
+        assert [] == asked
+        assert view is it.live.view_for("new", None)
+        assert [None] == asked
+        assert [BUSY] == [fields["result"] for fields in it.heard(LOOKED_UP, NS)]
 
 
 def test_a_cluster_is_listed_once_for_a_command():

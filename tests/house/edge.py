@@ -1,8 +1,8 @@
 """
 A worker as `evenkeel serve` has it, driven by hand, and one client: nothing happens but in `ask`, always the same way.
 
-The real worker answers over a TLS connection, by turns of its own loop.  The job that it gives to its pool of threads
-runs between two turns, and what is late is never swept: no thread and no clock has a say.
+The real worker answers over a TLS connection, by turns of its own loop, and what is late is never swept: no thread and
+no clock has a say.
 """
 
 from __future__ import annotations
@@ -11,12 +11,9 @@ import json
 import logging
 import socket
 import ssl
-from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import partial
 from math import inf
 from pathlib import Path
-from selectors import EVENT_READ, DefaultSelector
 from types import SimpleNamespace
 from typing import Any
 
@@ -37,11 +34,13 @@ def imported() -> SimpleNamespace:
     from webhook.serving.app import create_app
     from webhook.serving.metrics import Metrics
     from webhook.serving.reviewer import Reviewer
+    from webhook.transport.loop import Loop
     from webhook.transport.worker import Worker
 
     return SimpleNamespace(
         Authority=Authority,
         LATEST=LATEST,
+        Loop=Loop,
         Metrics=Metrics,
         Reviewer=Reviewer,
         Unchanging=Unchanging,
@@ -50,24 +49,6 @@ def imported() -> SimpleNamespace:
         create_app=create_app,
         load=load,
     )
-
-
-class Jobs(list[Callable[[], object]]):
-    """Stands for the worker's pool of threads: keeps each job until it is told to run it."""
-
-    def submit(self, job: Callable[..., object], *arguments: object) -> None:
-        self.append(partial(job, *arguments))
-
-    def run(self) -> None:
-        while self:
-            self.pop(0)()
-
-
-class Log(logging.Logger):
-    """Stands for gunicorn's log, on which each answer is an access, too."""
-
-    def access(self, *_: object) -> None:
-        """Nothing is written."""
 
 
 class Edge:
@@ -82,7 +63,7 @@ class Edge:
         plain = socket.create_connection(self.listener.getsockname(), PATIENCE)
         context = ssl.create_default_context(cadata=authority.pair.chain_pem().decode())
         self.client = context.wrap_socket(plain, server_hostname="localhost", do_handshake_on_connect=False)
-        self.worker.accept(self.listener)
+        self.worker.loop.accept(self.listener)
         self._shake_hands()
 
     def _shake_hands(self) -> None:
@@ -91,29 +72,27 @@ class Edge:
             try:
                 self.client.do_handshake()
             except ssl.SSLWantReadError:
-                self.worker.turn(PATIENCE)
-        while not next(iter(self.worker.connections)).tls.established:
-            self.worker.turn(PATIENCE)
+                self.worker.loop.turn(PATIENCE)
+        while next(iter(self.worker.loop.connections)).handshaking:
+            self.worker.loop.turn(PATIENCE)
         self.client.settimeout(PATIENCE)
 
     def ask(self, path: str, body: bytes) -> dict[str, object]:
-        """The response to one review, through a turn of the worker for each thing that it waits for."""
+        """The response to one review, in one turn of the loop."""
         head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         self.client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-        self.worker.turn(PATIENCE)  # The request has arrived whole: it is a job.
-        self.worker.tpool.run()
-        self.worker.turn(PATIENCE)  # The job is done: the connection waits for the next request.
+        self.worker.loop.turn(PATIENCE)
         answer = self.client.recv(1 << 16).partition(b"\r\n\r\n")[2]
         response: dict[str, object] = json.loads(answer)["response"]
         return response
 
     def close(self) -> None:
         self.client.close()
-        for connection in tuple(self.worker.connections):
-            self.worker.drop(connection, "done")
+        for connection in tuple(self.worker.loop.connections):
+            self.worker.loop.drop(connection, "done")
         self.listener.close()
-        self.worker.poller.close()
-        self.worker.method_queue.close()
+        self.worker.loop.poller.close()
+        self.worker.loop.calls.close()
         self.worker.tmp.close()
 
 
@@ -122,10 +101,9 @@ def _worker(folder: Path) -> Any:
     house, settings = imported(), Config()
     for name, file in {"certfile": "tls.crt", "keyfile": "tls.key"}.items():
         settings.set(name, str(folder / file))
-    worker = house.Worker(1, 0, [], None, PATIENCE, settings, Log("walk", logging.WARNING))
-    worker.tpool, worker.poller, worker.swept = Jobs(), DefaultSelector(), inf
-    worker.method_queue.init()
-    worker.poller.register(worker.method_queue, EVENT_READ, worker.method_queue.run_callbacks)
+    worker = house.Worker(1, 0, [], None, PATIENCE, settings, logging.Logger("walk", logging.WARNING))
+    worker.begin()
+    worker.loop.swept = inf
     cluster = house.Unchanging(house.load(EXAMPLE / "example_cluster.yaml"))
     reviewer = house.Reviewer(house.built_in(), cluster, house.LATEST, house.Metrics())
     worker.wsgi = house.create_app(reviewer)

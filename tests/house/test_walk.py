@@ -69,7 +69,7 @@ def test_two_walks_are_the_same(review):
 def test_a_review_begins_at_the_edge(review):
     """The worker, then the application, then who answers."""
     house, files = imported(), list(walk(review).files)
-    edge = [house.Worker.turn, house.create_app, house.Reviewer.answer]
+    edge = [house.Loop.turn, house.Worker.answer, house.create_app, house.Reviewer.answer]
     places = [files.index(path(function)) for function in edge]
 
     assert 0 == places[0]

@@ -8,14 +8,16 @@ from contextlib import closing
 from typing import NamedTuple
 
 import pytest
+from werkzeug.test import EnvironBuilder
 
 from tests.support.admission_reviews import raw
-from tests.support.build import FEATURES
+from tests.support.build import FEATURES, pod
 from webhook.cluster.cluster import Unchanging
 from webhook.policy import parsing as policies
 from webhook.serving.app import BODY_LIMIT, JSON, create_app
 from webhook.serving.metrics import Metrics
 from webhook.serving.reviewer import Reviewer
+from webhook.transport.aside import StepAside
 from webhook.transport.limits import Limits
 
 MEGABYTE = 1 << 20
@@ -191,3 +193,18 @@ def test_an_answer_to_head_has_no_body(client):
 
     assert (405, b"") == (response.status_code, response.data)
     assert int(response.headers["Content-Length"]) > 0
+
+
+def test_a_review_that_would_wait_steps_aside():
+    """Neither Flask nor the reviewer answers for it; the worker asks again, in a thread."""
+
+    class Asking(Unchanging):
+        def view_for(self, namespace, owner):
+            raise StepAside
+
+    reviewer = Reviewer(policies.built_in(), Asking(None), FEATURES, Metrics())
+    app = create_app(reviewer, lambda: ())
+    environ = EnvironBuilder(path="/mutate", method="POST", content_type=JSON, data=raw(pod())).get_environ()
+    with pytest.raises(StepAside):
+        app(environ, lambda *_: None)
+    assert (set(), 0) == (reviewer.metrics.answering, reviewer.metrics.panics._value.get())

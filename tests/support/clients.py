@@ -20,11 +20,13 @@ from typing import Any, NamedTuple
 
 from tests.support import ROOT
 from tests.support.serving import PATIENCE, certificate, until
+from webhook.transport.aside import may_wait
 
 MB = 1_000_000
 SHORT = {"greeting": 1.0, "head": 1.0, "body": 1.0, "linger": 2.0, "rate": 20 * MB}
 LATE = 1.0  # How much later than its deadline a connection may be closed on a busy machine.
 LARGE = b"x" * 17_400_000
+CROWD, OTHER = "127.0.0.66", "127.0.0.2"  # Addresses of two peers.
 
 
 class Usage(NamedTuple):
@@ -86,13 +88,13 @@ class Server:
         fields = Path(f"/proc/{self.worker}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def connect(self) -> socket.socket:
-        """A connection that has said nothing."""
-        return socket.create_connection(self.address, timeout=PATIENCE)
+    def connect(self, peer: str = "127.0.0.1") -> socket.socket:
+        """A connection from this address that has said nothing."""
+        return socket.create_connection(self.address, timeout=PATIENCE, source_address=(peer, 0))
 
-    def client(self) -> Client:
+    def client(self, peer: str = "127.0.0.1") -> Client:
         """A connection with its TLS handshake done."""
-        return Client(self.context.wrap_socket(self.connect(), server_hostname="localhost"))
+        return Client(self.context.wrap_socket(self.connect(peer), server_hostname="localhost"))
 
 
 class Answer(NamedTuple):
@@ -219,7 +221,12 @@ def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable
     answer = str(len(body)).encode()
     match environ["PATH_INFO"].split("/")[1:]:
         case ["wait", *path]:  # On a named pipe: who opens its other end knows that the request is being served.
+            may_wait()
             Path("/", *path).read_bytes()
+        case ["work", milliseconds]:
+            until_then = time.perf_counter() + int(milliseconds) / 1000
+            while time.perf_counter() < until_then:
+                pass
         case ["give", length]:
             answer = b"x" * int(length)
         case ["raise"]:

@@ -5,21 +5,16 @@ from __future__ import annotations
 import os
 import select
 import socket
-import ssl
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from selectors import EVENT_READ
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
-from gunicorn.config import Config
 
 from tests.support.clients import CHUNKED, LARGE, LATE, SHORT, Busy, Client, Server, head, post, reset
 from tests.support.serving import until
-from webhook.transport.connection import Connection, Outbox
-from webhook.transport.limits import Limits
+from webhook.transport.connection import Outbox
 
 
 def test_noise_is_forgotten(server):
@@ -147,35 +142,8 @@ def test_a_client_that_sends_on_while_it_is_served_wakes_nobody(tmp_path):
         assert busy.server.seconds() < before + 0.3
 
 
-def test_a_crowd_that_shakes_hands_takes_turns():
-    """Also one whose first bytes came earlier: every step of a handshake counts, not only the first."""
-    config = Config()
-    config.set("certfile", "tls.crt")
-    config.set("ssl_context", lambda _config, _default: ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
-    host = SimpleNamespace(
-        cfg=config, limits=Limits(), handshakes=1, client_names=frozenset(), converse=Connection.more
-    )
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        ours.setblocking(False)
-        connection = Connection(host, ours, None, None)
-        assert EVENT_READ == next(connection.script)
-        theirs.sendall(b"\x16")
-        assert EVENT_READ == next(connection.script)
-        assert 0 == host.handshakes
-        theirs.sendall(b"\x03\x01")
-        assert EVENT_READ == next(connection.script)
-        assert b"\x03\x01" == ours.recv(10, socket.MSG_PEEK), "left for the next turn"
-
-
 def test_an_outbox_takes_what_gunicorn_says_to_a_socket():
-    """And forgets it when gunicorn hangs up."""
     outbox = Outbox()
     outbox.sendall(b"HTTP/1.1 ")
     outbox.sendall(b"200 OK")
     assert b"HTTP/1.1 200 OK" == outbox
-
-    with pytest.raises(OSError, match="not a socket"):
-        outbox.shutdown(socket.SHUT_WR)
-    outbox.close()
-    assert b"" == outbox

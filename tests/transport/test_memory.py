@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.support.clients import CHUNKED, LARGE, MB, Server, drip, head, post, suppressed
+from tests.support.clients import CHUNKED, LARGE, MB, OTHER, Server, drip, head, post, suppressed
 from tests.support.serving import until
 from webhook.transport.memory import STALLED_SECONDS
 from webhook.transport.request import TURN_SECONDS
@@ -145,3 +145,15 @@ def test_answers_that_nobody_reads_are_bounded_too(tmp_path):
             assert MB == len(client.ask(post(path=f"/give/{MB}")).body)
 
         assert server.usage().descriptors < before.descriptors + 25  # The kernel takes some megabytes of each.
+
+
+def test_whoever_holds_most_loses_first(tmp_path):
+    """A crowd fills what may be held, again and again; what another peer has begun, before all of them, stays."""
+    with Server(tmp_path, limits={"held_bytes": 4 * MB}) as server, ExitStack() as crowd, server.client(OTHER) as other:
+        other.ask(post())
+        other.send(post(b"x" * 900_000)[:-1])
+        stuck = [crowd.enter_context(server.client()) for _ in range(20)]
+        for client in stuck:
+            suppressed(OSError, client.send, post(b"x" * 900_000)[:-1])
+        other.send(b"x")
+        assert b"900000" == other.answer().body

@@ -13,7 +13,7 @@ import pytest
 from tests.support.clients import reset
 from tests.support.serving import LOOPBACK, until
 from webhook.transport import plain
-from webhook.transport.plain import HEAD_BYTES, MOST, Asked, PlainServer, Reply, peer_of
+from webhook.transport.plain import HEAD_BYTES, MOST, Asked, PlainServer, Reply
 
 PROBE = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
 OTHER = "127.0.0.2"  # Another peer: every address of 127.0.0.0/8 is this host's.
@@ -192,17 +192,3 @@ def test_whoever_resets_is_forgotten(driven):
     reset(client)
 
     until(lambda: driven.server.turn() or not driven.server.visitors, "its end")
-
-
-@pytest.mark.parametrize(
-    ("address", "peer"),
-    [
-        ("10.0.0.1", "10.0.0.1"),
-        ("::ffff:10.0.0.1", "10.0.0.1"),
-        ("2001:db8:1:2:3:4:5:6", "2001:0db8:0001:0002"),
-        ("2001:db8:1:2::9", "2001:0db8:0001:0002"),
-        ("fe80::1%eth0", "fe80:0000:0000:0000"),
-    ],
-)
-def test_a_peer_is_an_address_or_the_64_of_one(address, peer):
-    assert peer == peer_of(address)

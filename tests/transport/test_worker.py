@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 import signal
 import statistics
 import threading
@@ -14,12 +13,14 @@ from contextlib import ExitStack
 import pytest
 from gunicorn.arbiter import Arbiter as StockArbiter
 from gunicorn.config import Config
-from gunicorn.http import get_parser
-from gunicorn.workers.gthread import ThreadWorker
+from gunicorn.http import get_parser, wsgi
+from gunicorn.workers.base import Worker as BaseWorker
+from gunicorn.workers.gthread import PollableMethodQueue
 
-from tests.support.clients import LATE, Busy, Server, drip, head, latencies, post
+from tests.support.clients import LATE, OTHER, Busy, Server, drip, head, latencies, post
 from tests.support.serving import until
 from webhook.transport.arbiter import HEARD, IGNORED
+from webhook.transport.connection import Outbox
 from webhook.transport.limits import Limits
 
 
@@ -162,30 +163,50 @@ def test_a_request_that_never_ends_ends_with_the_graceful_timeout(tmp_path):
         assert time.monotonic() - begin < 2 + 2 * LATE
 
 
+def test_what_waits_keeps_nobody_waiting(tmp_path):
+    """More requests wait than there are threads; who need not wait is served meanwhile, and they afterwards."""
+    with Busy(tmp_path, threads=1) as busy, ExitStack() as crowd:
+        more = {tmp_path / str(number): crowd.enter_context(busy.server.client()) for number in range(3)}
+        for pipe, client in more.items():
+            os.mkfifo(pipe)
+            client.send(post(path=f"/wait{pipe}"))
+        with busy.server.client() as client:
+            assert 200 == client.ask(post()).status
+        busy.finish()
+        assert 200 == busy.client.answer().status
+        for pipe in more:
+            os.close(os.open(pipe, os.O_WRONLY))
+        assert [200] * 3 == [client.answer().status for client in more.values()]
+
+
+def test_a_large_request_keeps_nobody_waiting(tmp_path):
+    """It is answered in a thread, whatever the application does with it."""
+    with Server(tmp_path) as server, server.client() as large, server.client(OTHER) as small:
+        small.ask(post())
+        large.send(post(b"x" * (Limits.small_bytes + 1), path="/work/2000"))
+        time.sleep(0.2)
+        begin = time.monotonic()
+        assert 200 == small.ask(post()).status
+        assert time.monotonic() - begin < 1
+        assert 200 == large.answer().status
+
+
 def test_gunicorn_still_has_what_the_worker_needs():
     """All that the docstring of webhook/transport/worker.py names; a release that changes it fails here."""
     config = Config()
-    worker = ThreadWorker(1, 1, [], None, 30, config, None)
-    replaced = {"accept": ["listener"], "run": [], "init_signals": [], "handle_quit": ["sig", "frame"]}
-    called = {
-        **{name: [] for name in ("is_parent_alive", "notify")},
-        "handle_exit": ["sig", "frame"],
-        "handle_request": ["req", "conn"],
-        "set_accept_enabled": ["enabled"],
-        "wait_for_and_dispatch_events": ["timeout"],
-    }
+    worker = BaseWorker(1, 1, [], None, 30, config, None)
+    replaced = {"run": [], "init_process": [], "init_signals": [], "handle_exit": ["sig", "frame"]}
+    called = {"handle_quit": ["sig", "frame"], "notify": []}
     assert replaced | called == {
         name: list(inspect.signature(getattr(worker, name)).parameters) for name in replaced | called
     }
-    for name in ("alive", "app", "cfg", "log", "poller", "sockets", "tpool", "worker_connections"):
+    for name in ("alive", "app", "cfg", "log", "ppid", "sockets"):
         assert hasattr(worker, name), name
-    for name in ("defer", "run_callbacks", "close", "fileno"):
-        assert hasattr(worker.method_queue, name), name
+    assert "self.wsgi = " in inspect.getsource(BaseWorker.load_wsgi)
+    for name in ("init", "defer", "run_callbacks", "close", "fileno"):
+        assert hasattr(PollableMethodQueue(), name), name
     assert set(StockArbiter.SIGNALS) == {*IGNORED, *HEARD}, "a signal to decide on"
     worker.tmp.close()
-
-    of_connection = set(re.findall(r"\bconn\.(\w+)", inspect.getsource(ThreadWorker.handle_request)))
-    assert {"sock", "client", "server"} == of_connection, "what handle_request looks for in a connection"
 
     data = head("/path", Content_Length=5, X_Y="z", Expect="100-continue")
     request = next(get_parser(config, [data], ("127.0.0.1", 1)))
@@ -195,3 +216,12 @@ def test_gunicorn_still_has_what_the_worker_needs():
     assert not request.should_close()
     request.force_close()
     assert request.should_close(), "so that a response that is not yet begun says so"
+
+    outbox = Outbox()
+    response, environ = wsgi.create(request, outbox, ("127.0.0.1", 1), ("127.0.0.1", 2), config)
+    response.start_response("200 OK", [("Content-Length", "2")])
+    response.write(b"ok")
+    response.close()
+    assert ("/path", "127.0.0.1") == (environ["PATH_INFO"], environ["REMOTE_ADDR"])
+    assert outbox.startswith(b"HTTP/1.1 100 Continue") and outbox.endswith(b"\r\n\r\nok")
+    assert response.should_close()

@@ -8,9 +8,9 @@ A watched cluster: an informer for each kind, one store, and a look-up of object
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from threading import BoundedSemaphore, Lock
+from threading import Lock
 from time import monotonic
 
 from webhook.cluster.client import NOT_FOUND, Client, ClusterError
@@ -46,16 +46,20 @@ class Live:
     """
     A watched cluster; it has no view until every kind has been listed.
 
-    `threads` is the number of reviews that are answered at the same time.  At most half of them look something up at a
-    time, so that a slow API server cannot block reviews that need no look-up.
+    `may_wait` is asked before each look-up; it may raise, and where it returns False nothing is looked up.
     """
 
     def __init__(
-        self, client: Client, report: Report, *, watch_pods: bool = False, threads: int = 4, pace: Pace | None = None
+        self,
+        client: Client,
+        report: Report,
+        *,
+        watch_pods: bool = False,
+        may_wait: Callable[[], bool] = lambda: True,
+        pace: Pace | None = None,
     ) -> None:
         self._client, self._report, self._pace = client, report, pace or Pace()
-        self._store = Store()
-        self._free = BoundedSemaphore(max(1, threads // 2))
+        self._store, self._may_wait = Store(), may_wait
         self._informers = {kind.kind: self._informer(kind) for kind in watched(watch_pods)}
         self._ending: Informer | None = None
         self._begun, self._ready, self._syncing = 0.0, False, Lock()
@@ -130,16 +134,13 @@ class Live:
         missing = list(_missing(view, namespace, owner)) if view is not None else []
         if view is None or not missing:
             return view
-        if not self._free.acquire(blocking=False):
+        if not self._may_wait():
             for kind, name in missing:
                 self._report(LOOKED_UP, kind.kind, namespace=namespace, name=name, result=BUSY)
             return view
-        try:
-            deadline = monotonic() + LOOKUP_SECONDS
-            for kind, name in missing:
-                view = self._with(view, kind, namespace, name, deadline)
-        finally:
-            self._free.release()
+        deadline = monotonic() + LOOKUP_SECONDS
+        for kind, name in missing:
+            view = self._with(view, kind, namespace, name, deadline)
         return view
 
     def _with(self, view: Snapshot, kind: Watched, namespace: str, name: str, deadline: float) -> Snapshot:

@@ -14,9 +14,13 @@ from webhook.serving.metrics import ClusterMetrics, Metrics
 
 
 def watch_cluster(
-    client: Client, metrics: Metrics, synced: Callable[[], None], *, watch_pods: bool, threads: int
+    client: Client, metrics: Metrics, synced: Callable[[], None], *, watch_pods: bool, may_wait: Callable[[], bool]
 ) -> Live:
-    """The cluster behind `client`; `synced` is called once, when every kind has been listed."""
+    """
+    The cluster behind `client`; `synced` is called once, when every kind has been listed.
+
+    `may_wait` is asked before each look-up.
+    """
 
     def report(what: str, kind: str, **fields: object) -> None:
         _count(counted, what, kind, fields)
@@ -30,7 +34,7 @@ def watch_cluster(
     counted = ClusterMetrics(
         metrics, tuple(watched.kind for watched in WATCHED), (LOOKUP_KINDS, LOOKUP_RESULTS), caches
     )
-    live = Live(client, report, watch_pods=watch_pods, threads=threads)
+    live = Live(client, report, watch_pods=watch_pods, may_wait=may_wait)
     return live
 
 

@@ -155,7 +155,7 @@ class ClusterMetrics(Collector):
         self.lookups = metrics.counter(
             "lookups",
             "Number of look-ups of an owner or namespace not yet in the cache. "
-            "With result busy, no request was sent, because too many others were in progress.",
+            "With result busy, no request was sent, because the review had waited too long for others.",
             kind=lookups[0],
             result=lookups[1],
         )

@@ -1,7 +1,8 @@
 """
 Composes the server: reviewer, cluster, policy file, certificate, the Flask application, and gunicorn that runs it.
 
-    the arbiter ──fork──> one worker: the main thread polls sockets ── worker threads answer
+    the arbiter ──fork──> one worker: the main thread polls sockets and answers
+                                      ── worker threads answer what is large, or must wait
                                       ── one thread reads changed files ── one thread renews the certificate
                                       ── one thread for each kind that is watched in a live cluster
                                       ── one thread answers probes and gives metrics, on a port of its own
@@ -41,6 +42,7 @@ from webhook.serving.policy_file import PolicyFile
 from webhook.serving.reviewer import Reviewer
 from webhook.serving.settings import GRACE_SECONDS
 from webhook.transport.arbiter import Heartbeat
+from webhook.transport.aside import may_wait
 from webhook.transport.forked import run
 from webhook.transport.limits import clients
 from webhook.transport.plain import PlainServer
@@ -113,8 +115,8 @@ class Server(BaseApplication):
         else:
             from webhook.serving.cluster_telemetry import watch_cluster
 
-            pods, threads = config.policy.watch_pods, config.threads
-            self.cluster = watch_cluster(config.cluster, metrics, freeze, watch_pods=pods, threads=threads)
+            pods = config.policy.watch_pods
+            self.cluster = watch_cluster(config.cluster, metrics, freeze, watch_pods=pods, may_wait=may_wait)
         self.reviewer = Reviewer(config.policy, self.cluster, config.features, metrics)
         self.policy_file = PolicyFile(config.policy_file, self.reviewer)
         self.certificate_files = CertificateFiles(config.certificate, metrics)
@@ -170,7 +172,7 @@ class Server(BaseApplication):
         self.cluster.start()
         self._watch()
         health = Health(
-            turned=lambda: worker.turned,
+            turned=lambda: worker.loop.turned,
             port=OwnPort(worker.sockets[0]).check,
             checks=self.checks,
             metrics=self.reviewer.metrics.text,

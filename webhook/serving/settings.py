@@ -88,6 +88,11 @@ SETTINGS = (
         " (default: none; Pods then get no defaults)",
     ),
     Setting("kubernetes-version", f"1.{NEWEST}", "VERSION", "the version of the cluster"),
-    Setting("threads", "4", "N", "how many reviews are answered at the same time"),
+    Setting(
+        "threads",
+        "4",
+        "N",
+        "how many reviews at a time may wait for a look-up in the API server, or are larger than 128 KiB",
+    ),
     Setting("log-level", "info", "LEVEL", "the lowest level that is logged", LEVELS),
 )

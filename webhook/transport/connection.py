@@ -18,12 +18,14 @@ from webhook.transport.waiting import NOTHING, Waiting
 
 
 class Host(Protocol):
-    """What a connection uses of its worker."""
+    """What a connection uses of its loop."""
 
     cfg: Any  # gunicorn's settings.
     limits: Limits
-    client_names: Set[str]  # Names of clients that are accepted; empty for any.
-    handshakes: int  # Handshake steps left in this turn, for all connections.
+
+    @property
+    def client_names(self) -> Set[str]:
+        """Names of clients that are accepted; empty for any."""
 
     def hold(self, connection: Connection, count: int) -> None:
         """Count received bytes. Refused if all requests together hold too many."""
@@ -35,23 +37,20 @@ class Host(Protocol):
 class Outbox(bytearray):
     """Stands in for the socket when gunicorn writes a response: it never blocks, and an error can clear it."""
 
-    sendall = bytearray.extend
-    close = bytearray.clear
-
-    def shutdown(self, _how: int) -> None:
-        raise OSError("not a socket")
+    sendall = send = bytearray.extend
 
 
 class Connection:
     """One client; `script` is a generator that yields the event it waits for."""
 
-    def __init__(self, host: Host, peer: socket.socket, client: Any, server: Any) -> None:
+    def __init__(self, host: Host, sock: socket.socket, client: Any, server: Any, peer: str) -> None:
         self.host, self.limits = host, host.limits
-        self.peer = peer  # The non-blocking socket.
+        self.sock = sock  # The non-blocking socket.
+        self.client, self.server = client, server  # The addresses of its two ends.
+        self.peer = peer  # What the client is counted to.
         self.secure: bool = host.cfg.is_ssl
         self.tls: Tls | None = None
-        self.inbox, self.unsent = bytearray(), bytearray()
-        self.sock, self.client, self.server = Outbox(), client, server  # The names that `handle_request` reads.
+        self.inbox, self.outbox, self.unsent = bytearray(), Outbox(), bytearray()
         self.held = 0  # Bytes received and not yet answered.
         self.due = inf  # When a large body that has a turn is refused, if others wait; each byte received extends it.
         self.heard = self.begun = monotonic()  # When the last bytes arrived, and when this request began.
@@ -60,7 +59,8 @@ class Connection:
         self.idle = True  # No byte of the next request has arrived.
         self.served = False  # At least one request was answered.
         self.closing = False
-        self.request: Any = None  # The request that a thread answers, or is about to answer.
+        self.request: Any = None  # The request that is being answered, or about to be.
+        self.queued = inf  # When it came into line for a thread.
         self.wanted = self.watched = NOTHING  # The event that the script waits for, and the one the poller watches.
         self.script = host.converse(self)
 
@@ -82,10 +82,8 @@ class Connection:
         """The next bytes from the socket, at most `size`; empty at the end."""
         while True:
             yield EVENT_READ
-            if self.handshaking and not self.host.handshakes:
-                continue  # In the next turn.
             with suppress(BlockingIOError):
-                return self.peer.recv(size)
+                return self.sock.recv(size)
 
     def more(self) -> Waiting[None]:
         """Wait for more bytes in the inbox. ConnectionAbortedError if the client has closed."""
@@ -94,7 +92,6 @@ class Connection:
             if not (content := (yield from self.read(PIECE if self.handshaking else RECORD))):
                 raise ConnectionAbortedError("closed by the client")
             if self.secure:
-                self.host.handshakes -= self.handshaking
                 # Created with the first bytes, so that a silent client costs a descriptor but no TLS session.
                 self.tls = self.tls or Tls(ssl_context(self.host.cfg), self.host.client_names)
                 content = self.tls.decrypt(content)
@@ -107,21 +104,21 @@ class Connection:
 
     def seal(self) -> None:
         """Move the outbox to the unsent bytes, encrypted if the connection is."""
-        self.unsent += self.tls.encrypt(self.sock) if self.tls else self.sock
-        self.sock.clear()
+        self.unsent += self.tls.encrypt(self.outbox) if self.tls else self.outbox
+        self.outbox.clear()
 
     def push(self) -> Waiting[None]:
         """Send the outbox and all unsent bytes."""
         self.seal()
         while self.unsent:
             try:
-                del self.unsent[: self.peer.send(self.unsent)]
+                del self.unsent[: self.sock.send(self.unsent)]
             except BlockingIOError:
                 yield EVENT_WRITE
 
     def allow_sending(self) -> None:
         """Set the deadline for the part of the response that the thread could not send; it grows with its size."""
-        self.allow(self.limits.body + (len(self.sock) + len(self.unsent)) / self.limits.rate)
+        self.allow(self.limits.body + (len(self.outbox) + len(self.unsent)) / self.limits.rate)
 
     def part(self) -> Waiting[None]:
         """
@@ -134,7 +131,19 @@ class Connection:
         if self.tls:
             self.tls.end()
             yield from self.push()
-        self.peer.shutdown(socket.SHUT_WR)
+        self.sock.shutdown(socket.SHUT_WR)
         left = self.limits.linger_bytes
         while left > 0 and (data := (yield from self.read(16 * RECORD))):
             left -= len(data)
+
+    def close(self) -> None:
+        """Close the socket at once; TLS may have an alert to send: close_notify, or an error."""
+        with suppress(OSError):
+            if self.tls:
+                self.tls.end()
+            self.seal()
+            self.sock.send(self.unsent)
+        with suppress(OSError):
+            self.sock.close()
+        for buffer in (self.inbox, self.outbox, self.unsent):
+            buffer.clear()

@@ -29,6 +29,7 @@ class Limits:
     large_held: int = 80 << 20  # those received or answered at a time have at most this many, two of the largest.
     held_bytes: int = 128 << 20  # For all unanswered requests: the large ones and thousands of usual ones.
     handshakes: int = 4  # Handshake steps per turn, up to 1 ms each, so that many new clients do not delay reviews.
+    small_bytes: int = 128 << 10  # A body up to this size takes milliseconds, and is answered by the loop's own thread.
 
 
 CLIENTS = 1_000  # Connections to the webhook's port at a time.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection
 from math import inf
 from time import monotonic
 
 from webhook.transport.connection import Connection
 from webhook.transport.limits import Limits, Refused
+from webhook.transport.peers import of_the_largest
 
 # A large body that stalls this long, or falls this far behind `Limits.rate`, is refused while others wait.
 STALLED_SECONDS = 2.0
@@ -36,8 +38,8 @@ class Memory:
         """
         Count received bytes.
 
-        Over the limit, drop stalled requests first and then the oldest: a review arrives within milliseconds.
-        Refused if this connection is the one to drop.
+        Over the limit, the peer that holds most loses stalled requests first and then the oldest: a review arrives
+        within milliseconds.  Refused if this connection is the one to drop.
         """
         connection.held += count
         self.held += count
@@ -51,9 +53,12 @@ class Memory:
 
     def _victim(self) -> Connection | None:
         """The connection to drop first: one that has stalled, or else the oldest; None if all wait for us."""
-        stalled = monotonic() - STALLED_SECONDS
+        stalled, held = monotonic() - STALLED_SECONDS, Counter[str]()
+        for other in self.connections:
+            held[other.peer] += other.held
         waiting = (other for other in self.connections if other.held and other.deadline < inf)
-        return min(waiting, key=lambda other: (other.heard > stalled, other.begun), default=None)
+        candidates = of_the_largest(waiting, held)
+        return min(candidates, key=lambda other: (other.heard > stalled, other.begun), default=None)
 
     def release(self, connection: Connection) -> None:
         """
@@ -61,7 +66,7 @@ class Memory:
 
         While there are too many, drop others, as `hold` does. If the request was large, another large body gets a turn.
         """
-        self._count(connection, len(connection.inbox) + len(connection.sock) + len(connection.unsent))
+        self._count(connection, len(connection.inbox) + len(connection.outbox) + len(connection.unsent))
         self.queue.pop(connection, None)
         if self.large.pop(connection, 0):
             self.defer(self.go_on)

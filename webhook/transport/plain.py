@@ -18,11 +18,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
-from ipaddress import ip_address
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from time import monotonic
 from typing import Any
 
+from webhook.transport.peers import peer_of
 from webhook.transport.waiting import NOTHING, Waiting
 
 MOST = 64  # Connections at a time; a kubelet and a Prometheus need one each, for milliseconds.
@@ -68,14 +68,6 @@ def encoded(reply: Reply, with_body: bool) -> bytes:
         f"Content-Type: {reply.kind}\r\nContent-Length: {len(reply.body)}\r\n\r\n"
     )
     return head.encode() + (reply.body if with_body else b"")
-
-
-def peer_of(address: str) -> str:
-    """The peer that an address belongs to: itself, or the /64 of an IPv6 address."""
-    found = ip_address(address.partition("%")[0])
-    if found.version == 4:
-        return str(found)
-    return str(found.ipv4_mapped or found.exploded[:19])
 
 
 class Visitor:
@@ -152,7 +144,7 @@ class PlainServer:
                 self.evict()
             return False
         sock.setblocking(False)
-        visitor = Visitor(self, sock, peer_of(address[0]))
+        visitor = Visitor(self, sock, peer_of(address))
         self.visitors[visitor] = None
         self.held[visitor.peer] += 1
         if len(self.visitors) > MOST:

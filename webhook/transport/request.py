@@ -56,7 +56,7 @@ def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
         yield from turn(connection, memory, length)
     if request._expected_100_continue:
         request._expected_100_continue = False  # gunicorn would send it a second time.
-        connection.sock.extend(b"HTTP/1.1 100 Continue\r\n\r\n")
+        connection.outbox.extend(b"HTTP/1.1 100 Continue\r\n\r\n")
         yield from connection.push()
     connection.allow(connection.limits.body, 408)
     body = io.BytesIO()

@@ -55,9 +55,12 @@ class Tls:
         with suppress(ssl.SSLWantReadError):
             if not self.established:
                 self._shake_hands()
-            while part := self.session.read(RECORD):
+            while self.received.pending:  # Only then is there another record, or a part of one.
+                part = self.session.read(RECORD)
                 content += part
-            self.ended = True  # An empty read means that the client has ended TLS; no data yet is an SSLWantReadError.
+                if not part:  # The client has ended TLS; no data yet is an SSLWantReadError.
+                    self.ended = True
+                    break
         self.mute = 0 if content else self.mute + len(data)
         if self.mute > MUTE or (self.ended and not content):
             raise ConnectionAbortedError("TLS without content")

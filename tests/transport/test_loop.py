@@ -1,0 +1,141 @@
+"""A crowd of one peer waits for itself, and makes room for the others."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import ssl
+import statistics
+import threading
+import time
+from contextlib import ExitStack, closing, suppress
+from types import SimpleNamespace
+
+import pytest
+from gunicorn.config import Config
+
+from tests.support.certificates import the_leaf
+from tests.support.clients import CROWD, OTHER, Server, latencies, post
+from tests.support.serving import until
+from webhook.transport.limits import Limits
+from webhook.transport.loop import Loop
+
+
+def kept_alive(clients, stop):
+    """One request from each, again and again; who is cut off comes back."""
+
+    def refresh(client):
+        with suppress(OSError, EOFError):
+            client.ask(post())
+
+    while not stop.is_set():
+        for client in clients:
+            refresh(client)
+
+
+def test_a_crowd_that_was_served_makes_room_for_others(tmp_path):
+    """It holds every place and keeps its connections fresh: a newcomer of another peer is served, and kept."""
+    with Server(tmp_path, worker_connections=60) as server, ExitStack() as crowd:
+        kept = crowd.enter_context(server.client(OTHER))
+        kept.ask(post())
+        clients = [crowd.enter_context(server.client(CROWD)) for _ in range(60)]
+        stop = threading.Event()
+        refresher = threading.Thread(target=kept_alive, args=(clients, stop))
+        refresher.start()
+        try:
+            newcomers = []
+            for _ in range(20):
+                crowd.enter_context(server.connect(CROWD))
+                newcomers.append(crowd.enter_context(server.client(OTHER)))
+                assert 200 == newcomers[-1].ask(post()).status
+            assert [200] * 21 == [client.ask(post()).status for client in (kept, *newcomers)]
+        finally:
+            stop.set()
+            refresher.join()
+
+
+def test_one_peer_alone_may_use_every_place(tmp_path):
+    """Many API servers may share an address."""
+    with Server(tmp_path, worker_connections=60) as server, ExitStack() as crowd:
+        clients = [crowd.enter_context(server.client()) for _ in range(55)]
+        for _ in range(2):
+            assert [200] * 55 == [client.ask(post()).status for client in clients]
+
+
+def test_a_crowd_that_asks_much_waits_for_itself(tmp_path):
+    """40 clients of one peer ask for 8 ms of work each, again and again; another peer waits for one of them."""
+    with Server(tmp_path) as server, ExitStack() as crowd, server.client(OTHER) as other:
+        other.ask(post())
+        clients = [crowd.enter_context(server.client(CROWD)) for _ in range(40)]
+        stop = threading.Event()
+
+        def ask(client):
+            while not stop.is_set():
+                client.ask(post(path="/work/8"))
+
+        askers = [threading.Thread(target=ask, args=(client,)) for client in clients]
+        for asker in askers:
+            asker.start()
+        try:
+            time.sleep(0.5)
+            taken = latencies(lambda: other.ask(post()), 20)
+        finally:
+            stop.set()
+            for asker in askers:
+                asker.join()
+        assert statistics.median(taken) < 40 * 8 / 4, "in line behind all of them, it would be 320 ms"
+
+
+@pytest.fixture
+def loop(tmp_path):
+    """A loop that is not running, with one listener; it answers nothing."""
+    the_leaf().write(tmp_path / "tls.crt", tmp_path / "tls.key")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "tls.crt", tmp_path / "tls.key")
+    config = Config()
+    config.set("certfile", str(tmp_path / "tls.crt"))
+    config.set("ssl_context", lambda _config, _default: context)
+    listener = socket.create_server(("127.0.0.1", 0))
+    limits = Limits(handshakes=1)
+    service = SimpleNamespace(cfg=config, limits=limits, log=logging.Logger("x"), client_names=frozenset())
+    loop = Loop(service, [listener])
+    yield loop
+    for connection in tuple(loop.connections):
+        loop.drop(connection, "done")
+    loop.poller.close()
+    loop.calls.close()
+    listener.close()
+
+
+def test_a_crowd_that_shakes_hands_takes_turns(loop):
+    """One step of a handshake a turn, and the one who came last of another peer is the second to have one."""
+    address = loop.listeners[0].getsockname()
+    with ExitStack() as stack:
+        clients = [
+            stack.enter_context(closing(socket.create_connection(address, source_address=(peer, 0))))
+            for peer in (CROWD, CROWD, CROWD, OTHER)
+        ]
+        until(lambda: loop.turn(0) or len(loop.connections) == 4, "all to be accepted")
+        assert {CROWD: 3, OTHER: 1} == dict(loop.open)
+        for client in clients:
+            client.sendall(b"\x16\x03\x01")  # Not enough for an answer, but a step.
+        assert [] == [connection for connection in loop.connections if connection.tls]
+        loop.turn(1)
+        loop.turn(1)
+        begun = sorted(connection.peer for connection in loop.connections if connection.tls)
+        assert [OTHER, CROWD] == begun
+
+
+def test_the_number_of_connections_is_forgotten_with_the_last(loop):
+    """A table of all peers that ever came would grow."""
+    with closing(socket.create_connection(loop.listeners[0].getsockname())) as client:
+        until(lambda: loop.turn(0) or loop.open, "the client to be accepted")
+        client.close()
+        until(lambda: loop.turn(0) or not loop.connections, "the client to be gone")
+    assert {} == dict(loop.open)
+
+
+def test_a_loop_says_when_it_turned(loop):
+    before = time.monotonic()
+    loop.turn(0)
+    assert before <= loop.turned <= time.monotonic()

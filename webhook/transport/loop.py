@@ -1,0 +1,281 @@
+"""
+One thread that serves all clients of some listeners at once.
+
+    poll ──> accept
+         ──> clients with bytes, or room for them ──> by turns of their peers ──> head → body → answer → rest of it
+         ──> clients in a handshake ───────────────> by turns, a few at a time
+
+No socket blocks: a connection is a generator that yields the event it waits for, and every wait has a deadline.  A slow
+or hostile client costs a descriptor and some memory, never a thread; `Limits` bounds both.  Each peer in turn has one
+client served, so that a crowd of clients behind one address waits for itself.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections import Counter
+from collections.abc import Callable, Sequence, Set
+from math import inf
+from selectors import EVENT_READ, DefaultSelector
+from threading import get_ident
+from time import monotonic
+from typing import Any, Protocol
+
+from gunicorn.workers.gthread import PollableMethodQueue
+
+from webhook.transport.aside import LOOPS
+from webhook.transport.connection import Connection
+from webhook.transport.limits import Limits, Refused, last_response
+from webhook.transport.memory import Memory
+from webhook.transport.peers import Turns, of_the_largest, peer_of
+from webhook.transport.request import receive
+from webhook.transport.tls import ClientRefused
+from webhook.transport.waiting import NOTHING, Waiting
+
+SWEEP_SECONDS = 0.25  # The most time between a missed deadline and its detection.
+SLICE_SECONDS = 0.002  # The most time for turns before new events are looked for; one turn may take longer.
+ACCEPTS = 16  # The most clients of one listener that are accepted before others have their turns.
+# How long a client may take, when the server stops, to send
+NEXT_REQUEST_SECONDS = 0.25  # another request after a response,
+FIRST_REQUEST_SECONDS = 1.0  # its first on a new connection, which it would not retry as it does on a reused one.
+
+
+class Service(Protocol):
+    """What a loop serves its clients with."""
+
+    cfg: Any  # gunicorn's settings.
+    log: Any
+    limits: Limits
+
+    @property
+    def client_names(self) -> Set[str]:
+        """Names of clients that are accepted; empty for any."""
+
+    def answer(self, connection: Connection) -> None:
+        """
+        Answer a connection's complete `request`: write the response to its outbox, and set `request` to None.
+
+        It may be done later: then `Loop.resume` the connection, in the loop's thread.
+        """
+
+    def refusal_body(self, status: int, reason: str) -> bytes:
+        """The body of the response to a request that is refused, or nothing."""
+
+    def refused_client(self, reason: str) -> None:
+        """Count a client whose certificate is not accepted."""
+
+
+class Loop:
+    """The connections of some listeners, and whose turn it is."""
+
+    def __init__(self, service: Service, listeners: Sequence[socket.socket]) -> None:
+        """To be made in the process that runs it."""
+        self.service, self.listeners = service, listeners
+        self.cfg, self.limits, self.log = service.cfg, service.limits, service.log
+        self.alive, self.accepting = True, False
+        self.connections: set[Connection] = set()
+        self.open: Counter[str] = Counter()  # The number of connections of each peer.
+        self.turns: Turns[Connection] = Turns()
+        self.handshakes: Turns[Connection] = Turns()
+        self.poller, self.calls = DefaultSelector(), PollableMethodQueue()
+        self.calls.init()
+        self.defer: Callable[..., None] = self.calls.defer  # Calls a function in the loop's thread.
+        self.poller.register(self.calls, EVENT_READ, self.calls.run_callbacks)
+        self.memory = Memory(self.limits, self.connections, drop=self.drop, resume=self.resume, defer=self.defer)
+        self.hold = self.memory.hold
+        self.swept = monotonic()
+        self.turned = monotonic()  # When the last turn began.
+
+    @property
+    def client_names(self) -> Set[str]:
+        return self.service.client_names
+
+    def run(self, goes_on: Callable[[], bool]) -> None:
+        """Serve until `end`, or until `goes_on`, called some times a second, says no."""
+        LOOPS.add(get_ident())
+        asked = -inf
+        while self.alive:
+            if asked < self.swept:
+                asked, self.alive = self.swept, goes_on()
+            self.turn(SWEEP_SECONDS)
+
+    def end(self) -> None:
+        """End `run`; a signal handler may call it."""
+        self.alive = False
+        self.defer(int)  # Wakes the poller.
+
+    def turn(self, seconds: float) -> None:
+        """Wait for events for `seconds` at most, and let as many clients have their turn as a slice of time allows."""
+        self.turned = monotonic()
+        self._accept_or_not()
+        for key, _ in self.poller.select(0 if self.turns or self.handshakes else seconds):
+            if isinstance(key.data, Connection):
+                self._queue(key.data)
+            else:
+                key.data(key.fileobj)
+        begun = now = monotonic()
+        while self.turns and now < begun + SLICE_SECONDS:
+            self.resume(self.turns.next())
+            now = monotonic()
+        for _ in range(self.limits.handshakes):
+            if self.handshakes:
+                self.resume(self.handshakes.next())
+        if now > self.swept + SWEEP_SECONDS:
+            self.sweep()
+
+    def _accept_or_not(self) -> None:
+        """Leave new clients in the backlog while there is no place, and none can be made."""
+        wanted = self.alive and len(self.connections) < self.cfg.worker_connections
+        if wanted != self.accepting:
+            for listener in self.listeners:
+                if wanted:
+                    listener.setblocking(False)
+                    self.poller.register(listener, EVENT_READ, self.accept)
+                else:
+                    self.poller.unregister(listener)
+        self.accepting = wanted
+
+    def _queue(self, connection: Connection) -> None:
+        """Let a connection whose event has come wait for its turn."""
+        if connection.wanted:
+            (self.handshakes if connection.handshaking else self.turns).add(connection)
+        elif connection.watched:
+            # The client sends while a thread answers; stop polling, or it wakes the loop repeatedly.
+            self.poller.unregister(connection.sock)
+            connection.watched = NOTHING
+
+    def accept(self, listener: socket.socket) -> None:
+        """Accept some of the clients that wait."""
+        for _ in range(ACCEPTS):
+            if not self.accept_one(listener):
+                break
+
+    def accept_one(self, listener: socket.socket) -> bool:
+        """Accept one client, if one waits. If it takes the last place, drop another."""
+        try:
+            sock, client = listener.accept()
+        except OSError as error:
+            if error.errno in {errno.EMFILE, errno.ENFILE}:
+                self.evict()
+            return False
+        sock.setblocking(False)
+        connection = Connection(self, sock, client, listener.getsockname(), peer_of(client))
+        self.connections.add(connection)
+        self.open[connection.peer] += 1
+        if len(self.connections) >= self.cfg.worker_connections:
+            self.evict(spare=connection)
+        self.resume(connection)
+        return True
+
+    def evict(self, spare: Connection | None = None) -> None:
+        """Drop a client of the peer that has most: the one that was silent longest, of those not yet served if any."""
+        waiting = (each for each in self.connections if each.deadline < inf and each is not spare)
+        if candidates := of_the_largest(waiting, self.open):
+            self.drop(min(candidates, key=lambda each: (each.served, each.heard)), "to make room")
+
+    def converse(self, connection: Connection) -> Waiting[None]:
+        """Serve a connection: requests and their responses, then the end."""
+        connection.allow(self.limits.greeting)
+        try:
+            while not connection.closing:
+                connection.request = yield from receive(connection, self.memory, self.cfg)
+                connection.allow(inf)
+                self.service.answer(connection)
+                while connection.request:
+                    yield NOTHING
+                yield from self.send(connection)
+                connection.served = connection.idle = True
+                connection.allow(self.cfg.keepalive if self.alive else NEXT_REQUEST_SECONDS)
+        except Refused as refusal:
+            self.log.debug("Refused %s: %s", connection.client, refusal)
+            connection.outbox[:] = last_response(
+                refusal.status, self.service.refusal_body(refusal.status, refusal.reason)
+            )
+        yield from self.send(connection)
+        yield from connection.part()
+
+    def send(self, connection: Connection) -> Waiting[None]:
+        """Send an answer; until it is sent it counts as held, as its request did."""
+        connection.allow_sending()
+        self.memory.release(connection)
+        yield from connection.push()
+        self.memory.release(connection)
+
+    def resume(self, connection: Connection, refusal: Refused | None = None) -> None:
+        """Run the connection's script up to its next wait; raise `refusal` in it, if there is one."""
+        if connection not in self.connections:
+            return  # It was dropped after this call was deferred.
+        try:
+            wanted = connection.script.throw(refusal) if refusal else next(connection.script)
+            if wanted and wanted != connection.watched:
+                watch = self.poller.modify if connection.watched else self.poller.register
+                watch(connection.sock, wanted, connection)
+                connection.watched = wanted
+            connection.wanted = wanted
+        except StopIteration:
+            self.drop(connection, "done")
+        except ClientRefused as error:
+            self.service.refused_client(error.reason)
+            self.drop(connection, error)
+        except OSError as error:  # Not TLS, a RST, or an end in the middle of a request.
+            self.drop(connection, error)
+        except Exception:
+            self.log.exception("Connection failed")
+            self.drop(connection, "failed")
+
+    def sweep(self) -> None:
+        """Refuse or drop connections that missed their deadline, and large bodies too slow while others wait."""
+        self.swept = now = monotonic()
+        late = {connection for connection in self.connections if connection.deadline <= now}
+        for connection in late | self.memory.in_the_way(now):
+            if connection.refusal:
+                self.resume(connection, Refused(connection.refusal, "too slow"))
+            else:
+                self.drop(connection, "too slow")
+
+    def drop(self, connection: Connection, why: object) -> None:
+        """Close a connection at once, and stop counting its bytes."""
+        self.log.debug("Closing %s: %s", connection.client, why)
+        self.connections.discard(connection)
+        self.open[connection.peer] -= 1
+        if not self.open[connection.peer]:
+            del self.open[connection.peer]
+        self.turns.discard(connection)
+        self.handshakes.discard(connection)
+        connection.script.close()
+        if connection.watched:
+            self.poller.unregister(connection.sock)
+            connection.watched = NOTHING
+        connection.close()
+        self.memory.release(connection)
+
+    def stop(self, seconds: float) -> None:
+        """Answer the requests that have arrived or begun so far, and no others, within `seconds`."""
+        self.alive = False
+        self._accept_or_not()
+        for listener in self.listeners:
+            for _ in range(self.cfg.worker_connections - len(self.connections)):
+                if not self.accept_one(listener):
+                    break
+            listener.close()
+        for _ in range(2):  # The first finishes responses, the second reads requests that came meanwhile.
+            self._whole_turn()
+        for connection in self.connections:
+            if request := connection.request:
+                request.force_close()  # gunicorn would still announce keep-alive.
+            if connection.idle:
+                grace = 0.0 if connection.served else FIRST_REQUEST_SECONDS
+                connection.deadline = min(connection.deadline, monotonic() + grace)
+        self.sweep()
+        limit = monotonic() + seconds
+        while self.connections and monotonic() < limit:
+            self.turn(SWEEP_SECONDS)
+        self.poller.close()
+        self.calls.close()
+
+    def _whole_turn(self) -> None:
+        """One turn for everyone who waits now, however long it takes; handshakes apart."""
+        self.turn(0)
+        while self.turns:
+            self.resume(self.turns.next())

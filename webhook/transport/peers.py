@@ -1,0 +1,72 @@
+"""Fairness between peers: whoever asks much waits for itself, and whoever holds most loses first."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
+from ipaddress import IPv6Address, ip_address
+from typing import Generic, Protocol, TypeVar
+
+NETWORK = 64  # Bits of an IPv6 address: whoever has one address of such a network may have them all.
+
+
+def peer_of(address: object) -> str:
+    """
+    The peer behind the address of a socket: its IP address, of IPv6 the first 64 bits; "" if it has none.
+
+    An IPv4 address is the same on a socket of IPv6.
+    """
+    try:
+        host = ip_address(str(address[0]).partition("%")[0]) if isinstance(address, tuple) else None
+    except ValueError:
+        host = None
+    if isinstance(host, IPv6Address):
+        host = host.ipv4_mapped or IPv6Address(int(host) >> NETWORK << NETWORK)
+    return str(host or "")
+
+
+class HasPeer(Protocol):
+    """Whatever belongs to a peer."""
+
+    @property
+    def peer(self) -> str: ...
+
+
+Member = TypeVar("Member", bound=HasPeer)
+
+
+def of_the_largest(members: Iterable[Member], size: Counter[str]) -> list[Member]:
+    """Those members of which the peer has the largest size; of several such peers, the members of all."""
+    found = list(members)
+    largest = max((size[member.peer] for member in found), default=0)
+    return [member for member in found if size[member.peer] == largest]
+
+
+class Turns(Generic[Member]):
+    """Members that wait: each peer in turn has its oldest served.  Every operation takes constant time."""
+
+    def __init__(self) -> None:
+        self._waiting: OrderedDict[str, OrderedDict[Member, None]] = OrderedDict()
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def add(self, member: Member) -> None:
+        """Let the member wait, if it does not yet."""
+        self._waiting.setdefault(member.peer, OrderedDict())[member] = None
+
+    def discard(self, member: Member) -> None:
+        """Forget the member."""
+        of_peer = self._waiting.get(member.peer)
+        if of_peer and member in of_peer:
+            del of_peer[member]
+            if not of_peer:
+                del self._waiting[member.peer]
+
+    def next(self) -> Member:
+        """The member whose turn it is, which no longer waits.  KeyError if none waits."""
+        peer, of_peer = self._waiting.popitem(last=False)
+        member, _ = of_peer.popitem(last=False)
+        if of_peer:
+            self._waiting[peer] = of_peer
+        return member
