@@ -9,7 +9,13 @@ import subprocess
 from functools import partial
 from pathlib import Path
 
+import pytest
+
+from tests.support.registered import registered
 from tests.support.serving import EVENKEEL, PATIENCE, Running, free_ports, ready, until
+from webhook.cluster.client import ClusterError
+from webhook.serving.certificate import choose
+from webhook.serving.settings import SETTINGS, SettingsError
 
 
 def test_a_server_stopped_while_it_starts_leaves_no_key_behind(tmp_path):
@@ -47,3 +53,35 @@ def test_a_worker_that_follows_serves_the_same_self_signed_certificate(tmp_path)
 
     assert "" == rest
     assert [] == list(tmp_path.iterdir())
+
+
+def chosen(client, folder, again):
+    """The certificate of --tls-secret, written into this folder, and what renews it."""
+    values = {setting.name: setting.default for setting in SETTINGS} | {"tls-names": "keel.guard.svc"}
+    return choose(values, "", ("guard", "keel"), lambda: client, folder, again)
+
+
+def test_a_worker_that_follows_serves_what_is_there_while_the_api_server_is_away(tmp_path, monkeypatch):
+    """It renews as soon as it can; to end for want of it would make one failure of two."""
+    client = registered()
+    first = chosen(client, tmp_path, again=False)
+    monkeypatch.setattr(client, "get", unreachable)
+    follows = chosen(client, tmp_path, again=True)
+
+    assert first.serving.not_after == follows.serving.not_after
+    assert not follows.renewal.check().ok
+    monkeypatch.undo()
+    assert follows.renewal.round() and follows.renewal.check().ok
+
+
+def test_the_first_worker_needs_the_api_server(tmp_path, monkeypatch):
+    client = registered()
+    monkeypatch.setattr(client, "get", unreachable)
+    monkeypatch.setattr("webhook.serving.renewal.sleep", lambda _seconds: None)
+
+    with pytest.raises(SettingsError, match=r"^--tls-secret: away$"):
+        chosen(client, tmp_path, again=False)
+
+
+def unreachable(*_arguments):
+    raise ClusterError("away")
