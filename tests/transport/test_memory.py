@@ -10,9 +10,10 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.support.clients import CHUNKED, LARGE, MB, OTHER, Server, drip, head, post, suppressed
+from tests.support.clients import CHUNKED, CROWD, LARGE, MB, OTHER, Server, drip, head, post, suppressed
 from tests.support.serving import until
-from webhook.transport.memory import STALLED_SECONDS
+from webhook.transport.limits import Limits
+from webhook.transport.memory import STALLED_SECONDS, Memory
 from webhook.transport.request import TURN_SECONDS
 
 TWO = {"large_held": 2 * len(LARGE)}  # Turns for two at a time.
@@ -157,3 +158,50 @@ def test_whoever_holds_most_loses_first(tmp_path):
             suppressed(OSError, client.send, post(b"x" * 900_000)[:-1])
         other.send(b"x")
         assert b"900000" == other.answer().body
+
+
+class Large:
+    """Stands for a connection with a large body."""
+
+    def __init__(self, peer):
+        self.peer, self.heard, self.due = peer, 0.0, 0.0
+
+
+@pytest.fixture
+def turns():
+    """A memory with room for ten bytes of large bodies, and all that it resumed."""
+    resumed = []
+    memory = Memory(Limits(large_held=10), [], drop=None, resume=resumed.append, defer=lambda call: call())
+    return memory, resumed
+
+
+def finish(memory, connection):
+    """As `release` does, without what it counts."""
+    del memory.large[connection]
+    memory.go_on()
+
+
+def test_a_peer_with_few_large_bodies_is_next(turns):
+    """Also if it came first, and the crowd since; of one peer it is the newest."""
+    memory, resumed = turns
+    crowd, other = [Large(CROWD) for _ in range(4)], Large(OTHER)
+    assert [True, True] == [memory.has_turn(one, 5) for one in crowd[:2]]
+    assert [False, False, False] == [memory.has_turn(one, 5) for one in (other, *crowd[2:])]
+    finish(memory, crowd[0])
+    finish(memory, crowd[1])
+
+    assert [other, crowd[3]] == resumed
+
+
+def test_small_large_bodies_do_not_pass_a_large_one_by(turns):
+    """It would wait for ever: there would never be room for it."""
+    memory, resumed = turns
+    small, large = [Large(CROWD) for _ in range(4)], Large(OTHER)
+    assert [True, True] == [memory.has_turn(one, 3) for one in small[:2]]
+    assert [False, False] == [memory.has_turn(large, 9), memory.has_turn(small[2], 3)]
+    finish(memory, small[0])
+    assert [] == resumed
+    finish(memory, small[1])
+
+    assert [large] == resumed
+    assert not memory.has_turn(small[3], 3)

@@ -119,7 +119,7 @@ class Loop:
             self.resume(self.turns.next())
             now = monotonic()
         for _ in range(self.limits.handshakes):
-            if self.handshakes:
+            if self.handshakes and monotonic() < now + SLICE_SECONDS:
                 self.resume(self.handshakes.next())
         if now > self.swept + SWEEP_SECONDS:
             self.sweep()

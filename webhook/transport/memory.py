@@ -80,10 +80,8 @@ class Memory:
     def has_turn(self, connection: Connection, length: int) -> bool:
         """Whether a large body of this size may be read; if not, the connection is queued, and resumed when it may."""
         if connection not in self.large:
-            if self._fits(length):
-                self._grant(connection, length)
-            else:
-                self.queue[connection] = length
+            self.queue[connection] = length
+            self.go_on(asking=connection)
         return connection in self.large
 
     def _fits(self, length: int) -> bool:
@@ -94,12 +92,24 @@ class Memory:
         connection.heard = monotonic()
         connection.due = connection.heard + STALLED_SECONDS
 
-    def go_on(self) -> None:
-        """Give turns to the newest in the queue, as long as they fit; under load the oldest have usually stalled."""
-        while self.queue and self._fits(next(reversed(self.queue.values()))):
-            connection, length = self.queue.popitem()
-            self._grant(connection, length)
-            self.resume(connection)
+    def go_on(self, asking: Connection | None = None) -> None:
+        """Give turns as long as they fit.  Who comes next is waited for: smaller ones must not pass it by for ever."""
+        while self.queue and self._fits(self.queue[connection := self._next()]):
+            self._grant(connection, self.queue.pop(connection))
+            if connection is not asking:
+                self.resume(connection)
+
+    def _next(self) -> Connection:
+        """
+        One of the peer that has least; of several such peers, of the one that waits longest.
+
+        It is the newest of that peer, since under load the oldest have usually stalled.
+        """
+        have = Counter[str]()
+        for connection, length in self.large.items():
+            have[connection.peer] += length
+        newest = {connection.peer: connection for connection in self.queue}
+        return newest[min(newest, key=lambda peer: have[peer])]
 
     def in_the_way(self, now: float) -> set[Connection]:
         """The large bodies that stall or are too slow while others wait; `now` is `time.monotonic()`."""
