@@ -59,6 +59,7 @@ class Edge:
         authority = imported().Authority.create(now)
         authority.issue(["localhost"], now).write(folder / "tls.crt", folder / "tls.key")
         self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.setblocking(False)
         self.worker = _worker(folder)
         plain = socket.create_connection(self.listener.getsockname(), PATIENCE)
         context = ssl.create_default_context(cadata=authority.pair.chain_pem().decode())
