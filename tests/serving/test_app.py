@@ -14,6 +14,7 @@ from tests.support.admission_reviews import raw
 from tests.support.build import FEATURES, pod
 from webhook.cluster.cluster import Unchanging
 from webhook.policy import parsing as policies
+from webhook.serving import wire
 from webhook.serving.app import BODY_LIMIT, JSON, create_app
 from webhook.serving.metrics import Metrics
 from webhook.serving.reviewer import Reviewer
@@ -111,6 +112,10 @@ def test_app_and_worker_agree_on_what_is_too_large():
     assert BODY_LIMIT == Limits().body_bytes
 
 
+def test_what_the_loop_answers_waits_for_no_large_review():
+    assert Limits().small_bytes <= wire.SMALL
+
+
 def test_too_large_by_chunks_is_refused_on_the_way(server):
     with closing(server.connection()) as connection:
         connection.putrequest("POST", "/validate")
@@ -203,7 +208,7 @@ def test_a_review_that_would_wait_steps_aside():
             raise StepAside
 
     reviewer = Reviewer(policies.built_in(), Asking(None), FEATURES, Metrics())
-    app = create_app(reviewer, lambda: ())
+    app = create_app(reviewer)
     environ = EnvironBuilder(path="/mutate", method="POST", content_type=JSON, data=raw(pod())).get_environ()
     with pytest.raises(StepAside):
         app(environ, lambda *_: None)

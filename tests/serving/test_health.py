@@ -28,12 +28,12 @@ OK, BAD = Check("policy", True, "built in"), Check("cluster", False, "waiting fo
 PORT = Check("port", True, "TLSv1.3")
 
 
-def asked(path, query="", method="GET", *, turned=0.0, port=PORT, checks=(OK,)):
+def asked(path, query="", method="GET", *, local=True, turned=0.0, port=PORT, checks=(OK,)):
     """The reply, where the loop has turned `turned` seconds ago."""
     found = Health(
         turned=lambda: monotonic() - turned, port=lambda: port, checks=lambda: checks, metrics=lambda: b"evenkeel 1\n"
     )
-    return found.answer(Asked(method, path, query))
+    return found.answer(Asked(method, path, query, local))
 
 
 def test_it_is_healthy_while_the_review_loop_turns():
@@ -71,6 +71,17 @@ def test_it_is_healthy_whatever_is_not_ready():
 )
 def test_it_is_ready_when_everything_is(query, port, checks, status, body):
     assert Reply(status, body.encode()) == asked("/readyz", query, port=port, checks=checks)
+
+
+@pytest.mark.parametrize(
+    ("query", "checks", "status", "body"),
+    [
+        ("verbose", (OK,), 200, "[+] port\n[+] policy\nready\n"),
+        ("", (OK, BAD), 503, "[+] port\n[+] policy\n[-] cluster\nnot ready\n"),
+    ],
+)
+def test_other_hosts_learn_nothing_of_the_cluster(query, checks, status, body):
+    assert Reply(status, body.encode()) == asked("/readyz", query, local=False, checks=checks)
 
 
 def test_it_waits_for_the_handshake_that_it_makes():

@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from contextlib import ExitStack
+from math import inf
 
 import pytest
 
@@ -148,6 +149,27 @@ def test_answers_that_nobody_reads_are_bounded_too(tmp_path):
         assert server.usage().descriptors < before.descriptors + 25  # The kernel takes some megabytes of each.
 
 
+def test_a_peer_without_a_turn_takes_one_from_a_peer_that_has_several(tmp_path):
+    """Whoever loses it is asked to come again; with one turn each, nobody does."""
+    with Server(tmp_path, limits=TWO) as server, server.client() as first, server.client() as second:
+        senders, stop = [], threading.Event()
+        for client in (first, second):
+            client.send(post(LARGE)[: 2 * MB])
+            rest = post(LARGE)[2 * MB :]
+            senders.append(threading.Thread(target=suppressed, args=(OSError, trickle, client, rest, stop)))
+            senders[-1].start()
+            time.sleep(0.1)
+        with server.client(OTHER) as other:
+            begin = time.monotonic()
+            assert b"%d" % len(LARGE) == other.ask(post(LARGE)).body
+            assert time.monotonic() - begin < STALLED_SECONDS
+        stop.set()
+        for sender in senders:
+            sender.join()
+        assert b"%d" % len(LARGE) == first.answer().body
+        assert 429 == second.answer().status
+
+
 def test_whoever_holds_most_loses_first(tmp_path):
     """A crowd fills what may be held, again and again; what another peer has begun, before all of them, stays."""
     with Server(tmp_path, limits={"held_bytes": 4 * MB}) as server, ExitStack() as crowd, server.client(OTHER) as other:
@@ -164,14 +186,20 @@ class Large:
     """Stands for a connection with a large body."""
 
     def __init__(self, peer):
-        self.peer, self.heard, self.due = peer, 0.0, 0.0
+        self.peer, self.heard, self.due, self.deadline = peer, 0.0, 0.0, inf  # It has arrived.
 
 
 @pytest.fixture
 def turns():
     """A memory with room for ten bytes of large bodies, and all that it resumed."""
     resumed = []
-    memory = Memory(Limits(large_held=10), [], drop=None, resume=resumed.append, defer=lambda call: call())
+    memory = Memory(
+        Limits(large_held=10),
+        [],
+        drop=None,
+        resume=lambda connection, _refusal: resumed.append(connection),
+        defer=lambda call: call(),
+    )
     return memory, resumed
 
 

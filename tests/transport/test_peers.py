@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.transport.peers import Turns, of_the_largest, peer_of
+from webhook.transport.peers import Turns, is_local, of_the_largest, peer_of
 
 
 class Each(NamedTuple):
@@ -36,6 +36,24 @@ class Each(NamedTuple):
 )
 def test_a_peer_is_an_address_or_a_network_of_64_bits(address, peer):
     assert peer == peer_of(address)
+
+
+@pytest.mark.parametrize(
+    ("address", "local"),
+    [
+        (("127.0.0.1", 4711), True),
+        (("::ffff:127.0.0.1", 4711, 0, 0), True),
+        (("::1", 4711, 0, 0), True),
+        (("10.0.0.1", 4711), False),
+        (("::2", 4711, 0, 0), False),
+        (("::ffff:10.0.0.1", 4711, 0, 0), False),
+        (("fe80::1%eth0", 4711, 0, 2), False),
+        (("no address", 1), False),
+        (None, False),
+    ],
+)
+def test_only_loopback_is_local(address, local):
+    assert local is is_local(address)
 
 
 def test_each_peer_has_its_turn():

@@ -109,7 +109,7 @@ def test_the_request_is_handed_on():
     with Driven(lambda given: asked.append(given) or Reply(405, b"", allow="GET")) as driven:
         answer = driven.ask(b"PUT /readyz?verbose&a=b HTTP/1.1\r\n\r\n")
 
-    assert [Asked("PUT", "/readyz", "verbose&a=b")] == asked
+    assert [Asked("PUT", "/readyz", "verbose&a=b", True)] == asked
     assert b"Allow: GET\r\n" in answer
 
 

@@ -48,27 +48,28 @@ class Health:
             return Reply(404, f"path: wanted one of {', '.join(self.paths)}\n".encode())
         if asked.method not in METHODS:
             return Reply(405, f"method: wanted {METHODS[0]} or {METHODS[1]}\n".encode(), allow=", ".join(METHODS))
-        return reply(asked.query)
+        return reply(asked)
 
-    def _healthz(self, _query: str) -> Reply:
+    def _healthz(self, _asked: Asked) -> Reply:
         stuck = monotonic() - self.turned()
         if stuck <= STUCK_SECONDS:
             return Reply(200, b"ok\n")
         since = datetime.now(UTC) - timedelta(seconds=stuck)
         return Reply(503, f"the review loop has not turned since {since:%H:%M:%SZ}, for {stuck:.0f} s\n".encode())
 
-    def _readyz(self, query: str) -> Reply | None:
+    def _readyz(self, asked: Asked) -> Reply | None:
+        """Whether it is ready; what the checks found out of the cluster is told to the Pod's own host only."""
         port = self.port()
         if port is None:
             return None
         found = (port, *self.checks())
         ready = all(check.ok for check in found)
-        lines = [f"[{'+' if check.ok else '-'}] {check.name}: {check.detail}" for check in found]
-        shown = lines if not ready or "verbose" in parse_qs(query, keep_blank_values=True) else []
+        lines = [f"[{'+' if check.ok else '-'}] {check.name}{f': {check.detail}' * asked.local}" for check in found]
+        shown = lines if not ready or "verbose" in parse_qs(asked.query, keep_blank_values=True) else []
         text = "\n".join((*shown, "ready" if ready else "not ready", ""))
         return Reply(200 if ready else 503, text.encode("utf-8", "backslashreplace"))
 
-    def _metrics(self, _query: str) -> Reply:
+    def _metrics(self, _asked: Asked) -> Reply:
         return Reply(200, self.metrics(), METRICS)
 
 

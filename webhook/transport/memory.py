@@ -24,7 +24,7 @@ class Memory:
         connections: Collection[Connection],
         *,
         drop: Callable[[Connection, str], None],
-        resume: Callable[[Connection], None],
+        resume: Callable[[Connection, Refused | None], None],
         defer: Callable[[Callable[[], None]], None],
     ) -> None:
         """`connections` always holds the open ones; `defer` calls a function in the main thread's next turn."""
@@ -94,10 +94,24 @@ class Memory:
 
     def go_on(self, asking: Connection | None = None) -> None:
         """Give turns as long as they fit.  Who comes next is waited for: smaller ones must not pass it by for ever."""
-        while self.queue and self._fits(self.queue[connection := self._next()]):
+        while self.queue and self._has_room(connection := self._next()):
             self._grant(connection, self.queue.pop(connection))
             if connection is not asking:
-                self.resume(connection)
+                self.resume(connection, None)
+
+    def _has_room(self, connection: Connection) -> bool:
+        """Whether this body fits; one of a peer that has no turn takes those of a peer that has several, but one."""
+        for other in self._giving_way(connection.peer):
+            if not self._fits(self.queue[connection]):
+                self.resume(other, Refused(429, "another client's turn to send a large body"))
+        return self._fits(self.queue[connection])
+
+    def _giving_way(self, peer: str) -> list[Connection]:
+        """If this peer has no turn: the bodies of the one that has most, the newest first and without the oldest."""
+        have = self._have()
+        sending = of_the_largest((each for each in self.large if each.deadline < inf), have)
+        oldest = {connection.peer: connection for connection in reversed(sending)}
+        return [] if have[peer] else [each for each in reversed(sending) if each is not oldest[each.peer]]
 
     def _next(self) -> Connection:
         """
@@ -105,11 +119,16 @@ class Memory:
 
         It is the newest of that peer, since under load the oldest have usually stalled.
         """
+        have = self._have()
+        newest = {connection.peer: connection for connection in self.queue}
+        return newest[min(newest, key=lambda peer: have[peer])]
+
+    def _have(self) -> Counter[str]:
+        """The bytes of large bodies that have a turn, by peer."""
         have = Counter[str]()
         for connection, length in self.large.items():
             have[connection.peer] += length
-        newest = {connection.peer: connection for connection in self.queue}
-        return newest[min(newest, key=lambda peer: have[peer])]
+        return have
 
     def in_the_way(self, now: float) -> set[Connection]:
         """The large bodies that stall or are too slow while others wait; `now` is `time.monotonic()`."""

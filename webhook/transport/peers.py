@@ -25,6 +25,14 @@ def peer_of(address: object) -> str:
     return str(host or "")
 
 
+def is_local(address: object) -> bool:
+    """Whether the address of a socket is a loopback address: only who may enter the Pod comes from there."""
+    try:
+        return isinstance(address, tuple) and ip_address(str(address[0]).removeprefix("::ffff:")).is_loopback
+    except ValueError:
+        return False
+
+
 class HasPeer(Protocol):
     """Whatever belongs to a peer."""
 

@@ -22,7 +22,7 @@ from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from time import monotonic
 from typing import Any
 
-from webhook.transport.peers import peer_of
+from webhook.transport.peers import is_local, peer_of
 from webhook.transport.waiting import NOTHING, Waiting
 
 MOST = 64  # Connections at a time; a kubelet and a Prometheus need one each, for milliseconds.
@@ -40,11 +40,12 @@ TEXT = "text/plain; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request: its method, its path, and its query without the question mark."""
+    """A request: its method, its path, its query without the question mark, and whether it comes from loopback."""
 
     method: str
     path: str
     query: str
+    local: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,9 @@ def encoded(reply: Reply, with_body: bool) -> bytes:
 class Visitor:
     """One connection; `script` is a generator that yields the event it waits for."""
 
-    def __init__(self, server: PlainServer, sock: socket.socket, peer: str) -> None:
-        self.sock, self.peer, self.due = sock, peer, monotonic() + SECONDS
+    def __init__(self, server: PlainServer, sock: socket.socket, address: object) -> None:
+        self.sock, self.peer, self.local = sock, peer_of(address), is_local(address)
+        self.due = monotonic() + SECONDS
         self.watched = NOTHING
         self.script = server.converse(self)
 
@@ -144,7 +146,7 @@ class PlainServer:
                 self.evict()
             return False
         sock.setblocking(False)
-        visitor = Visitor(self, sock, peer_of(address))
+        visitor = Visitor(self, sock, address)
         self.visitors[visitor] = None
         self.held[visitor.peer] += 1
         if len(self.visitors) > MOST:
@@ -167,7 +169,8 @@ class PlainServer:
             head += data
         found = None if refused else REQUEST.match(head)
         if found:
-            asked = Asked(*(part.decode() for part in found.groups(b"")))
+            method, path, query = (part.decode() for part in found.groups(b""))
+            asked = Asked(method, path, query, visitor.local)
             while (reply := self.answer(asked)) is None:
                 yield NOTHING
         else:
