@@ -10,19 +10,12 @@ import pytest
 from tests.e2e.webhook import DEPLOYMENTS, containers, installed
 from tests.support.build import constraint, workload
 from tests.support.clients import Client, head
-from tests.support.serving import RUN
-
-IMPATIENT = f"""
-from webhook.transport import request
-request.TURN_SECONDS = 0.5
-{RUN}
-"""
 
 
 @pytest.fixture(scope="module")
 def running(plane, tmp_path_factory):
     folder = tmp_path_factory.mktemp("webhook")
-    with installed(plane, folder, failure_policy="Fail", program=IMPATIENT) as running:
+    with installed(plane, folder, failure_policy="Fail") as running:
         yield running
 
 

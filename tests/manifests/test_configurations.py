@@ -12,12 +12,15 @@ from webhook.manifests.configurations import (
     FAIL,
     MUTATING_NAME,
     SYSTEM_NAMESPACES,
+    TIMEOUT_SECONDS,
     Target,
     configurations,
     entry_name,
     unsent,
 )
 from webhook.objects.kinds import KINDS
+from webhook.transport.loop import SWEEP_SECONDS
+from webhook.transport.request import turn_seconds
 
 TARGET = Target(b"PEM", service=("guard", "keel"), failure_policy=FAIL)
 OTHERS = ("rollouts.argoproj.io", "clonesets.apps.kruise.io", "statefulsets.apps.kruise.io")
@@ -227,3 +230,10 @@ def test_an_entry_without_conditions_sends_all_that_is_needed():
         stored = [{key: value for key, value in one.items() if key != "matchConditions"} for one in found]
 
         assert () == unsent(build.policy(**policy), stored)
+
+
+def test_a_large_review_that_gets_no_turn_is_asked_again_in_time():
+    """It waits, is told to come in a second, waits again, and has still some time to be answered."""
+    for seconds in TIMEOUT_SECONDS.values():
+        waits = turn_seconds(f"timeout={seconds}s") + SWEEP_SECONDS
+        assert waits + 1 + waits < seconds

@@ -8,15 +8,17 @@ import ssl
 import statistics
 import threading
 import time
-from contextlib import ExitStack, closing
+from collections import Counter
+from contextlib import ExitStack, closing, suppress
 from types import SimpleNamespace
 
 import pytest
 from gunicorn.config import Config
 
 from tests.support.certificates import the_leaf
-from tests.support.clients import CROWD, OTHER, Client, Server, latencies, post
+from tests.support.clients import CROWD, OTHER, Client, Server, head, latencies, post
 from tests.support.serving import until
+from webhook.transport import memory
 from webhook.transport.limits import Limits
 from webhook.transport.loop import Loop
 
@@ -129,3 +131,57 @@ def test_a_loop_says_when_it_turned(loop):
     before = time.monotonic()
     loop.turn(0)
     assert before <= loop.turned <= time.monotonic()
+
+
+@pytest.fixture
+def plain():
+    """A loop without TLS that holds up to 100,000 bytes."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    service = SimpleNamespace(
+        cfg=Config(),
+        limits=Limits(held_bytes=100_000),
+        log=logging.Logger("x"),
+        client_names=frozenset(),
+        refusal_body=lambda *_: b"",
+    )
+    loop = Loop(service, [listener])
+    yield loop
+    for connection in tuple(loop.connections):
+        loop.drop(connection, "done")
+    loop.poller.close()
+    loop.calls.close()
+    listener.close()
+
+
+def test_every_connection_is_counted_once(plain, monkeypatch):
+    """Also where one that is dropped for its bytes would make another be dropped, that makes it be dropped."""
+    monkeypatch.setattr(memory, "STALLED_SECONDS", 0.0)
+    whole = head(Content_Length=900_000)
+
+    def connect(data):
+        client = socket.create_connection(plain.listeners[0].getsockname())
+        known = len(plain.connections)
+        until(lambda: plain.turn(0) or len(plain.connections) > known, "it to be accepted")
+        client.sendall(data)
+        plain.turn(0.1)
+        return client
+
+    with ExitStack() as stack:
+        for _ in range(3):
+            older = stack.enter_context(closing(connect(whole)))
+            stack.enter_context(closing(connect(whole[:-10])))
+            with suppress(OSError):
+                for _ in range(8):
+                    older.sendall(b"x" * 16_384)
+                    plain.turn(0.1)
+            assert Counter(each.peer for each in plain.connections) == plain.open
+            assert sum(each.held for each in plain.connections) == plain.memory.held
+
+
+def test_what_is_dropped_twice_is_counted_once(plain):
+    with closing(socket.create_connection(plain.listeners[0].getsockname())):
+        until(lambda: plain.turn(0) or plain.connections, "the client to be accepted")
+        (connection,) = plain.connections
+        plain.drop(connection, "once")
+        plain.drop(connection, "twice")
+    assert ({}, 0) == (dict(plain.open), plain.memory.held)

@@ -15,7 +15,7 @@ from tests.support.clients import CHUNKED, CROWD, LARGE, MB, OTHER, Server, drip
 from tests.support.serving import until
 from webhook.transport.limits import Limits
 from webhook.transport.memory import STALLED_SECONDS, Memory
-from webhook.transport.request import TURN_SECONDS
+from webhook.transport.request import turn_seconds
 
 TWO = {"large_held": 2 * len(LARGE)}  # Turns for two at a time.
 
@@ -107,7 +107,7 @@ def test_a_large_body_without_a_turn_is_refused_before_it_is_read(tmp_path, requ
             begin = time.monotonic()
             answer = second.ask(request_head)
             assert (429, "1", "close") == (answer.status, answer.headers["retry-after"], answer.headers["connection"])
-            assert TURN_SECONDS <= time.monotonic() - begin < TURN_SECONDS + 1
+            assert turn_seconds("") <= time.monotonic() - begin < turn_seconds("") + 1
         stop.set()
         sender.join()
         assert b"%d" % len(LARGE) == first.answer().body
@@ -191,13 +191,19 @@ class Large:
 
 @pytest.fixture
 def turns():
-    """A memory with room for ten bytes of large bodies, and all that it resumed."""
+    """A memory with room for ten bytes of large bodies, and all that it resumed; who is refused has no turn."""
     resumed = []
+
+    def resume(connection, refusal):
+        resumed.append(connection)
+        if refusal:
+            del memory.large[connection]
+
     memory = Memory(
         Limits(large_held=10),
         [],
         drop=None,
-        resume=lambda connection, _refusal: resumed.append(connection),
+        resume=resume,
         defer=lambda call: call(),
     )
     return memory, resumed
@@ -233,3 +239,30 @@ def test_small_large_bodies_do_not_pass_a_large_one_by(turns):
 
     assert [large] == resumed
     assert not memory.has_turn(small[3], 3)
+
+
+def sending(memory, length, peer):
+    """A large body that has a turn and is being sent."""
+    connection = Large(peer)
+    assert memory.has_turn(connection, length)
+    connection.deadline = 5.0
+    return connection
+
+
+def test_whoever_has_several_gives_way_though_another_has_more(turns):
+    memory, resumed = turns
+    sending(memory, 5, "127.0.0.9")
+    _, newest = sending(memory, 2, CROWD), sending(memory, 2, CROWD)
+
+    assert memory.has_turn(Large(OTHER), 3)
+    assert [newest] == resumed
+
+
+def test_nobody_gives_way_in_vain(turns):
+    memory, resumed = turns
+    sending(memory, 5, "127.0.0.9")
+    sending(memory, 2, CROWD)
+    sending(memory, 2, CROWD)
+
+    assert not memory.has_turn(Large(OTHER), 4)
+    assert [] == resumed

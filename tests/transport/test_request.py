@@ -11,7 +11,7 @@ from gunicorn.config import Config
 from gunicorn.http import get_parser
 
 from tests.support.clients import CHUNKED, LARGE, chunked, head, post
-from webhook.transport.request import HEAD_BYTES, LENGTH_DIGITS, parsed, remembered
+from webhook.transport.request import HEAD_BYTES, LENGTH_DIGITS, parsed, remembered, turn_seconds
 
 
 class Case(NamedTuple):
@@ -246,3 +246,21 @@ def test_another_client_is_another(cfg):
     found = [parsed(REVIEW % b"5", client, cfg).peer_addr for client in (PEER, ("10.0.0.2", 40_000), PEER)]
 
     assert [PEER, ("10.0.0.2", 40_000), PEER] == found
+
+
+@pytest.mark.parametrize(
+    ("query", "seconds"),
+    [
+        ("timeout=10s", 4.0),
+        ("timeout=5s", 1.5),
+        ("a=b&timeout=3s&c=d", 0.5),
+        ("timeout=1s", 0.0),
+        ("", 4.0),
+        ("timeout=30s", 4.0),
+        ("timeout=3s0", 4.0),
+        ("xtimeout=3s", 4.0),
+        ("timeout=-1s", 4.0),
+    ],
+)
+def test_a_client_may_ask_twice_within_the_timeout_that_it_names(query, seconds):
+    assert seconds == turn_seconds(query)

@@ -6,22 +6,25 @@ The pool's line may be long.  Who has waited in it for LINE_SECONDS must answer 
 
 from __future__ import annotations
 
-from threading import get_ident, local
+from threading import local
 from time import monotonic
 
 LINE_SECONDS = 1.0
-# Idents of threads that run a loop; each adds only its own.
-LOOPS: set[int] = set()
-_job = local()
+_thread = local()  # What the thread that asks is doing.
 
 
 class StepAside(BaseException):
     """The request cannot be answered without waiting.  No `except Exception` of the application may catch it."""
 
 
+def enter_loop() -> None:
+    """Note that this thread runs a loop."""
+    _thread.loops = True
+
+
 def begin_job(queued: float) -> None:
     """Note when the request that this thread answers came into line, in seconds of `time.monotonic()`."""
-    _job.late = monotonic() > queued + LINE_SECONDS
+    _thread.late = monotonic() > queued + LINE_SECONDS
 
 
 def may_wait() -> bool:
@@ -30,6 +33,6 @@ def may_wait() -> bool:
 
     StepAside in the thread of a loop; False in a thread whose request has waited long enough; else True.
     """
-    if get_ident() in LOOPS:
+    if getattr(_thread, "loops", False):
         raise StepAside
-    return not getattr(_job, "late", False)
+    return not getattr(_thread, "late", False)

@@ -69,6 +69,11 @@ class Connection:
         self.deadline, self.refusal = monotonic() + seconds, refusal
 
     @property
+    def running(self) -> bool:
+        """Whether its script runs just now: it may have let that of another connection go on."""
+        return bool(self.script.gi_running)  # type: ignore[attr-defined]
+
+    @property
     def handshaking(self) -> bool:
         return self.secure and not (self.tls and self.tls.established)
 

@@ -18,13 +18,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence, Set
 from math import inf
 from selectors import EVENT_READ, DefaultSelector
-from threading import get_ident
 from time import monotonic
 from typing import Any, Protocol
 
 from gunicorn.workers.gthread import PollableMethodQueue
 
-from webhook.transport.aside import LOOPS
+from webhook.transport.aside import enter_loop
 from webhook.transport.connection import Connection
 from webhook.transport.limits import Limits, Refused, last_response
 from webhook.transport.memory import Memory
@@ -73,6 +72,8 @@ class Loop:
         """To be made in the process that runs it."""
         self.service, self.listeners = service, listeners
         self.cfg, self.limits, self.log = service.cfg, service.limits, service.log
+        for listener in listeners:
+            listener.setblocking(False)
         self.alive, self.accepting = True, False
         self.connections: set[Connection] = set()
         self.open: Counter[str] = Counter()  # The number of connections of each peer.
@@ -93,11 +94,13 @@ class Loop:
 
     def run(self, goes_on: Callable[[], bool]) -> None:
         """Serve until `end`, or until `goes_on`, called some times a second, says no."""
-        LOOPS.add(get_ident())
+        enter_loop()
         asked = -inf
         while self.alive:
             if asked < self.swept:
-                asked, self.alive = self.swept, goes_on()
+                asked = self.swept
+                if not goes_on():
+                    break
             self.turn(SWEEP_SECONDS)
 
     def end(self) -> None:
@@ -130,7 +133,6 @@ class Loop:
         if wanted != self.accepting:
             for listener in self.listeners:
                 if wanted:
-                    listener.setblocking(False)
                     self.poller.register(listener, EVENT_READ, self.accept)
                 else:
                     self.poller.unregister(listener)
@@ -235,7 +237,9 @@ class Loop:
                 self.drop(connection, "too slow")
 
     def drop(self, connection: Connection, why: object) -> None:
-        """Close a connection at once, and stop counting its bytes."""
+        """Close a connection at once, and stop counting its bytes; do nothing if that has been done."""
+        if connection not in self.connections:
+            return
         self.log.debug("Closing %s: %s", connection.client, why)
         self.connections.discard(connection)
         self.open[connection.peer] -= 1
@@ -248,7 +252,7 @@ class Loop:
             self.poller.unregister(connection.sock)
             connection.watched = NOTHING
         connection.close()
-        self.memory.release(connection)
+        self.memory.forget(connection)
 
     def stop(self, seconds: float) -> None:
         """Answer the requests that have arrived or begun so far, and no others, within `seconds`."""

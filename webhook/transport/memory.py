@@ -44,19 +44,27 @@ class Memory:
         connection.held += count
         self.held += count
         while self.held > self.limits.held_bytes:
-            victim = self._victim()
+            victim = self._victim(connection)
             if victim is connection:
                 raise Refused(503, "too many bytes held")
             if victim is None:
                 return
             self.drop(victim, "too many bytes held")
 
-    def _victim(self) -> Connection | None:
-        """The connection to drop first: one that has stalled, or else the oldest; None if all wait for us."""
+    def _victim(self, asking: Connection) -> Connection | None:
+        """
+        The connection to drop first: one that has stalled, or else the oldest; None if all wait for us.
+
+        Of those whose scripts run just now only the one that is `asking` may be chosen: it can end itself.
+        """
         stalled, held = monotonic() - STALLED_SECONDS, Counter[str]()
         for other in self.connections:
             held[other.peer] += other.held
-        waiting = (other for other in self.connections if other.held and other.deadline < inf)
+        waiting = (
+            other
+            for other in self.connections
+            if other.held and other.deadline < inf and (other is asking or not other.running)
+        )
         candidates = of_the_largest(waiting, held)
         return min(candidates, key=lambda other: (other.heard > stalled, other.begun), default=None)
 
@@ -64,18 +72,21 @@ class Memory:
         """
         Stop counting the request's bytes, but count those of its answer until they are sent.
 
-        While there are too many, drop others, as `hold` does. If the request was large, another large body gets a turn.
+        While there are too many, drop others, as `hold` does.
         """
-        self._count(connection, len(connection.inbox) + len(connection.outbox) + len(connection.unsent))
+        self.forget(connection)
+        connection.held = len(connection.inbox) + len(connection.outbox) + len(connection.unsent)
+        self.held += connection.held
+        while self.held > self.limits.held_bytes and (victim := self._victim(connection)) not in (None, connection):
+            self.drop(victim, "too many bytes held")
+
+    def forget(self, connection: Connection) -> None:
+        """Stop counting all bytes of the connection.  If its request was large, another large body gets a turn."""
+        self.held -= connection.held
+        connection.held = 0
         self.queue.pop(connection, None)
         if self.large.pop(connection, 0):
             self.defer(self.go_on)
-        while self.held > self.limits.held_bytes and (victim := self._victim()) not in (None, connection):
-            self.drop(victim, "too many bytes held")
-
-    def _count(self, connection: Connection, count: int) -> None:
-        self.held += count - connection.held
-        connection.held = count
 
     def has_turn(self, connection: Connection, length: int) -> bool:
         """Whether a large body of this size may be read; if not, the connection is queued, and resumed when it may."""
@@ -100,18 +111,26 @@ class Memory:
                 self.resume(connection, None)
 
     def _has_room(self, connection: Connection) -> bool:
-        """Whether this body fits; one of a peer that has no turn takes those of a peer that has several, but one."""
-        for other in self._giving_way(connection.peer):
-            if not self._fits(self.queue[connection]):
-                self.resume(other, Refused(429, "another client's turn to send a large body"))
+        """Whether this body fits, if need be after others have given way."""
+        for other in self._giving_way(connection.peer, self.queue[connection]):
+            self.resume(other, Refused(429, "another client's turn to send a large body"))
         return self._fits(self.queue[connection])
 
-    def _giving_way(self, peer: str) -> list[Connection]:
-        """If this peer has no turn: the bodies of the one that has most, the newest first and without the oldest."""
-        have = self._have()
-        sending = of_the_largest((each for each in self.large if each.deadline < inf), have)
-        oldest = {connection.peer: connection for connection in reversed(sending)}
-        return [] if have[peer] else [each for each in reversed(sending) if each is not oldest[each.peer]]
+    def _giving_way(self, peer: str, length: int) -> list[Connection]:
+        """
+        The bodies that lose their turn to one of this length, if its peer has none: none, if they do not make room.
+
+        A peer keeps its oldest.  Of the others, those of the peer that has most are first, the newest before the older.
+        """
+        have, missing = self._have(), sum(self.large.values()) + length - self.limits.large_held
+        oldest = {connection.peer: connection for connection in reversed(self.large)}
+        spare = [each for each in reversed(self.large) if each.deadline < inf and each is not oldest[each.peer]]
+        chosen: list[Connection] = []
+        for each in sorted(spare, key=lambda each: -have[each.peer]) if not have[peer] else ():
+            if missing > 0:
+                chosen.append(each)
+                missing -= self.large[each]
+        return chosen if missing <= 0 else []
 
     def _next(self) -> Connection:
         """

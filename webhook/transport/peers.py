@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Generic, Protocol, TypeVar
 
 NETWORK = 64  # Bits of an IPv6 address: whoever has one address of such a network may have them all.
@@ -16,21 +16,22 @@ def peer_of(address: object) -> str:
 
     An IPv4 address is the same on a socket of IPv6.
     """
-    try:
-        host = ip_address(str(address[0]).partition("%")[0]) if isinstance(address, tuple) else None
-    except ValueError:
-        host = None
-    if isinstance(host, IPv6Address):
-        host = host.ipv4_mapped or IPv6Address(int(host) >> NETWORK << NETWORK)
-    return str(host or "")
+    host = _host(address)
+    return str(IPv6Address(int(host) >> NETWORK << NETWORK) if isinstance(host, IPv6Address) else host or "")
 
 
 def is_local(address: object) -> bool:
     """Whether the address of a socket is a loopback address: only who may enter the Pod comes from there."""
+    host = _host(address)
+    return host is not None and host.is_loopback
+
+
+def _host(address: object) -> IPv4Address | IPv6Address | None:
     try:
-        return isinstance(address, tuple) and ip_address(str(address[0]).removeprefix("::ffff:")).is_loopback
+        host = ip_address(str(address[0]).partition("%")[0]) if isinstance(address, tuple) else None
     except ValueError:
-        return False
+        return None
+    return host.ipv4_mapped or host if isinstance(host, IPv6Address) else host
 
 
 class HasPeer(Protocol):

@@ -22,7 +22,7 @@ from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from time import monotonic
 from typing import Any
 
-from webhook.transport.peers import is_local, peer_of
+from webhook.transport.peers import is_local, of_the_largest, peer_of
 from webhook.transport.waiting import NOTHING, Waiting
 
 MOST = 64  # Connections at a time; a kubelet and a Prometheus need one each, for milliseconds.
@@ -156,9 +156,8 @@ class PlainServer:
 
     def evict(self) -> None:
         """Drop the oldest connection of the peer that holds most."""
-        if self.held:
-            most = max(self.held.values())
-            self.drop(next(one for one in self.visitors if self.held[one.peer] == most))
+        if crowd := of_the_largest(self.visitors, self.held):
+            self.drop(crowd[0])
 
     def converse(self, visitor: Visitor) -> Waiting[None]:
         """Read a request, answer it, and read on until the client closes."""

@@ -26,8 +26,8 @@ HTTP_1_1 = (1, 1)
 HEADS, HEAD_BYTES = 128, 2048
 LENGTH = b"\r\nContent-Length: "  # As Go writes it; in another spelling it is part of what is remembered.
 LENGTH_DIGITS = 9
-# For a large body to get its turn; kube-apiserver, which by default waits for 10 s, can then ask a second time.
-TURN_SECONDS = 4.0
+TIMEOUT = re.compile(r"(?:^|&)timeout=([1-9]|10)s(?:&|$)")  # As kube-apiserver says how long it waits.
+LONGEST_TIMEOUT = 10
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t -~\x80-\xff]*)?\r\n")
 
 
@@ -52,8 +52,9 @@ def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
     length = int(headers.get("CONTENT-LENGTH", 0))
     if length > connection.limits.body_bytes:
         raise Refused(413, f"Content-Length {length}, wanted at most {connection.limits.body_bytes}")
+    patience = turn_seconds(request.query)
     if length > connection.limits.large_bytes:
-        yield from turn(connection, memory, length)
+        yield from turn(connection, memory, length, patience)
     if request._expected_100_continue:
         request._expected_100_continue = False  # gunicorn would send it a second time.
         connection.outbox.extend(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -64,7 +65,7 @@ def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
     if coding is None:
         yield from take(connection, length, body)
     elif coding.lower() == "chunked":
-        yield from chunks(connection, memory, body)
+        yield from chunks(connection, memory, body, patience)
     else:  # gunicorn's parser accepts "gzip, chunked", and decodes no gzip.
         raise Refused(415, f"Transfer-Encoding {coding}")
     if connection.outdated:
@@ -112,9 +113,19 @@ def until(connection: Connection, end: re.Pattern[bytes], limit: int, status: in
     return text
 
 
-def turn(connection: Connection, memory: Memory, length: int) -> Waiting[None]:
+def turn_seconds(query: str) -> float:
+    """
+    How long a large body may wait for its turn.
+
+    So long that a client can ask twice, with a second between, and has a second left to send it and to be answered.
+    """
+    found = TIMEOUT.search(query)
+    return max(0, (int(found[1]) if found else LONGEST_TIMEOUT) - 2) / 2
+
+
+def turn(connection: Connection, memory: Memory, length: int, seconds: float) -> Waiting[None]:
     """Wait until a large body may be read. Refused with 429 if that takes too long."""
-    connection.allow(TURN_SECONDS, 429)
+    connection.allow(seconds, 429)
     try:
         while not memory.has_turn(connection, length):
             yield NOTHING
@@ -135,7 +146,7 @@ def take(connection: Connection, length: int, body: io.BytesIO) -> Waiting[None]
         connection.due += len(part) / connection.limits.rate
 
 
-def chunks(connection: Connection, memory: Memory, body: io.BytesIO) -> Waiting[None]:
+def chunks(connection: Connection, memory: Memory, body: io.BytesIO, patience: float) -> Waiting[None]:
     """Move the content of all chunks to the body; trailers are dropped."""
     for _ in range(connection.limits.chunks):
         line = yield from until(connection, LINE_END, LINE_BYTES, 400)
@@ -147,7 +158,7 @@ def chunks(connection: Connection, memory: Memory, body: io.BytesIO) -> Waiting[
         if not length:
             break
         if body.tell() <= connection.limits.large_bytes < body.tell() + length:
-            yield from turn(connection, memory, connection.limits.body_bytes)  # It may become as large.
+            yield from turn(connection, memory, connection.limits.body_bytes, patience)  # It may become as large.
             connection.allow(connection.limits.body, 408)
         yield from take(connection, length, body)
         if (yield from until(connection, LINE_END, LINE_BYTES, 400)) != b"\r\n":

@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Set
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from time import monotonic
 from types import FrameType
 
@@ -60,6 +61,9 @@ class Worker(BaseWorker):
         """Make the loop and the pool."""
         self.loop = Loop(self, self.sockets)
         self.pool, self.free = ThreadPoolExecutor(self.cfg.threads), self.cfg.threads
+        all_run = Barrier(self.cfg.threads)  # Now, since later there might be no room for another.
+        for _ in range(self.cfg.threads):
+            self.pool.submit(all_run.wait)
         self.jobs: Turns[Connection] = Turns()
 
     def run(self) -> None:
