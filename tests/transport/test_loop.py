@@ -16,7 +16,7 @@ import pytest
 from gunicorn.config import Config
 
 from tests.support.certificates import the_leaf
-from tests.support.clients import CROWD, OTHER, Client, Server, head, latencies, post
+from tests.support.clients import CROWD, OTHER, Busy, Client, Server, head, latencies, post
 from tests.support.serving import until
 from webhook.transport import memory
 from webhook.transport.limits import Limits
@@ -44,6 +44,52 @@ def test_a_crowd_makes_room_for_the_idle_connection_of_another_peer(tmp_path):
         for _ in range(60):
             crowd.enter_context(server.client(CROWD)).ask(post())
         assert 200 == idle.ask(post()).status
+
+
+def test_a_crowd_in_line_for_a_thread_makes_room_too(tmp_path):
+    """It has every place and waits for the server, not the server for it."""
+    with Busy(tmp_path, threads=1, worker_connections=20) as busy, ExitStack() as crowd:
+        idle = crowd.enter_context(busy.server.client(OTHER))
+        idle.ask(post())
+        for _ in range(30):
+            crowd.enter_context(busy.server.client(CROWD)).send(post(path=f"/wait{busy.pipe}"))
+        with busy.server.client(OTHER) as newcomer:
+            assert [200, 200] == [newcomer.ask(post()).status, idle.ask(post()).status]
+
+
+def test_room_is_made_when_none_could_be_made_before(plain):
+    """Threads were at work on all clients when the last place was taken."""
+    plain.cfg.set("worker_connections", 3)
+    address = plain.listeners[0].getsockname()
+    with ExitStack() as clients:
+
+        def come(peer):
+            clients.enter_context(closing(socket.create_connection(address, source_address=(peer, 0))))
+            for _ in range(3):
+                plain.turn(0.01)
+
+        come(CROWD)
+        come(CROWD)
+        for connection in plain.connections:
+            connection.taken = True
+        come(CROWD)
+        come(CROWD)
+        for connection in plain.connections:
+            connection.taken = False
+        plain.sweep()
+        come(OTHER)
+        assert OTHER in plain.open
+
+
+def test_requests_in_a_row_have_a_turn_each(tmp_path):
+    """One client sends 100 at once, of 10 ms each; another waits for one of them."""
+    with Server(tmp_path) as server, server.client(CROWD) as many, server.client(OTHER) as other:
+        other.ask(post())
+        many.send(post(path="/work/10") * 100)
+        time.sleep(0.05)
+        taken = latencies(lambda: other.ask(post()), 5)
+        assert statistics.median(taken) < 250
+        assert [200] * 100 == [many.answer().status for _ in range(100)]
 
 
 def test_one_peer_alone_may_use_every_place(tmp_path):
@@ -89,7 +135,9 @@ def loop(tmp_path):
     config.set("ssl_context", lambda _config, _default: context)
     listener = socket.create_server(("127.0.0.1", 0))
     limits = Limits(handshakes=1)
-    service = SimpleNamespace(cfg=config, limits=limits, log=logging.Logger("x"), client_names=frozenset())
+    service = SimpleNamespace(
+        cfg=config, limits=limits, log=logging.Logger("x"), client_names=frozenset(), dropped=lambda _: None
+    )
     loop = Loop(service, [listener])
     yield loop
     for connection in tuple(loop.connections):
@@ -143,6 +191,7 @@ def plain():
         log=logging.Logger("x"),
         client_names=frozenset(),
         refusal_body=lambda *_: b"",
+        dropped=lambda _: None,
     )
     loop = Loop(service, [listener])
     yield loop

@@ -14,7 +14,7 @@ import pytest
 from tests.support.clients import CHUNKED, CROWD, LARGE, MB, OTHER, Server, drip, head, post, suppressed
 from tests.support.serving import until
 from webhook.transport.limits import Limits
-from webhook.transport.memory import STALLED_SECONDS, Memory
+from webhook.transport.memory import HURRY, STALLED_SECONDS, Memory
 from webhook.transport.request import turn_seconds
 
 TWO = {"large_held": 2 * len(LARGE)}  # Turns for two at a time.
@@ -186,7 +186,7 @@ class Large:
     """Stands for a connection with a large body."""
 
     def __init__(self, peer):
-        self.peer, self.heard, self.due, self.deadline = peer, 0.0, 0.0, inf  # It has arrived.
+        self.peer, self.heard, self.granted, self.came, self.deadline = peer, 0.0, inf, 0, inf  # It has arrived.
 
 
 @pytest.fixture
@@ -266,3 +266,18 @@ def test_nobody_gives_way_in_vain(turns):
 
     assert not memory.has_turn(Large(OTHER), 4)
     assert [] == resumed
+
+
+def test_a_slow_body_gives_way_to_a_peer_that_has_no_turn(turns):
+    """At a rate that is enough where nobody waits, or only others of its own."""
+    memory, _ = turns
+    slow = sending(memory, 9, CROWD)
+    now = slow.granted + STALLED_SECONDS + 1
+    slow.heard, slow.came = now, 2 * memory.limits.rate
+    assert set() == memory.in_the_way(now)
+    assert not memory.has_turn(Large(CROWD), 9)
+    assert set() == memory.in_the_way(now)
+    assert not memory.has_turn(Large(OTHER), 9)
+    assert {slow} == memory.in_the_way(now)
+    slow.came = HURRY * memory.limits.rate + 1
+    assert set() == memory.in_the_way(now)

@@ -12,6 +12,7 @@ from certs.clients import Clients
 from certs.serving import ServingCertificate
 from tests.support.handshakes import client_certificate, client_context
 from tests.support.serving import certificate
+from webhook.transport.limits import RECORD
 from webhook.transport.tls import EXPIRED, NAME, NONE, PIECE, RESUMED, UNTRUSTED, ClientRefused, Tls
 
 every_version = pytest.mark.parametrize(
@@ -135,3 +136,28 @@ def test_what_follows_a_handshake_does_not_count(tmp_path, version):
     server.content = b"x" * 30_000
 
     assert server.content in server.meet(client_context(server.ca, server.folder, version))[0]
+
+
+class Scripted:
+    """Stands for a session that finds one byte of content in whatever it is given."""
+
+    def __init__(self, received):
+        self.received = received
+
+    def read(self, _size):
+        self.received.read()
+        return b"x"
+
+
+@pytest.mark.parametrize(("size", "endures"), [(23, True), (RECORD, False)])
+def test_a_byte_of_content_does_not_pardon_whole_records_without(size, endures):
+    """Records of one byte are clumsy, but 16 KiB of updates of keys before each are an attack."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls = Tls(context)
+    tls.established, tls.session = True, Scripted(tls.received)
+    if endures:
+        assert {b"x"} == {tls.decrypt(bytes(size)) for _ in range(10_000)}
+    else:
+        with pytest.raises(ConnectionAbortedError):
+            for _ in range(10):
+                tls.decrypt(bytes(size))

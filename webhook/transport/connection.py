@@ -52,7 +52,7 @@ class Connection:
         self.tls: Tls | None = None
         self.inbox, self.outbox, self.unsent = bytearray(), Outbox(), bytearray()
         self.held = 0  # Bytes received and not yet answered.
-        self.due = inf  # When a large body that has a turn is refused, if others wait; each byte received extends it.
+        self.granted, self.came = inf, 0  # When a large body was given its turn, and how much of it has come.
         self.heard = self.begun = monotonic()  # When the last bytes arrived, and when this request began.
         self.deadline = inf  # For the client; inf while the client waits for the server.
         self.refusal: int | None = None  # The status for a missed deadline; None: close without a response.
@@ -61,6 +61,7 @@ class Connection:
         self.closing = False
         self.request: Any = None  # The request that is being answered, or about to be.
         self.queued = inf  # When it came into line for a thread.
+        self.taken = False  # A thread answers it.
         self.wanted = self.watched = NOTHING  # The event that the script waits for, and the one the poller watches.
         self.script = host.converse(self)
 
@@ -69,9 +70,9 @@ class Connection:
         self.deadline, self.refusal = monotonic() + seconds, refusal
 
     @property
-    def running(self) -> bool:
-        """Whether its script runs just now: it may have let that of another connection go on."""
-        return bool(self.script.gi_running)  # type: ignore[attr-defined]
+    def droppable(self) -> bool:
+        """Whether nobody is at work on it: no thread, and not its script, which may have let another's go on."""
+        return not self.taken and not self.script.gi_running  # type: ignore[attr-defined]
 
     @property
     def handshaking(self) -> bool:
@@ -94,7 +95,9 @@ class Connection:
         """Wait for more bytes in the inbox. ConnectionAbortedError if the client has closed."""
         content = b""
         while not content:
-            if not (content := (yield from self.read(PIECE if self.handshaking else RECORD))):
+            if not (
+                content := (yield from self.read(PIECE if self.handshaking or (self.tls and self.tls.mute) else RECORD))
+            ):
                 raise ConnectionAbortedError("closed by the client")
             if self.secure:
                 # Created with the first bytes, so that a silent client costs a descriptor but no TLS session.

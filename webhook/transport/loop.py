@@ -34,7 +34,6 @@ from webhook.transport.waiting import NOTHING, Waiting
 
 SWEEP_SECONDS = 0.25  # The most time between a missed deadline and its detection.
 SLICE_SECONDS = 0.002  # The most time for turns before new events are looked for; one turn may take longer.
-ACCEPTS = 16  # The most clients of one listener that are accepted before others have their turns.
 # How long a client may take, when the server stops, to send
 NEXT_REQUEST_SECONDS = 0.25  # another request after a response,
 FIRST_REQUEST_SECONDS = 1.0  # its first on a new connection, which it would not retry as it does on a reused one.
@@ -60,6 +59,9 @@ class Service(Protocol):
 
     def refusal_body(self, status: int, reason: str) -> bytes:
         """The body of the response to a request that is refused, or nothing."""
+
+    def dropped(self, connection: Connection) -> None:
+        """Forget a connection that is closed, perhaps before its request was answered."""
 
     def refused_client(self, reason: str) -> None:
         """Count a client whose certificate is not accepted."""
@@ -148,10 +150,10 @@ class Loop:
             connection.watched = NOTHING
 
     def accept(self, listener: socket.socket) -> None:
-        """Accept some of the clients that wait."""
-        for _ in range(ACCEPTS):
-            if not self.accept_one(listener):
-                break
+        """Accept the clients that wait, as many as a slice of time allows."""
+        until = monotonic() + SLICE_SECONDS
+        while self.accept_one(listener) and monotonic() < until:
+            pass
 
     def accept_one(self, listener: socket.socket) -> bool:
         """Accept one client, if one waits. If it takes the last place, drop another."""
@@ -171,10 +173,14 @@ class Loop:
         return True
 
     def evict(self, spare: Connection | None = None) -> None:
-        """Drop a client of the peer that has most: the one that was silent longest, of those not yet served if any."""
-        waiting = (each for each in self.connections if each.deadline < inf and each is not spare)
-        if candidates := of_the_largest(waiting, self.open):
-            self.drop(min(candidates, key=lambda each: (each.served, each.heard)), "to make room")
+        """
+        Drop a client of the peer that has most.
+
+        Those in line for a thread go last, those never served first; of each the one that was silent longest.
+        """
+        if candidates := of_the_largest((each for each in self.connections if each.droppable), self.open):
+            others = [each for each in candidates if each is not spare] or candidates
+            self.drop(min(others, key=lambda each: (each.deadline == inf, each.served, each.heard)), "to make room")
 
     def converse(self, connection: Connection) -> Waiting[None]:
         """Serve a connection: requests and their responses, then the end."""
@@ -187,8 +193,11 @@ class Loop:
                 while connection.request:
                     yield NOTHING
                 yield from self.send(connection)
-                connection.served = connection.idle = True
+                connection.served, connection.idle = True, not connection.inbox
                 connection.allow(self.cfg.keepalive if self.alive else NEXT_REQUEST_SECONDS)
+                if connection.inbox:  # Others have their turns before its next request.
+                    self.turns.add(connection)
+                    yield NOTHING
         except Refused as refusal:
             self.log.debug("Refused %s: %s", connection.client, refusal)
             connection.outbox[:] = last_response(
@@ -229,6 +238,8 @@ class Loop:
     def sweep(self) -> None:
         """Refuse or drop connections that missed their deadline, and large bodies too slow while others wait."""
         self.swept = now = monotonic()
+        if len(self.connections) >= self.cfg.worker_connections:  # None could be dropped for the last that came.
+            self.evict()
         late = {connection for connection in self.connections if connection.deadline <= now}
         for connection in late | self.memory.in_the_way(now):
             if connection.refusal:
@@ -253,6 +264,7 @@ class Loop:
             connection.watched = NOTHING
         connection.close()
         self.memory.forget(connection)
+        self.service.dropped(connection)
 
     def stop(self, seconds: float) -> None:
         """Answer the requests that have arrived or begun so far, and no others, within `seconds`."""

@@ -13,6 +13,7 @@ from webhook.transport.peers import of_the_largest
 
 # A large body that stalls this long, or falls this far behind `Limits.rate`, is refused while others wait.
 STALLED_SECONDS = 2.0
+HURRY = 16  # Still a fraction of what an API server's network does.
 
 
 class Memory:
@@ -53,20 +54,18 @@ class Memory:
 
     def _victim(self, asking: Connection) -> Connection | None:
         """
-        The connection to drop first: one that has stalled, or else the oldest; None if all wait for us.
+        The connection to drop first: one that has stalled, or else the oldest; None if threads are at work on all.
 
-        Of those whose scripts run just now only the one that is `asking` may be chosen: it can end itself.
+        The one that is `asking` may be chosen, too: it can end itself.
         """
         stalled, held = monotonic() - STALLED_SECONDS, Counter[str]()
         for other in self.connections:
             held[other.peer] += other.held
-        waiting = (
-            other
-            for other in self.connections
-            if other.held and other.deadline < inf and (other is asking or not other.running)
+        holding = (other for other in self.connections if other.held and (other is asking or other.droppable))
+        candidates = of_the_largest(holding, held)
+        return min(
+            candidates, key=lambda other: (other.deadline == inf, other.heard > stalled, other.begun), default=None
         )
-        candidates = of_the_largest(waiting, held)
-        return min(candidates, key=lambda other: (other.heard > stalled, other.begun), default=None)
 
     def release(self, connection: Connection) -> None:
         """
@@ -100,8 +99,8 @@ class Memory:
 
     def _grant(self, connection: Connection, length: int) -> None:
         self.large[connection] = length
-        connection.heard = monotonic()
-        connection.due = connection.heard + STALLED_SECONDS
+        connection.heard = connection.granted = monotonic()
+        connection.came = 0
 
     def go_on(self, asking: Connection | None = None) -> None:
         """Give turns as long as they fit.  Who comes next is waited for: smaller ones must not pass it by for ever."""
@@ -150,10 +149,15 @@ class Memory:
         return have
 
     def in_the_way(self, now: float) -> set[Connection]:
-        """The large bodies that stall or are too slow while others wait; `now` is `time.monotonic()`."""
+        """
+        The large bodies that stall or are too slow while others wait; `now` is `time.monotonic()`.
+
+        Where a peer waits that has no turn, they must be HURRY times as fast.
+        """
         if not self.queue:
             return set()
+        have = self._have()
+        rate = self.limits.rate * (HURRY if any(not have[each.peer] for each in self.queue) else 1)
+        since = now - STALLED_SECONDS
         receiving = {connection for connection in self.large if connection.deadline < inf}
-        return {
-            connection for connection in receiving if connection.due <= now or connection.heard + STALLED_SECONDS <= now
-        }
+        return {each for each in receiving if each.heard <= since or each.granted + each.came / rate <= since}

@@ -143,7 +143,7 @@ def take(connection: Connection, length: int, body: io.BytesIO) -> Waiting[None]
         length -= len(part)
         body.write(part)
         connection.deadline += len(part) / connection.limits.rate
-        connection.due += len(part) / connection.limits.rate
+        connection.came += len(part)
 
 
 def chunks(connection: Connection, memory: Memory, body: io.BytesIO, patience: float) -> Waiting[None]:

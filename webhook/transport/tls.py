@@ -14,6 +14,7 @@ from webhook.transport.limits import RECORD
 NONE, UNTRUSTED, EXPIRED, NAME, RESUMED = REASONS = "none", "untrusted", "expired", "name", "resumed"
 _VERIFY_EXPIRED = 10  # X509_V_ERR_CERT_HAS_EXPIRED
 
+PARDON = 32  # Bytes without content for each byte of content: as much as a record of one byte has besides.
 MUTE = 2 * RECORD  # Most bytes in a row without content; a client that sends more only keeps OpenSSL busy.
 # A handshake is read in pieces, so that what may follow it does not count, and given up once more than this came
 # before: three RSA certificates have 5 KB, and in 12 KiB no chain takes longer than 6 ms to be refused.
@@ -61,7 +62,7 @@ class Tls:
                 if not part:  # The client has ended TLS; no data yet is an SSLWantReadError.
                     self.ended = True
                     break
-        self.mute = 0 if content else self.mute + len(data)
+        self.mute = max(0, self.mute + len(data) - PARDON * len(content))
         if self.mute > MUTE or (self.ended and not content):
             raise ConnectionAbortedError("TLS without content")
         return content

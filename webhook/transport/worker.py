@@ -90,11 +90,17 @@ class Worker(BaseWorker):
         self.jobs.add(connection)
         self._give()
 
+    def dropped(self, connection: Connection) -> None:
+        """Give no thread to a connection that is closed."""
+        self.jobs.discard(connection)
+
     def _give(self) -> None:
         """Give free threads to the requests that wait for one."""
         while self.jobs and self.free:
             self.free -= 1
-            self.pool.submit(self._work, self.jobs.next())
+            connection = self.jobs.next()
+            connection.taken = True
+            self.pool.submit(self._work, connection)
 
     def _work(self, connection: Connection) -> None:
         """Answer a request, in a thread."""
@@ -106,7 +112,7 @@ class Worker(BaseWorker):
 
     def _done(self, connection: Connection) -> None:
         self.free += 1
-        connection.request = None
+        connection.request, connection.taken = None, False
         self._give()
         self.loop.resume(connection)
 
