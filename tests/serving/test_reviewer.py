@@ -18,6 +18,7 @@ from webhook.serving import reviewer as module
 from webhook.serving import wire
 from webhook.serving.metrics import Metrics
 from webhook.serving.reviewer import Reviewer
+from webhook.transport.limits import Limits
 
 BROKEN_RULE = f"""
 from dataclasses import replace
@@ -183,7 +184,7 @@ def test_a_decision_that_cannot_be_encoded_is_answered_as_an_unexpected_error(to
 
 def test_all_but_small_reviews_are_answered_one_after_another(monkeypatch):
     """Each takes up to 128 MiB; the small ones, which the worker may answer in its loop, do not wait for them."""
-    read, large, first, second = wire.read, raw() + b" " * wire.SMALL, threading.Event(), threading.Event()
+    read, large, first, second = wire.read, raw() + b" " * Limits.small_bytes, threading.Event(), threading.Event()
     reading = []
 
     def slow(body, *given):
@@ -207,3 +208,25 @@ def test_all_but_small_reviews_are_answered_one_after_another(monkeypatch):
 
         assert [200, 200] == [answer.result(10).code for answer in answers]
     assert [len(large), len(raw()), len(other)] == reading
+
+
+def test_after_a_large_review_the_next_pauses_for_as_long(monkeypatch):
+    """While one is parsed, no other thread runs: at most half of the time goes so."""
+    read, begun = wire.read, []
+
+    def slow(body, *given):
+        begun.append(time.monotonic())
+        while time.thread_time() < until_cpu[0]:
+            pass
+        return read(body, *given)
+
+    monkeypatch.setattr(wire, "read", slow)
+    one, until_cpu, large = reviewer(), [time.thread_time() + 0.2], raw() + b" " * Limits.small_bytes
+    one.answer("validate", large)
+    ended = time.monotonic()
+    one.answer("validate", raw())
+    small = time.monotonic()
+    one.answer("validate", large)
+
+    assert small - ended < 0.1
+    assert begun[2] - ended >= 0.19

@@ -11,7 +11,8 @@ import socket
 import ssl
 import statistics
 import time
-from contextlib import ExitStack, closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,49 @@ def test_the_recorded_reviews_over_http(tmp_path):
             for kind in ("ReplicaSet", "StatefulSet", "ReplicationController")
         )
     assert (92, True) == (len(recorded), patched > 0)
+
+
+def test_the_largest_reviews_of_a_peer_do_not_hold_up_the_small_ones_of_another(tmp_path):
+    """No other thread runs while one is parsed; a yardstick is what may be parsed at a time."""
+    strings = b",".join([b'"xx\xf0\x9f\x98\x80"'] * 640_000)
+    keys = b",".join(b'"%07d":0' % i for i in range(850_000))
+    large = raw().replace(b'"userInfo": {', b'"userInfo": {%b,' % keys)
+    yardstick = min(seconds_to_parse(b"[%b]" % strings) for _ in range(3))
+    with serving(tmp_path) as running, ExitStack() as stack:
+        going = [True]
+        pool = stack.enter_context(ThreadPoolExecutor(3))
+        stack.callback(going.clear)
+        for _ in range(3):
+            pool.submit(ask_while, going, running, large)
+        time.sleep(1)
+        with closing(from_address(running, "127.0.0.2")) as client:
+            taken = sorted(seconds_to_ask(client, raw()) for _ in range(200))
+
+    assert taken[100] < yardstick / 2
+    assert taken[180] < yardstick * 1.5
+
+
+def from_address(running, address):
+    connection = running.connection()
+    connection.source_address = (address, 0)
+    return connection
+
+
+def ask_while(going, running, body):
+    while going:
+        with suppress(OSError, http.client.HTTPException), closing(from_address(running, "127.0.0.3")) as client:
+            seconds_to_ask(client, body)
+
+
+def seconds_to_ask(client, body):
+    time.sleep(0.005)
+    began = time.perf_counter()
+    client.request("POST", "/validate", body, {"Content-Type": "application/json"})
+    client.getresponse().read()
+    return time.perf_counter() - began
+
+
+def seconds_to_parse(body):
+    began = time.perf_counter()
+    wire.parse(body)
+    return time.perf_counter() - began

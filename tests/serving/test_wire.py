@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from typing import NamedTuple
 
 import pytest
@@ -79,6 +80,47 @@ def test_a_review_of_too_many_values_is_answered_under_its_uid():
         found = read(review(x=[]).replace("[]", f"[{values}]").encode())
 
         assert AdmissionRequest(UID, VALIDATE, unread="more than 1048576 values") == found
+
+
+LONG_PARSED = {
+    "320000 keys": b"{" + b",".join(b'"%d" : 0' % i for i in range(320_100)) + b"}",
+    "250000 objects and lists": b"[" + b"[{}]," * 125_100 + b"0]",
+    "1048576 digits in numbers of 64 or more": b"[" + (b"9" * 4_200 + b",") * 300 + b"0]",
+}
+
+
+@pytest.mark.parametrize("what", LONG_PARSED)
+def test_a_review_whose_parsing_would_stop_all_threads_for_long_is_answered_under_its_uid(what):
+    found = read(review(x="@").encode().replace(b'"@"', LONG_PARSED[what]))
+
+    assert AdmissionRequest(UID, VALIDATE, unread=f"more than {what}") == found
+
+
+def test_numbers_close_to_zero_are_parsed_as_fast_as_others():
+    """1e-310 would take as long as sixty of them."""
+    usual, small = (cpu_seconds(b"[" + number * 50_000 + b"0]") for number in (b"1.2345678901234567e-10,", b"1e-310,"))
+
+    assert small < 5 * usual
+
+
+def cpu_seconds(body):
+    taken = []
+    for _ in range(3):
+        began = time.thread_time()
+        wire.parse(body)
+        taken.append(time.thread_time() - began)
+    return min(taken)
+
+
+def test_an_object_as_large_as_etcd_stores_is_read_old_and_new():
+    """The keys of env in spec and in managedFields: few objects have more in a byte."""
+    env = [{"name": f"VAR_{i}", "value": f"value-{i}"} for i in range(10_000)]
+    fields = {f'k:{{"name":"VAR_{i}"}}': {".": {}, "f:name": {}, "f:value": {}} for i in range(10_000)}
+    text = json.dumps({"env": env, "fields": fields}, separators=(",", ":"))
+    times = (3 << 20) // len(text)
+    found = read(review(x="@").replace('"@"', f"[{','.join([text] * times)}]").encode())
+
+    assert "" == found.unread
 
 
 def test_a_review_that_would_take_too_much_memory_is_answered_under_its_uid():

@@ -12,9 +12,8 @@ from werkzeug.routing import MapAdapter
 
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.serving.reviewer import Answer, Reviewer
+from webhook.transport.limits import Limits
 
-# The largest review has about 36 MiB: an object of 3 MiB, old and new, in which kube-apiserver escapes <, > and &.
-BODY_LIMIT = 40 * 1024 * 1024
 JSON = "application/json"
 
 
@@ -58,7 +57,7 @@ def create_app(reviewer: Reviewer) -> Flask:
     @app.errorhandler(HTTPException)
     def refused(error: HTTPException) -> Response:
         known = error.code if error.code in (400, 404, 405, 413, 500) else 400
-        limit = f"body: found more than {BODY_LIMIT} bytes" if isinstance(error, RequestEntityTooLarge) else None
+        limit = f"body: found more than {Limits.body_bytes} bytes" if isinstance(error, RequestEntityTooLarge) else None
         response = _json(reviewer.refuse(known, limit or f"{request.method} {request.path}: {error.name}"))
         if known == 405:
             response.headers["Allow"] = ", ".join(sorted(error.valid_methods or ()))  # type: ignore[attr-defined]
@@ -69,8 +68,8 @@ def create_app(reviewer: Reviewer) -> Flask:
 
 def _body(given: Request) -> bytes:
     """The whole body, which the worker has read already: werkzeug's own stream would check it again and cost more."""
-    body: bytes = given.environ["wsgi.input"].read(BODY_LIMIT + 1)
-    if len(body) > BODY_LIMIT:
+    body: bytes = given.environ["wsgi.input"].read(Limits.body_bytes + 1)
+    if len(body) > Limits.body_bytes:
         raise RequestEntityTooLarge
     return body
 

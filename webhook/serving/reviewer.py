@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import Lock, get_ident
 
@@ -21,6 +20,9 @@ from webhook.serving import wire
 from webhook.serving.decision_log import log_decision
 from webhook.serving.logs import log, logger
 from webhook.serving.metrics import Metrics
+from webhook.transport.limits import Limits
+
+PAUSE = 1  # Seconds for each second of CPU that the large review before took.
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,24 @@ class Reviewer:
         self.cluster = cluster
         self.features = features
         self.metrics = metrics
-        self._one_by_one = Lock()
+        self._one_by_one, self._next_large = Lock(), 0.0
 
     def answer(self, phase: str, body: bytes) -> Answer:
-        """The answer to the bytes of one review.  All but small ones wait for each other: they take much memory."""
-        with nullcontext() if len(body) <= wire.SMALL else self._one_by_one:
+        """
+        The answer to the bytes of one review.
+
+        All but small ones wait for each other, for they take much memory, and pause, for no other thread runs while
+        one is parsed.
+        """
+        if len(body) <= Limits.small_bytes:
             return self._read_and_answer(phase, body)
+        with self._one_by_one:
+            time.sleep(max(0.0, self._next_large - time.monotonic()))
+            began = time.thread_time()
+            try:
+                return self._read_and_answer(phase, body)
+            finally:
+                self._next_large = time.monotonic() + PAUSE * (time.thread_time() - began)
 
     def _read_and_answer(self, phase: str, body: bytes) -> Answer:
         start, thread, policy = time.perf_counter(), get_ident(), self.policy

@@ -9,8 +9,9 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import isinf
 
 import msgspec
 
@@ -19,15 +20,21 @@ from webhook.admission.request import AdmissionRequest, read_request
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.kinds import Kinds
 from webhook.objects.reading import brief
+from webhook.transport.limits import Limits
 
 API_VERSION, KIND = "admission.k8s.io/v1", "AdmissionReview"
 LONGEST_NUMBER = 4_000
 LONGEST_UID = 128  # It is echoed, and kube-apiserver's has 36.
-SMALL = 128 << 10  # Whatever such a body holds, it takes at most 6 MiB in memory, and is answered without waiting.
 MOST_VALUES = 1 << 20
+MOST_KEYS = 320_000  # Old and new of an object of 1.5 MiB, etcd's limit, have up to 310,000 with managedFields,
+MOST_CONTAINERS = 250_000  # and up to 190,000 objects and lists.
+MOST_DIGITS = 1 << 20  # Of numbers with LONG or more: an int of 4,000 digits takes 60 µs.
+LONG = 64  # Digits; kube-apiserver writes at most 21.
 MOST_BYTES = 128 << 20  # What one review may take in memory, beside its body: 6 MiB of a usual object take up to 102.
 RETRIED = 1 << 20  # Up to this size, json reads what msgspec does not; it takes nine bytes for one.
-_UNMARKED = bytes(set(range(256)) - set(b'{[,"'))
+_PIECE = 1 << 20  # Counted at a time: no other thread runs meanwhile.
+_UNMARKED = bytes(set(range(256)) - set(b'{[,":'))
+_DIGITS = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))
 _compact = json.JSONEncoder(separators=(",", ":")).encode
 _UID = re.compile(rb'"request"\s*:\s*\{\s*"uid"\s*:\s*"([0-9A-Za-z-]{1,128})"')
 
@@ -79,21 +86,37 @@ def _uid_in(body: bytes) -> str:
 
 def _too_much(body: bytes) -> str:
     """
-    Why a body is not read: it has too many values, or they may take more than MOST_BYTES; empty if it is.
+    Why a body must not be parsed; empty if it may be.
 
+    msgspec parses it in one go, in which no other thread runs: nor may that last long, nor take more than MOST_BYTES.
     In bytes, by measurement: an object takes up to 200 beside its members, a list 96, each member after the first 64
     more, and a string 64 beside its characters.
     """
-    if len(body) <= MOST_VALUES:
+    if len(body) <= Limits.small_bytes:
         return ""  # No value has less than a byte, and no byte takes more than the 48 of lists in lists.
-    marks = body.translate(None, _UNMARKED)
-    objects, lists, members, quotes = map(marks.count, (b"{", b"[", b",", b'"'))
+    objects, lists, members, quotes, keys, long = map(sum, zip(*map(_counts, _pieces(body)), strict=True))
     if objects + lists + members > MOST_VALUES:
         return f"more than {MOST_VALUES} values"
+    if keys > MOST_KEYS:
+        return f"more than {MOST_KEYS} keys"
+    if objects + lists > MOST_CONTAINERS:
+        return f"more than {MOST_CONTAINERS} objects and lists"
+    if long * LONG > MOST_DIGITS:
+        return f"more than {MOST_DIGITS} digits in numbers of {LONG} or more"
     rest = MOST_BYTES - 200 * objects - 96 * lists - 64 * members - 32 * quotes
     if 8 * len(body) > rest and _characters(body) > rest:
         return f"more than {MOST_BYTES >> 20} MiB in memory"
     return ""
+
+
+def _pieces(body: bytes) -> Iterator[bytes]:
+    return (body[at : at + _PIECE] for at in range(0, len(body), _PIECE))
+
+
+def _counts(piece: bytes) -> tuple[int, ...]:
+    """How many objects, lists, commas, quotes, keys, and times LONG digits in a row a piece has, at most."""
+    marks = piece.translate(None, _UNMARKED)
+    return *map(marks.count, (b"{", b"[", b",", b'"', b'":')), piece.translate(_DIGITS).count(b"0" * LONG)
 
 
 def _characters(body: bytes) -> int:
@@ -103,7 +126,7 @@ def _characters(body: bytes) -> int:
     That is one each, and one more while the escapes of its string are read; or four if the string has an emoji, and up
     to four more for copies in the widths that it had before.
     """
-    escapes, backslashes = body.count(b"\\u"), body.count(b"\\\\")
+    escapes, backslashes = (sum(piece.count(pair) for piece in _pieces(body)) for pair in (b"\\u", b"\\\\"))
     count = len(body) - 5 * max(0, escapes - backslashes)  # \\\\u0041 has no escape of a character.
     return (8 if escapes or not body.isascii() else 2) * count
 
@@ -115,11 +138,22 @@ def parse(body: bytes) -> object:
     A body above RETRIED must be JSON in the strict sense: without lone surrogates, NaN, and numbers beyond a float's.
     """
     try:
-        return msgspec.json.decode(body)
+        return _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         if len(body) > RETRIED:
             raise
     return _parse(body.decode())
+
+
+def _float(digits: str) -> float:
+    """Not msgspec's own, which takes 6 µs for 1e-310; and in a Python function another thread may take over."""
+    value = float(digits)
+    if isinf(value):
+        raise ValueError(f"found {digits[:20]}, wanted a number that a float can hold")
+    return value
+
+
+_decode = msgspec.json.Decoder(float_hook=_float).decode
 
 
 def _parse(body: str) -> object:

@@ -23,13 +23,13 @@ class Limits:
     linger: float = 2.0  # Seconds to keep reading after the last response,
     linger_bytes: int = 44 << 20  # and bytes: a client may send a whole oversized body before it reads the response.
     head_bytes: int = 32 << 10  # kube-apiserver sends less than 1 KiB.
-    body_bytes: int = 40 << 20  # The largest review is about 36 MiB.
+    body_bytes: int = 40 << 20  # The largest review has 36 MiB: objects of 3 MiB, old and new, of `<`, escaped.
     chunks: int = 20_000  # The largest body in chunks of 2 KiB; smaller chunks take too much of the main thread's time.
     large_bytes: int = 1 << 20  # Bodies larger than this take turns:
     large_held: int = 80 << 20  # those received or answered at a time have at most this many, two of the largest.
     held_bytes: int = 128 << 20  # For all unanswered requests: the large ones and thousands of usual ones.
     handshakes: int = 4  # Handshake steps per turn, up to 1 ms each, so that many new clients do not delay reviews.
-    small_bytes: int = 128 << 10  # A body up to this size takes milliseconds, and is answered by the loop's own thread.
+    small_bytes: int = 128 << 10  # Up to this, a body takes milliseconds and 6 MiB: the loop's own thread answers it.
 
 
 CLIENTS = 1_000  # Connections to the webhook's port at a time.
