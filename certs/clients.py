@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from certs.files import CertificateError, Pem, read
+from certs.files import CertificateError, NotNowError, Pem, read
 from certs.following import Followed
 from certs.pem import Inspection, ca_bundle, inspect
 from certs.validity import invalid_reason
+
+
+@dataclass(frozen=True)
+class Cas:
+    """The CAs of clients: as PEM, and what each contains."""
+
+    bundle: Pem
+    contents: tuple[Inspection, ...]
+
+    @classmethod
+    def parse(cls, pem: Pem) -> Cas:
+        """CertificateError if one of the certificates is not a CA, or there is none."""
+        return cls(Pem(pem.source, ca_bundle(pem)), inspect(pem))
+
+    def demand(self, context: ssl.SSLContext) -> None:
+        """Make the context refuse every client without a certificate, for clients, of one of these CAs."""
+        try:
+            context.load_verify_locations(cadata=self.bundle.content.decode())
+        except ssl.SSLError as error:
+            raise CertificateError(f"{self.bundle.source}: cannot be used: {error.strerror or error}") from error
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # A CA in the file need not be a root, as in Kubernetes.
 
 
 class Clients:
@@ -22,32 +45,29 @@ class Clients:
         self.refused = ""  # Why the current file is not used.
         content = read(ca_file)
         self.files = Followed(content, lambda: read(ca_file))
-        self.bundle, self.cas = _parse(content)
+        self.cas = Cas.parse(content)
 
-    def reload(self) -> bool:
-        """Whether a changed file is to be used from now on; if it cannot be, `refused` is the reason."""
+    def reload(self, demand: Callable[[Cas], None]) -> bool:
+        """
+        Whether a changed file is used from now on; if it cannot be, `refused` is the reason.
+
+        `demand` puts CAs in force; until it has, without a CertificateError, the ones before are.
+        """
         try:
             changed = self.files.changed()
             if changed is None:
                 return False
-            self.bundle, self.cas = _parse(changed)
+            cas = Cas.parse(changed)
+            demand(cas)
         except CertificateError as error:
+            if isinstance(error, NotNowError):
+                self.files.again()
             self.refused = str(error)
             return False
-        self.refused = ""
+        self.cas, self.refused = cas, ""
         return True
-
-    def demand(self, context: ssl.SSLContext) -> None:
-        """Make the context refuse every client without a certificate, for clients, of one of these CAs."""
-        context.load_verify_locations(cadata=self.bundle.decode())
-        context.verify_mode = ssl.CERT_REQUIRED
-        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # A CA in the file need not be a root, as in Kubernetes.
 
     def problem(self, now: datetime) -> str:
         """Why no client can be accepted at this time, or ""."""
-        reasons = [invalid_reason(ca, now) for ca in self.cas]
+        reasons = [invalid_reason(ca, now) for ca in self.cas.contents]
         return f"{self.ca_file}: {'; '.join(filter(None, reasons))}" if all(reasons) else ""
-
-
-def _parse(content: Pem) -> tuple[bytes, tuple[Inspection, ...]]:
-    return ca_bundle(content), inspect(content)

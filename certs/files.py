@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 
 class CertificateError(ValueError):
     """A certificate or key that cannot be used; the message names the file and never shows the content of a key."""
+
+
+class NotNowError(CertificateError):
+    """For a reason outside of the content, such as too many open files: the same content may be used later."""
 
 
 @dataclass(frozen=True)
@@ -43,3 +49,14 @@ def write(path: Path, content: bytes, mode: int) -> None:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         raise CertificateError(f"{path}: {error.strerror}") from error
+
+
+@contextmanager
+def in_memory(content: bytes) -> Iterator[str]:
+    """The path of a file for what reads only files; it is on no disk, and no other user can open it.  OSError."""
+    descriptor = os.memfd_create("pem")
+    with open(descriptor, "wb") as file:
+        os.fchmod(descriptor, 0o600)
+        file.write(content)
+        file.flush()
+        yield f"/proc/self/fd/{descriptor}"

@@ -35,8 +35,7 @@ class Guarded:
     def reload(self):
         """As it is done every second; a change counts at the second reading."""
         for _ in range(2):
-            if self.clients.reload():
-                self.serving.files.again()
+            self.clients.reload(self.serving.demand)
             self.serving.reload()
 
 
@@ -82,7 +81,11 @@ def test_a_ca_that_another_ca_signed_is_enough(tmp_path):
     guarded.clients.ca_file.write_bytes(below.pair.chain_pem().partition(b"-----END CERTIFICATE-----\n")[0] + END)
     guarded.reload()
 
-    assert ("", 1, True) == (guarded.clients.refused, len(guarded.clients.cas), guarded.accepts(guarded.folder))
+    assert ("", 1, True) == (
+        guarded.clients.refused,
+        len(guarded.clients.cas.contents),
+        guarded.accepts(guarded.folder),
+    )
 
 
 END = b"-----END CERTIFICATE-----\n"
@@ -133,16 +136,52 @@ def test_a_broken_ca_file_does_not_keep_a_new_certificate_from_being_served(guar
     assert [True, False] == [guarded.accepts(folder) for folder in (guarded.folder, None)]
 
 
-def test_a_changed_ca_counts_as_soon_as_the_certificate_can_be_loaded_again(guarded, tmp_path):
-    good = (tmp_path / "tls.key").read_bytes()
+def test_a_removed_ca_is_out_of_force_although_the_certificate_files_cannot_be_used(guarded, tmp_path):
+    """It may be removed because its key is stolen; the last good pair is kept in memory for that."""
     client_certificate(tmp_path / "new")
-    guarded.clients.ca_file.write_bytes((tmp_path / "new" / "ca.crt").read_bytes())
-    (tmp_path / "tls.key").write_bytes(b"garbage")
+    for name in ("tls.crt", "tls.key"):
+        (tmp_path / name).write_bytes(b"garbage")
     guarded.reload()
-    (tmp_path / "tls.key").write_bytes(good)
+    guarded.clients.ca_file.write_bytes((tmp_path / "new" / "ca.crt").read_bytes())
     guarded.reload()
 
+    assert guarded.serving.refused and not guarded.clients.refused
     assert [False, True] == [guarded.accepts(folder) for folder in (guarded.folder, tmp_path / "new")]
+
+
+def test_cas_that_no_context_could_be_made_with_are_tried_again(guarded, tmp_path, monkeypatch):
+    """The file is good, and would never change again; until then nothing says that it is in use."""
+    before = guarded.clients.cas
+    client_certificate(tmp_path / "new")
+    guarded.clients.ca_file.write_bytes((tmp_path / "new" / "ca.crt").read_bytes())
+    with monkeypatch.context() as patch:
+        patch.setattr("certs.files.os.memfd_create", failing(OSError(24, "Too many open files")))
+        guarded.reload()
+        assert guarded.clients.refused.endswith("cannot be served: Too many open files")
+        assert before is guarded.clients.cas and guarded.accepts(guarded.folder)
+    guarded.reload()
+
+    assert ("", False) == (guarded.clients.refused, guarded.accepts(guarded.folder))
+
+
+def failing(error):
+    def fail(*_arguments, **_options):
+        raise error
+
+    return fail
+
+
+def test_cas_that_openssl_refuses_change_nothing_and_are_told(guarded, tmp_path, monkeypatch):
+    """It may read more strictly than what has read them before."""
+    client_certificate(tmp_path / "new")
+    guarded.clients.ca_file.write_bytes((tmp_path / "new" / "ca.crt").read_bytes())
+    with monkeypatch.context() as patch:
+        refusing = failing(ssl.SSLError(1, "not enough data"))
+        patch.setattr(ssl.SSLContext, "load_verify_locations", refusing)
+        guarded.reload()
+
+    assert f"{guarded.clients.ca_file}: cannot be used: not enough data" == guarded.clients.refused
+    assert [True, False] == [guarded.accepts(folder) for folder in (guarded.folder, tmp_path / "new")]
 
 
 def test_a_file_that_is_not_there_or_is_of_no_ca_is_an_error(tmp_path):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
-from certs.files import CertificateError, read, write
+from certs.files import CertificateError, in_memory, read, write
 from certs.pem import Pair
 from tests.support.certificates import the_leaf
 
@@ -92,3 +93,13 @@ class TestFiles:
         with pytest.raises(CertificateError, match=r"tls\.key: No such file or directory$"):
             read(tmp_path / "tls.key")
         assert ["taken"] == os.listdir(tmp_path)
+
+
+def test_a_file_in_memory_is_nobody_elses_and_gone_afterwards(umask):
+    before = os.listdir("/proc/self/fd")
+    with in_memory(b"key") as path:
+        found = Path(path).stat()
+        assert (b"key", 0o600, 0) == (Path(path).read_bytes(), stat.S_IMODE(found.st_mode), found.st_nlink)
+        assert not os.get_inheritable(int(Path(path).name))
+
+    assert before == os.listdir("/proc/self/fd")

@@ -109,6 +109,25 @@ def test_what_could_not_be_loaded_for_want_of_a_descriptor_is_tried_again(served
     assert handshake(serving, new)
 
 
+def test_what_was_checked_is_what_is_served(tmp_path, monkeypatch):
+    """A Secret may change at any moment, and what nobody has checked is not served."""
+    changed, checked = [], []
+
+    def checker(*pair):
+        checked.append(pair)
+        changed.append(certificate(tmp_path))
+
+    ca = certificate(tmp_path)
+    serving = ServingCertificate(tmp_path / "tls.crt", tmp_path / "tls.key", checker=checker)
+    assert handshake(serving, ca)
+
+    monkeypatch.setattr("certs.serving.check", checker)
+    assert [False, True] == [serving.reload() for _ in range(2)]
+    assert [True, False] == [handshake(serving, one) for one in changed]
+    assert [False, True] == [serving.reload() for _ in range(2)]
+    assert 3 == len(set(checked)) and handshake(serving, changed[1])
+
+
 V1_0, V1_2, V1_3 = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
 # SECLEVEL=0 lets the client offer what OpenSSL itself calls weak, so that it is the server who refuses.
 VERSIONS = [

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.handshakes import accepted, client_context
 from tests.support.registered import registered
-from tests.support.serving import EVENKEEL, PATIENCE, Running, free_ports, ready, until
+from tests.support.serving import EVENKEEL, PATIENCE, Running, certificate, free_ports, ready, until
 from webhook.cluster.client import ClusterError
 from webhook.serving.certificate import choose
 from webhook.serving.settings import SETTINGS, SettingsError
@@ -53,6 +54,23 @@ def test_a_worker_that_follows_serves_the_same_self_signed_certificate(tmp_path)
 
     assert "" == rest
     assert [] == list(tmp_path.iterdir())
+
+
+def test_the_pair_that_another_process_has_checked_is_the_one_that_is_served(tmp_path, monkeypatch):
+    """Also where the files change in between: the new ones are a change, which is checked as any other."""
+    ca = certificate(tmp_path)
+
+    def apart(work):
+        work()
+        certificate(tmp_path)
+
+    monkeypatch.setattr("webhook.serving.certificate._apart", apart)
+    values = {setting.name: setting.default for setting in SETTINGS}
+    values |= {"tls-cert": str(tmp_path / "tls.crt"), "tls-key": str(tmp_path / "tls.key")}
+    serving = choose(values, "", None, registered, None, False).serving
+
+    assert accepted(client_context(ca), serving.context)
+    assert [False, True] == [serving.reload() for _ in range(2)]
 
 
 def chosen(client, folder, again):

@@ -8,9 +8,13 @@ from contextlib import closing
 
 import pytest
 
+from certs.clients import Clients
+from certs.serving import ServingCertificate
 from tests.support.admission_reviews import raw
-from tests.support.handshakes import client_certificate, client_context
+from tests.support.handshakes import accepted, client_certificate, client_context
 from tests.support.serving import PATIENCE, certificate, serving, until
+from webhook.serving.certificate_files import CertificateFiles
+from webhook.serving.metrics import Metrics
 from webhook.transport.tls import REASONS
 
 
@@ -79,11 +83,32 @@ def test_a_client_ca_is_read_again_and_a_broken_one_changes_nothing(tmp_path):
         assert 1 == len(running.lines("cannot use the client CA file, keeping the previous CAs"))
 
         (ours / "ca.crt").write_bytes((new / "ca.crt").read_bytes())
-        until(lambda: running.lines("certificate reloaded"), "the new CA")
+        until(lambda: running.lines("client CA reloaded"), "the new CA")
         refusal(running, ours)
         running.context.load_cert_chain(new / "tls.crt", new / "tls.key")
         assert 200 == running.review("/validate", raw())[0]
         assert ["CN=client CA"] == running.lines("client CA reloaded")[0]["subjects"]
+
+
+def test_a_client_ca_is_out_of_force_once_the_log_says_so(tmp_path, monkeypatch):
+    """Also while the certificate files cannot be used: else who has its key would still be let in."""
+    told = []
+    monkeypatch.setattr("webhook.serving.certificate_files.log", lambda level, message, **fields: told.append(message))
+    ours, new, ca = tmp_path / "ours", tmp_path / "new", certificate(tmp_path)
+    client_certificate(ours)
+    client_certificate(new)
+    clients = Clients(ours / "ca.crt")
+    served = ServingCertificate(tmp_path / "tls.crt", tmp_path / "tls.key", clients=clients)
+    files = CertificateFiles(served, Metrics())
+    (tmp_path / "tls.crt").write_text("garbage")
+    (ours / "ca.crt").write_bytes((new / "ca.crt").read_bytes())
+    for _ in range(3):
+        files.reload()
+        old, current = (accepted(client_context(ca, folder), served.context) for folder in (ours, new))
+        assert ("client CA reloaded" in told) == current == (not old)
+
+    assert "client CA reloaded" in told
+    assert ["; refused: " in check.detail for check in files.checks()] == [True, False]
 
 
 def test_a_connection_of_a_client_whose_ca_was_replaced_is_closed_after_its_next_answer(tmp_path):
@@ -95,7 +120,7 @@ def test_a_connection_of_a_client_whose_ca_was_replaced_is_closed_after_its_next
     with serving(tmp_path, *options, client=ours) as running, closing(running.connection()) as kept:
         assert "close" != asked(kept).headers["Connection"]
         (ours / "ca.crt").write_bytes((new / "ca.crt").read_bytes())
-        until(lambda: running.lines("certificate reloaded"), "the new CA")
+        until(lambda: running.lines("client CA reloaded"), "the new CA")
         response = asked(kept)
         assert (200, "close") == (response.status, response.headers["Connection"])
 

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from certs.files import CertificateError, read
+from certs.files import CertificateError, Pem
 from certs.serving import ServingCertificate, check
 from webhook.serving.settings import SettingsError
 
@@ -60,8 +60,7 @@ def choose(
     if not all(names):
         raise SettingsError("--tls-cert and --tls-key: both are needed, or --tls-secret, or --self-signed")
     files = Path(names[0]), Path(names[1])
-    _apart(partial(_check, *files))
-    return Chosen(_read(*files, values["tls-min-version"], clients, checked=True))
+    return Chosen(_read(*files, values["tls-min-version"], clients, _check_apart))
 
 
 def _apart(work: Callable[[], None]) -> None:
@@ -74,18 +73,19 @@ def _apart(work: Callable[[], None]) -> None:
         sys.exit(max(code, 1))
 
 
-def _check(*files: Path) -> None:
-    try:
-        check(*map(read, files))
-    except CertificateError as error:
-        raise SettingsError(str(error)) from error
+def _check_apart(chain: Pem, key: Pem) -> None:
+    _apart(partial(check, chain, key))
 
 
 def _read(
-    cert_file: Path, key_file: Path, min_version: str, clients: Clients | None, *, checked: bool = False
+    cert_file: Path,
+    key_file: Path,
+    min_version: str,
+    clients: Clients | None,
+    checker: Callable[[Pem, Pem], None] = check,
 ) -> ServingCertificate:
     try:
-        return ServingCertificate(cert_file, key_file, min_version, clients, checked=checked)
+        return ServingCertificate(cert_file, key_file, min_version, clients, checker=checker)
     except CertificateError as error:
         raise SettingsError(str(error)) from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -25,16 +26,18 @@ class CertificateFiles:
     def reload(self) -> None:
         """Use the files' content if it has changed; where it cannot be used, the last good one stays."""
         certificate, clients = self.certificate, self.clients
-        if clients is not None and self._reload(clients, "cannot use the client CA file, keeping the previous CAs"):
-            certificate.files.again()
-            log(logging.INFO, "client CA reloaded", subjects=[ca.subject for ca in clients.cas])
-        if self._reload(certificate, "cannot use the certificate files, serving the previous certificate"):
+        if clients is not None:
+            broken = "cannot use the client CA file, keeping the previous CAs"
+            if self._reload(clients, lambda: clients.reload(certificate.demand), broken):
+                log(logging.INFO, "client CA reloaded", subjects=[ca.subject for ca in clients.cas.contents])
+        broken = "cannot use the certificate files, serving the previous certificate"
+        if self._reload(certificate, certificate.reload, broken):
             self.metrics.certificate_expiry.set(certificate.not_after.timestamp())
             log(logging.INFO, "certificate reloaded", notAfter=certificate.not_after.isoformat())
 
-    def _reload(self, files: ServingCertificate | Clients, message: str) -> bool:
+    def _reload(self, files: ServingCertificate | Clients, reload: Callable[[], bool], message: str) -> bool:
         """Whether the files were reloaded; a new reason not to use them is counted and logged."""
-        before, reloaded = files.refused, files.reload()
+        before, reloaded = files.refused, reload()
         if files.refused and files.refused != before:
             self.metrics.certificate_failures.inc()
             log(logging.ERROR, message, problem=files.refused)
@@ -47,7 +50,7 @@ class CertificateFiles:
         served = _check("certificate", self.certificate.problem(now), until, self.certificate.refused)
         if clients is None:
             return (served,)
-        until = f"CAs of clients valid until {max(ca.not_after for ca in clients.cas).isoformat()}"
+        until = f"CAs of clients valid until {max(ca.not_after for ca in clients.cas.contents).isoformat()}"
         return served, _check("client CA", clients.problem(now), until, clients.refused)
 
 
