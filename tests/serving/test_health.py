@@ -84,6 +84,28 @@ def test_other_hosts_learn_nothing_of_the_cluster(query, checks, status, body):
     assert Reply(status, body.encode()) == asked("/readyz", query, local=False, checks=checks)
 
 
+def test_the_log_has_what_turns_bad_or_good_once(monkeypatch):
+    """The details are told to the same host only, and what they say may be over before somebody can ask there."""
+    told = []
+    monkeypatch.setattr(health, "log", lambda _level, message, **fields: told.append((message, *fields.values())))
+    port, cluster = Check("port", False, "refused"), Check("cluster", True, "in sync")
+    rounds = [(PORT, cluster), (port, cluster), (port, BAD), (None, cluster), (port, BAD), (PORT, BAD), (PORT, cluster)]
+    current = [rounds[0]]
+    found = Health(
+        turned=monotonic, port=lambda: current[0][0], checks=lambda: (OK, current[0][1]), metrics=lambda: b""
+    )
+    for current[0] in rounds:
+        for _ in range(3):
+            found.answer(Asked("GET", "/readyz", "", False))
+
+    assert told == [
+        ("not ready", "port", "refused"),
+        ("not ready", "cluster", "waiting for Pod"),
+        ("ready again", "port", "TLSv1.3"),
+        ("ready again", "cluster", "in sync"),
+    ]
+
+
 def test_it_waits_for_the_handshake_that_it_makes():
     assert None is asked("/readyz", port=None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import ssl
 import threading
@@ -11,6 +12,7 @@ from time import monotonic
 from urllib.parse import parse_qs
 
 from webhook.serving.check import Check
+from webhook.serving.logs import log
 from webhook.transport.limits import RECORD
 from webhook.transport.plain import Asked, Reply
 
@@ -39,6 +41,7 @@ class Health:
         metrics: Callable[[], bytes],
     ) -> None:
         self.turned, self.port, self.checks, self.metrics = turned, port, checks, metrics
+        self.bad: frozenset[str] = frozenset()  # The checks that failed when /readyz was last asked.
         self.paths = {"/healthz": self._healthz, "/readyz": self._readyz, "/metrics": self._metrics}
 
     def answer(self, asked: Asked) -> Reply | None:
@@ -63,11 +66,21 @@ class Health:
         if port is None:
             return None
         found = (port, *self.checks())
+        self._log(found)
         ready = all(check.ok for check in found)
         lines = [f"[{'+' if check.ok else '-'}] {check.name}{f': {check.detail}' * asked.local}" for check in found]
         shown = lines if not ready or "verbose" in parse_qs(asked.query, keep_blank_values=True) else []
         text = "\n".join((*shown, "ready" if ready else "not ready", ""))
         return Reply(200 if ready else 503, text.encode("utf-8", "backslashreplace"))
+
+    def _log(self, found: Sequence[Check]) -> None:
+        """Log what has changed since /readyz was last asked."""
+        before, self.bad = self.bad, frozenset(check.name for check in found if not check.ok)
+        for check in found:
+            if check.name in self.bad - before:
+                log(logging.WARNING, "not ready", check=check.name, detail=check.detail)
+            elif check.name in before - self.bad:
+                log(logging.INFO, "ready again", check=check.name, detail=check.detail)
 
     def _metrics(self, _asked: Asked) -> Reply:
         return Reply(200, self.metrics(), METRICS)
