@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import os
 import signal
 import socket
 import subprocess
+import sys
+import time
+from contextlib import closing
 from typing import NamedTuple
 
 import pytest
 
+from tests.support import ROOT
 from tests.support.admission_reviews import review
 from tests.support.build import constraint, workload
-from tests.support.serving import EVENKEEL, PATIENCE, certificate, free_port, serving, until
+from tests.support.serving import EVENKEEL, PATIENCE, RUN, certificate, free_port, serving, until
 from webhook.cli.serve import value_of
 from webhook.cli.usage import UsageError
 from webhook.policy.parsing import BUILT_IN
@@ -192,6 +197,75 @@ def test_a_switch_that_is_neither_is_refused(monkeypatch):
 
     with pytest.raises(UsageError, match='EVENKEEL_SELF_SIGNED: found "maybe", wanted true or false'):
         value_of(setting, argparse.Namespace(self_signed=None))
+
+
+# Runs `evenkeel serve` where the system refuses something.
+REFUSING = f"""
+import errno, os, signal
+from webhook.serving import settings
+def refuse(*_):
+    raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+{{how}}
+{RUN}
+"""
+REFUSED = {
+    "no worker": "os.fork = refuse",
+    "no child of the worker": "os.register_at_fork(after_in_child=lambda: setattr(os, 'fork', refuse))",
+    "no pipe in the worker": "os.register_at_fork(after_in_child=lambda: setattr(os, 'pipe', refuse))",
+}
+
+
+@pytest.mark.parametrize("how", REFUSED.values(), ids=REFUSED)
+def test_what_the_system_refuses_is_said_as_it_is(tmp_path, how):
+    """It is no error of standard output, as it is in other commands."""
+    certificate(tmp_path)
+    bind = ["--bind", "127.0.0.1:0", "--health-bind", "127.0.0.1:0"]
+    command = [sys.executable, "-c", REFUSING.format(how=how), "serve", *bind]
+    done = subprocess.run(
+        [*command, "--tls-cert", "tls.crt", "--tls-key", "tls.key"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    lines = list(map(json.loads, done.stderr.splitlines()))
+
+    assert 1 == done.returncode
+    assert ["cannot go on"] == [line["message"] for line in lines if line["level"] == "error"]
+    assert f"[Errno {errno.EAGAIN}] Resource temporarily unavailable" == lines[-1]["problem"]
+
+
+# Runs `evenkeel serve` with little patience, and tells when the worker has come to its end.
+IMPATIENT = f"""
+from webhook.serving import settings
+settings.GRACE_SECONDS -= 17
+settings.WORKER_GRACE_SECONDS -= 17
+from webhook.serving import server
+straight = server.Server._end
+def end(self, arbiter, worker):
+    straight(self, arbiter, worker)
+    server.log(server.logging.INFO, "ended")
+server.Server._end = end
+{RUN}
+"""
+
+
+def test_a_worker_whose_patience_with_clients_has_ended_ends_by_itself(tmp_path):
+    """Before the arbiter, which has some more patience with it, kills it."""
+    with serving(tmp_path, program=IMPATIENT) as running, closing(running.connection()) as half:
+        half.putrequest("POST", "/validate")
+        half.putheader("Content-Type", "application/json")
+        half.putheader("Content-Length", "100")
+        half.endheaders(b"{")
+        time.sleep(0.5)  # In which it is read.
+        begin = time.monotonic()
+        running.process.terminate()
+
+        assert 0 == running.process.wait(PATIENCE)
+        assert 1.5 < time.monotonic() - begin
+        assert running.lines("ended")
 
 
 def test_a_worker_that_cannot_follow_ends_the_server(tmp_path):

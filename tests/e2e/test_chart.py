@@ -17,7 +17,7 @@ from webhook.manifests.configurations import FAIL, MUTATING_NAME, NAME, TIMEOUT_
 from webhook.policy import parsing as policies
 from webhook.policy.schema import API_VERSION, KIND
 from webhook.rules import RULES
-from webhook.serving.settings import GRACE_SECONDS, SETTINGS
+from webhook.serving.settings import GRACE_SECONDS, SETTINGS, WORKER_GRACE_SECONDS
 
 SERVICE = (NAMESPACE, "evenkeel")
 SYSTEM = {"defaultingType": "System"}
@@ -384,7 +384,8 @@ def test_a_replica_that_stops_has_time_to_answer_what_it_was_asked():
     (container,) = pod["containers"]
 
     assert ["sleep", "7"] == container["lifecycle"]["preStop"]["exec"]["command"]
-    assert max(TIMEOUT_SECONDS.values()) < GRACE_SECONDS < pod["terminationGracePeriodSeconds"] - 7
+    assert max(TIMEOUT_SECONDS.values()) < WORKER_GRACE_SECONDS < GRACE_SECONDS
+    assert GRACE_SECONDS < pod["terminationGracePeriodSeconds"] - 7
 
 
 @pytest.mark.parametrize(

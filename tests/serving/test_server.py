@@ -26,7 +26,7 @@ from webhook.policy.parsing import built_in
 from webhook.scheduler.features import features
 from webhook.scheduler.snapshot import from_objects
 from webhook.serving import wire
-from webhook.serving.server import HEARTBEAT_FOLDER
+from webhook.serving.server import UNUSED_FILE_FOLDER
 
 
 def test_a_bad_deployment_is_denied(server):
@@ -121,7 +121,7 @@ tempfile._candidate_tempdir_list = list
 """
 
 
-@pytest.mark.skipif(not os.access(HEARTBEAT_FOLDER, os.W_OK), reason=f"{HEARTBEAT_FOLDER} cannot be written")
+@pytest.mark.skipif(not os.access(UNUSED_FILE_FOLDER, os.W_OK), reason=f"{UNUSED_FILE_FOLDER} cannot be written")
 def test_a_read_only_file_system_is_enough(tmp_path):
     """As a hardened Pod has it."""
     with serving(tmp_path, program=READ_ONLY) as running:

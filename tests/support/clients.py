@@ -277,7 +277,7 @@ def serve(stock: bool, limits: dict[str, float], settings: dict[str, Any]) -> No
         listener.detach()
         run(Application(), heartbeat)
 
-    raise SystemExit(Arbiter(work, listener, settings.get("graceful_timeout", 30)).run())
+    raise SystemExit(Arbiter(work, listener, settings.get("graceful_timeout", 30) + 1).run())
 
 
 if __name__ == "__main__":

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -86,6 +89,7 @@ PROGRAM = """
 import os, signal, sys, time
 from webhook.transport import arbiter
 arbiter.HANGS_SECONDS = arbiter.LOOK_SECONDS = 0.2
+{before}
 def work(heartbeat, again):
     print(again, flush=True)
     {work}
@@ -93,9 +97,9 @@ sys.exit(arbiter.Arbiter(work, None, 5).run())
 """
 
 
-def ran(work):
+def ran(work, before=""):
     """The exit code of such an arbiter, what its workers printed, and what was logged."""
-    command = [sys.executable, "-c", PROGRAM.format(work=work)]
+    command = [sys.executable, "-c", PROGRAM.format(work=work, before=before)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     return done.returncode, done.stdout.split(), done.stderr
 
@@ -107,7 +111,23 @@ def ran(work):
 )
 def test_a_worker_that_never_serves_ends_the_arbiter(work, code):
     """Another could not read now what this one could not; it is the kubelet that waits and starts again."""
-    assert (code, ["False"], "") == ran(work)
+    assert (code, ["False"]) == ran(work)[:2]
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        ("sys.exit(2)", ""),
+        ("sys.exit(0)", r"Worker \(pid \d+\) exited with code 0 before it served\n"),
+        (
+            "os.kill(os.getpid(), signal.SIGKILL)",
+            r"Worker \(pid \d+\) was killed by SIGKILL, perhaps out of memory before it served\n",
+        ),
+    ],
+    ids=["fails", "ends", "is killed"],
+)
+def test_a_worker_that_cannot_say_why_it_never_served_is_spoken_for(work, said):
+    assert re.fullmatch(said, ran(work)[2])
 
 
 def test_a_successor_that_cannot_serve_ends_the_arbiter_too():
@@ -122,6 +142,76 @@ def test_a_worker_that_hangs_is_killed():
 
     assert (3, ["False", "True"]) == (code, printed)
     assert "hangs" in logged
+
+
+# SIGKILL takes effect some looks later.
+LATE_KILLS = """
+import threading
+kill = os.kill
+os.kill = lambda *wanted: threading.Timer(1, kill, wanted).start()
+"""
+
+
+def test_a_worker_that_hangs_is_killed_once_and_memory_is_not_blamed():
+    code, printed, logged = ran("sys.exit(3) if again else (heartbeat.beat(), time.sleep(60))", LATE_KILLS)
+
+    assert (3, ["False", "True"]) == (code, printed)
+    assert 1 == logged.count("hangs")
+    assert "was killed because it hung, starting another" in logged
+    assert "memory" not in logged
+
+
+PAUSED = "arbiter.HANGS_SECONDS = 2"
+
+
+def test_a_pause_of_all_processes_kills_no_worker():
+    """As that of a machine that is suspended, or of a debugged Pod."""
+    program = PROGRAM.format(work="while True: heartbeat.beat(); time.sleep(0.05)", before=PAUSED)
+    with subprocess.Popen([sys.executable, "-c", program], stdout=PIPE, stderr=PIPE, text=True) as process:
+        assert "False\n" == process.stdout.readline()
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        worker = int(children.read_text())
+        time.sleep(1)
+        for pid in (process.pid, worker):
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(3)
+        process.send_signal(signal.SIGCONT)
+        time.sleep(0.5)  # In which it looks.
+        os.kill(worker, signal.SIGCONT)
+        time.sleep(0.5)
+        found = list(map(int, children.read_text().split()))
+        process.terminate()
+        told = process.communicate(timeout=PATIENCE)
+
+    assert ([worker], ("", ""), 0) == (found, told, process.returncode)
+
+
+def test_a_worker_that_does_not_go_on_after_a_pause_is_killed():
+    """The pause gives it no more than the same patience anew."""
+    stop, go_on = (f"os.kill(os.getppid(), signal.{name})" for name in ("SIGSTOP", "SIGCONT"))
+    pause = f"(heartbeat.beat(), {stop}, time.sleep(1), {go_on}, time.sleep(60))"
+    code, printed, logged = ran(f"sys.exit(3) if again else {pause}")
+
+    assert (3, ["False", "True"]) == (code, printed)
+    assert 1 == logged.count("hangs")
+
+
+def test_the_third_worker_in_a_row_that_dies_soon_ends_the_arbiter():
+    """So that the kubelet starts the next one, less and less often."""
+    code, printed, logged = ran("heartbeat.beat(); os.kill(os.getpid(), signal.SIGKILL)")
+
+    assert (1, ["False", "True", "True"]) == (code, printed)
+    *others, last = logged.splitlines()
+    assert ["another"] * 2 == [line.split()[-1] for line in others]
+    assert last.endswith("starting no other: 3 in a row died within 30 s of their start")
+
+
+def test_workers_that_live_for_a_while_are_replaced_for_ever():
+    """The fifth cannot serve here, which ends the test."""
+    count = "forks = []; os.register_at_fork(before=lambda: forks.append(True)); arbiter.SHORT_LIFE_SECONDS = 0.1"
+    code, printed, _ = ran("sys.exit(4) if len(forks) > 4 else (heartbeat.beat(), time.sleep(0.2), sys.exit(1))", count)
+
+    assert (4, ["False"] + ["True"] * 4) == (code, printed)
 
 
 def test_a_worker_that_takes_long_to_start_is_not_killed():

@@ -2,12 +2,13 @@
 Serve the webhook: /mutate and /validate over TLS, and on a port of their own /healthz, /readyz and /metrics.
 
 Each flag can also be set by an environment variable: --log-level by EVENKEEL_LOG_LEVEL.
-Exit code 0: stopped by a signal, 2: a certificate, policy, cluster or address cannot be used.
+Exit code 0: stopped by a signal, 1: it cannot go on, 2: a certificate, policy, cluster or address cannot be used.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import re
 import signal
@@ -44,6 +45,16 @@ def run(args: argparse.Namespace) -> int:
 
     This process checks only what it needs itself: a worker, which it forks, imports, reads and checks the rest.
     """
+    try:
+        return _run(args)
+    except BrokenPipeError:  # That of standard output, as for every command.
+        raise
+    except OSError as error:  # In this process or in the worker.
+        logs.log(logging.ERROR, "cannot go on", problem=str(error))
+        return 1
+
+
+def _run(args: argparse.Namespace) -> int:
     values = {setting.name: value_of(setting, args) for setting in SETTINGS}
     for number in (signal.SIGTERM, signal.SIGHUP):  # until the arbiter sets its own
         signal.signal(number, lambda *_: sys.exit(0))

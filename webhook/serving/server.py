@@ -40,7 +40,7 @@ from webhook.serving.logs import log
 from webhook.serving.metrics import Metrics
 from webhook.serving.policy_file import PolicyFile
 from webhook.serving.reviewer import Reviewer
-from webhook.serving.settings import GRACE_SECONDS
+from webhook.serving.settings import WORKER_GRACE_SECONDS
 from webhook.transport.arbiter import Heartbeat
 from webhook.transport.aside import may_wait
 from webhook.transport.forked import run
@@ -56,7 +56,8 @@ if TYPE_CHECKING:
 POLL_SECONDS = 1.0
 KEEP_ALIVE_SECONDS = 120  # longer than the 90 s after which kube-apiserver closes idle connections, so that we never do
 GARBAGE_THRESHOLD = 20_000  # rarely, because a review leaves no reference cycles
-HEARTBEAT_FOLDER = "/dev/shm"  # in memory, and writable when the root file system is read-only
+# Where gunicorn's worker makes a file that nobody uses; writable when the root file system is read-only.
+UNUSED_FILE_FOLDER = "/dev/shm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ class Server(BaseApplication):
             "threads": self.config.threads,
             "worker_connections": clients(),
             "keepalive": KEEP_ALIVE_SECONDS,
-            "graceful_timeout": round(GRACE_SECONDS),
+            "graceful_timeout": round(WORKER_GRACE_SECONDS),
             "certfile": str(self.config.certificate.cert_file),
             "keyfile": str(self.config.certificate.key_file),
             "ssl_context": lambda conf, default_factory: self.config.certificate.context,
@@ -142,7 +143,7 @@ class Server(BaseApplication):
             "control_socket_disable": True,
             "forwarded_allow_ips": "",  # there is no proxy whose X-Forwarded headers could be trusted
             "http_parser": "python",  # the one that is tested, even if a faster one is installed
-            "worker_tmp_dir": HEARTBEAT_FOLDER if os.access(HEARTBEAT_FOLDER, os.W_OK | os.X_OK) else None,
+            "worker_tmp_dir": UNUSED_FILE_FOLDER if os.access(UNUSED_FILE_FOLDER, os.W_OK | os.X_OK) else None,
         }
         for name, value in options.items():
             self.cfg.set(name, value)

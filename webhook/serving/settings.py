@@ -7,7 +7,8 @@ from typing import NamedTuple
 from webhook.scheduler.features import NEWEST
 
 LEVELS = ("debug", "info", "warning", "error")
-GRACE_SECONDS = 20.0  # To stop in; less than the 30 s of a Pod's default terminationGracePeriodSeconds.
+GRACE_SECONDS = 20.0  # Until the arbiter kills the worker; less than a Pod's terminationGracePeriodSeconds, 30.
+WORKER_GRACE_SECONDS = GRACE_SECONDS - 1  # The worker's, to answer what has arrived; in the rest it ends by itself.
 
 
 class SettingsError(Exception):

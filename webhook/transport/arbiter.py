@@ -24,6 +24,8 @@ IGNORED = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTTIN, signal
 HANGS_SECONDS = 30.0  # A worker without a heartbeat for this long is killed.
 HURRY_SECONDS = 2.0  # How long a worker may take to end at once.
 LOOK_SECONDS = 1.0
+MISSED_LOOKS = 3  # After a longer pause of its own the arbiter cannot tell whether the worker was paused, too.
+SHORT_LIFE_SECONDS, SHORT_LIVES = 30.0, 3  # So many short lives in a row end the arbiter.
 
 log = logging.getLogger("gunicorn.error")
 
@@ -58,8 +60,9 @@ class Arbiter:
     Runs `work(heartbeat, again)` in a forked process, and again when that one dies.
 
     A worker that ends before its first heartbeat ends the arbiter, too, with its exit code: what it cannot read now
-    another could not read either, and the kubelet starts the next with a growing pause. SIGTERM gives the worker
-    `grace` seconds, SIGINT, SIGQUIT and a second signal do not.
+    another could not read either, and the kubelet starts the next with a growing pause. So does the third in a row that
+    dies soon after its start, with 1. SIGTERM gives the worker `grace` seconds, SIGINT, SIGQUIT and a second signal do
+    not.
     """
 
     def __init__(self, work: Callable[[Heartbeat, bool], None], listener: socket.socket | None, grace: float) -> None:
@@ -67,25 +70,42 @@ class Arbiter:
         self.work, self.listener, self.grace = work, listener, grace
         self.heartbeat = Heartbeat()
         self.pid = 0
+        self.began = self.looked = self.patient = monotonic()  # When the worker, the last look and the patience began.
+        self.hangs = False  # Whether the worker was killed for it.
         self.noted, self.note = socket.socketpair()  # The numbers of signals.
 
     def run(self) -> int:
         """The exit code: 0 after a signal."""
         self._hear()
-        again = False
+        again, short_lives = False, 0
         while True:
             self._fork(again)
-            code = None
-            while code is None:
-                if heard := self._heard(LOOK_SECONDS):
-                    self._stop(hurry=len(heard) > 1 or heard[0] != signal.SIGTERM)
-                    return 0
-                self._look()
-                code = self._ended()
+            code = self._watch()
+            if code is None:
+                return 0
+            short_lives = short_lives + 1 if monotonic() - self.began < SHORT_LIFE_SECONDS else 0
+            how = "was killed because it hung" if self.hangs else how_ended(code)
             if not self.heartbeat.last:
+                if code <= 0:  # Or it has said why.
+                    log.error("Worker (pid %s) %s before it served", self.pid, how)
                 return code if code > 0 else 1
-            log.error("Worker (pid %s) %s, starting another", self.pid, _how(code))
+            if short_lives == SHORT_LIVES:
+                short = f"{SHORT_LIVES} in a row died within {SHORT_LIFE_SECONDS:g} s of their start"
+                log.error("Worker (pid %s) %s, starting no other: %s", self.pid, how, short)
+                return 1
+            log.error("Worker (pid %s) %s, starting another", self.pid, how)
             again = True
+
+    def _watch(self) -> int | None:
+        """The exit code of the worker that has ended by itself, as `_ended`; None if a signal has ended it."""
+        code = None
+        while code is None:
+            if heard := self._heard(LOOK_SECONDS):
+                self._stop(hurry=len(heard) > 1 or heard[0] != signal.SIGTERM)
+                return None
+            self._look()
+            code = self._ended()
+        return code
 
     def _hear(self) -> None:
         """Have the numbers of signals written to a socket, so that one is seen whenever it comes."""
@@ -104,7 +124,8 @@ class Arbiter:
 
     def _fork(self, again: bool) -> None:
         """Fork a worker; signals are blocked until it has handlers, so that none is lost."""
-        self.heartbeat = Heartbeat()
+        self.heartbeat, self.hangs = Heartbeat(), False
+        self.began = self.looked = self.patient = monotonic()
         gc.freeze()  # What is not looked at is not copied.
         signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
         try:
@@ -127,8 +148,13 @@ class Arbiter:
         self.note.close()
 
     def _look(self) -> None:
-        """Kill a worker that hangs."""
-        if self.heartbeat.last and monotonic() - self.heartbeat.last > HANGS_SECONDS:
+        """Kill a worker that hangs, once; what has paused both, such as a machine that was suspended, is no reason."""
+        now = monotonic()
+        if now - self.looked > MISSED_LOOKS * LOOK_SECONDS:
+            self.patient = now
+        self.looked = now
+        if not self.hangs and self.heartbeat.last and now - max(self.heartbeat.last, self.patient) > HANGS_SECONDS:
+            self.hangs = True
             log.critical("Worker (pid %s) hangs", self.pid)
             os.kill(self.pid, signal.SIGKILL)
 
@@ -164,7 +190,8 @@ class Arbiter:
         return code, monotonic() + (HURRY_SECONDS if hurry else self.grace)
 
 
-def _how(code: int) -> str:
+def how_ended(code: int) -> str:
+    """What an exit code says, or minus the signal that killed."""
     if code >= 0:
         return f"exited with code {code}"
     more = ", perhaps out of memory" if -code == signal.SIGKILL else ""
