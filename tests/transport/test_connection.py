@@ -15,11 +15,14 @@ import pytest
 from tests.support.clients import CHUNKED, LARGE, LATE, SHORT, Busy, Client, Server, head, post, reset
 from tests.support.serving import until
 from webhook.transport.connection import Outbox
+from webhook.transport.limits import Limits
 
 
 def test_noise_is_forgotten(server):
     """What is no TLS, ends in the middle or is reset changes nothing for the others."""
-    before = server.usage()
+    with server.client() as client:
+        assert b"2" == client.ask(post()).body
+    before = server.usage()  # Of a worker that serves.
     for noise in (b"GET / HTTP/1.1\r\n\r\n", os.urandom(1000), b"\x16\x03\x01\x02\x00\x01", b"\x00", b""):
         for leave in (socket.socket.close, reset, lambda sock: sock.shutdown(socket.SHUT_WR)):
             sock = server.connect()
@@ -36,6 +39,16 @@ def test_noise_is_forgotten(server):
     with server.client() as client:
         assert b"2" == client.ask(post()).body
     until(lambda: server.usage().descriptors <= before.descriptors, "the descriptors to be closed")
+
+
+def test_a_request_that_ends_in_its_middle_is_not_waited_for(server):
+    """Its last bytes come together with the client's close_notify."""
+    with server.client() as client:
+        client.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+        client.send(head(Content_Length=100))
+        begun = time.monotonic()
+        client.sock.unwrap()  # Waits for the server's close_notify.
+        assert time.monotonic() - begun < Limits().head / 2
 
 
 class Slow(NamedTuple):

@@ -124,6 +124,17 @@ def test_a_crowd_that_asks_much_waits_for_itself(tmp_path):
         assert statistics.median(taken) < 40 * 8 / 4, "in line behind all of them, it would be 320 ms"
 
 
+def ended(loop):
+    """Give a loop to a test, and close all that it has open afterwards."""
+    yield loop
+    for connection in tuple(loop.connections):
+        loop.drop(connection, "done")
+    loop.poller.close()
+    loop.calls.close()
+    for listener in loop.listeners:
+        listener.close()
+
+
 @pytest.fixture
 def loop(tmp_path):
     """A loop that is not running, with one listener; it answers nothing."""
@@ -138,13 +149,7 @@ def loop(tmp_path):
     service = SimpleNamespace(
         cfg=config, limits=limits, log=logging.Logger("x"), client_names=frozenset(), dropped=lambda _: None
     )
-    loop = Loop(service, [listener])
-    yield loop
-    for connection in tuple(loop.connections):
-        loop.drop(connection, "done")
-    loop.poller.close()
-    loop.calls.close()
-    listener.close()
+    yield from ended(Loop(service, [listener]))
 
 
 def test_a_crowd_that_shakes_hands_takes_turns(loop):
@@ -193,13 +198,7 @@ def plain():
         refusal_body=lambda *_: b"",
         dropped=lambda _: None,
     )
-    loop = Loop(service, [listener])
-    yield loop
-    for connection in tuple(loop.connections):
-        loop.drop(connection, "done")
-    loop.poller.close()
-    loop.calls.close()
-    listener.close()
+    yield from ended(Loop(service, [listener]))
 
 
 def test_every_connection_is_counted_once(plain, monkeypatch):

@@ -92,12 +92,13 @@ class Connection:
                 return self.sock.recv(size)
 
     def more(self) -> Waiting[None]:
-        """Wait for more bytes in the inbox. ConnectionAbortedError if the client has closed."""
+        """Wait for more bytes in the inbox. ConnectionAbortedError if the client has closed, or ended TLS."""
         content = b""
         while not content:
-            if not (
-                content := (yield from self.read(PIECE if self.handshaking or (self.tls and self.tls.mute) else RECORD))
-            ):
+            if self.tls and self.tls.ended:  # Together with the bytes before.
+                raise ConnectionAbortedError("ended by the client")
+            in_pieces = self.handshaking or (self.tls and self.tls.mute)
+            if not (content := (yield from self.read(PIECE if in_pieces else RECORD))):
                 raise ConnectionAbortedError("closed by the client")
             if self.secure:
                 # Created with the first bytes, so that a silent client costs a descriptor but no TLS session.
@@ -125,7 +126,7 @@ class Connection:
                 yield EVENT_WRITE
 
     def allow_sending(self) -> None:
-        """Set the deadline for the part of the response that the thread could not send; it grows with its size."""
+        """Set the deadline for what is left to send of the response; it grows with its size."""
         self.allow(self.limits.body + (len(self.outbox) + len(self.unsent)) / self.limits.rate)
 
     def part(self) -> Waiting[None]:
