@@ -23,6 +23,30 @@ TWO_RULES = (
 HIDDEN = constraint(topologyKey="topology.kubernetes.io/hostname")
 IGNORES_ONE = {"annotations": {"evenkeel.dev/ignore": "misspelt-topology-key"}}
 IGNORED = {"evenkeel.dev/ignore": "empty-selector"}
+STRICT, LAX, AS_STRICT, SILENCEABLE = ({"app": "web", "tier": tier} for tier in ("base", "lax", "same", "loose"))
+SCHEDULED_BY_OTHER = {
+    "template": {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {"schedulerName": "other", "topologySpreadConstraints": [EMPTY]},
+    }
+}
+LAX_OVERRIDE = """
+rules: {empty-selector: {severity: error, enforced: true}}
+overrides:
+- {name: lax, podSelector: {matchLabels: {tier: lax}}, rules: {empty-selector: warning}}
+- {name: same, podSelector: {matchLabels: {tier: same}}, rules: {soft-constraint: warning}}
+- {name: loose, podSelector: {matchLabels: {tier: loose}}, rules: {empty-selector: {enforced: false}}}
+- {name: other, schedulerName: other, rules: {empty-selector: ignore}}
+"""
+MOST_SKEW = "{rules: {excessive-max-skew: {severity: error, maxSkew: 5}}}"
+ONLY_SKEW = "{rules: {excessive-max-skew: {severity: error, maxSkew: 5}, invalid-constraint: ignore}}"
+
+
+def skews(*most):
+    """Constraints on one topology, which no API server accepts together, so that only maxSkew tells them apart."""
+    return [constraint(maxSkew=one) for one in most]
+
+
 CASES = [
     Case("scaling leaves the template as it was", at_validate(SCALED, deployment(EMPTY)), audited=False),
     Case(
@@ -77,6 +101,47 @@ CASES = [
         ),
         denied=("missing-constraints",),
         warned=("missing-constraints",),
+    ),
+    Case(
+        "what no override looked at is new where the label that chose it goes",
+        at_validate(deployment(EMPTY, labels=STRICT), deployment(EMPTY, labels=LAX), rules=LAX_OVERRIDE),
+        denied=("empty-selector",),
+    ),
+    Case(
+        "or where another scheduler chose it",
+        at_validate(deployment(EMPTY), deployment(EMPTY, spec=SCHEDULED_BY_OTHER), rules=LAX_OVERRIDE),
+        denied=("empty-selector",),
+    ),
+    Case(
+        "what an override looked at as gravely is old",
+        at_validate(deployment(EMPTY, labels=STRICT), deployment(EMPTY, labels=AS_STRICT), rules=LAX_OVERRIDE),
+        warned=("empty-selector",),
+    ),
+    Case(
+        "what could be silenced is new where it is enforced",
+        at_validate(deployment(EMPTY, labels=STRICT), deployment(EMPTY, labels=SILENCEABLE), rules=LAX_OVERRIDE),
+        denied=("empty-selector",),
+    ),
+    Case(
+        "what was enforced is old where it is not",
+        at_validate(deployment(EMPTY, labels=SILENCEABLE), deployment(EMPTY, labels=STRICT), rules=LAX_OVERRIDE),
+        warned=("empty-selector",),
+    ),
+    Case(
+        "an old maxSkew that grows is new",
+        at_validate(deployment(constraint(maxSkew=2147483647)), deployment(constraint(maxSkew=6)), rules=MOST_SKEW),
+        denied=("excessive-max-skew",),
+    ),
+    Case(
+        "one that shrinks is old",
+        at_validate(deployment(constraint(maxSkew=6)), deployment(constraint(maxSkew=7)), rules=MOST_SKEW),
+        warned=("excessive-max-skew",),
+    ),
+    Case(
+        "of several each is held against one that was as bad",
+        at_validate(deployment(*skews(6, 9, 8)), deployment(*skews(9, 6, 7)), rules=ONLY_SKEW),
+        denied=("excessive-max-skew",),
+        warned=("excessive-max-skew",) * 2,
     ),
 ]
 

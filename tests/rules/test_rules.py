@@ -345,8 +345,11 @@ def test_a_null_selector_counts_nothing_anywhere():
     assert [Severity.ERROR] == [f.severity for f in findings(pod(constraint(labelSelector=None)), minor=38)]
 
 
-BY_NAME = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}
-PINNED = {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": BY_NAME}}}
+def pinned(*terms):
+    """The spec of a Pod with node affinity to nodes by their names: a term's fields are ANDed, terms are ORed."""
+    fields = [[{"key": "metadata.name", "operator": "In", "values": [name]} for name in names] for names in terms]
+    affinity = {"nodeSelectorTerms": [{"matchFields": those} for those in fields]}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": affinity}}}
 
 
 class TestMissingConstraints:
@@ -355,7 +358,35 @@ class TestMissingConstraints:
         return RULES["missing-constraints"].setting(Severity.ERROR, True, {"minReplicas": 1})
 
     def test_a_pod_that_is_pinned_as_the_daemonset_controller_does_is_left_alone(self, every):
-        assert () == findings(pod(spec=PINNED), missing_constraints=every)
+        assert () == findings(pod(spec=pinned(["n1"])), missing_constraints=every)
+
+    @pytest.mark.parametrize(
+        ("terms", "reported"),
+        [
+            ([["n1"]] * 50, False),
+            ([["n1", "n1"]], False),
+            ([], True),
+            ([["n1"], ["n2"]], True),
+            ([["n1"], []], True),
+            ([["n1"]] * 50 + [["n2"]], True),
+            ([["n1"]] * 51, True),
+            ([["n1", "n2"]], True),
+        ],
+        ids=[
+            "always the same node",
+            "twice in one term",
+            "no term",
+            "one of two nodes",
+            "or any node",
+            "a second node in the last of many terms",
+            "more terms than are looked at",
+            "two nodes at once",
+        ],
+    )
+    def test_pinned_is_what_can_run_on_one_node_only(self, terms, reported, every):
+        found = findings(pod(spec=pinned(*terms)), missing_constraints=every)
+
+        assert ["missing-constraints"] * reported == [f.rule for f in found]
 
     @pytest.mark.parametrize(
         "obj", [pod(owner="DaemonSet/x"), workload("Deployment", owner="DaemonSet/x")], ids=["Pod", "Deployment"]

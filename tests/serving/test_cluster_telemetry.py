@@ -10,8 +10,9 @@ import pytest
 from tests.cluster.test_live import SHOP
 from tests.support.admission_reviews import review
 from tests.support.apiserver import ApiServer, kubeconfig
-from tests.support.build import namespace, pod, service, workload
+from tests.support.build import namespace, pod, request, service, workload
 from tests.support.serving import serving, until
+from webhook.admission.ownership import MANAGER
 from webhook.cluster.watched import WATCHED, watched
 from webhook.policy.parsing import BUILT_IN
 
@@ -34,9 +35,14 @@ def live(folder, api, *options, **environment):
         yield running
 
 
+def sent(obj, user=MANAGER):
+    """A review of what this user creates."""
+    return review(request=request(obj, userInfo={"username": user}))
+
+
 def source(running, obj=POD):
-    """From what a Pod's defaults are derived."""
-    return running.review("/mutate", review(obj))[1].get("auditAnnotations", {}).get("defaulted")
+    """From what the defaults are derived of a Pod that a controller creates."""
+    return running.review("/mutate", sent(obj))[1].get("auditAnnotations", {}).get("defaulted")
 
 
 def verbose(running):
@@ -87,9 +93,10 @@ def test_a_namespace_that_no_watch_has_told_of_is_asked_for(tmp_path, api):
 def test_only_a_pod_that_may_be_given_defaults_is_looked_up_for(tmp_path, api):
     with live(tmp_path, api) as running:
         asked = len(api.asked)
-        running.review("/validate", review(pod(owner="ReplicaSet/none")))
-        running.review("/mutate", review(pod({"maxSkew": 1}, owner="ReplicaSet/none")))
-        running.review("/mutate", review(pod(owner="Job/none")))
+        running.review("/validate", sent(pod(owner="ReplicaSet/none")))
+        running.review("/mutate", sent(pod({"maxSkew": 1}, owner="ReplicaSet/none")))
+        running.review("/mutate", sent(pod(owner="Job/none")))
+        running.review("/mutate", sent(pod(owner="ReplicaSet/none"), user="dev"))
 
         assert asked == len(api.asked)
 

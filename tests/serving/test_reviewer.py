@@ -12,6 +12,7 @@ import pytest
 from tests.support.admission_reviews import raw, review
 from tests.support.build import FEATURES, pod, policy, service, snapshot
 from tests.support.serving import RUN, serving
+from webhook.admission.ownership import MANAGER
 from webhook.cluster.cluster import Unchanging
 from webhook.policy.parsing import BUILT_IN
 from webhook.serving import reviewer as module
@@ -126,17 +127,19 @@ class Views:
 
 
 @pytest.mark.parametrize(
-    ("phase", "fields", "asked"),
+    ("phase", "fields", "user", "asked"),
     [
-        ("mutate", {"owner": "ReplicaSet/web"}, [("shop", "ReplicaSet")]),
-        ("mutate", {}, [("shop", None)]),
-        ("validate", {"owner": "ReplicaSet/web"}, [("shop", None)]),
+        ("mutate", {"owner": "ReplicaSet/web"}, MANAGER, [("shop", "ReplicaSet")]),
+        ("mutate", {"owner": "ReplicaSet/web"}, "dev", [("shop", None)]),
+        ("mutate", {}, MANAGER, [("shop", None)]),
+        ("validate", {"owner": "ReplicaSet/web"}, MANAGER, [("shop", None)]),
     ],
-    ids=["who wants defaults", "who has no owner", "who is only judged"],
+    ids=["who wants defaults", "who writes it by hand", "who has no owner", "who is only judged"],
 )
-def test_only_the_owner_of_who_wants_defaults_is_looked_up(phase, fields, asked):
-    cluster = Views()
-    Reviewer(policy(), cluster, FEATURES, Metrics()).answer(phase, raw(pod(**fields)))
+def test_only_the_owner_of_who_wants_defaults_is_looked_up(phase, fields, user, asked):
+    cluster, body = Views(), json.loads(raw(pod(**fields)))
+    body["request"]["userInfo"] = {"username": user}
+    Reviewer(policy(), cluster, FEATURES, Metrics()).answer(phase, json.dumps(body).encode())
 
     assert asked == cluster.asked
 

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from webhook.admission.request import AdmissionRequest
 from webhook.admission.terms import Terms
 from webhook.objects.kinds import APPS, BATCH, CORE
 from webhook.objects.workload import Workload
 
-# Which built-in controllers create which kind.
+# Which built-in controllers create which kind: for each kind of owner, the account of its controller.
 CHAIN = {
     "Pod": {
-        (CORE, "ReplicationController"),
-        (APPS, "ReplicaSet"),
-        (APPS, "StatefulSet"),
-        (APPS, "DaemonSet"),
-        (BATCH, "Job"),
+        (CORE, "ReplicationController"): "replication-controller",
+        (APPS, "ReplicaSet"): "replicaset-controller",
+        (APPS, "StatefulSet"): "statefulset-controller",
+        (APPS, "DaemonSet"): "daemon-set-controller",
+        (BATCH, "Job"): "job-controller",
     },
-    "ReplicaSet": {(APPS, "Deployment")},
-    "Job": {(BATCH, "CronJob")},
+    "ReplicaSet": {(APPS, "Deployment"): "deployment-controller"},
+    "Job": {(BATCH, "CronJob"): "cronjob-controller"},
 }
-MANAGER = "system:kube-controller-manager"
-MANAGERS_ACCOUNTS = "system:serviceaccount:kube-system:"
+MANAGER = "system:kube-controller-manager"  # Without --use-service-account-credentials, all controllers have this one.
+ACCOUNTS = "system:serviceaccount:kube-system:"
+CONTROLLERS = frozenset(  # The users that they may be.
+    {MANAGER, *(ACCOUNTS + account for owners in CHAIN.values() for account in owners.values())}
+)
 
 
 class Audited(NamedTuple):
@@ -35,29 +37,25 @@ class Audited(NamedTuple):
 NEVER = Audited(False, False)
 
 
-def audited(workload: Workload, request: AdmissionRequest, terms: Terms) -> Audited:
+def audited(workload: Workload, user: str, terms: Terms) -> Audited:
     """
-    Whether findings on a workload with an owner are only audited.
+    Whether findings on a workload with an owner, that `user` sends, are only audited.
 
-    They are, because nobody sees the denial.  Findings of enforced rules are only if the owner is genuine.
+    They are, because nobody sees the denial.  Findings of enforced rules are only if the owner's controller sends it.
     """
     if terms.policy.owned_objects == "Deny":
         return NEVER
-    return Audited(True, _owner_is_genuine(workload, request, terms))
+    return Audited(True, sent_by_controller(workload, user))
 
 
-def _owner_is_genuine(workload: Workload, request: AdmissionRequest, terms: Terms) -> bool:
+def sent_by_controller(workload: Workload, user: str) -> bool:
     """
-    Whether the owner is genuine.  Any user can write an owner reference.
+    Whether the built-in controller of the workload's owner sends it, and no one else with an owner reference.
 
-    It must be the built-in controller of that chain, exist, and select these labels; a controller releases Pods that
-    it does not select.  If the snapshot does not hold its kind, the request must come from kube-controller-manager.
+    Any user can write an owner reference, also to an object of their own that never gets any Pods: its controller then
+    adopts those that are written by hand.
     """
-    owner = workload.owner
-    if owner is None or (owner.api_version, owner.kind) not in CHAIN.get(workload.kind.kind, ()):
+    if workload.owner is None:
         return False
-    controller = terms.snapshot.controller(workload.namespace, owner) if terms.snapshot is not None else None
-    if controller is not None and owner.uid in ("", controller.uid):
-        return controller.selector is None or controller.selector.matches(workload.labels)
-    account = request.user.removeprefix(MANAGERS_ACCOUNTS)
-    return request.user == MANAGER or (account != request.user and account.endswith("-controller"))
+    account = CHAIN.get(workload.kind.kind, {}).get((workload.owner.api_version, workload.owner.kind))
+    return account is not None and user in (MANAGER, ACCOUNTS + account)

@@ -7,7 +7,7 @@ make.
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
@@ -16,7 +16,8 @@ from webhook.admission.terms import Terms
 from webhook.admission.weighing import TooLarge, weigh
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Finding, Severity
-from webhook.objects.fields import FieldPath, as_mapping, value_at
+from webhook.findings.rule import RuleSettings
+from webhook.objects.fields import as_mapping, value_at
 from webhook.objects.reading import brief
 from webhook.objects.workload import Workload
 from webhook.policy.policy import InForce
@@ -50,51 +51,62 @@ def keeps_constraints(request: AdmissionRequest) -> bool:
 
 class OldFindings:
     """
-    How many times the old object had each finding of the rules that deny; None if it was too large to judge.
+    How bad each finding was that the old object had, by its identity; None if it was too large to judge.
 
-    Those of other rules are never asked for.
+    Only those of severity error are known: others are never asked for.
     """
 
-    def __init__(self, denying: Set[str], found: Iterable[Identity] | None) -> None:
-        self._denying = denying
-        self._left = None if found is None else Counter(found)
+    def __init__(self, found: Iterable[tuple[Identity, Finding]] | None) -> None:
+        self._known = found is not None
+        self._left: dict[tuple[Identity, bool], list[int]] = {}
+        for known_by, finding in found or ():
+            insort(self._left.setdefault((known_by, finding.enforced), []), finding.extent)
 
     def take(self, workload: Workload, finding: Finding) -> bool:
-        """Whether the old object had this finding, too; each of its findings is taken once."""
-        if self._left is None or finding.rule not in self._denying:
+        """
+        Whether the old object had this finding, as bad as it is or worse; each of its findings is taken once.
+
+        One of an enforced rule is old only where the rule was enforced.
+        """
+        if not self._known:
             return True
         known_by = identity(workload, finding)
-        self._left[known_by] -= 1
-        return self._left[known_by] >= 0
+        for enforced in (True,) if finding.enforced else (False, True):
+            extents = self._left.get((known_by, enforced), [])
+            at = bisect_left(extents, finding.extent)
+            if at < len(extents):
+                del extents[at]
+                return True
+        return False
 
 
-def old_findings(request: AdmissionRequest, in_force: Mapping[FieldPath, InForce], terms: Terms) -> OldFindings:
+def old_findings(request: AdmissionRequest, in_force: Iterable[InForce], terms: Terms) -> OldFindings:
     """
     The findings in the old object today, including those that annotations or other findings silenced.
 
-    Each template is judged by what is `in_force` for the template that stands in its place today.
+    Each template is judged by what is in force for it, and not for the one that replaces it: whoever brings an object
+    under other rules, by a label say, must keep them.  Only the rules that deny in `in_force` are asked.
     """
-    denying = {
-        rule
-        for rules in in_force.values()
-        for rule, setting in rules.settings.items()
-        if setting.severity is Severity.ERROR
-    }
     try:
         weigh(request.before)
     except TooLarge:
-        return OldFindings(denying, None)
-    found = (
-        identity(workload, finding)
+        return OldFindings(None)
+    denying = {rule for rules in in_force for rule in _denying(rules.settings)}
+    return OldFindings(
+        (identity(workload, finding), finding)
         for workload in request.before
-        for finding in _findings(workload, in_force.get(workload.path), denying, terms)
+        for finding in _findings(workload, denying, terms)
+        if finding.severity is Severity.ERROR
     )
-    return OldFindings(denying, found)
 
 
-def _findings(workload: Workload, in_force: InForce | None, denying: Set[str], terms: Terms) -> Sequence[Finding]:
-    rules = in_force or terms.policy.in_force(workload, terms.namespace_labels(workload.namespace))
-    settings = {rule: setting for rule, setting in rules.settings.items() if rule in denying}
+def _denying(settings: RuleSettings) -> Iterable[str]:
+    return (rule for rule, setting in settings.items() if setting.severity is Severity.ERROR)
+
+
+def _findings(workload: Workload, denying: Set[str], terms: Terms) -> Sequence[Finding]:
+    in_force = terms.policy.in_force(workload, terms.namespace_labels(workload.namespace)).settings
+    settings = {rule: in_force[rule] for rule in _denying(in_force) if rule in denying}
     unsilenced = replace(workload, ignored_rules=frozenset())
     return find_all(unsilenced, settings, terms.snapshot, terms.features).findings
 

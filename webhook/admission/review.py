@@ -76,7 +76,7 @@ def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Te
             return not_judged(policy, str(error), known=True)
         enforced = policy.enforces and not _audited(request.workloads[0], request, terms).enforced
         return not_judged(policy, str(error), enforced=enforced)
-    old = old_findings(request, in_force, terms) if request.before else None
+    old = old_findings(request, in_force.values(), terms) if request.before else None
     judged: list[_Judged] = []
     skipped: dict[Skipped, None] = {}
     for workload in request.workloads:
@@ -92,7 +92,7 @@ def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Te
 
 
 def _audited(workload: Workload, request: AdmissionRequest, terms: Terms) -> Audited:
-    return NEVER if workload.owner is None else audited(workload, request, terms)
+    return NEVER if workload.owner is None else audited(workload, request.user, terms)
 
 
 class _Judged(NamedTuple):

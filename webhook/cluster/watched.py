@@ -48,7 +48,6 @@ class Watched:
 
 
 SELECTOR = "their selectors, to derive the selector of default constraints"
-CONTROLLER = f"{SELECTOR}, and to check that an owner exists"
 UNREAD = "no rule reads them yet"
 NODE = Watched(
     CORE, "Node", "nodes", "label keys: `misspelt-topology-key` accepts a key that a node has", namespaced=False
@@ -67,9 +66,9 @@ WATCHED = (
     NODE,
     NAMESPACE,
     SERVICE,
-    Watched(CORE, "ReplicationController", "replicationcontrollers", CONTROLLER),
-    Watched(APPS, "ReplicaSet", "replicasets", CONTROLLER),
-    Watched(APPS, "StatefulSet", "statefulsets", CONTROLLER),
+    Watched(CORE, "ReplicationController", "replicationcontrollers", SELECTOR),
+    Watched(APPS, "ReplicaSet", "replicasets", SELECTOR),
+    Watched(APPS, "StatefulSet", "statefulsets", SELECTOR),
     POD,
 )
 BY_KIND = {kind.gvk: kind for kind in WATCHED}

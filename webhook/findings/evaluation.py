@@ -87,6 +87,7 @@ def _finding(rule: Rule, setting: RuleSetting, cause: Cause, built_in: bool) -> 
         fix=cause.fix or rule.fix,
         edit=cause.edit,
         enforced=setting.enforced,
+        extent=cause.extent,
         said_by_api_server=cause.said_by_api_server and built_in,
         rejected_by_api_server=rule.rejected_by_api_server,
     )

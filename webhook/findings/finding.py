@@ -32,6 +32,7 @@ class Cause(NamedTuple):
     """
     What a rule yields: `message` says what must hold; `at_most` lowers the severity, never raises it.
 
+    `extent` is how bad it is, where causes of one rule differ in that.
     `said_by_api_server` marks what kube-apiserver itself warns of in objects of built-in kinds.
     """
 
@@ -42,6 +43,7 @@ class Cause(NamedTuple):
     fix: str | None = None
     edit: Edit | None = None
     at_most: Severity = Severity.ERROR
+    extent: int = 0
     said_by_api_server: bool = False
 
 
@@ -62,6 +64,7 @@ class Finding(NamedTuple):
     fix: str
     edit: Edit | None = None
     enforced: bool = False
+    extent: int = 0
     said_by_api_server: bool = False
     rejected_by_api_server: bool = False
 

@@ -213,15 +213,28 @@ def ignored(written: str | None) -> frozenset[str]:
 
 
 def _affine_to_one_node(pod_spec: Mapping[str, object]) -> bool:
-    """Whether node affinity requires one node by its name, as the DaemonSet controller writes it into each Pod."""
+    """
+    Whether node affinity requires one node by its name, as the DaemonSet controller writes it into each Pod.
+
+    Terms are ORed, so each must name it.  More than MOST_TEMPLATES are not looked at: no controller writes them.
+    """
     path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-    terms = as_list(value_at(pod_spec, path))[:MOST_TEMPLATES]
-    fields = [as_list(as_mapping(term).get("matchFields")) for term in terms]
-    return bool(fields) and all(any(map(_names_a_node, those)) for those in fields)
+    terms = as_list(value_at(pod_spec, path))
+    if len(terms) > MOST_TEMPLATES:
+        return False
+    named = [_node_names(as_mapping(term)) for term in terms]
+    return all(named) and len(frozenset().union(*named)) == 1
 
 
-def _names_a_node(field: object) -> bool:
-    return isinstance(field, dict) and field.get("key") == "metadata.name" and field.get("operator") == "In"
+def _node_names(term: Mapping[str, object]) -> frozenset[str]:
+    """The names of nodes that a term asks for; a node that it selects has all of them."""
+    fields = as_list(term.get("matchFields"))[:MOST_TEMPLATES]
+    asked = [as_list(field.get("values")) for field in map(as_mapping, fields) if _names_nodes(field)]
+    return frozenset(value for values in asked for value in values if isinstance(value, str))
+
+
+def _names_nodes(field: Mapping[str, object]) -> bool:
+    return field.get("key") == "metadata.name" and field.get("operator") == "In"
 
 
 def _was_scheduled(status: object) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from threading import Lock, get_ident
 
 from webhook.admission.decision import Decision, unexpected
+from webhook.admission.ownership import CONTROLLERS
 from webhook.admission.request import AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
@@ -96,10 +97,15 @@ class Reviewer:
             return decision, Answer(200, wire.answer(request.uid, decision))
 
     def _snapshot(self, request: AdmissionRequest) -> Snapshot | None:
-        """One view for this review, if it needs one; what the view lacks is requested from the API server."""
+        """
+        One view for this review, if it needs one; what the view lacks is requested from the API server.
+
+        An owner only for a controller: of anyone else each made-up name would cost a request.
+        """
         if not request.workloads:
             return None
-        return self.cluster.view_for(request.namespace, request.owner if request.lacks_constraints else None)
+        new = request.lacks_constraints and request.user in CONTROLLERS
+        return self.cluster.view_for(request.namespace, request.owner if new else None)
 
     def _report(self, request: AdmissionRequest, error: Exception) -> None:
         self.metrics.panics.inc()
