@@ -12,6 +12,8 @@ from webhook.manifests.configurations import (
     MUTATING_NAME,
 )
 
+FAILS = ["--url", "https://a", "--ca-bundle", "ca.crt", "--failure-policy-enforced", "Fail"]
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -29,6 +31,28 @@ def test_an_api_server_that_would_refuse_the_conditions_gets_none(folder, capsys
     found = yaml.safe_load_all(capsys.readouterr().out)
 
     assert {there} == {"matchConditions" in entry for one in found for entry in one["webhooks"]}
+
+
+def printed(capsys, folder, *options):
+    """The entries of the validating configuration, and what each does where no webhook answers."""
+    capsys.readouterr()
+    assert 0 == main(["manifests", "--url", "https://a", "--ca-bundle", str(folder / "ca.crt"), *options])
+    (found,) = (one for one in yaml.safe_load_all(capsys.readouterr().out) if one["kind"].startswith("Validating"))
+    return {entry["name"]: entry["failurePolicy"] for entry in found["webhooks"]}
+
+
+def test_what_is_enforced_can_fail_alone(folder, capsys):
+    (folder / "enforced.yaml").write_text(
+        "apiVersion: config.evenkeel.dev/v1alpha1\nkind: SpreadPolicy\nrules: {empty-selector: {enforced: true}}\n",
+        "utf-8",
+    )
+    options = ["--policy", str(folder / "enforced.yaml"), "--failure-policy-enforced", "Fail"]
+
+    apart = printed(capsys, folder, *options)
+    assert {"enforced.pods.evenkeel.dev": "Fail", "pods.evenkeel.dev": "Ignore"}.items() <= apart.items()
+    assert "Fail" == printed(capsys, folder, *options, "--failure-policy", "Fail")["pods.evenkeel.dev"]
+    assert "enforced.pods.evenkeel.dev" not in printed(capsys, folder, *options, "--failure-policy", "Fail")
+    assert "enforced.pods.evenkeel.dev" not in printed(capsys, folder, *options[2:])
 
 
 @pytest.mark.parametrize("where", [["--service", "guard/keel"], ["--url", "https://localhost"]], ids=["Service", "URL"])
@@ -56,6 +80,10 @@ def test_the_command_prints_what_kubectl_applies(folder, capsys):
     ("options", "complaint"),
     [
         (["--service", "guard", "--ca-bundle", "ca.crt"], '--service: found "guard", wanted NAMESPACE/NAME'),
+        (
+            [*FAILS, "--kubernetes-version", "1.28"],
+            "--failure-policy-enforced Fail: found Kubernetes 1.28, wanted 1.29 or newer",
+        ),
         (["--service", "a/b/c", "--ca-bundle", "ca.crt"], '--service: found "a/b/c", wanted NAMESPACE/NAME'),
         (["--url", "http://a", "--ca-bundle", "ca.crt"], '--url: found "http://a", wanted https://HOST[:PORT]'),
         (["--url", "https://a:x", "--ca-bundle", "ca.crt"], '--url: found "https://a:x", wanted https://HOST[:PORT]'),

@@ -97,13 +97,15 @@ POLICIES = {
 }
 
 
-def agree(policy, failure_policy="Ignore", **values):
+def agree(policy, failure_policy="Ignore", enforced="Ignore", **values):
     """Hold what the chart renders against what the program makes of the policy that is in the ConfigMap."""
-    rendered = render({"policy": policy, "failurePolicy": failure_policy, **values})
+    failing = {"failurePolicy": failure_policy, "failurePolicyEnforced": enforced}
+    rendered = render({"policy": policy, **failing, **values})
     (config_map,) = (one for one in rendered if one["metadata"]["name"] == "evenkeel-policy")
     found = [one for one in rendered if one["kind"].endswith("WebhookConfiguration")]
     bundle = values["certificate"]["caBundle"].encode() if values else b""
-    target = Target(bundle, service=SERVICE, failure_policy=failure_policy)
+    apart = failure_policy == "Ignore" and enforced == "Fail"
+    target = Target(bundle, service=SERVICE, failure_policy=failure_policy, enforced_fail=apart)
     wanted = configurations(policies.parse_policy(config_map["data"]["policy.yaml"]), target)
     for one in found:
         labels = one["metadata"].pop("labels")
@@ -119,6 +121,45 @@ def test_the_chart_asks_for_what_the_program_would_ask_for(policy):
 
 def test_that_holds_with_another_failure_policy_and_a_ca_bundle():
     agree(POLICIES["several places of one kind"] | {"earlyAnswer": True}, FAIL, **OWN_FILES)
+
+
+ENFORCED = {"severity": "error", "enforced": True}
+FOR_OTHERS = {"name": "others", "schedulerName": "other"}
+
+
+@pytest.mark.parametrize("failure_policy", ["Ignore", "Fail"])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {},
+        {"rules": {"empty-selector": {"enforced": True}}},
+        {"rules": {"empty-selector": {"enforced": True}, "missing-constraints": "warning"}, "earlyAnswer": True},
+        {"rules": {"missing-constraints": ENFORCED}},
+        {"enforcement": "Warn", "rules": {"missing-constraints": ENFORCED}},
+    ],
+    ids=["nothing", "a rule", "and another not", "what has none", "nothing denies"],
+)
+def test_that_holds_where_what_is_enforced_has_entries_of_its_own(policy, failure_policy):
+    agree(policy, failure_policy, "Fail")
+
+
+SETTINGS_OF_RULES = st.dictionaries(
+    st.sampled_from(["missing-constraints", "empty-selector", "pinned-pod", "soft-constraint"]),
+    st.one_of(
+        st.sampled_from(["error", "warning", "ignore"]),
+        st.fixed_dictionaries(
+            {}, optional={"severity": st.sampled_from(["error", "warning"]), "enforced": st.booleans()}
+        ),
+    ),
+    max_size=3,
+)
+
+
+@settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(*[SETTINGS_OF_RULES] * 3)
+def test_that_holds_for_any_rules(rules, of_some, of_others):
+    overrides = [{**FOR_SOME, "rules": of_some}, {**FOR_OTHERS, "rules": of_others}]
+    agree({"rules": rules, "overrides": overrides}, enforced="Fail")
 
 
 NAMES = st.sampled_from(["spec", "a", "b-c", "in", "_x", "9"])
@@ -170,6 +211,8 @@ def test_what_it_refuses_to_render():
     ):
         with pytest.raises(RefusedError, match=complaint):
             render(values)
+    with pytest.raises(RefusedError, match=r"failurePolicyEnforced: found Fail with Kubernetes v1\.28\.0"):
+        render({"failurePolicyEnforced": "Fail", "policy": {"rules": {"empty-selector": ENFORCED}}}, version="1.28.0")
     with pytest.raises(RefusedError, match="incompatible with Kubernetes"):
         render(version="1.24.0")
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGSTOP
 
 import pytest
 
 from tests.e2e.api import MERGE
 from tests.e2e.placement import pods
-from tests.e2e.webhook import containers, installed
+from tests.e2e.webhook import containers, installed, send
 from tests.support.admission_reviews import review
-from tests.support.build import constraint, owned_by, pod, service, workload
+from tests.support.build import constraint, owned_by, pod, request, service, workload
 from tests.support.serving import Running, until
+from webhook.admission.ownership import MANAGER
 from webhook.cluster.watched import watched
 
 KINDS = [one.kind for one in watched(False)]
@@ -61,13 +60,6 @@ def knows(plane, running, namespace) -> bool:
     before = running.metric(LOOKUPS.format("Namespace", "found"))
     selector(plane, namespace)
     return before == running.metric(LOOKUPS.format("Namespace", "found"))
-
-
-def send(running, number) -> None:
-    """Send a signal to all of evenkeel: gunicorn's first process, and the one that answers."""
-    pid = running.process.pid
-    for one in (pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split())):
-        os.kill(one, number)
 
 
 def verbose(running) -> str:
@@ -167,8 +159,8 @@ def test_evenkeel_answers_from_its_last_view_while_etcd_is_gone(plane, running, 
     time.sleep(SECONDS)
     try:
         assert "last response: Node" in verbose(running)
-        late = pod(namespace=namespace, **owned_by("ReplicaSet/late"))
-        notes = running.review("/mutate", review(late))[1]["auditAnnotations"]
+        late = request(pod(namespace=namespace, **owned_by("ReplicaSet/late")), userInfo={"username": MANAGER})
+        notes = running.review("/mutate", review(request=late))[1]["auditAnnotations"]
         assert "policy; selector from Service/web" == notes["defaulted"]
         assert failed + 1 == running.metric(LOOKUPS.format("ReplicaSet", "failed"))
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
@@ -27,6 +28,7 @@ def installed(
     *options: str,
     policy: dict | None = None,
     failure_policy: str = "Ignore",
+    enforced: str = "Ignore",
     program: str | None = None,
 ) -> Iterator[Running]:
     """A webhook with a policy of these fields, from when the API server asks it until it is taken away again."""
@@ -38,14 +40,20 @@ def installed(
     with serving(folder, *live, program=program, KUBECONFIG=str(granted(plane, folder, file))) as running:
         (folder / "ca.crt").write_text(running.ca, "utf-8")
         url = f"https://127.0.0.1:{running.port}"
-        apply(
-            plane, manifests(file, "--url", url, "--ca-bundle", folder / "ca.crt", "--failure-policy", failure_policy)
-        )
+        failing = ["--failure-policy", failure_policy, "--failure-policy-enforced", enforced]
+        apply(plane, manifests(file, "--url", url, "--ca-bundle", folder / "ca.crt", *failing))
         try:
             until(lambda: asked(plane, running), "calls from the API server")
             yield running
         finally:
             plane.kubectl("delete", "--ignore-not-found", *CONFIGURATIONS)
+
+
+def send(running: Running, number: int) -> None:
+    """Send a signal to all of evenkeel: gunicorn's first process, and the one that answers."""
+    pid = running.process.pid
+    for one in (pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split())):
+        os.kill(one, number)
 
 
 def manifests(policy: Path, *options: object) -> str:

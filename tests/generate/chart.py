@@ -17,7 +17,7 @@ from webhook.objects.kinds import KINDS
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy import parsing as policies
 from webhook.policy.schema import schema as policy_schema
-from webhook.rules import WITHOUT_CONSTRAINTS
+from webhook.rules import RULES, WITHOUT_CONSTRAINTS
 
 FOLDER = ROOT / "charts" / "evenkeel"
 TYPES = {"bool": "boolean", "int": "integer", "str": "string", "map": "object", "seq": "array"}
@@ -110,8 +110,10 @@ def program() -> str:
         "systemNamespaces": list(SYSTEM_NAMESPACES),
         "skipLabel": SKIP_LABEL,
         "builtIn": yaml.safe_load(policies.BUILT_IN),
-        "withoutConstraints": {rule.id: str(rule.severity) for rule in WITHOUT_CONSTRAINTS},
+        "severities": {rule.id: str(rule.severity) for rule in RULES.values()},
+        "withoutConstraints": [rule.id for rule in WITHOUT_CONSTRAINTS],
         "toDefault": [dict(one) for one in conditions.TO_DEFAULT],
+        "notByController": dict(conditions.NOT_BY_CONTROLLER),
         "notOwned": dict(conditions.NOT_OWNED),
         "celKeywords": sorted(conditions.KEYWORDS),
         "long": conditions.LONG,

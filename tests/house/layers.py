@@ -53,6 +53,7 @@ admission.decision
 admission.defaulting
 admission
 policy.parsing
+policy.enforcement
 policy.policy · policy.scheduler_configuration
 policy
 rules

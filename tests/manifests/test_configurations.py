@@ -16,6 +16,7 @@ from webhook.manifests.configurations import (
     Target,
     configurations,
     entry_name,
+    ignoring,
     unsent,
 )
 from webhook.objects.kinds import KINDS
@@ -34,8 +35,8 @@ def made(target=TARGET, **policy):
     return {one["kind"].removesuffix("WebhookConfiguration"): one for one in configurations(parsed, target)}
 
 
-def entries(phase, **policy):
-    return {one["name"].removesuffix(".evenkeel.dev"): one for one in made(**policy)[phase]["webhooks"]}
+def entries(phase, target=TARGET, **policy):
+    return {one["name"].removesuffix(".evenkeel.dev"): one for one in made(target, **policy)[phase]["webhooks"]}
 
 
 def conditions(entry):
@@ -132,6 +133,67 @@ def test_a_failure_policy_is_for_built_in_kinds_only():
     assert "Ignore" == Target(b"").failure_policy
 
 
+BY_USERS = Target(b"", enforced_fail=True)
+ENFORCED = {"severity": "error", "enforced": True}
+BUILT_IN = ("pods", "podtemplates", "workloads", "cronjobs")
+EMPTY, MISSING = {"empty-selector": ENFORCED}, {"missing-constraints": ENFORCED}
+BY_RULES = {
+    "a rule that needs constraints": ({"rules": EMPTY}, ["has-constraints", "not-by-controller"]),
+    "and one that does not": ({"rules": {**EMPTY, **MISSING}}, ["not-by-controller"]),
+    "which is not enforced": (
+        {"rules": {**EMPTY, "missing-constraints": "warning"}},
+        ["has-constraints", "not-by-controller"],
+    ),
+    "enforced for some": ({"overrides": [{"name": "x", "podSelector": {}, "rules": MISSING}]}, ["not-by-controller"]),
+}
+
+
+@pytest.mark.parametrize(("policy", "sent"), BY_RULES.values(), ids=BY_RULES)
+def test_what_an_enforced_rule_may_deny_fails_unless_a_controller_sends_it(policy, sent):
+    found = entries("Validating", BY_USERS, **policy)
+
+    assert {*(f"enforced.{name}" for name in BUILT_IN), *EVERY_ENTRY} == {*found}
+    assert {"Fail"} == {found[f"enforced.{name}"]["failurePolicy"] for name in BUILT_IN}
+    assert {"Ignore"} == {found[name]["failurePolicy"] for name in EVERY_ENTRY}
+    assert sent == [*conditions(found["enforced.pods"])]
+
+
+@pytest.mark.parametrize(("policy", "sent"), BY_RULES.values(), ids=BY_RULES)
+def test_each_object_is_sent_by_one_of_both_entries(policy, sent):
+    """The second has the conditions that both have, and that one of the first's own is not met."""
+    found = entries("Validating", BY_USERS, **policy)
+    plain = entries("Validating", **policy)
+    for name in BUILT_IN:
+        first, second = conditions(found[f"enforced.{name}"]), conditions(found[name])
+        own = [expression for each, expression in first.items() if each not in conditions(plain[name])]
+
+        assert " || ".join(f"!({expression})" for expression in own) == second.pop("not-enforced")
+        assert conditions(plain[name]) == second
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {},
+        {"rules": {"empty-selector": {"severity": "warning", "enforced": True}}},
+        {"enforcement": "Warn", "rules": EMPTY},
+    ],
+    ids=["nothing is enforced", "only a warning", "nothing denies"],
+)
+def test_nothing_fails_where_nothing_is_enforced(policy):
+    assert made(BY_USERS, **policy) == made(Target(b""), **policy)
+
+
+def test_by_which_entries_all_passes_while_no_webhook_answers():
+    policy = build.policy(rules=EMPTY)
+    ignored = tuple(f"{name}.evenkeel.dev" for name in BUILT_IN)
+
+    def found(target):
+        return ignoring(policy, made(target, rules=EMPTY)["Validating"]["webhooks"])
+
+    assert (ignored, (), ()) == (found(Target(b"")), found(BY_USERS), found(TARGET))
+
+
 SYSTEM = {"defaultingType": "System"}
 
 
@@ -213,8 +275,20 @@ MORE = {"workloads": [{**FLEET, "podTemplate": "spec.template"}]}
         ({}, MORE, ("fleets.a.io",)),
         (MORE, {}, ()),
         ({}, DROPPED, EVERY_ENTRY),
+        ({"target": BY_USERS, "rules": EMPTY}, {"rules": EMPTY}, ()),
+        ({"target": BY_USERS, "rules": EMPTY}, {}, BUILT_IN),
     ],
-    ids=["the same", "no other calls", "fewer calls", "defaults", "another kind", "a kind less", "other conditions"],
+    ids=[
+        "the same",
+        "no other calls",
+        "fewer calls",
+        "defaults",
+        "another kind",
+        "a kind less",
+        "other conditions",
+        "entries of their own",
+        "and no longer",
+    ],
 )
 def test_what_a_policy_needs_and_is_not_sent_is_named(registered, in_force, missing):
     found = [entry for one in made(**registered).values() for entry in one["webhooks"]]

@@ -240,7 +240,9 @@ def test_the_policy_of_the_design_says_what_it_says():
     assert ("Rollout", ("rollouts-pod-template-hash",)) == (rollout.kind, rollout.added_labels)
     assert Severity.IGNORE is batch.settings["selector-misses-own-pod"].severity
     assert ("gpu-scheduler", Defaulting("System")) == (second.scheduler_name, second.defaulting)
-    assert () == found.notes
+    assert ["missing-constraints"] * 2 + ["rules.missing-constraints.minReplicas"] == [
+        note.partition(": ")[0] for note in found.notes
+    ]
 
 
 def test_the_built_in_policy_is_zone_and_hostname_soft():

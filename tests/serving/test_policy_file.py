@@ -86,3 +86,11 @@ class TestPolicyFile:
         for _ in range(2):
             file.reload()
         assert file.check() == Check("policy", True, str(path))
+
+    def test_what_is_enforced_is_told(self, policy):
+        path, file = policy
+        path.write_text(BUILT_IN + "rules: {empty-selector: {enforced: true}}\n")
+        for _ in range(2):
+            file.reload()
+        holds = "enforces empty-selector, except where a namespace has the label evenkeel.dev/skip: true"
+        assert file.check() == Check("policy", True, f"{path}; {holds}")

@@ -68,10 +68,10 @@ def not_judged(policy: Policy, message: str, *, enforced: bool = False, known: b
     """
     The answer to an object that is too large or too deep to judge: the policy's `onError`.
 
-    If a rule is `enforced`, the object is denied: otherwise a developer could evade the rule with a large object.  If
-    `known`, the constraints have not changed, and the object is allowed.
+    If a rule is `enforced`, the object is denied: otherwise a developer could evade the rule with a large object.
+    If `known`, the constraints have not changed, and the object is allowed.
     """
-    if enforced and policy.enforcement == "Deny":
+    if enforced:
         text = wording.one_line(f"{message}; an enforced rule must be able to judge it", wording.LINE_LIMIT)
         return Decision(Outcome.NOT_JUDGED, _status(403, "Forbidden", text), error=message)
     return _on_error(policy, Outcome.NOT_JUDGED, message, "Allow" if known else policy.on_error)

@@ -34,7 +34,8 @@ def review(request: AdmissionRequest, terms: Terms) -> Decision:
     A request that is malformed is answered with status 400; one that cannot be judged, as `not_judged` says.
     """
     if request.unread:
-        return not_judged(terms.policy, request.unread, enforced=terms.policy.enforces and request.phase == VALIDATE)
+        enforced = request.phase == VALIDATE and bool(terms.policy.enforced)
+        return not_judged(terms.policy, request.unread, enforced=enforced)
     if request.malformed:
         return bad_request(request.malformed)
     if not request.workloads:
@@ -74,7 +75,7 @@ def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Te
     except TooLarge as error:
         if keeps_constraints(request):  # a finding that it had before
             return not_judged(policy, str(error), known=True)
-        enforced = policy.enforces and not _audited(request.workloads[0], request, terms).enforced
+        enforced = bool(policy.enforced) and not _audited(request.workloads[0], request, terms).enforced
         return not_judged(policy, str(error), enforced=enforced)
     old = old_findings(request, in_force.values(), terms) if request.before else None
     judged: list[_Judged] = []

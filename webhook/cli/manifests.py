@@ -34,6 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="failurePolicy for built-in kinds, which applies while no webhook answers (default: %(default)s)",
     )
     parser.add_argument(
+        "--failure-policy-enforced",
+        choices=(IGNORE, FAIL),
+        default=IGNORE,
+        help="Fail gives what an enforced rule may deny entries of its own, with this failurePolicy; what a built-in "
+        "controller creates is not among it, so that Pods start while no webhook answers (default: %(default)s)",
+    )
+    parser.add_argument(
         "--rbac", action="store_true", help="also print a ServiceAccount and the RBAC for --cluster live"
     )
     inputs.add_policy_argument(parser)
@@ -42,12 +49,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     policy, service = inputs.policy(args.policy), inputs.namespaced("--service", args.service) if args.service else None
-    conditions = inputs.features(args.kubernetes_version).minor >= CONDITIONS_SINCE
-    target = Target(_bundle(args.ca_bundle), service, _url(args.url), args.failure_policy, conditions)
+    minor = inputs.features(args.kubernetes_version).minor
+    target = Target(
+        _bundle(args.ca_bundle),
+        service,
+        _url(args.url),
+        args.failure_policy,
+        _fails(args, minor),
+        minor >= CONDITIONS_SINCE,
+    )
     rights = rbac(policy, *(service or (NAME, NAME))) if args.rbac else ()
     found = (*rights, *configurations(policy, target))
     print("---\n".join(yaml.safe_dump(obj, sort_keys=False, width=1_000) for obj in found), end="")
     return 0
+
+
+def _fails(args: argparse.Namespace, minor: int) -> bool:
+    """Whether enforced rules have entries of their own; not needed where all entries have their failurePolicy."""
+    if args.failure_policy_enforced == IGNORE or args.failure_policy == FAIL:
+        return False
+    if minor < CONDITIONS_SINCE:
+        raise UsageError(
+            f"--failure-policy-enforced {FAIL}: found Kubernetes 1.{minor}, wanted 1.{CONDITIONS_SINCE} or newer: "
+            "without matchConditions the Pods of controllers cannot be told apart"
+        )
+    return True
 
 
 def _bundle(path: Path) -> bytes:

@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
+from webhook.admission.ownership import CONTROLLERS
 from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import EACH, Kind
 from webhook.objects.names import MIRROR_ANNOTATION, SKIP_LABEL
@@ -55,6 +56,11 @@ TO_DEFAULT: tuple[Condition, ...] = (
         "expression": _no_owner("r.?controller.orValue(false) && r.?kind.orValue('') == 'DaemonSet'"),
     },
 )
+# Whoever sends it, an enforced rule denies it; the Pods of a controller must start while no webhook answers.
+NOT_BY_CONTROLLER: Condition = {
+    "name": "not-by-controller",
+    "expression": f"!(request.userInfo.username in {json.dumps(sorted(CONTROLLERS))})",
+}
 NOT_OWNED: Condition = {"name": "not-owned", "expression": _no_owner("r.?controller.orValue(false)")}
 
 
@@ -62,6 +68,11 @@ def has_constraints(kinds: Iterable[Kind]) -> Condition:
     """The condition that an object of one of these kinds has any constraints."""
     places = dict.fromkeys((*(kind.anchor), *_INSIDE) if kind.template is not None else kind.anchor for kind in kinds)
     return {"name": "has-constraints", "expression": " || ".join(_some("object", place) for place in places)}
+
+
+def not_all(conditions: Iterable[Condition]) -> Condition:
+    """The condition that not all of these hold."""
+    return {"name": "not-enforced", "expression": " || ".join(f"!({one['expression']})" for one in conditions)}
 
 
 def changed(kinds: Iterable[Kind]) -> Condition:

@@ -10,18 +10,28 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from webhook.admission.request import CREATE, MUTATE, UPDATE, VALIDATE
-from webhook.manifests.conditions import NOT_OWNED, TO_DEFAULT, Condition, changed, has_constraints
+from webhook.manifests.conditions import (
+    NOT_BY_CONTROLLER,
+    NOT_OWNED,
+    TO_DEFAULT,
+    Condition,
+    changed,
+    has_constraints,
+    not_all,
+)
 from webhook.objects.fields import as_list, as_mapping
 from webhook.objects.kinds import TEMPLATE, Kind, find_kinds
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy.policy import NAMESPACE_NAME, Policy
+from webhook.rules import RULES
 
 SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")  # the API server sends nothing in them to the webhook
 
 NAME = "evenkeel"
+ENFORCED = "enforced"  # The first part of the names of the entries for what an enforced rule may deny.
 MUTATING_NAME = f"zz-{NAME}"  # Configurations run in the order of their names; defaults must come last.
 TIMEOUT_SECONDS = {MUTATE: 3, VALIDATE: 5}
 IGNORE, FAIL = "Ignore", "Fail"
@@ -34,14 +44,16 @@ class Target:
     """
     How the API server reaches the webhook: a `service` as (namespace, name), or else a `url`.
 
-    `failure_policy` is that of built-in kinds; for other kinds it is always Ignore.  Without `conditions`, which an API
-    server before 1.29 refuses, more calls are made, with the same answers.
+    `failure_policy` is that of built-in kinds; for other kinds it is always Ignore.  With `enforced_fail`, what an
+    enforced rule may deny has entries of its own, with Fail, unless a built-in controller sends it.  Without
+    `conditions`, which an API server before 1.29 refuses, more calls are made, with the same answers.
     """
 
     ca_bundle: bytes
     service: tuple[str, str] | None = None
     url: str = ""
     failure_policy: str = IGNORE
+    enforced_fail: bool = False  # Needs `conditions`.
     conditions: bool = True
 
     def client_config(self, phase: str) -> Object:
@@ -69,17 +81,28 @@ def configurations(policy: Policy, target: Target) -> tuple[Object, ...]:
     )
 
 
-def unsent(policy: Policy, entries: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
+def unsent(policy: Policy, entries: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
     """
     The names of the entries that `policy` needs and `entries` do not have, or have with other rules or conditions.
 
     An entry without conditions is accepted, because the API server then makes all calls that it would make with them.
     """
     found = {_sent(entry) for entry in entries}
-    needed = (as_mapping(entry) for made in configurations(policy, Target(b"")) for entry in as_list(made["webhooks"]))
+    target = Target(b"", enforced_fail=any(str(entry.get("name")).startswith(f"{ENFORCED}.") for entry in entries))
+    needed = (as_mapping(entry) for made in configurations(policy, target) for entry in as_list(made["webhooks"]))
     return tuple(
         str(entry["name"]) for entry in needed if not {_sent(entry), _sent({**entry, "matchConditions": None})} & found
     )
+
+
+def ignoring(policy: Policy, entries: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
+    """The names of the entries for built-in kinds by which all passes while no webhook answers."""
+    failing = {str(entry.get("name")).removeprefix(f"{ENFORCED}.") for entry in entries if _fails(entry)}
+    return tuple(name for name, kinds in _groups(policy).items() if kinds[0].built_in and name not in failing)
+
+
+def _fails(entry: Mapping[str, object]) -> bool:
+    return entry.get("failurePolicy", FAIL) == FAIL
 
 
 def _sent(entry: Mapping[str, object]) -> str:
@@ -109,7 +132,19 @@ def _judging(policy: Policy, target: Target, phase: str) -> Iterator[Object]:
             conditions.append(changed(kinds))
         if phase == MUTATE:
             conditions.append(NOT_OWNED)
-        yield _webhook(name, kinds, target, phase, [CREATE] if is_pod else [CREATE, UPDATE], conditions)
+        operations = [CREATE] if is_pod else [CREATE, UPDATE]
+        if target.enforced_fail and policy.enforced and phase == VALIDATE and kinds[0].built_in:
+            own = _of_enforced(policy, kinds)
+            failing = replace(target, failure_policy=FAIL)
+            yield _webhook(f"{ENFORCED}.{name}", kinds, failing, phase, operations, [*conditions, *own])
+            conditions.append(not_all(own))
+        yield _webhook(name, kinds, target, phase, operations, conditions)
+
+
+def _of_enforced(policy: Policy, kinds: Sequence[Kind]) -> list[Condition]:
+    """What tells what an enforced rule may deny from what else is judged."""
+    narrower = policy.judges_without_constraints and all(RULES[rule].needs_constraints for rule in policy.enforced)
+    return [*([has_constraints(kinds)] if narrower else []), NOT_BY_CONTROLLER]
 
 
 def _groups(policy: Policy) -> dict[str, list[Kind]]:
@@ -154,7 +189,7 @@ def _webhook(
                 {"key": SKIP_LABEL, "operator": "NotIn", "values": ["true"]},
             ]
         },
-        **({"matchConditions": list(conditions)} if target.conditions else {}),
+        **({"matchConditions": [dict(one) for one in conditions]} if target.conditions else {}),
         "failurePolicy": target.failure_policy if kinds[0].built_in else IGNORE,
         "sideEffects": "None",
         "timeoutSeconds": TIMEOUT_SECONDS[phase],

@@ -19,8 +19,8 @@ from webhook.objects.fields import FieldPath, as_list, as_mapping, path_text
 from webhook.objects.kinds import EACH, KINDS, Kind, Kinds
 from webhook.objects.labels import label_key_errors
 from webhook.objects.reading import Reader, brief
-from webhook.policy import scheduler_configuration
-from webhook.policy.defaults import Defaulting, defaulting_errors, integers, notes_on, parse_defaulting
+from webhook.policy import defaults, enforcement, scheduler_configuration
+from webhook.policy.defaults import Defaulting, defaulting_errors, integers, parse_defaulting
 from webhook.policy.policy import Override, Policy, PolicyError
 from webhook.policy.schema import complaints, schema
 from webhook.rules import DEFAULT_SETTINGS, RULES
@@ -85,7 +85,7 @@ def _policy(raw: Mapping[str, object]) -> Policy:
     defaulting = parse_defaulting(base["defaulting"])
     found: list[tuple[FieldPath, Defaulting]] = [(("defaulting",), defaulting)] if "defaulting" in raw else []
     found += [(("overrides", i, "defaulting"), o.defaulting) for i, o in enumerate(overrides) if o.defaulting]
-    return Policy(
+    policy = Policy(
         enforcement=str(base["enforcement"]),
         owned_objects=str(base["ownedObjects"]),
         early_answer=base["earlyAnswer"] is True,
@@ -95,8 +95,9 @@ def _policy(raw: Mapping[str, object]) -> Policy:
         settings=settings,
         kinds=Kinds((*KINDS, *kinds)),
         overrides=overrides,
-        notes=tuple(note for path, given in found for note in notes_on(given, path)),
+        notes=tuple(note for path, given in found for note in defaults.notes_on(given, path)),
     )
+    return replace(policy, notes=(*policy.notes, *enforcement.notes_on(policy)))
 
 
 def _settings(raw: object, base: RuleSettings, path: FieldPath, causes: list[str]) -> RuleSettings:

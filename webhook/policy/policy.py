@@ -91,9 +91,11 @@ class Policy:
     notes: tuple[str, ...]
 
     @property
-    def enforces(self) -> bool:
-        """Whether a rule of severity error is enforced, in the policy or in any override."""
-        return any(setting.enforced and setting.severity is Severity.ERROR for setting in self._each_setting())
+    def enforced(self) -> tuple[str, ...]:
+        """The rules that are enforced, in the policy or in any override, and deny."""
+        if self.enforcement != "Deny":
+            return ()
+        return tuple(rule.id for rule in RULES.values() if any(map(is_enforced, self._each_setting(rule))))
 
     @property
     def defaults(self) -> bool:
@@ -109,9 +111,9 @@ class Policy:
         return any(setting.severity is not Severity.IGNORE for setting in self._each_setting(*WITHOUT_CONSTRAINTS))
 
     def _each_setting(self, *rules: Rule) -> Iterator[RuleSetting]:
-        """Those of some rules, or of all, in the policy and in each override."""
+        """Those of some rules in the policy and in each override."""
         for settings in (self.settings, *(override.settings for override in self.overrides)):
-            yield from (settings[rule.id] for rule in rules or RULES.values())
+            yield from (settings[rule.id] for rule in rules)
 
     def with_severities(self, severities: Mapping[str, Severity]) -> Policy:
         """A copy with other severities, also in overrides; PolicyError if a rule lacks a parameter that it needs."""
@@ -156,6 +158,11 @@ def _namespace(workload: Workload, labels: Labels | None, override: Override) ->
     if override.namespace_selector is None:
         return Match.UNKNOWN
     return override.namespace_selector.match({NAMESPACE_NAME: workload.namespace}, override.namespace_selector.keys)
+
+
+def is_enforced(setting: RuleSetting) -> bool:
+    """Whether the rule denies, whatever an annotation or an owner reference says."""
+    return setting.enforced and setting.severity is Severity.ERROR
 
 
 def _changed(settings: RuleSettings, severities: Mapping[str, Severity]) -> RuleSettings:

@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 
 from certs.following import Followed
+from webhook.objects.names import SKIP_LABEL
 from webhook.policy.parsing import parse_policy
 from webhook.policy.policy import PolicyError
 from webhook.serving.check import Check
@@ -57,4 +58,6 @@ class PolicyFile:
     def check(self) -> Check:
         """Always ready, because there is always a policy; the detail says why a changed file was refused."""
         source = str(self.path) if self.path is not None else "built in"
-        return Check("policy", True, f"{source}; refused: {self.problem}" if self.problem else source)
+        enforced = ", ".join(self.reviewer.policy.enforced)
+        holds = f"; enforces {enforced}, except where a namespace has the label {SKIP_LABEL}: true" if enforced else ""
+        return Check("policy", True, f"{source}{f'; refused: {self.problem}' if self.problem else ''}{holds}")

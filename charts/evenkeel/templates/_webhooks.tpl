@@ -18,15 +18,37 @@ tests/e2e/test_chart.py holds one against the other.
 {{- end }}
 {{- end }}
 
+{{- /* The settings of one rule, as JSON: one of the policy, and one of each override, as {severity, enforced}. */}}
+{{- define "evenkeel.settings" -}}
+{{- $base := dict "severity" (get .program.severities .rule) "enforced" false }}
+{{- $found := list }}
+{{- range $i, $one := prepend (.policy.overrides | default list) .policy }}
+  {{- $given := get (.rules | default dict) $.rule }}
+  {{- if not (kindIs "map" $given) }}{{ $given = ternary (dict "severity" $given) dict (not (empty $given)) }}{{ end }}
+  {{- $setting := merge (pick $given "severity" "enforced") $base }}
+  {{- if hasKey $given "enforced" }}{{ $_ := set $setting "enforced" $given.enforced }}{{ end }}
+  {{- if not $i }}{{ $base = $setting }}{{ end }}
+  {{- $found = append $found $setting }}
+{{- end }}
+{{- toJson $found }}
+{{- end }}
+
 {{- /* "yes" where any rule looks at what has no constraint at all. */}}
 {{- define "evenkeel.judgesWithoutConstraints" -}}
-{{- range $rule, $severity := .program.withoutConstraints }}
-  {{- range $i, $one := prepend ($.policy.overrides | default list) $.policy }}
-    {{- $given := get (.rules | default dict) $rule }}
-    {{- if kindIs "map" $given }}{{ $given = $given.severity }}{{ end }}
-    {{- $given = $given | default $severity }}
-    {{- if not $i }}{{ $severity = $given }}{{ end }}
-    {{- if ne "ignore" $given }}yes{{ end }}
+{{- range .program.withoutConstraints }}
+  {{- range include "evenkeel.settings" (merge (dict "rule" .) $) | fromJsonArray }}
+    {{- if ne "ignore" .severity }}yes{{ end }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* "yes" where any of `rules` denies, whatever an annotation or an owner reference says. */}}
+{{- define "evenkeel.enforces" -}}
+{{- if eq "Deny" (.policy.enforcement | default .program.builtIn.enforcement) }}
+  {{- range .rules }}
+    {{- range include "evenkeel.settings" (merge (dict "rule" .) $) | fromJsonArray }}
+      {{- if and .enforced (eq "error" .severity) }}yes{{ end }}
+    {{- end }}
   {{- end }}
 {{- end }}
 {{- end }}
@@ -96,15 +118,27 @@ namespaceSelector:
 {{- if semverCompare ">=1.29.0-0" .root.Capabilities.KubeVersion.Version }}
 matchConditions: {{- toYaml .conditions | nindent 2 }}
 {{- end }}
-failurePolicy: {{ ternary .root.Values.failurePolicy "Ignore" (first .kinds).builtIn }}
+failurePolicy: {{ .failurePolicy | default (ternary .root.Values.failurePolicy "Ignore" (first .kinds).builtIn) }}
 sideEffects: None
 timeoutSeconds: {{ get .program.timeoutSeconds .phase }}
 admissionReviewVersions: [v1]
 {{- end }}
 
+{{- /* "yes" where what an enforced rule may deny has entries of its own. */}}
+{{- define "evenkeel.enforcedApart" -}}
+{{- $apart := and (eq "Fail" .root.Values.failurePolicyEnforced) (eq "Ignore" .root.Values.failurePolicy) }}
+{{- if and $apart (eq .phase "validate") (include "evenkeel.enforces" (merge (dict "rules" (keys .program.severities)) .)) }}
+  {{- if semverCompare "<1.29.0-0" .root.Capabilities.KubeVersion.Version }}
+    {{- fail (printf "failurePolicyEnforced: found Fail with Kubernetes %s, wanted 1.29 or newer: without matchConditions the Pods of controllers cannot be told apart" .root.Capabilities.KubeVersion.Version) }}
+  {{- end }}yes
+{{- end }}
+{{- end }}
+
 {{- /* The entries that judge: one for each shape of built-in kinds, one for each other kind. */}}
 {{- define "evenkeel.judging" -}}
 {{- $all := include "evenkeel.judgesWithoutConstraints" . }}
+{{- $apart := include "evenkeel.enforcedApart" . }}
+{{- $enforcesAll := include "evenkeel.enforces" (merge (dict "rules" .program.withoutConstraints) .) }}
 {{- $kinds := include "evenkeel.kinds" . | fromJsonArray }}
 {{- $names := list }}
 {{- range $kinds }}{{ $names = append $names .webhook }}{{ end }}
@@ -122,6 +156,17 @@ admissionReviewVersions: [v1]
   {{- end }}
   {{- if eq $.phase "mutate" }}{{ $conditions = append $conditions $.program.notOwned }}{{ end }}
   {{- $operations := ternary (list "CREATE") (list "CREATE" "UPDATE") $isPod }}
+  {{- if and $apart (first $group).builtIn }}
+    {{- $own := list $.program.notByController }}
+    {{- if and $all (not $enforcesAll) }}
+      {{- $own = prepend $own (dict "name" "has-constraints" "expression" (include "evenkeel.hasConstraints" $these)) }}
+    {{- end }}
+    {{- $enforced := dict "name" (printf "enforced.%s" $name) "kinds" $group "operations" $operations "failurePolicy" "Fail" }}
+- {{ include "evenkeel.entry" (merge (dict "conditions" (concat $conditions $own)) $enforced $) | nindent 2 | trim }}
+    {{- $not := list }}
+    {{- range $own }}{{ $not = append $not (printf "!(%s)" .expression) }}{{ end }}
+    {{- $conditions = append $conditions (dict "name" "not-enforced" "expression" (join " || " $not)) }}
+  {{- end }}
 - {{ include "evenkeel.entry" (merge (dict "name" $name "kinds" $group "operations" $operations "conditions" $conditions) $) | nindent 2 | trim }}
 {{ end }}
 {{- end }}

@@ -1,0 +1,67 @@
+"""`policy check` names each way past an enforced rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.build import policy
+
+ENFORCED = {"severity": "error", "enforced": True}
+RULES = {"empty-selector": ENFORCED}
+LOOSER = {"empty-selector": "warning"}
+FAILURE = "empty-selector: enforced, but while no replica answers"
+SKIP = "empty-selector: enforced, but not in a namespace with the label evenkeel.dev/skip"
+BY_NAMESPACE = {"namespaceSelector": {"matchLabels": {"tier": "prod"}}}
+BY_LABELS = {"name": "a", "podSelector": {"matchLabels": {"tier": "lax"}}}
+BY_SCHEDULER = {"name": "b", "schedulerName": "other"}
+MISSING = "rules.missing-constraints.minReplicas: 2 are counted when an object is applied"
+
+CASES = {
+    "no rule is enforced": ({"rules": LOOSER}, []),
+    "one that only warns": ({"rules": {"empty-selector": {"severity": "warning", "enforced": True}}}, []),
+    "nothing denies": ({"rules": RULES, "enforcement": "Warn"}, []),
+    "a rule": ({"rules": RULES}, [FAILURE, SKIP]),
+    "in an override": ({"overrides": [{"name": "a", **BY_NAMESPACE, "rules": RULES}]}, [FAILURE, SKIP]),
+    "what a label loosens": (
+        {"rules": RULES, "overrides": [{**BY_LABELS, "rules": LOOSER}]},
+        [FAILURE, SKIP, "overrides[0]: changes empty-selector, enforced elsewhere, for whoever writes these labels"],
+    ),
+    "what a scheduler loosens": (
+        {"rules": RULES, "overrides": [{**BY_SCHEDULER, "rules": {"empty-selector": {"enforced": False}}}]},
+        [FAILURE, SKIP, "overrides[0]: changes empty-selector, enforced elsewhere, for whoever writes this scheduler"],
+    ),
+    "what comes before a stricter one": (
+        {"overrides": [BY_LABELS, {"name": "b", **BY_NAMESPACE, "rules": RULES}]},
+        [FAILURE, SKIP, "overrides[0]: changes empty-selector"],
+    ),
+    "what comes after it": ({"overrides": [{"name": "b", **BY_NAMESPACE, "rules": RULES}, BY_LABELS]}, [FAILURE, SKIP]),
+    "what only some namespaces loosen": (
+        {"rules": RULES, "overrides": [{**BY_LABELS, **BY_NAMESPACE, "rules": LOOSER}]},
+        [FAILURE, SKIP],
+    ),
+    "what another rule loosens": (
+        {"rules": RULES, "overrides": [{**BY_LABELS, "rules": {"pinned-pod": "ignore"}}]},
+        [FAILURE, SKIP],
+    ),
+    "a count of replicas": (
+        {"rules": {"missing-constraints": ENFORCED}, "overrides": [{**BY_LABELS, "rules": LOOSER}]},
+        ["missing-constraints: enforced", "missing-constraints: enforced", MISSING],
+    ),
+    "and of each": (
+        {"rules": {"missing-constraints": {**ENFORCED, "minReplicas": 1}}},
+        ["missing-constraints: enforced"] * 2,
+    ),
+    "for some": (
+        {"overrides": [{"name": "a", **BY_NAMESPACE, "rules": {"missing-constraints": ENFORCED}}]},
+        [*["missing-constraints: enforced"] * 2, f"overrides[0].{MISSING}"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("given", "noted"), CASES.values(), ids=CASES)
+def test_each_way_past_an_enforced_rule_is_noted(given, noted):
+    fine = {"name": "hostname", "defaulting": {"defaultingType": "System"}}["defaulting"]
+    notes = policy(**given, defaulting=fine).notes
+
+    assert len(noted) == len(notes)
+    assert all(map(str.startswith, notes, noted))

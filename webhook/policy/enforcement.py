@@ -1,0 +1,62 @@
+"""Where the enforced rules of a policy do not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.findings.rule import RuleSetting
+from webhook.objects.names import SKIP_LABEL
+from webhook.policy.policy import Policy, is_enforced
+
+MISSING = "missing-constraints"
+
+
+def notes_on(policy: Policy) -> Iterator[str]:
+    """A line for each way past an enforced rule that the policy leaves, or that it cannot close; it names what can."""
+    rules = ", ".join(policy.enforced)
+    if not rules:
+        return
+    yield (
+        f"{rules}: enforced, but while no replica answers all passes, unless the webhook configurations have "
+        "failurePolicy Fail: evenkeel manifests --failure-policy-enforced Fail"
+    )
+    yield (
+        f"{rules}: enforced, but not in a namespace with the label {SKIP_LABEL}: true; "
+        "evenkeel manifests --skip-label-users lets only chosen users set it"
+    )
+    for path, setting in _missing(policy):
+        replicas = setting.parameters.get("minReplicas")
+        if is_enforced(setting) and isinstance(replicas, int) and replicas > 1:
+            yield (
+                f"{path}rules.{MISSING}.minReplicas: {replicas} are counted when an object is applied, and scaling is "
+                "not judged; 1 leaves no way around the rule"
+            )
+    for i, override in enumerate(policy.overrides):
+        if changed := _changed_by_anyone(policy, i):
+            what = "these labels" if override.pod_selector is not None else "this schedulerName"
+            yield (
+                f"overrides[{i}]: changes {', '.join(changed)}, enforced elsewhere, for whoever writes {what}; "
+                "add a namespaceSelector"
+            )
+
+
+def _missing(policy: Policy) -> Iterator[tuple[str, RuleSetting]]:
+    """The setting of MISSING, and each other one in an override, with the path before `rules`."""
+    yield "", policy.settings[MISSING]
+    for i, override in enumerate(policy.overrides):
+        if override.settings[MISSING] != policy.settings[MISSING]:
+            yield f"overrides[{i}].", override.settings[MISSING]
+
+
+def _changed_by_anyone(policy: Policy, i: int) -> list[str]:
+    """The rules that are enforced where this override does not match, if a developer decides whether it does."""
+    override = policy.overrides[i]
+    if override.namespace_selector is not None:
+        return []
+    # The first override that matches counts, so it stands before those that come later, too.
+    others = [policy.settings, *(later.settings for later in policy.overrides[i + 1 :])]
+    return [
+        rule
+        for rule in policy.enforced
+        if any(is_enforced(one[rule]) and one[rule] != override.settings[rule] for one in others)
+    ]
