@@ -37,7 +37,7 @@ def flags(folder: Path, ports: Mapping[str, int]) -> dict[str, dict[str, object]
             **{**serving, "secure-port": ports["kube-controller-manager"], "leader-elect": False, "kubeconfig": user},
             **{"use-service-account-credentials": True, "service-account-private-key-file": key},
             **{"controllers": ",".join(["*", *(f"-{name}" for name in SWITCHED_OFF)])},
-            **{"kube-api-qps": QUICK, "kube-api-burst": QUICK},
+            **{"kube-api-qps": QUICK, "kube-api-burst": QUICK, "horizontal-pod-autoscaler-sync-period": "1s"},
         },
         "kube-scheduler": {
             **{**serving, "secure-port": ports["kube-scheduler"], "config": folder / "scheduler.json"},

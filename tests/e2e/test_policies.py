@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.e2e.webhook import installed
@@ -18,12 +16,10 @@ from tests.e2e.words import (
     empty_selector,
     of,
     owner,
-    rolled_out,
     selecting,
     stored,
 )
-from tests.support.build import constraint, owned_by
-from tests.support.serving import until
+from tests.support.build import constraint
 
 SKIP, IGNORE = {"evenkeel.dev/skip": "true"}, {"evenkeel.dev/ignore": "empty-selector"}
 
@@ -67,107 +63,6 @@ def test_a_pod_opts_out_of_defaults_and_of_nothing_else(plane, running, namespac
 @pytest.mark.parametrize("where", [{"annotations": IGNORE}, {"template": {"annotations": IGNORE}}], ids=str)
 def test_an_annotation_silences_a_rule(plane, running, namespace, where):
     assert (0, "deployment.apps/web created\n", "") == plane.apply(deployment(namespace, EMPTY, **where))
-
-
-# An enforced rule, and a developer who may edit all that is in a namespace
-
-ENFORCED = under(rules={"empty-selector": {"enforced": True}})
-
-
-@pytest.fixture
-def developer(plane, namespace):
-    """kubectl of a user with the role edit in `namespace`, and no other."""
-    plane.kubectl("create", "rolebinding", "jane", "--clusterrole=edit", "--user=jane", "-n", namespace)
-
-    def run(*arguments, stdin=None):
-        return plane.kubectl("--as=jane", *arguments, "-n", namespace, stdin=stdin)
-
-    until(lambda: run("auth", "can-i", "create", "pods").code == 0, "rights")
-    return run
-
-
-def applied(developer, made):
-    return developer("apply", "-f", "-", stdin=json.dumps(made))
-
-
-@ENFORCED
-@pytest.mark.parametrize(
-    "way",
-    [
-        {"annotations": IGNORE},
-        {"template": {"annotations": IGNORE}},
-        {"labels": {"app": "web", **SKIP}},
-        owned_by("ReplicaSet/made-up"),
-        owned_by("Deployment/made-up"),
-    ],
-    ids=["annotation", "annotation of the template", "label", "made-up owner", "made-up owner that fits"],
-)
-def test_no_developer_gets_past_an_enforced_rule(running, namespace, developer, way):
-    kind = "ReplicaSet" if way == owned_by("Deployment/made-up") else "Deployment"
-
-    output = applied(developer, of(kind, namespace, EMPTY, **way))
-
-    assert (1, "", denial(empty_selector())) == output
-
-
-@ENFORCED
-def test_nor_with_an_owner_that_is_there(plane, running, namespace, developer):
-    output = applied(developer, deployment(namespace, EMPTY, **owner(plane, namespace)))
-
-    assert (1, "", denial(empty_selector())) == output
-
-
-@ENFORCED
-def test_nor_with_the_name_of_a_replica_set_that_is_there(plane, running, namespace, developer):
-    assert 0 == applied(developer, of("ReplicaSet", namespace)).code
-    made = of("Pod", namespace, EMPTY, owner="ReplicaSet/web")
-
-    output = applied(developer, made)
-
-    assert (1, "", denial(empty_selector("spec", fix=SELECT), entry="pods")) == output
-
-
-@ENFORCED
-@pytest.mark.parametrize(
-    "way",
-    [
-        ["label", "namespace", "{}", "evenkeel.dev/skip=true"],
-        ["create", "namespace", "of-my-own"],
-        ["delete", "validatingwebhookconfiguration", "evenkeel"],
-    ],
-    ids=["label the namespace", "another namespace", "no webhook"],
-)
-def test_nor_by_what_is_not_theirs(plane, running, namespace, developer, way):
-    output = developer(*(word.format(namespace) for word in way))
-
-    assert 1 == output.code
-    assert "(Forbidden)" in output.stderr and 'User "jane" cannot' in output.stderr, output
-
-
-@ENFORCED
-def test_nor_as_a_controller(plane, running, namespace, developer):
-    account = ("auth", "can-i", "impersonate", "serviceaccounts/deployment-controller", "-n", "kube-system")
-
-    assert (1, "no\n") == plane.kubectl("--as=jane", *account)[:2]
-
-
-@ENFORCED
-def test_what_controllers_make_of_it_is_no_evasion(plane, running, namespace):
-    """A bad Deployment from before goes on, for its denial would reach nobody."""
-    other = json.dumps(of("StatefulSet", namespace, EMPTY))
-
-    def refused():
-        return plane.kubectl("apply", "--dry-run=server", "-f", "-", stdin=other).code == 1
-
-    plane.kubectl("label", "namespace", namespace, "evenkeel.dev/skip=true")
-    until(lambda: not refused(), "a namespace that is left alone")
-    assert 0 == plane.apply(deployment(namespace, EMPTY)).code
-    plane.kubectl("label", "namespace", namespace, "evenkeel.dev/skip-")
-    until(refused, "a namespace that is judged again")
-    assert rolled_out(plane, namespace)
-
-    plane.kubectl("rollout", "restart", "deployment/web", "-n", namespace)
-    assert rolled_out(plane, namespace)
 
 
 # Other policies

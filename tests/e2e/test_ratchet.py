@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.e2e.webhook import installed
-from tests.e2e.words import EMPTY, denial, empty_selector, of, rolled_out
+from tests.e2e.words import EMPTY, denial, empty_selector, of, pods_of, rolled_out
 from tests.support.build import constraint
 from tests.support.serving import until
 
@@ -30,9 +30,7 @@ def running(plane, tmp_path_factory):
 
 
 def pods(plane, app):
-    """The names and uids of the Pods that stay."""
-    found = plane.api.call("GET", f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=app%3D{app}")["items"]
-    return {one["metadata"]["uid"]: one for one in found if "deletionTimestamp" not in one["metadata"]}
+    return pods_of(plane, NAMESPACE, app)
 
 
 def patched(plane, what, operation, path, value):

@@ -61,6 +61,12 @@ def stored(plane, namespace, resource="pods/web", group="v1"):
     return plane.api.call("GET", f"/{prefix}/{group}/namespaces/{namespace}/{resource}")
 
 
+def pods_of(plane, namespace, app):
+    """The Pods with this label that stay, by their uids."""
+    found = stored(plane, namespace, f"pods?labelSelector=app%3D{app}")["items"]
+    return {one["metadata"]["uid"]: one for one in found if "deletionTimestamp" not in one["metadata"]}
+
+
 def constraints_of(made):
     return made["spec"].get("topologySpreadConstraints", [])
 
