@@ -92,6 +92,7 @@ def test_a_client_that_has_nothing_more_to_say_still_hears_the_answer(server):
         assert b"2" == client.answer().body
 
 
+CODED = b"POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n"
 TOO_MUCH = (40 << 20) + 1
 ILLEGAL = [
     Case("no HTTP", b"hello\r\n\r\n", 400),
@@ -106,8 +107,11 @@ ILLEGAL = [
     Case("two lengths", b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx", 400),
     Case("a length and chunks", head(Content_Length=3, Transfer_Encoding="chunked") + b"0\r\n\r\n", 400),
     Case("a body in a coding", head(Transfer_Encoding="gzip, chunked") + b"0\r\n\r\n", 415),
+    Case("a body in a coding, in two lines", CODED + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 415),
+    Case("a body in a coding without chunks", CODED + b"\r\n", 415),
+    Case("chunks in chunks", head(Transfer_Encoding="chunked, chunked"), 400),
     Case("an unknown coding", head(Transfer_Encoding="smoke"), 501),
-    Case("a coding that has no end", head(Transfer_Encoding="gzip"), 400),
+    Case("a coding that has no end", head(Transfer_Encoding="identity"), 400),
     Case("a long line", b"GET /" + b"x" * 8_200 + b" HTTP/1.1\r\n\r\n", 414),
     Case("a long header", head(X="x" * 9_000), 431),
     Case("many headers", head(**{f"X{number}": number for number in range(200)}), 431),

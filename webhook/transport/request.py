@@ -9,7 +9,13 @@ from time import monotonic
 from typing import Any
 
 from gunicorn.http import get_parser
-from gunicorn.http.errors import ExpectationFailed, LimitRequestHeaders, LimitRequestLine, UnsupportedTransferCoding
+from gunicorn.http.errors import (
+    ExpectationFailed,
+    InvalidHeader,
+    LimitRequestHeaders,
+    LimitRequestLine,
+    UnsupportedTransferCoding,
+)
 
 from webhook.transport.connection import Connection
 from webhook.transport.limits import Refused
@@ -22,6 +28,7 @@ LINE_END = re.compile(rb"\r\n")
 LINE_BYTES = 4096
 TRAILERS_END = re.compile(rb"\A\r\n|\r\n\r\n")
 HTTP_1_1 = (1, 1)
+COMPRESSED = re.compile(r"\b(?:compress|deflate|gzip)\b", re.IGNORECASE)  # The codings that gunicorn's parser knows.
 # How many heads are remembered, and how long they may be: one of kube-apiserver has some 300 bytes.
 HEADS, HEAD_BYTES = 128, 2048
 LENGTH = b"\r\nContent-Length: "  # As Go writes it; in another spelling it is part of what is remembered.
@@ -46,7 +53,7 @@ def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
     try:
         request = parsed(head, connection.client, cfg)
     except Exception as error:
-        raise Refused(STATUS.get(type(error), 400), str(error)) from error
+        raise refusal(error) from error
     request.version = min(request.version, HTTP_1_1)  # It is that of the response, too.
     headers = dict(request.headers)
     length = int(headers.get("CONTENT-LENGTH", 0))
@@ -61,13 +68,13 @@ def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
         yield from connection.push()
     connection.allow(connection.limits.body, 408)
     body = io.BytesIO()
-    coding = headers.get("TRANSFER-ENCODING")
-    if coding is None:
+    coding = coding_of(request)
+    if not coding:
         yield from take(connection, length, body)
     elif coding.lower() == "chunked":
         yield from chunks(connection, memory, body, patience)
     else:  # gunicorn's parser accepts "gzip, chunked", and decodes no gzip.
-        raise Refused(415, f"Transfer-Encoding {coding}")
+        raise unknown_coding(coding)
     if connection.outdated:
         request.force_close()
     request.body = io.BytesIO(body.getvalue())  # No copy: both share the bytes, and so does read() of the whole body.
@@ -98,6 +105,24 @@ def parsed(head: bytes, client: Any, cfg: Any) -> Any:
 def remembered(before: bytes, after: bytes, client: Any, cfg: Any) -> Any:
     """The request of a head without its length; it is copied, and never changed."""
     return next(get_parser(cfg, [before, b"0", after], client))
+
+
+def coding_of(request: Any) -> str:
+    """The transfer codings of all header lines, as in one; empty without any."""
+    return ", ".join(value for name, value in request.headers if name == "TRANSFER-ENCODING")
+
+
+def unknown_coding(found: str) -> Refused:
+    return Refused(415, f"Transfer-Encoding: found {found}, wanted chunked or none")
+
+
+def refusal(error: Exception) -> Refused:
+    """What to tell a client whose head gunicorn's parser does not take."""
+    if isinstance(error, InvalidHeader) and error.hdr == "TRANSFER-ENCODING" and error.req:
+        coding = coding_of(error.req)
+        if COMPRESSED.search(coding):
+            return unknown_coding(coding)
+    return Refused(STATUS.get(type(error), 400), str(error))
 
 
 def until(connection: Connection, end: re.Pattern[bytes], limit: int, status: int) -> Waiting[bytes]:
