@@ -8,9 +8,10 @@ import pytest
 import yaml
 
 from webhook.cli.main import main
-from webhook.manifests.configurations import (
-    MUTATING_NAME,
-)
+from webhook.manifests.configurations import MUTATING_NAME
+from webhook.manifests.skip_label import skip_label_policy
+
+REACHED = ["--url", "https://a", "--ca-bundle", "ca.crt"]
 
 FAILS = ["--url", "https://a", "--ca-bundle", "ca.crt", "--failure-policy-enforced", "Fail"]
 
@@ -65,6 +66,24 @@ def test_rights_come_before_what_needs_them(folder, capsys, where):
     assert 5 == len(kinds)
 
 
+@pytest.mark.parametrize(
+    ("options", "users", "groups"),
+    [
+        ([], [], []),
+        (["--skip-label-user", "system:serviceaccount:a:b"], ["system:serviceaccount:a:b"], []),
+        (["--skip-label-group", "CN=a,OU=b", "--skip-label-group", "c"], [], ["CN=a,OU=b", "c"]),
+        (["--skip-label-user", "a", "--skip-label-group", "b", "--skip-label-user", "c"], ["a", "c"], ["b"]),
+    ],
+    ids=["nobody", "a user", "groups", "both"],
+)
+def test_who_may_set_the_skip_label_comes_last(folder, capsys, options, users, groups):
+    capsys.readouterr()
+    main(["manifests", "--url", "https://a", "--ca-bundle", str(folder / "ca.crt"), *options])
+    found = [*yaml.safe_load_all(capsys.readouterr().out)]
+
+    assert [*(skip_label_policy(users, groups) if options else ())] == found[2:]
+
+
 def test_the_command_prints_what_kubectl_applies(folder, capsys):
     capsys.readouterr()
     code = main(["manifests", "--service", "guard/keel", "--ca-bundle", str(folder / "both.pem")])
@@ -92,6 +111,14 @@ def test_the_command_prints_what_kubectl_applies(folder, capsys):
         (["--url", "https://a", "--ca-bundle", "tls.key"], "has no certificate, found PRIVATE KEY"),
         (["--url", "https://a", "--ca-bundle", "tls.crt"], "which is not the certificate of a CA"),
         (["--url", "https://a", "--ca-bundle", "ca.crt", "--policy", "bad.yaml"], "must have apiVersion"),
+        ([*REACHED, "--skip-label-user", ""], '--skip-label-user: found "", wanted a name'),
+        ([*REACHED, "--skip-label-group", "a", "--skip-label-group", " "], '--skip-label-group: found " ", wanted a'),
+        ([*REACHED, "--skip-label-user", "a\nb"], '--skip-label-user: found "a\\nb", wanted a name'),
+        ([*REACHED, "--skip-label-user", "\udcff"], '--skip-label-user: found "\\udcff", wanted a name'),
+        (
+            [*REACHED, "--skip-label-group", "a", "--kubernetes-version", "v1.29.4"],
+            "--skip-label-group: found Kubernetes 1.29, wanted 1.30 or newer",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_named(folder, capsys, monkeypatch, options, complaint):

@@ -14,6 +14,7 @@ from webhook import __version__
 from webhook.cli.main import main
 from webhook.cluster.watched import VERBS, watched
 from webhook.manifests.configurations import FAIL, MUTATING_NAME, NAME, TIMEOUT_SECONDS, Target, configurations
+from webhook.manifests.skip_label import SKIP_LABEL_NAME, SKIP_LABEL_SINCE, skip_label_policy
 from webhook.policy import parsing as policies
 from webhook.policy.schema import API_VERSION, KIND
 from webhook.rules import RULES
@@ -213,6 +214,8 @@ def test_what_it_refuses_to_render():
             render(values)
     with pytest.raises(RefusedError, match=r"failurePolicyEnforced: found Fail with Kubernetes v1\.28\.0"):
         render({"failurePolicyEnforced": "Fail", "policy": {"rules": {"empty-selector": ENFORCED}}}, version="1.28.0")
+    with pytest.raises(RefusedError, match=r"skipLabel: found Kubernetes v1\.29\.4, wanted 1\.30 or newer"):
+        render({"skipLabel": {"groups": ["a"]}}, "1.29.4")
     with pytest.raises(RefusedError, match="incompatible with Kubernetes"):
         render(version="1.24.0")
 
@@ -222,6 +225,29 @@ def test_an_api_server_that_cannot_read_the_conditions_is_not_given_them():
 
     assert {False} == {"matchConditions" in one for one in old}
     assert new == [{**one, "matchConditions": other["matchConditions"]} for one, other in zip(old, new, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("users", "groups"),
+    [
+        (["jane", "system:serviceaccount:a:b"], []),
+        ([], ["platform"]),
+        (["1"], ["""CN=the "Ops" of <x> & y's,OU=\\n \u2638"""]),
+    ],
+    ids=["users", "groups", "both"],
+)
+def test_the_chart_lets_those_set_the_skip_label_that_the_program_would_let(users, groups):
+    found = render({"skipLabel": {"users": users, "groups": groups}}, f"1.{SKIP_LABEL_SINCE}.0", only="skiplabel")
+    for obj in found:
+        obj["metadata"]["labels"] = {"app.kubernetes.io/name": obj["metadata"]["labels"]["app.kubernetes.io/name"]}
+
+    assert [*skip_label_policy(users, groups)] == found
+
+
+@pytest.mark.parametrize("given", [{}, None, {"users": None, "groups": []}], ids=["default", "null", "nulls"])
+def test_nobody_named_means_that_nothing_guards_the_skip_label(given):
+    assert render({}, "1.29.4") == render({"skipLabel": given}, "1.29.4")
+    assert SKIP_LABEL_NAME not in json.dumps(render({}))
 
 
 MODES = {
@@ -241,6 +267,7 @@ EVERYTHING = {
     "policy": {"watchPods": True, "earlyAnswer": True},
     "clients": {"caConfigMap": "kube-root-ca.crt", "names": ["kube-apiserver-kubelet-client", "b:c"]},
     "tlsMinVersion": "1.3",
+    "skipLabel": {"users": ["system:serviceaccount:a:b"], "groups": ["platform"]},
 }
 
 

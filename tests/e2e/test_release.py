@@ -69,6 +69,16 @@ def test_the_notes_tell_of_the_enforcement_in_force(plane, enforcement):
     assert f"configuration/{MUTATING_NAME} validatingwebhookconfiguration/{NAME}\n" in notes
 
 
+def test_the_notes_tell_who_may_set_the_skip_label_where_not_everybody_may(plane):
+    chosen, everybody = (
+        release(plane, "install", "--dry-run=client", **values).split("NOTES:")[1]
+        for values in ({"skipLabel": {"users": ["jane"], "groups": ["platform"]}}, {})
+    )
+
+    assert "Only these may: jane, platform." in chosen
+    assert "Only these may" not in everybody
+
+
 def bundles(plane, path):
     return {entry["name"]: entry["clientConfig"].get("caBundle") for entry in plane.api.call("GET", path)["webhooks"]}
 

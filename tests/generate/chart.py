@@ -13,6 +13,7 @@ from webhook.manifests import conditions
 from webhook.manifests import configurations as made
 from webhook.manifests.configurations import SYSTEM_NAMESPACES, entry_name
 from webhook.manifests.rbac import rules
+from webhook.manifests.skip_label import SKIP_LABEL_NAME, SKIP_LABEL_SINCE, skip_label_policy
 from webhook.objects.kinds import KINDS
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy import parsing as policies
@@ -103,7 +104,8 @@ def table() -> str:
 
 
 def program() -> str:
-    """files/program.yaml: the tables from which the templates make webhook configurations and RBAC."""
+    """files/program.yaml: the tables from which the templates make webhook configurations, RBAC and a policy."""
+    guard, bound = (one["spec"] for one in skip_label_policy((), ()))
     known = {
         "names": {"mutate": made.MUTATING_NAME, "validate": made.NAME},
         "timeoutSeconds": made.TIMEOUT_SECONDS,
@@ -132,6 +134,12 @@ def program() -> str:
         "clusterRole": {
             "always": rules(policies.built_in()),
             "watchPods": rules(replace(policies.built_in(), watch_pods=True)),
+        },
+        "skipLabelPolicy": {
+            "name": SKIP_LABEL_NAME,
+            "since": f"1.{SKIP_LABEL_SINCE}",
+            "policy": {field: value for field, value in guard.items() if field != "variables"},
+            "binding": bound,
         },
     }
     text = yaml.safe_dump(known, sort_keys=False, width=1_000, default_flow_style=None)

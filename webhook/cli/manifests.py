@@ -3,12 +3,14 @@ Print the webhook configurations that a policy needs; pipe them into kubectl app
 
 They send only what the policy needs.  The CA bundle is public; no private key is needed.
 With --rbac, a ServiceAccount and RBAC come first, named like the Service in its namespace, or else evenkeel/evenkeel.
+With --skip-label-user or --skip-label-group, a ValidatingAdmissionPolicy and its binding come last.
 Exit code 0: printed, 2: an input cannot be used.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,8 +20,12 @@ from certs.files import CertificateError, read
 from certs.pem import ca_bundle
 from webhook.cli import inputs
 from webhook.cli.usage import UsageError
-from webhook.manifests.configurations import CONDITIONS_SINCE, FAIL, IGNORE, NAME, Target, configurations
+from webhook.manifests.configurations import CONDITIONS_SINCE, FAIL, IGNORE, NAME, Object, Target, configurations
 from webhook.manifests.rbac import rbac
+from webhook.manifests.skip_label import SKIP_LABEL_SINCE, skip_label_policy
+from webhook.objects.names import SKIP_LABEL
+
+SKIP_LABEL_USER, SKIP_LABEL_GROUP = "--skip-label-user", "--skip-label-group"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +49,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rbac", action="store_true", help="also print a ServiceAccount and the RBAC for --cluster live"
     )
+    for option, who in ((SKIP_LABEL_USER, "a user who"), (SKIP_LABEL_GROUP, "a group whose members")):
+        parser.add_argument(
+            option,
+            metavar="NAME",
+            action="append",
+            default=[],
+            help=f"{who} may label namespaces {SKIP_LABEL}=true, and then nobody else may; repeatable",
+        )
     inputs.add_policy_argument(parser)
     inputs.add_version_argument(parser)
 
@@ -59,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         minor >= CONDITIONS_SINCE,
     )
     rights = rbac(policy, *(service or (NAME, NAME))) if args.rbac else ()
-    found = (*rights, *configurations(policy, target))
+    found = (*rights, *configurations(policy, target), *_skip_label(args, minor))
     print("---\n".join(yaml.safe_dump(obj, sort_keys=False, width=1_000) for obj in found), end="")
     return 0
 
@@ -74,6 +88,21 @@ def _fails(args: argparse.Namespace, minor: int) -> bool:
             "without matchConditions the Pods of controllers cannot be told apart"
         )
     return True
+
+
+def _skip_label(args: argparse.Namespace, minor: int) -> tuple[Object, ...]:
+    """What keeps others from setting the skip label; nothing where nobody is named."""
+    named = {SKIP_LABEL_USER: args.skip_label_user, SKIP_LABEL_GROUP: args.skip_label_group}
+    for option, names in named.items():
+        for name in names:
+            if not (name.strip() and name.isprintable()):
+                raise UsageError(f"{option}: found {json.dumps(name)}, wanted a name as kubectl auth whoami prints it")
+        if names and minor < SKIP_LABEL_SINCE:
+            raise UsageError(
+                f"{option}: found Kubernetes 1.{minor}, wanted 1.{SKIP_LABEL_SINCE} or newer: "
+                f"without ValidatingAdmissionPolicies nobody can be refused; leave {option} out"
+            )
+    return skip_label_policy(*named.values()) if any(named.values()) else ()
 
 
 def _bundle(path: Path) -> bytes:

@@ -32,6 +32,7 @@ SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")  # the API server sends n
 
 NAME = "evenkeel"
 ENFORCED = "enforced"  # The first part of the names of the entries for what an enforced rule may deny.
+LABELS = {"app.kubernetes.io/name": NAME}
 MUTATING_NAME = f"zz-{NAME}"  # Configurations run in the order of their names; defaults must come last.
 TIMEOUT_SECONDS = {MUTATE: 3, VALIDATE: 5}
 IGNORE, FAIL = "Ignore", "Fail"
@@ -74,7 +75,7 @@ def configurations(policy: Policy, target: Target) -> tuple[Object, ...]:
         {
             "apiVersion": "admissionregistration.k8s.io/v1",
             "kind": kind,
-            "metadata": {"name": name, "labels": {"app.kubernetes.io/name": NAME}},
+            "metadata": {"name": name, "labels": LABELS},
             "webhooks": webhooks,
         }
         for kind, (name, webhooks) in kinds.items()

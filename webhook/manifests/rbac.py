@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from webhook.cluster.watched import VERBS, watched
-from webhook.manifests.configurations import NAME, Object
+from webhook.manifests.configurations import LABELS, NAME, Object
 from webhook.policy.policy import Policy
 
 RBAC = "rbac.authorization.k8s.io"
-LABELS = {"app.kubernetes.io/name": NAME}
 
 
 def rbac(policy: Policy, namespace: str, name: str) -> tuple[Object, ...]:

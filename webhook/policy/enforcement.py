@@ -22,7 +22,7 @@ def notes_on(policy: Policy) -> Iterator[str]:
     )
     yield (
         f"{rules}: enforced, but not in a namespace with the label {SKIP_LABEL}: true; "
-        "evenkeel manifests --skip-label-users lets only chosen users set it"
+        "with evenkeel manifests --skip-label-user or --skip-label-group only those who are named may set it"
     )
     for path, setting in _missing(policy):
         replicas = setting.parameters.get("minReplicas")

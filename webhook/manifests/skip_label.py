@@ -1,0 +1,82 @@
+"""
+The ValidatingAdmissionPolicy by which only chosen users and groups may exempt a namespace from evenkeel.
+
+The API server evaluates it by itself, so it holds in every outage.  Whoever changes a namespace that has the label
+already, or takes the label away, is not asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from webhook.manifests.configurations import LABELS, NAME, Object
+from webhook.objects.names import SKIP_LABEL
+
+SKIP_LABEL_NAME = f"{NAME}-skip-label"
+SKIP_LABEL_SINCE = 30  # The first minor version that serves it as v1.
+
+_API_VERSION = "admissionregistration.k8s.io/v1"
+_POLICY, _BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
+_FIX = "leave the label out, or ask one of them to set it"
+_FOUND = f'metadata.labels[{SKIP_LABEL}]: found "true"'
+_WHO = """variables.users.map(u, 'user "' + u + '"') + variables.groups.map(g, 'group "' + g + '"')"""
+# Labels can be changed through status and finalize as well.  A CEL step with `.?` does not fail on an absent field.
+_SPEC: Object = {
+    "failurePolicy": "Fail",
+    "matchConstraints": {
+        "resourceRules": [
+            {
+                "apiGroups": [""],
+                "apiVersions": ["v1"],
+                "resources": ["namespaces", "namespaces/*"],
+                "operations": ["CREATE", "UPDATE"],
+            }
+        ],
+        "objectSelector": {"matchLabels": {SKIP_LABEL: "true"}},  # The new object has it, or the old one.
+    },
+    "matchConditions": [
+        {
+            "name": "newly-set",
+            "expression": f"oldObject == null || oldObject.?metadata.?labels[?'{SKIP_LABEL}'].orValue('') != 'true'",
+        }
+    ],
+    "variables": [],
+    "validations": [
+        {
+            "expression": (
+                "request.?userInfo.?username.orValue('') in variables.users"
+                " || request.?userInfo.?groups.orValue([]).exists(g, g in variables.groups)"
+            ),
+            "reason": "Forbidden",
+            "messageExpression": (
+                f"'{_FOUND} from user \"' + request.?userInfo.?username.orValue('') + '\", wanted it only from '"
+                f" + ({_WHO}).join(' or ') + '; {_FIX}'"
+            ),
+            # Where the names are longer than the 5 KiB that the API server allows.
+            "message": f"{_FOUND}, wanted it only from those whom {_POLICY} {SKIP_LABEL_NAME} names; {_FIX}",
+        }
+    ],
+}
+
+
+def skip_label_policy(users: Iterable[str], groups: Iterable[str]) -> tuple[Object, ...]:
+    """The policy and its binding: only these users, and members of these groups, may set the skip label."""
+    named = {"users": users, "groups": groups}
+    variables = [{"name": name, "expression": _strings(names)} for name, names in named.items()]
+    metadata = {"name": SKIP_LABEL_NAME, "labels": LABELS}
+    bound = {"policyName": SKIP_LABEL_NAME, "validationActions": ["Deny"]}
+    return (
+        {
+            "apiVersion": _API_VERSION,
+            "kind": _POLICY,
+            "metadata": metadata,
+            "spec": _SPEC | {"variables": variables},
+        },
+        {"apiVersion": _API_VERSION, "kind": _BINDING, "metadata": metadata, "spec": bound},
+    )
+
+
+def _strings(names: Iterable[str]) -> str:
+    """A list in CEL, for which printable text in JSON will do."""
+    return json.dumps([*names], ensure_ascii=False, separators=(",", ":"))
