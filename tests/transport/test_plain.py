@@ -56,6 +56,17 @@ class Driven:
     def ask(self, data, source=LOOPBACK):
         return self.heard(self.connect(data, source))
 
+    def held(self):
+        """Connections by peer."""
+        found = Counter(visitor.peer for visitor in self.server.visitors)
+        assert found.total() == self.server.held.total()
+        return found
+
+    def crowd(self, data=b""):
+        """So many clients that there is no place for all, each of another peer."""
+        for number in range(1, 201):
+            self.connect(data, f"127.0.1.{number}")
+
     def settle(self, connected):
         """Turns until so many have been accepted, and what they sent was read."""
         until(lambda: self.server.turn() or len(self.server.visitors) >= connected, "clients")
@@ -178,12 +189,53 @@ def test_the_peer_that_holds_most_makes_room(driven):
     for _ in range(3 * MOST):
         driven.connect(source=OTHER)
     driven.settle(MOST)
-    until(lambda: driven.server.turn() or driven.server.held[OTHER] == MOST - len(few), "all to be accepted")
+    until(lambda: driven.server.turn() or driven.held()[OTHER] == MOST - len(few), "all to be accepted")
 
-    assert Counter({OTHER: MOST - len(few)} | {f"127.0.1.{number}": 1 for number in range(1, 9)}) == driven.server.held
+    assert Counter({OTHER: MOST - len(few)} | {f"127.0.1.{number}": 1 for number in range(1, 9)}) == driven.held()
     for client in few:
         client.sendall(PROBE)
         assert driven.heard(client).endswith(b"ok\n")
+
+
+def test_whoever_waits_for_an_answer_is_spared_by_a_crowd_of_many_peers():
+    """Though it holds more than each of them."""
+    replies = []
+    with Driven(lambda asked: replies[0] if replies else None) as driven:
+        probes = [driven.connect(PROBE, OTHER) for _ in range(2)]
+        driven.settle(2)
+        driven.crowd()
+        last = driven.connect(PROBE, OTHER)
+        until(lambda: driven.server.turn() or driven.held()[OTHER] == 3, "all to be accepted")
+        driven.crowd()
+        driven.settle(MOST)
+        for _ in range(20):
+            driven.server.turn()
+        replies.append(Reply(200, b"ok\n"))
+
+        assert all(driven.heard(client).endswith(b"ok\n") for client in (*probes, last))
+
+
+def test_a_probe_that_waited_to_be_accepted_is_answered_at_once(driven):
+    """A crowd that comes with it does not make it lose its place before its request is read."""
+    driven.crowd()
+    probes = [driven.connect(PROBE, OTHER) for _ in range(8)]
+    driven.crowd()
+
+    assert all(driven.heard(client).endswith(b"ok\n") for client in probes)
+
+
+def test_a_crowd_that_waits_for_answers_keeps_no_newcomer_out():
+    with Driven(lambda asked: Reply(200, b"ok\n") if asked.path == "/healthz" else None) as driven:
+        driven.crowd(b"GET /readyz HTTP/1.1\r\n\r\n")
+        driven.settle(MOST)
+        late = driven.connect(source=OTHER)
+        until(lambda: driven.server.turn() or driven.held()[OTHER], "it to be accepted")
+        driven.crowd(b"GET /readyz HTTP/1.1\r\n\r\n")
+        for _ in range(20):
+            driven.server.turn()
+        late.sendall(PROBE)
+
+        assert driven.heard(late).endswith(b"ok\n")
 
 
 def test_whoever_resets_is_forgotten(driven):

@@ -2,8 +2,9 @@
 Plain HTTP in a thread of its own, for probes and metrics: a request without a body, a response, the end.
 
 Any client may reach the port, so none of them can keep others waiting.  Connections are few and short.  If there are
-too many, the peer that holds most of them loses its oldest one.  The thread rests after it has worked, so that a flood
-of requests leaves most of the processor to reviews.
+too many, those without a request make room, or those with one, whichever are more: of them the peer that holds most
+loses its oldest one.  The thread rests after it has worked, so that a flood of requests leaves most of the processor to
+reviews.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from time import monotonic
 from typing import Any
 
-from webhook.transport.peers import is_local, of_the_largest, peer_of
+from webhook.transport.peers import is_local, peer_of
 from webhook.transport.waiting import NOTHING, Waiting
 
 MOST = 64  # Connections at a time; a kubelet and a Prometheus need one each, for milliseconds.
+FEW = 4  # Nobody is blamed for so many: a kubelet may make several probes at once.
 NEWCOMERS = MOST // 4  # Accepted in a turn, so that a connection has some turns to be served before it is the oldest.
 SECONDS = 5.0  # From accept to the end; probes of kubelets usually last a second.
 HEAD_BYTES = 8 << 10  # Prometheus sends less than 1 KiB.
@@ -75,17 +76,19 @@ class Visitor:
     """One connection; `script` is a generator that yields the event it waits for."""
 
     def __init__(self, server: PlainServer, sock: socket.socket, address: object) -> None:
-        self.sock, self.peer, self.local = sock, peer_of(address), is_local(address)
+        self.sock, self.address, self.peer = sock, address, peer_of(address)
         self.due = monotonic() + SECONDS
+        self.asking = False  # Its request is complete, and its answer not yet sent.
         self.watched = NOTHING
         self.script = server.converse(self)
 
     def read(self, size: int) -> Waiting[bytes]:
         """The next bytes, empty at the end."""
         while True:
-            yield EVENT_READ
-            with suppress(BlockingIOError):
+            try:
                 return self.sock.recv(size)
+            except BlockingIOError:
+                yield EVENT_READ
 
     def write(self, data: bytes) -> Waiting[None]:
         """Send all of `data`."""
@@ -103,7 +106,7 @@ class PlainServer:
     def __init__(self, listener: socket.socket, answer: Answer, log: Any) -> None:
         self.listener, self.answer, self.log = listener, answer, log
         self.visitors: dict[Visitor, None] = {}  # The oldest first.
-        self.held: Counter[str] = Counter()  # Connections by peer.
+        self.held: Counter[tuple[str, bool]] = Counter()  # How many a peer has that ask, or do not.
         self.poller = DefaultSelector()
         listener.setblocking(False)
         self.poller.register(listener, EVENT_READ)
@@ -148,16 +151,29 @@ class PlainServer:
         sock.setblocking(False)
         visitor = Visitor(self, sock, address)
         self.visitors[visitor] = None
-        self.held[visitor.peer] += 1
+        self._count(visitor, 1)
+        self.resume(visitor)  # A probe that had to wait to be accepted has sent its request already.
         if len(self.visitors) > MOST:
             self.evict()
-        self.resume(visitor)
         return True
 
     def evict(self) -> None:
-        """Drop the oldest connection of the peer that holds most."""
-        if crowd := of_the_largest(self.visitors, self.held):
-            self.drop(crowd[0])
+        """Of those without a request, or of those with one if they are more, drop the oldest of the largest peer."""
+        group = 2 * sum(visitor.asking for visitor in self.visitors) > len(self.visitors)
+        largest = max((count for (_, asking), count in self.held.items() if asking is group), default=0)
+        crowd = (each for each in self.visitors if each.asking is group)
+        if victim := next((each for each in crowd if largest <= FEW or self.held[each.peer, group] == largest), None):
+            self.drop(victim)
+
+    def _count(self, visitor: Visitor, number: int) -> None:
+        self.held[visitor.peer, visitor.asking] += number
+        if not self.held[visitor.peer, visitor.asking]:
+            del self.held[visitor.peer, visitor.asking]
+
+    def _set_asking(self, visitor: Visitor, asking: bool) -> None:
+        self._count(visitor, -1)
+        visitor.asking = asking
+        self._count(visitor, 1)
 
     def converse(self, visitor: Visitor) -> Waiting[None]:
         """Read a request, answer it, and read on until the client closes."""
@@ -166,15 +182,17 @@ class PlainServer:
             if not (data := (yield from visitor.read(HEAD_BYTES))):
                 return
             head += data
+        self._set_asking(visitor, True)
         found = None if refused else REQUEST.match(head)
         if found:
             method, path, query = (part.decode() for part in found.groups(b""))
-            asked = Asked(method, path, query, visitor.local)
+            asked = Asked(method, path, query, is_local(visitor.address))
             while (reply := self.answer(asked)) is None:
                 yield NOTHING
         else:
             reply = refused or Reply(400, b"malformed request\n")
         yield from visitor.write(encoded(reply, not found or found[1] != b"HEAD"))
+        self._set_asking(visitor, False)
         visitor.sock.shutdown(socket.SHUT_WR)
         left = LINGER_BYTES
         while left > 0 and (data := (yield from visitor.read(HEAD_BYTES))):
@@ -206,9 +224,7 @@ class PlainServer:
     def drop(self, visitor: Visitor) -> None:
         """Close a connection at once."""
         del self.visitors[visitor]
-        self.held[visitor.peer] -= 1
-        if not self.held[visitor.peer]:
-            del self.held[visitor.peer]
+        self._count(visitor, -1)
         visitor.script.close()
         if visitor.watched:
             self.poller.unregister(visitor.sock)
