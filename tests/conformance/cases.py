@@ -7,20 +7,12 @@ import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from operator import eq
 from pathlib import Path
 
 from webhook.objects.fields import as_mapping
-from webhook.scheduler.features import Features, features
 
 CONSTRAINTS = ("spec", "topologySpreadConstraints")
-
-
-@cache
-def recorded_by() -> Features:
-    """The features of the version whose decisions were recorded."""
-    return features(36)
 
 
 class IllFormed(ValueError):

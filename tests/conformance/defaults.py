@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tests.conformance.cases import CONSTRAINTS, Difference, IllFormed, compared, objects, recorded_by
+from tests.conformance.cases import CONSTRAINTS, Difference, IllFormed, compared, objects
 from webhook.objects.fields import as_mapping, value_at
 from webhook.objects.labels import labels_of
 from webhook.objects.references import controller_of
@@ -16,6 +16,7 @@ from webhook.scheduler.default_constraints import (
     constraints_in_force,
     default_selector,
 )
+from webhook.scheduler.features import Features
 from webhook.scheduler.selectors import EVERYTHING
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
@@ -23,7 +24,7 @@ RECORDED = "placement.jsonl.gz"
 SELECTING = ("services", "replicationControllers", "replicaSets", "statefulSets")
 
 
-def differences(case: Mapping[str, object]) -> Iterator[Difference]:
+def differences(case: Mapping[str, object], features: Features) -> Iterator[Difference]:
     """Selectors are compared as text, duplicates and all."""
     metadata = as_mapping(value_at(case["pod"], ("metadata",)))
     labels, defaults = labels_of(metadata.get("labels")), _defaults(case)
@@ -32,7 +33,7 @@ def differences(case: Mapping[str, object]) -> Iterator[Difference]:
         namespace = str(metadata.get("namespace", ""))
         selector = default_selector(namespace, labels, controller_of(metadata), _snapshot(case)).selector
     raw = value_at(case["pod"], CONSTRAINTS)
-    in_force = constraints_in_force(raw, labels, defaults, selector, recorded_by())
+    in_force = constraints_in_force(raw, labels, defaults, selector, features)
 
     yield from compared(case, "defaultSelector", str(selector))
     yield from compared(case, "hardConstraints", [_text(one) for one in in_force if one.hard])

@@ -7,13 +7,15 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from tests.conformance import MODES, main
 from tests.support import DATA, ROOT
-from webhook.scheduler.features import features
+from webhook.objects.fields import path_text
+from webhook.scheduler.features import NEWEST, parse_version
 from webhook.scheduler.validation import validate
 
 ALONE = """
@@ -24,8 +26,12 @@ runpy.run_module("tests.conformance", run_name="__main__")
 """
 
 
-def recorded(mode):
-    return [json.loads(line) for line in gzip.open(DATA / MODES[mode].RECORDED)]
+def recorded(path):
+    return [json.loads(line) for line in gzip.open(path)]
+
+
+RECORDINGS = [(mode, path) for mode, one in MODES.items() for path in sorted(DATA.glob(f"1.*/{one.RECORDED}"))]
+NEWEST_DEFAULTS = DATA / f"1.{NEWEST}" / MODES["defaults"].RECORDED
 
 
 @pytest.fixture
@@ -42,19 +48,51 @@ def run(tmp_path, capsys):
     return run
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_every_recorded_case_agrees(mode, capsys):
-    assert 0 == main([mode])
-    assert f"{len(recorded(mode))} agree, 0 differ\n" == capsys.readouterr().out
+@pytest.mark.parametrize(("mode", "path"), RECORDINGS, ids=lambda value: getattr(value, "parent", Path(value)).name)
+def test_every_recorded_case_agrees(mode, path, capsys):
+    assert 0 == main([mode, str(path)])
+    assert f"{len(recorded(path))} agree, 0 differ\n" == capsys.readouterr().out
 
 
-def test_errors_are_told_in_the_words_of_kubernetes():
+def test_all_recordings_are_compared_where_none_is_given(capsys):
+    assert 0 == main(["validation"])
+    counted = [f"1.{minor}: 2000 agree, 0 differ" for minor in (26, 27, 33, 34, 36, 37)]
+    assert counted == capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize(
+    "path", [path for mode, path in RECORDINGS if mode == "validation"], ids=lambda path: path.parent.name
+)
+def test_errors_are_told_in_the_words_of_that_version(path):
     """The runner compares type and field; the details are the same, too."""
-    for case in recorded("validation"):
+    version = parse_version(path.parent.name)
+    for case in recorded(path):
         raw, labels = case["pod"]["spec"]["topologySpreadConstraints"], case["pod"]["metadata"]["labels"]
-        ours = validate(raw, labels, ("spec", "topologySpreadConstraints"), merged=False, features=features(36))
+        ours = validate(raw, labels, ("spec", "topologySpreadConstraints"), merged=False, features=version)
 
-        assert Counter(error["detail"] for error in case["expected"]["podCreate"]) == Counter(e.detail for e in ours)
+        found = case["expected"]["podCreate"] or []
+        assert Counter((one["field"], one["detail"]) for one in found) == Counter(
+            (path_text(one.path), one.detail) for one in ours
+        )
+
+
+def test_the_version_is_the_option_or_the_folder_or_the_newest(tmp_path, capsys):
+    """What 1.26 said is not what 1.37 says."""
+    recorded_26 = DATA / "1.26" / "validation.jsonl.gz"
+    for folder in ("1.26", "cases"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x").write_bytes(recorded_26.read_bytes())
+    said = {
+        (folder, *options): main(["validation", str(tmp_path / folder / "x"), *options])
+        for folder, options in (
+            ("1.26", ()),
+            ("1.26", ("--kubernetes-version", "1.37")),
+            ("cases", ()),
+            ("cases", ("--kubernetes-version", "v1.26.3")),
+        )
+    }
+
+    assert [0, 1, 1, 0] == list(said.values())
 
 
 def pod(*constraints, **labels):
@@ -70,13 +108,13 @@ TEXT = "zone/1/app=web/minDomains=1/affinity=Honor/taints=Ignore"
 SOFT = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
 
 
-def validation(*constraints, **expected):
+def validated(*constraints, **expected):
     none = {"podCreate": None, "podTemplate": None, "afterPrepareForCreate": list(constraints)}
     return {"id": "v", "pod": pod(*constraints), "expected": none | expected}
 
 
 def invalid(**expected):
-    return validation(BROKEN, **({"podCreate": [INVALID], "podTemplate": [IN_TEMPLATE]} | expected))
+    return validated(BROKEN, **({"podCreate": [INVALID], "podTemplate": [IN_TEMPLATE]} | expected))
 
 
 def defaults(**expected):
@@ -93,16 +131,16 @@ class Case(NamedTuple):
 
 
 CASES = [
-    Case("null is an empty list of errors", validation(ZONE)),
-    Case("null is an empty list of constraints", validation(afterPrepareForCreate=None)),
+    Case("null is an empty list of errors", validated(ZONE)),
+    Case("null is an empty list of constraints", validated(afterPrepareForCreate=None)),
     Case("recorded errors are found", invalid()),
-    Case("an error we do not find", validation(ZONE, podCreate=[INVALID]), ("podCreate",)),
+    Case("an error we do not find", validated(ZONE, podCreate=[INVALID]), ("podCreate",)),
     Case("an error only we find", invalid(podTemplate=[]), ("podTemplate",)),
     Case("an error recorded twice", invalid(podCreate=[INVALID, INVALID]), ("podCreate",)),
     Case("another type", invalid(podCreate=[{**INVALID, "type": "FieldValueRequired"}]), ("podCreate",)),
     Case("another field", invalid(podTemplate=[INVALID]), ("podTemplate",)),
     Case("another constraint", invalid(afterPrepareForCreate=[ZONE]), ("afterPrepareForCreate",)),
-    Case("null for {}", validation(ZONE, afterPrepareForCreate=[NO_SELECTOR]), ("afterPrepareForCreate",)),
+    Case("null for {}", validated(ZONE, afterPrepareForCreate=[NO_SELECTOR]), ("afterPrepareForCreate",)),
     Case("no recorded validation", {**invalid(), "expected": {}}, tuple(invalid()["expected"])),
     Case("recorded defaults are found", defaults(), mode="defaults"),
     Case("another selector", defaults(defaultSelector="app=api"), ("defaultSelector",), "defaults"),
@@ -123,7 +161,7 @@ def test_what_differs_is_named(run, case):
 
 
 def test_a_falsified_case_stands_out_among_recorded_ones(run):
-    cases = recorded("defaults")[:20]
+    cases = recorded(NEWEST_DEFAULTS)[:20]
     cases[7]["expected"]["defaultSelector"] += "x"
     status, lines, _ = run("defaults", *cases)
 
@@ -133,14 +171,14 @@ def test_a_falsified_case_stands_out_among_recorded_ones(run):
 
 
 def test_five_differences_are_shown_and_all_are_counted(run):
-    _, lines, _ = run("validation", *[validation(BROKEN)] * 7, validation(ZONE))
+    _, lines, _ = run("validation", *[validated(BROKEN)] * 7, validated(ZONE))
 
     assert 6 == len(lines)
     assert "1 agree, 7 differ" == lines[-1]
 
 
 def test_a_file_may_be_gzipped_whatever_its_name(run):
-    content = gzip.compress(json.dumps(validation(ZONE)).encode())
+    content = gzip.compress(json.dumps(validated(ZONE)).encode())
 
     assert (0, ["1 agree, 0 differ"], []) == run("validation", content=content)
 
@@ -156,17 +194,17 @@ def written(case, **fields):
     return json.dumps({**case, **fields}).encode()
 
 
-GZIPPED = gzip.compress(written(validation()))
+GZIPPED = gzip.compress(written(validated()))
 FAILURES = [
     Failure("an empty file", b"\n", "holds no case"),
     Failure("no JSON", b"\n{", "line 2: not JSON"),
     Failure("no UTF-8", b'"\xff"', "line 1: not JSON"),
     Failure("JSON too deep", b"[" * 100_000, "line 1: not JSON"),
     Failure("no object", b"[]", "line 1: must be an object"),
-    Failure("a case without a Pod", written(validation(), pod=None), "line 1: must be an object"),
-    Failure("a case without what is expected", written(validation(), expected=[]), "line 1: must be an object"),
-    Failure("errors that are no list", written(validation(podCreate="x")), "v: podCreate: must be an array"),
-    Failure("errors that are no objects", written(validation(podTemplate=["x"])), "v: podTemplate: must be an array"),
+    Failure("a case without a Pod", written(validated(), pod=None), "line 1: must be an object"),
+    Failure("a case without what is expected", written(validated(), expected=[]), "line 1: must be an object"),
+    Failure("errors that are no list", written(validated(podCreate="x")), "v: podCreate: must be an array"),
+    Failure("errors that are no objects", written(validated(podTemplate=["x"])), "v: podTemplate: must be an array"),
     Failure("a gzip that breaks off", GZIPPED[:-9], "Compressed file ended"),
     Failure("a gzip that is none", GZIPPED[:10] + b"\xff" * 9, "Error -3"),
     Failure("a case without a config", written(defaults(), config=None), "d: config.defaultingType", "defaults"),
@@ -189,7 +227,16 @@ def test_a_file_that_cannot_be_compared_fails_in_one_line(run, failure):
     assert errors[0].startswith(f"FILE: {failure.message}")
 
 
-@pytest.mark.parametrize("call", ["", "nonsense", "validation a b", "validation /nowhere/x", "defaults /"])
+WRONG_VERSIONS = [
+    "validation --kubernetes-version",
+    "validation --kubernetes-version 1.99",
+    "defaults x --kubernetes-version 2",
+]
+
+
+@pytest.mark.parametrize(
+    "call", ["", "nonsense", "validation a b", "validation /nowhere/x", "defaults /", *WRONG_VERSIONS]
+)
 def test_a_wrong_call_fails_in_one_line(call, capsys):
     assert 2 == main(call.split())
 

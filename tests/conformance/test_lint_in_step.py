@@ -68,7 +68,7 @@ def test_examples_of_rules(one, example):
 @pytest.mark.parametrize("recorded", ["validation", "placement"])
 def test_recorded_pods(recorded):
     """Each as JSON; every tenth as YAML, and by the rules of older versions."""
-    found, lines = 0, gzip.decompress((DATA / f"{recorded}.jsonl.gz").read_bytes()).splitlines()
+    found, lines = 0, gzip.decompress((DATA / f"1.{NEWEST}" / f"{recorded}.jsonl.gz").read_bytes()).splitlines()
     for number, line in enumerate(lines):
         pod = json.loads(line)["pod"]
         expected = by_the_webhook(pod, built_in())

@@ -9,17 +9,18 @@ from functools import cache
 import jsonpatch
 import pytest
 
-from tests.conformance.cases import recorded_by
 from tests.support import DATA
 from tests.support.build import ZONE
 from tests.support.review import review
 from webhook.admission.defaulting import ANNOTATION, Defaults
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.policy.parsing import built_in
+from webhook.scheduler.features import features
 from webhook.scheduler.snapshot import from_objects
 
 with gzip.open(DATA / "admission-reviews.jsonl.gz", "rt") as file:
     RECORDED = [json.loads(line) for line in file]
+RECORDED_BY = 36  # The minor version.
 REQUESTS = [(one["path"].strip("/"), one["review"]["request"]) for one in RECORDED]
 CREATED = [request["object"] for _, request in REQUESTS if request["operation"] == "CREATE"]
 
@@ -31,7 +32,7 @@ def cluster():
 
 
 def reviewed(request, phase):
-    return review(request, phase, built_in(), cluster(), recorded_by())
+    return review(request, phase, built_in(), cluster(), features(RECORDED_BY))
 
 
 def name(one):

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tests.conformance.cases import CONSTRAINTS, Difference, compared, objects, recorded_by
+from tests.conformance.cases import CONSTRAINTS, Difference, compared, objects
 from webhook.objects.fields import path_text, value_at
 from webhook.objects.labels import labels_of
-from webhook.scheduler.constraint import merge, same
+from webhook.scheduler.constraint import as_stored, same
+from webhook.scheduler.features import LATEST, Features
 from webhook.scheduler.validation import validate
 
 RECORDED = "validation.jsonl.gz"
 CREATED_AS = (("podCreate", CONSTRAINTS, False), ("podTemplate", ("template", *CONSTRAINTS), True))
 
 
-def differences(case: Mapping[str, object]) -> Iterator[Difference]:
-    """Errors are compared as a multiset of type and field, the stored constraints as API objects."""
+def differences(case: Mapping[str, object], features: Features) -> Iterator[Difference]:
+    """
+    Errors are compared as a multiset of type and field, the stored constraints as API objects.
+
+    What is stored is read as the newest version reads it, so that a field counts that was switched off.
+    """
     raw = value_at(case["pod"], CONSTRAINTS)
     labels = labels_of(value_at(case["pod"], ("metadata", "labels")))
     for what, path, merged in CREATED_AS:
-        errors = validate(raw, labels, path, merged=merged, features=recorded_by())
+        errors = validate(raw, labels, path, merged=merged, features=features)
         ours = sorted(f"{error.type} {path_text(error.path)}" for error in errors)
         yield from compared(case, what, ours, _errors)
-    stored = merge(raw, labels, recorded_by())
-    yield from compared(case, "afterPrepareForCreate", stored, objects, lambda *lists: same(*lists, recorded_by()))
+    stored = as_stored(raw, labels, features)
+    yield from compared(case, "afterPrepareForCreate", stored, objects, lambda *lists: same(*lists, LATEST))
 
 
 def _errors(recorded: object, what: str) -> list[str]:

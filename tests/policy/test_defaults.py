@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.build import HOSTNAME, ZONE
 from webhook.policy.defaults import Defaulting, defaulting_errors, integers, notes_on, parse_defaulting
+from webhook.scheduler.features import LATEST, features
 
 SOFT = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
 
@@ -37,9 +38,18 @@ def test_a_whole_float_becomes_an_integer_and_nothing_else_changes():
     ids=["for the scheduler", "for the API server", "a policy that is none", "no type"],
 )
 def test_what_cannot_be_used_is_named(args, begins):
-    (cause,) = defaulting_errors(args, ("d",))
+    (cause,) = defaulting_errors(args, ("d",), LATEST)
 
     assert cause.startswith(begins)
+
+
+def test_the_version_decides_what_can_be_used():
+    """Up to 1.26 minDomains is dropped; up to 1.34 a length is in characters."""
+    assert [] == list(defaulting_errors(listed(minDomains=2), ("d",), features(26)))
+    selector = {"matchLabelKeys": ["a" * 64]}
+    for minor, unit in ((34, "characters"), (35, "bytes")):
+        (cause,) = defaulting_errors(listed(**selector), ("d",), features(minor))
+        assert cause.endswith(f"name part must be no more than 63 {unit}")
 
 
 def test_what_may_surprise_is_noted():

@@ -341,6 +341,32 @@ def test_a_selector_of_expressions_that_misses_its_own_pod_has_no_single_repair(
     assert [True, True, False] == [one.fix == RULES["selector-misses-own-pod"].fix for one in found]
 
 
+@pytest.mark.parametrize(("minor", "severity"), [(26, "info"), (27, "error"), (37, "error"), (38, "info")])
+def test_whether_an_empty_selector_counts_every_pod_is_a_matter_of_the_version(minor, severity):
+    assert [severity] == [f.severity for f in findings(pod(constraint(labelSelector={})), minor=minor)]
+
+
+@pytest.mark.parametrize(("minor", "said"), [(27, False), (28, True)])
+def test_the_api_server_warns_of_a_null_selector_since_1_28(minor, said):
+    found = findings(pod(constraint(labelSelector=None)), minor=minor)
+
+    assert [said] == [f.said_by_api_server for f in found]
+
+
+@pytest.mark.parametrize(
+    ("minor", "key", "found"),
+    [
+        (26, "batch.kubernetes.io/job-name", ["selector-misses-own-pod"]),
+        (27, "batch.kubernetes.io/job-name", []),
+        (26, "job-name", []),
+    ],
+)
+def test_the_prefixed_labels_of_a_job_are_there_since_1_27(minor, key, found):
+    job = workload("Job", constraint(labelSelector={"matchLabels": {key: "x"}}))
+
+    assert found == [f.rule for f in findings(job, minor=minor)]
+
+
 def test_a_null_selector_counts_nothing_anywhere():
     assert [Severity.ERROR] == [f.severity for f in findings(pod(constraint(labelSelector=None)), minor=38)]
 

@@ -7,7 +7,7 @@ from copy import deepcopy
 import pytest
 
 from tests.support.build import FEATURES, SELECTOR, TERM, ZONE, constraint, keys, selecting, term
-from webhook.scheduler.constraint import merge, parse_constraints, same
+from webhook.scheduler.constraint import as_stored, merge, parse_constraints, same
 from webhook.scheduler.features import features
 from webhook.scheduler.selectors import NOTHING
 
@@ -62,6 +62,24 @@ def test_the_merge_leaves_what_it_was_given_as_it_was():
 
     assert before != merge(raw, LABELS, FEATURES)
     assert before == raw
+
+
+DROPPED = {
+    25: ("minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy", "matchLabelKeys"),
+    26: ("minDomains", "matchLabelKeys"),
+    27: (),
+}
+
+
+@pytest.mark.parametrize(("minor", "dropped"), DROPPED.items())
+def test_fields_of_features_that_are_off_are_not_stored(minor, dropped):
+    assert [{name: value for name, value in FULL.items() if name not in dropped}, "x"] == as_stored(
+        [FULL, "x"], LABELS, features(minor)
+    )
+
+
+def test_what_is_merged_is_stored():
+    assert merge([FULL], LABELS, FEATURES) == as_stored([FULL], LABELS, FEATURES) != [FULL]
 
 
 def test_lists_that_decode_alike_are_the_same():

@@ -18,7 +18,7 @@ from webhook.objects.fields import FieldPath, as_mapping, children, value_at, wi
 from webhook.objects.kinds import BUILT_IN_KINDS, FIELD, Kind, find_kinds
 from webhook.objects.labels import labels_of
 from webhook.objects.workload import parse_workloads
-from webhook.scheduler.constraint import merge
+from webhook.scheduler.constraint import as_stored
 from webhook.scheduler.features import Features
 from webhook.scheduler.validation import validate
 
@@ -134,5 +134,5 @@ def _stored(obj: Mapping[str, object], features: Features) -> Mapping[str, objec
     metadata, constraints = as_mapping(obj.get("metadata")), value_at(obj, CONSTRAINTS)
     if (obj.get("apiVersion"), obj.get("kind")) != ("v1", "Pod") or metadata.get("uid") or constraints is None:
         return obj
-    stored = merge(constraints, labels_of(metadata.get("labels")), features)
+    stored = as_stored(constraints, labels_of(metadata.get("labels")), features)
     return as_mapping(with_value(obj, CONSTRAINTS, stored))

@@ -15,7 +15,7 @@ from webhook.documents.reading import read_objects
 from webhook.documents.scalars import DocumentError
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.policy.policy import Policy, PolicyError
-from webhook.scheduler.features import NEWEST, Features, parse_version
+from webhook.scheduler.features import LATEST, NEWEST, Features, parse_version
 from webhook.scheduler.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -47,12 +47,12 @@ def add_version_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def policy(path: Path | None) -> Policy:
-    """The policy in a file, or the built-in one."""
+def policy(path: Path | None, features: Features = LATEST) -> Policy:
+    """The policy in a file, or the built-in one, for a version with these features."""
     if path is None:
         return built_in()
     try:
-        return parse_policy(text(path))
+        return parse_policy(text(path), features)
     except PolicyError as error:
         raise UsageError("\n".join(f"{path}: {cause}" for cause in error.causes)) from error
 

@@ -137,8 +137,9 @@ def _files(args: argparse.Namespace) -> tuple[list[str], list[NotFound]]:
 def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> LintTerms:
     severities = dict(map(_severity, args.rule))
     unused = severities.pop(UNUSED_SUPPRESSION, Severity.WARNING)
+    features = inputs.features(args.kubernetes_version)
     try:
-        policy = inputs.policy(args.policy).with_severities(severities)
+        policy = inputs.policy(args.policy, features).with_severities(severities)
     except PolicyError as error:
         raise UsageError("\n".join(f"--rule: {cause}" for cause in error.causes)) from error
     cluster = inputs.cluster(args.cluster)
@@ -146,7 +147,7 @@ def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> Li
     return LintTerms(
         policy,
         context.snapshot(cluster),
-        inputs.features(args.kubernetes_version),
+        features,
         namespace=args.namespace,
         never_sent=frozenset(SYSTEM_NAMESPACES),
         unused=unused,

@@ -62,8 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    policy, service = inputs.policy(args.policy), inputs.namespaced("--service", args.service) if args.service else None
-    minor = inputs.features(args.kubernetes_version).minor
+    features = inputs.features(args.kubernetes_version)
+    policy, minor = inputs.policy(args.policy, features), features.minor
+    service = inputs.namespaced("--service", args.service) if args.service else None
     target = Target(
         _bundle(args.ca_bundle),
         service,

@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     check = actions.add_parser("check", help="check a policy file; print errors and notes")
     check.add_argument("file", metavar="FILE", type=Path)
+    inputs.add_version_argument(check)
     check.set_defaults(act=_check)
     show = actions.add_parser("show", help="show the settings for one Pod")
     show.add_argument(
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    policy = inputs.policy(args.file)
+    policy = inputs.policy(args.file, inputs.features(args.kubernetes_version))
     for line in (*(f"note: {note}" for note in policy.notes), "ok"):
         print(one_line(f"{args.file}: {line}", LINE_LIMIT))
     return 0

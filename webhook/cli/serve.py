@@ -92,7 +92,8 @@ def _work(
     from webhook.serving.server import Config, Server
 
     policy_file = Path(values["policy"]) if values["policy"] else None
-    policy, features = inputs.policy(policy_file), inputs.features(values["kubernetes-version"])
+    features = inputs.features(values["kubernetes-version"])
+    policy = inputs.policy(policy_file, features)
     cluster = inputs.client() if values["cluster"] == inputs.LIVE else inputs.cluster(values["cluster"])
     threads, (host, _) = _threads(values["threads"]), _address("--bind", values["bind"])
     secret = inputs.namespaced("--tls-secret", values["tls-secret"]) if values["tls-secret"] else None

@@ -13,6 +13,7 @@ from functools import cache
 from webhook.findings.finding import Cause, Evaluation, Finding, Severity, Skipped
 from webhook.findings.rule import RULES, Rule, RuleSetting, RuleSettings, Subject
 from webhook.objects.fields import FieldPath
+from webhook.objects.kinds import PREFIXED_JOB_LABELS
 from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import read_constraints
 from webhook.scheduler.features import Features
@@ -41,7 +42,8 @@ def find_all(workload: Workload, settings: RuleSettings, snapshot: Snapshot | No
     if not running:
         return NOTHING_FOUND
     reading = read_constraints(workload.raw_constraints, features)
-    addable = workload.addable | (TOPOLOGY_LABELS if features.topology_labels else frozenset())
+    added = workload.addable if features.prefixed_job_labels else workload.addable - PREFIXED_JOB_LABELS
+    addable = added | (TOPOLOGY_LABELS if features.topology_labels else frozenset())
     findings: list[Finding] = []
     skipped: list[Skipped] = []
     bare = Subject(
@@ -49,7 +51,7 @@ def find_all(workload: Workload, settings: RuleSettings, snapshot: Snapshot | No
         reading,
         reading.parsed(workload.labels),
         addable,
-        carries=workload.labels.keys() | workload.addable,
+        carries=workload.labels.keys() | added,
         features=features,
         snapshot=snapshot,
         parameters={},

@@ -14,7 +14,8 @@ CORE, APPS, BATCH = "v1", "apps/v1", "batch/v1"
 FIELD = "topologySpreadConstraints"
 TEMPLATE: FieldPath = ("spec", "template")
 EACH = "*"
-_JOB_LABELS = ("batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid", "job-name", "controller-uid")
+PREFIXED_JOB_LABELS = frozenset({"batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid"})  # Since 1.27.
+_JOB_LABELS = (*sorted(PREFIXED_JOB_LABELS), "job-name", "controller-uid")
 
 
 @dataclass(frozen=True)

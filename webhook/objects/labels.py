@@ -5,8 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 Labels = Mapping[str, str]
+
+
+class Words(NamedTuple):
+    """Words of label errors that differ by the version of Kubernetes: the unit of lengths, and what a key is called."""
+
+    unit: str
+    key: str
+
+
+SINCE_35 = Words("bytes", "a valid label key")
+BEFORE_35 = Words("characters", "a qualified name")
 
 
 def labels_of(value: object) -> dict[str, str]:
@@ -42,12 +54,12 @@ def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-def _prefix_errors(prefix: str) -> Iterator[str]:
+def _prefix_errors(prefix: str, words: Words) -> Iterator[str]:
     if not prefix:
         yield "prefix part must be non-empty"
         return
     if _bytes(prefix) > 253:
-        yield "prefix part must be no more than 253 bytes"
+        yield f"prefix part must be no more than 253 {words.unit}"
     if not _subdomain.fullmatch(prefix) or any(text in prefix for text in _NOT_IN_SUBDOMAIN):
         yield f"prefix part {_SUBDOMAIN_ERROR}"
 
@@ -56,11 +68,11 @@ def _is_name(text: str) -> bool:
     return len(text) <= 63 and _name.fullmatch(text) is not None  # What matches is ASCII, a byte for each character.
 
 
-def _name_errors(name: str) -> Iterator[str]:
+def _name_errors(name: str, words: Words) -> Iterator[str]:
     if not name:
         yield "name part must be non-empty"
     elif _bytes(name) > 63:
-        yield "name part must be no more than 63 bytes"
+        yield f"name part must be no more than 63 {words.unit}"
     if not _name.fullmatch(name):
         yield f"name part {_NAME_ERROR}"
 
@@ -68,28 +80,28 @@ def _name_errors(name: str) -> Iterator[str]:
 LONGEST_KEPT = 320  # The longest valid key has 317 bytes; longer ones are not cached, so that they use no memory.
 
 
-def label_key_errors(key: str) -> tuple[str, ...]:
-    """Every reason why `key` is no valid label key, in the words of content.IsLabelKey; empty if it is one."""
-    return _key_errors(key) if len(key) <= LONGEST_KEPT else _key_errors.__wrapped__(key)
+def label_key_errors(key: str, words: Words = SINCE_35) -> tuple[str, ...]:
+    """Every reason why `key` is no valid label key, as content.IsLabelKey words them; empty if it is one."""
+    return _key_errors(key, words) if len(key) <= LONGEST_KEPT else _key_errors.__wrapped__(key, words)
 
 
-def label_value_errors(value: str) -> tuple[str, ...]:
-    """Every reason why `value` is no valid label value, in the words of content.IsLabelValue; empty if it is one."""
-    return _value_errors(value) if len(value) <= LONGEST_KEPT else _value_errors.__wrapped__(value)
+def label_value_errors(value: str, words: Words = SINCE_35) -> tuple[str, ...]:
+    """Every reason why `value` is no valid label value, as content.IsLabelValue words them; empty if it is one."""
+    return _value_errors(value, words) if len(value) <= LONGEST_KEPT else _value_errors.__wrapped__(value, words)
 
 
 @lru_cache(maxsize=4096)
-def _key_errors(key: str) -> tuple[str, ...]:
+def _key_errors(key: str, words: Words) -> tuple[str, ...]:
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
         prefixed = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        return (f"a valid label key {_NAME_ERROR} {prefixed}",)
-    return (*(_prefix_errors(prefix) if slash else ()), *(() if _is_name(name) else _name_errors(name)))
+        return (f"{words.key} {_NAME_ERROR} {prefixed}",)
+    return (*(_prefix_errors(prefix, words) if slash else ()), *(() if _is_name(name) else _name_errors(name, words)))
 
 
 @lru_cache(maxsize=4096)
-def _value_errors(value: str) -> tuple[str, ...]:
+def _value_errors(value: str, words: Words) -> tuple[str, ...]:
     if _is_name(value):
         return ()
-    too_long = ("must be no more than 63 bytes",) if _bytes(value) > 63 else ()
+    too_long = (f"must be no more than 63 {words.unit}",) if _bytes(value) > 63 else ()
     return too_long if not value or _name.fullmatch(value) else (*too_long, _VALUE_ERROR)

@@ -10,7 +10,7 @@ from webhook.objects.labels import label_key_errors
 from webhook.objects.reading import brief
 from webhook.scheduler.constraint import HARD
 from webhook.scheduler.default_constraints import LIST, SYSTEM, validate_args
-from webhook.scheduler.features import LATEST
+from webhook.scheduler.features import Features
 from webhook.scheduler.validation import shown_path, validate
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -37,7 +37,7 @@ def integers(raw: Mapping[str, object]) -> Mapping[str, object]:
     return {k: int(v) if isinstance(v, float) and v.is_integer() else v for k, v in raw.items()}
 
 
-def defaulting_errors(raw: object, path: FieldPath) -> Iterator[str]:
+def defaulting_errors(raw: object, path: FieldPath, features: Features) -> Iterator[str]:
     """
     Every reason not to use these args: those of kube-scheduler, then those of the API server for a Pod that gets them.
 
@@ -55,7 +55,7 @@ def defaulting_errors(raw: object, path: FieldPath) -> Iterator[str]:
     selected = [{**constraint, "labelSelector": {"matchLabels": {ANY: "any"}}} for constraint in defaulting.constraints]
     keys = (key for constraint in selected for key in as_list(constraint.get("matchLabelKeys")) if isinstance(key, str))
     labels = {key: "any" for key in keys if not label_key_errors(key)}
-    of_pods = validate(selected, labels, (*path, "defaultConstraints"), merged=False, features=LATEST)
+    of_pods = validate(selected, labels, (*path, "defaultConstraints"), merged=False, features=features)
     errors += [error for error in of_pods if error.path not in known and error.type != DUPLICATE]
     yield from (f"{path_text(shown_path(error))}: found {brief(error.value)}, {error.detail}" for error in errors)
 

@@ -25,6 +25,7 @@ from webhook.policy.policy import Override, Policy, PolicyError
 from webhook.policy.schema import complaints, schema
 from webhook.rules import DEFAULT_SETTINGS, RULES
 from webhook.scheduler.constraint import read_selector
+from webhook.scheduler.features import LATEST, Features
 from webhook.scheduler.selectors import Selector, as_selector
 from webhook.scheduler.validation import selector_errors
 
@@ -44,8 +45,12 @@ defaulting:
 """
 
 
-def parse_policy(text: str) -> Policy:
-    """The policy in `text`, a SpreadPolicy or a KubeSchedulerConfiguration; PolicyError names every cause."""
+def parse_policy(text: str, features: Features = LATEST) -> Policy:
+    """
+    The policy in `text`, a SpreadPolicy or a KubeSchedulerConfiguration; PolicyError names every cause.
+
+    Default constraints must be valid in the version that has these features.
+    """
     try:
         documents = read_documents(text)
     except DocumentError as error:
@@ -55,29 +60,30 @@ def parse_policy(text: str) -> Policy:
         raise PolicyError([f"found {found}, wanted one object"])
     raw = documents[0]
     if raw.get("kind") == scheduler_configuration.KIND:
-        raw, notes, causes = scheduler_configuration.translate(raw)
+        raw, notes, causes = scheduler_configuration.translate(raw, features)
         if causes:
             raise PolicyError(causes)
-        return replace(_checked(raw), notes=notes)
-    return _checked(raw)
+        return replace(_checked(raw, features), notes=notes)
+    return _checked(raw, features)
 
 
 @cache
 def built_in() -> Policy:
     """The policy that is in force where none is given."""
-    return _policy(as_mapping(read_documents(BUILT_IN)[0]))
+    return _policy(as_mapping(read_documents(BUILT_IN)[0]), LATEST)
 
 
-def _checked(raw: Mapping[str, object]) -> Policy:
+def _checked(raw: Mapping[str, object], features: Features) -> Policy:
     if wrong := tuple(complaints(raw, schema())):
         raise PolicyError(wrong)
-    return _policy(raw)
+    return _policy(raw, features)
 
 
-def _policy(raw: Mapping[str, object]) -> Policy:
+def _policy(raw: Mapping[str, object], features: Features) -> Policy:
     causes: list[str] = []
     settings = _settings(raw.get("rules"), DEFAULT_SETTINGS, ("rules",), causes)
-    causes += defaulting_errors(raw.get("defaulting"), ("defaulting",))
+    for path, defaulting in _defaultings(raw):
+        causes += defaulting_errors(defaulting, path, features)
     overrides, kinds = _overrides(raw, settings, causes), _kinds(raw, causes)
     if causes:
         raise PolicyError(causes)
@@ -98,6 +104,13 @@ def _policy(raw: Mapping[str, object]) -> Policy:
         notes=tuple(note for path, given in found for note in defaults.notes_on(given, path)),
     )
     return replace(policy, notes=(*policy.notes, *enforcement.notes_on(policy)))
+
+
+def _defaultings(raw: Mapping[str, object]) -> Iterator[tuple[FieldPath, object]]:
+    """What stands in `defaulting`, in the policy and in each override."""
+    yield ("defaulting",), raw.get("defaulting")
+    for i, item in enumerate(map(as_mapping, as_list(raw.get("overrides")))):
+        yield ("overrides", i, "defaulting"), item.get("defaulting")
 
 
 def _settings(raw: object, base: RuleSettings, path: FieldPath, causes: list[str]) -> RuleSettings:
@@ -121,7 +134,6 @@ def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str])
         path: FieldPath = ("overrides", i)
         if not item.keys() & {"namespaceSelector", "podSelector", "schedulerName"}:
             causes.append(f"{path_text(path)}: must have namespaceSelector, podSelector or schedulerName")
-        causes += defaulting_errors(item.get("defaulting"), (*path, "defaulting"))
         name = item.get("schedulerName")
         override = Override(
             name=str(item["name"]),

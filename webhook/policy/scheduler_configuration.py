@@ -11,6 +11,7 @@ from webhook.policy.schema import API_VERSION, DEFAULTING, Schema, complaints
 from webhook.policy.schema import KIND as POLICY_KIND
 from webhook.scheduler.constraint import HARD
 from webhook.scheduler.default_constraints import LIST, SYSTEM
+from webhook.scheduler.features import Features
 
 KIND, PLUGIN = "KubeSchedulerConfiguration", "PodTopologySpread"
 GROUP = "kubescheduler.config.k8s.io"
@@ -53,7 +54,9 @@ CONFIGURATION: Schema = {
 }
 
 
-def translate(raw: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...], tuple[str, ...]]:
+def translate(
+    raw: Mapping[str, object], features: Features
+) -> tuple[dict[str, object], tuple[str, ...], tuple[str, ...]]:
     """The policy as raw JSON, the notes on it, and every reason why it cannot be used."""
     version, causes = raw.get("apiVersion"), list[str]()
     if version not in (CURRENT, *OLD):
@@ -62,7 +65,7 @@ def translate(raw: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, 
     causes += complaints(raw, CONFIGURATION)
     profiles = raw.get("profiles")
     notes = [f"apiVersion: {version} is no longer served; {CURRENT} has replaced it"] if version in OLD else []
-    overrides = [_profile(profile, i, causes, notes) for i, profile in enumerate(as_list(profiles) or [{}])]
+    overrides = [_profile(profile, i, features, causes, notes) for i, profile in enumerate(as_list(profiles) or [{}])]
     names = [str(override["name"]) for override in overrides]
     causes += (
         f"profiles[{i}].schedulerName: found {brief(name)} twice, wanted a name of its own"
@@ -85,7 +88,7 @@ def _without_nulls(value: object) -> object:
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
-def _profile(raw: object, index: int, causes: list[str], notes: list[str]) -> dict[str, object]:
+def _profile(raw: object, index: int, features: Features, causes: list[str], notes: list[str]) -> dict[str, object]:
     path: FieldPath = ("profiles", index)
     profile = as_mapping(raw)
     name = profile.get("schedulerName")
@@ -102,7 +105,7 @@ def _profile(raw: object, index: int, causes: list[str], notes: list[str]) -> di
             args = {k: v for k, v in as_mapping(given).items() if k not in ("apiVersion", "kind")}
             at = (*path, "pluginConfig", i, "args")
             wrong = tuple(complaints(args if isinstance(given, dict | None) else given, DEFAULTING, at)) or tuple(
-                defaulting_errors(args, at)
+                defaulting_errors(args, at, features)
             )
             causes += wrong
             notes += () if wrong else notes_on(parse_defaulting(args), at)

@@ -53,8 +53,8 @@ def empty_selector(subject: Subject) -> Iterator[Cause]:
     A null selector matches no Pod, and the scheduler counts `{}` as 0 although it matches every Pod.  The API server
     accepts both, and neither spreads anything; a hard constraint still keeps Pods off every node that lacks the key.
 
-    From Kubernetes 1.38 on, `{}` counts every Pod of the namespace, and the finding is only an `info`.  A `{}` to which
-    matchLabelKeys add labels is not empty.
+    Up to Kubernetes 1.26, and from 1.38 on, `{}` counts every Pod of the namespace, and the finding is only an `info`.
+    A `{}` to which matchLabelKeys add labels is not empty.
     """
     for constraint in subject.constraints:
         null = constraint.label_selector is None
@@ -71,7 +71,7 @@ def empty_selector(subject: Subject) -> Iterator[Cause]:
             fix=fix,
             edit=edit,
             at_most=Severity.INFO if counts else Severity.ERROR,
-            said_by_api_server=null,
+            said_by_api_server=null and subject.features.null_selector_warning,
         )
 
 

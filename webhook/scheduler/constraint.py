@@ -7,7 +7,7 @@ A topology spread constraint: merged as kube-apiserver does it, parsed as kube-s
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, wraps
 from typing import Any, NamedTuple, cast
@@ -28,6 +28,12 @@ from webhook.scheduler.selectors import (
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 HONOR, IGNORE = "Honor", "Ignore"
 ACTIONS, POLICIES = (HARD, SOFT), (HONOR, IGNORE)
+_GATED = {  # Fields, and the features without which they are dropped.
+    "minDomains": "min_domains",
+    "nodeAffinityPolicy": "node_inclusion_policies",
+    "nodeTaintsPolicy": "node_inclusion_policies",
+    "matchLabelKeys": "match_label_keys",
+}
 LARGEST_KEPT = 8 << 10  # Bytes of a list whose reading is kept; two constraints take some 400.
 
 
@@ -123,6 +129,23 @@ def merge(raw: object, labels: Labels, features: Features) -> object:
     if not features.selector_merge or not isinstance(raw, list):
         return raw
     return [_merge_one(constraint, labels) for constraint in raw]
+
+
+def as_stored(raw: object, labels: Labels, features: Features) -> object:
+    """
+    upstream: strategy.go:podStrategy.PrepareForCreate (v1.37)
+
+    The JSON list as kube-apiserver stores it for a new Pod with `labels`: without fields of features that are off, then
+    as `merge` returns it.
+    """
+    dropped = {name for name, feature in _GATED.items() if not getattr(features, feature)}
+    if not dropped or not isinstance(raw, list):
+        return merge(raw, labels, features)
+    return merge([_without(one, dropped) if isinstance(one, dict) else one for one in raw], labels, features)
+
+
+def _without(constraint: Mapping[str, object], dropped: Set[str]) -> Mapping[str, object]:
+    return {name: value for name, value in constraint.items() if name not in dropped}
 
 
 def same(this: object, other: object, features: Features) -> bool:

@@ -18,7 +18,10 @@ class Features(NamedTuple):
     match_label_keys: bool  # MatchLabelKeysInPodTopologySpread
     selector_merge: bool  # MatchLabelKeysInPodTopologySpreadSelectorMerge
     topology_labels: bool  # PodTopologyLabelsAdmission: zone and region are copied onto Pods at binding
-    empty_selector_counts: bool  # `{}` counts every Pod of the namespace instead of none (kubernetes#141340)
+    empty_selector_counts: bool  # `{}` counts every Pod of the namespace, not none (kubernetes#116607 and #141340)
+    null_selector_warning: bool  # kube-apiserver warns of a null labelSelector (kubernetes#117025)
+    prefixed_job_labels: bool  # Pods of a Job have batch.kubernetes.io/job-name and …/controller-uid, too
+    lengths_in_bytes: bool  # errors of labels say "bytes" for "characters" (kubernetes#134020)
 
 
 def features(minor: int) -> Features:
@@ -31,7 +34,10 @@ def features(minor: int) -> Features:
         match_label_keys=minor >= 27,
         selector_merge=minor >= 34,
         topology_labels=minor >= 35,
-        empty_selector_counts=minor >= 38,
+        empty_selector_counts=minor <= 26 or minor >= 38,
+        null_selector_warning=minor >= 28,
+        prefixed_job_labels=minor >= 27,
+        lengths_in_bytes=minor >= 35,
     )
 
 

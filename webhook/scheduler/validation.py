@@ -13,7 +13,7 @@ from webhook.objects.fields import (
     FieldError,
     FieldPath,
 )
-from webhook.objects.labels import Labels, label_key_errors, label_value_errors
+from webhook.objects.labels import BEFORE_35, SINCE_35, Labels, Words, label_key_errors, label_value_errors
 from webhook.scheduler.constraint import (
     ACTIONS,
     HARD,
@@ -91,7 +91,7 @@ def _constraint_errors(written: WrittenConstraint, path: FieldPath, features: Fe
     if written.match_label_keys:
         yield from _match_label_keys_errors(written, path, features)
     if written.label_selector is not None and features.selector_validation:
-        yield from selector_errors(written.label_selector, (*path, "labelSelector"))
+        yield from selector_errors(written.label_selector, (*path, "labelSelector"), _words(features))
 
 
 def _not_supported(path: FieldPath, value: str, wanted: tuple[str, ...]) -> FieldError:
@@ -118,7 +118,7 @@ def _match_label_keys_errors(written: WrittenConstraint, path: FieldPath, featur
         yield FieldError(FORBIDDEN, at, list(keys), "must not be specified when labelSelector is not set")
     if selector is not None or not features.selector_merge:
         for i, key in enumerate(keys):
-            for detail in label_key_errors(key):
+            for detail in label_key_errors(key, _words(features)):
                 yield FieldError(INVALID, (*at, i), key, detail)
     if selector is not None and features.selector_merge:
         yield from _keys_in_both_after_merge(keys, selector, path)
@@ -138,7 +138,11 @@ def _keys_in_both_after_merge(keys: Sequence[str], selector: LabelSelector, path
         seen.add(expression.key)
 
 
-def selector_errors(selector: LabelSelector, path: FieldPath) -> Iterator[FieldError]:
+def _words(features: Features) -> Words:
+    return SINCE_35 if features.lengths_in_bytes else BEFORE_35
+
+
+def selector_errors(selector: LabelSelector, path: FieldPath, words: Words = SINCE_35) -> Iterator[FieldError]:
     """
     upstream: validation.go:ValidateLabelSelector (v1.37)
 
@@ -146,15 +150,15 @@ def selector_errors(selector: LabelSelector, path: FieldPath) -> Iterator[FieldE
     """
     at = (*path, "matchLabels")
     for key, value in selector.match_labels.items():
-        for detail in label_key_errors(key):
+        for detail in label_key_errors(key, words):
             yield FieldError(INVALID, at, key, detail)
-        for detail in label_value_errors(value):
+        for detail in label_value_errors(value, words):
             yield FieldError(INVALID, at, value, detail)
     for i, expression in enumerate(selector.match_expressions):
-        yield from _expression_errors(expression, (*path, "matchExpressions", i))
+        yield from _expression_errors(expression, (*path, "matchExpressions", i), words)
 
 
-def _expression_errors(expression: Requirement, path: FieldPath) -> Iterator[FieldError]:
+def _expression_errors(expression: Requirement, path: FieldPath, words: Words) -> Iterator[FieldError]:
     """upstream: validation.go:ValidateLabelSelectorRequirement (v1.37)"""
     operator, values = expression.operator, expression.values
     if operator in (IN, NOT_IN) and not values:
@@ -164,10 +168,10 @@ def _expression_errors(expression: Requirement, path: FieldPath) -> Iterator[Fie
         yield FieldError(FORBIDDEN, (*path, "values"), list(values), detail)
     if operator not in (IN, NOT_IN, EXISTS, DOES_NOT_EXIST):
         yield FieldError(INVALID, (*path, "operator"), operator, "not a valid selector operator")
-    for detail in label_key_errors(expression.key):
+    for detail in label_key_errors(expression.key, words):
         yield FieldError(INVALID, (*path, "key"), expression.key, detail)
     for i, value in enumerate(values):
-        for detail in label_value_errors(value):
+        for detail in label_value_errors(value, words):
             yield FieldError(INVALID, (*path, "values", i), value, detail)
 
 

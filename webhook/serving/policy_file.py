@@ -32,7 +32,7 @@ class PolicyFile:
             changed = self.content.changed()
             if changed is None:
                 return
-            policy = parse_policy(changed.decode("utf-8"))
+            policy = parse_policy(changed.decode("utf-8"), self.reviewer.features)
         except OSError as error:
             self._refuse(error.strerror or str(error))
             return
