@@ -162,9 +162,11 @@ def test_a_template_nested_too_deep_to_compare_is_judged_again():
     assert ("empty-selector",) == tuple(w.partition(":")[0] for w in validate(obj, old).warnings)
 
 
-def test_nothing_is_new_where_the_old_object_was_too_large_to_judge():
-    found = validate(deployment(EMPTY), deployment(*[constraint()] * 101))
+def test_only_what_is_enforced_is_new_where_the_old_object_was_too_large_to_judge():
+    large = deployment(*[constraint()] * 101)
+    found = validate(deployment(EMPTY), large)
 
+    assert not validate(deployment(EMPTY), large, rules="{rules: {empty-selector: {enforced: true}}}").allowed
     assert found.allowed and ("empty-selector",) == tuple(w.partition(":")[0] for w in found.warnings)
 
 

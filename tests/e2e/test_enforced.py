@@ -406,6 +406,22 @@ def test_a_node_name_does_not_replace_spreading(developer):
 
 
 @EVERY
+@pytest.mark.parametrize("pod_spec", [{"nodeName": "a1"}, affine("a1")], ids=["a node's name", "affinity to one node"])
+def test_a_template_without_constraints_is_not_excused_by_its_node(developer, pod_spec):
+    output = applied(developer, made("Deployment", "there", pod_spec=pod_spec))
+
+    assert 1 == output.code and "(missing-constraints)" in output.stderr, output
+
+
+@EVERY
+@pytest.mark.parametrize(("kind", "field"), [("Deployment", "replicas"), ("Job", "parallelism")])
+def test_no_replica_counts_as_one_that_comes_later(developer, kind, field):
+    output = applied(developer, made(kind, "none", spec={field: 0}))
+
+    assert 1 == output.code and "(missing-constraints)" in output.stderr, output
+
+
+@EVERY
 def test_one_replica_is_judged_where_the_policy_asks_for_it(developer):
     output = applied(developer, made("Deployment", "single", spec={"replicas": 1}))
 

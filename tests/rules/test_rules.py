@@ -378,6 +378,10 @@ def pinned(*terms):
     return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": affinity}}}
 
 
+def templated(pod_spec):
+    return {"template": {"metadata": {"labels": {"app": "web"}}, "spec": pod_spec}}
+
+
 class TestMissingConstraints:
     @pytest.fixture
     def every(self):
@@ -413,6 +417,17 @@ class TestMissingConstraints:
         found = findings(pod(spec=pinned(*terms)), missing_constraints=every)
 
         assert ["missing-constraints"] * reported == [f.rule for f in found]
+
+    def test_a_template_that_is_pinned_makes_pods_that_are_spread_by_nobody(self, every):
+        for spec in (pinned(["n1"]), {"nodeName": "n1"}):
+            (found,) = findings(workload("Deployment", spec=templated(spec)), missing_constraints=every)
+            assert "missing-constraints" == found.rule
+
+    def test_no_replica_counts_as_one(self, every):
+        """It is scaled later, and that is not judged."""
+        none = workload("Deployment", spec={"replicas": 0})
+
+        assert ["missing-constraints"] == [f.rule for f in findings(none, missing_constraints=every)]
 
     @pytest.mark.parametrize(
         "obj", [pod(owner="DaemonSet/x"), workload("Deployment", owner="DaemonSet/x")], ids=["Pod", "Deployment"]

@@ -66,10 +66,10 @@ class OldFindings:
         """
         Whether the old object had this finding, as bad as it is or worse; each of its findings is taken once.
 
-        One of an enforced rule is old only where the rule was enforced.
+        One of an enforced rule is old only where the rule was enforced, and the old object could be judged.
         """
         if not self._known:
-            return True
+            return not finding.enforced
         known_by = identity(workload, finding)
         for enforced in (True,) if finding.enforced else (False, True):
             extents = self._left.get((known_by, enforced), [])

@@ -60,10 +60,12 @@ from webhook.findings.rule import Subject, rule
 def missing_constraints(subject: Subject) -> Iterator[Cause]:
     """
     A platform team's own policy: a workload with several replicas must be spread.  Replicas are those of the object
-    when it is applied; scaling it later is not judged.  DaemonSets and Pods with nodeName are not reported.
+    when it is applied; 0 counts as 1, and scaling later is not judged.  DaemonSets are not reported, nor Pods that can run
+    on one node only.
     """
     workload = subject.workload
-    if workload.pinned or workload.replicas < subject.number("minReplicas"):
+    alone = workload.kind.kind == "DaemonSet" or (workload.is_pod and workload.pinned)
+    if alone or max(1, workload.replicas) < subject.number("minReplicas"):
         return
     have, asked = {constraint.topology_key for constraint in subject.constraints}, subject.keys("topologyKeys")
     found = f"{', '.join(sorted(have)) or 'none'}, {workload.replicas} replicas"
