@@ -60,8 +60,8 @@ from webhook.findings.rule import Subject, rule
 def missing_constraints(subject: Subject) -> Iterator[Cause]:
     """
     A platform team's own policy: a workload with several replicas must be spread.  Replicas are those of the object
-    when it is applied; 0 counts as 1, and scaling later is not judged.  DaemonSets are not reported, nor Pods that can run
-    on one node only.
+    when it is applied; 0 counts as 1, and scaling later is not judged.  DaemonSets are not reported, and neither are
+    Pods that can run on one node only.
     """
     workload = subject.workload
     alone = workload.kind.kind == "DaemonSet" or (workload.is_pod and workload.pinned)
