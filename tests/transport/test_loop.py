@@ -18,6 +18,7 @@ from gunicorn.config import Config
 from tests.support.certificates import the_leaf
 from tests.support.clients import CROWD, OTHER, Busy, Client, Server, head, latencies, post
 from tests.support.serving import until
+from webhook.transport import loop as loop_module
 from webhook.transport import memory
 from webhook.transport.limits import Limits
 from webhook.transport.loop import Loop
@@ -199,6 +200,20 @@ def plain():
         dropped=lambda _: None,
     )
     yield from ended(Loop(service, [listener]))
+
+
+def test_bytes_that_wait_to_be_read_are_heard(plain, monkeypatch):
+    """A busy loop takes no client for silent whose bytes it has not read yet."""
+    monkeypatch.setattr(loop_module, "SLICE_SECONDS", 0.0)
+    with closing(socket.create_connection(plain.listeners[0].getsockname())) as client:
+        until(lambda: plain.turn(0.01) or plain.connections, "the client")
+        (connection,) = plain.connections
+        connection.heard -= 60
+        client.send(b"POST")
+        until(lambda: plain.turn(0.01) or plain.turns, "its bytes")
+
+        assert time.monotonic() - connection.heard < 30
+        assert not connection.inbox
 
 
 def test_every_connection_is_counted_once(plain, monkeypatch):

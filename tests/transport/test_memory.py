@@ -6,7 +6,7 @@ import select
 import socket
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from math import inf
 
 import pytest
@@ -14,7 +14,7 @@ import pytest
 from tests.support.clients import CHUNKED, CROWD, LARGE, MB, OTHER, Server, drip, head, post, suppressed
 from tests.support.serving import until
 from webhook.transport.limits import Limits
-from webhook.transport.memory import HURRY, STALLED_SECONDS, Memory
+from webhook.transport.memory import BLAME_SECONDS, BLAMED, HURRY, SILENT_SECONDS, STALLED_SECONDS, Memory
 from webhook.transport.request import turn_seconds
 
 TWO = {"large_held": 2 * len(LARGE)}  # Turns for two at a time.
@@ -281,3 +281,105 @@ def test_a_slow_body_gives_way_to_a_peer_that_has_no_turn(turns):
     assert {slow} == memory.in_the_way(now)
     slow.came = HURRY * memory.limits.rate + 1
     assert set() == memory.in_the_way(now)
+
+
+def silent(memory, length, peer):
+    """A large body that had a turn, and of which nothing has come for a while."""
+    connection = sending(memory, length, peer)
+    connection.heard -= SILENT_SECONDS
+    return connection
+
+
+def test_a_silent_body_gives_way_to_a_peer_that_has_no_turn(turns):
+    """A steady one does not, and nobody gives way to another body of the same peer."""
+    memory, resumed = turns
+    stalls, _ = silent(memory, 5, CROWD), sending(memory, 5, "127.0.0.9")
+    assert not memory.has_turn(Large(CROWD), 5)
+    assert [] == resumed
+
+    assert memory.has_turn(Large(OTHER), 5)
+    assert [stalls] == resumed
+    assert not memory.has_turn(Large("127.0.0.3"), 5)
+
+
+def test_a_body_that_falls_silent_is_found_by_the_next_look(turns):
+    memory, resumed = turns
+    stalls, waits = sending(memory, 10, CROWD), Large(OTHER)
+    assert not memory.has_turn(waits, 5)
+    stalls.heard -= SILENT_SECONDS
+    memory.go_on()
+
+    assert [stalls, waits] == resumed
+
+
+def test_whoever_has_stalled_comes_after_those_who_have_not(turns):
+    """Also if it waits longer; and it gives way at once, but to none that has stalled itself."""
+    memory, resumed = turns
+    silent(memory, 10, CROWD)
+    steady, waits = Large("127.0.0.9"), Large(OTHER)
+    assert memory.has_turn(steady, 10)
+    assert [False, False] == [memory.has_turn(Large(CROWD), 10), memory.has_turn(waits, 10)]
+    finish(memory, steady)
+    assert waits is resumed[-1]
+    finish(memory, waits)
+    again = resumed[-1]
+    assert CROWD == again.peer
+
+    again.deadline = 5.0
+    assert memory.has_turn(Large(OTHER), 10)
+    assert again is resumed[-1]
+
+
+def test_whoever_has_stalled_takes_no_turn_from_a_steady_peer(turns):
+    memory, _ = turns
+    silent(memory, 10, CROWD)
+    steady = Large(OTHER)
+    assert memory.has_turn(steady, 10)
+    finish(memory, steady)
+    sending(memory, 10, OTHER)
+
+    assert not memory.has_turn(Large(CROWD), 10)
+
+
+def test_that_a_peer_has_stalled_is_forgotten(turns, monkeypatch):
+    """After a while, or when too many others have."""
+    memory, _ = turns
+    slow = sending(memory, 10, CROWD)
+    assert not memory.has_turn(Large(OTHER), 10)
+    now = slow.granted + STALLED_SECONDS
+    assert {slow} == memory.in_the_way(now)
+    assert [CROWD] == list(memory.blamed)
+    for number in range(BLAMED + 10):
+        memory.in_the_way(now)
+        slow.peer = f"127.1.{number // 250}.{number % 250}"
+    assert BLAMED == len(memory.blamed)
+    assert CROWD not in memory.blamed
+    until_then = time.monotonic() + BLAME_SECONDS
+    monkeypatch.setattr("webhook.transport.memory.monotonic", lambda: until_then + 1)
+
+    assert not memory.is_blamed(next(iter(memory.blamed)))
+
+
+def test_clients_that_stall_and_come_again_keep_nobody_from_being_served(tmp_path):
+    """Four addresses announce a large body, send half of it and stop, again and again."""
+    stop = threading.Event()
+
+    def stall(server, peer):
+        while not stop.is_set():
+            with suppress(OSError, EOFError), server.client(peer) as client:
+                client.sock.settimeout(1)
+                client.send(post(LARGE, "/?timeout=3s")[: -len(LARGE) // 2])
+                client.answer()
+
+    with Server(tmp_path, limits=TWO) as server:
+        peers = [f"127.0.4.{number}" for number in range(1, 5)]
+        threads = [threading.Thread(target=stall, args=(server, peer)) for peer in peers]
+        for thread in threads:
+            thread.start()
+        time.sleep(2 * (SILENT_SECONDS + 0.5))  # Each is found to stall once.
+        for _ in range(3):
+            with server.client(OTHER) as client:
+                assert b"%d" % len(LARGE) == client.ask(post(LARGE, "/?timeout=3s")).body
+        stop.set()
+        for thread in threads:
+            thread.join()

@@ -143,6 +143,8 @@ class Loop:
     def _queue(self, connection: Connection) -> None:
         """Let a connection whose event has come wait for its turn."""
         if connection.wanted:
+            if connection.wanted == EVENT_READ:  # Though it may be read only after other turns.
+                connection.heard = monotonic()
             (self.handshakes if connection.handshaking else self.turns).add(connection)
         elif connection.watched:
             # The client sends while a thread answers; stop polling, or it wakes the loop repeatedly.
@@ -246,6 +248,7 @@ class Loop:
                 self.resume(connection, Refused(connection.refusal, "too slow"))
             else:
                 self.drop(connection, "too slow")
+        self.memory.go_on()  # Whoever has a turn may have fallen silent.
 
     def drop(self, connection: Connection, why: object) -> None:
         """Close a connection at once, and stop counting its bytes; do nothing if that has been done."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection
 from math import inf
 from time import monotonic
@@ -14,6 +14,10 @@ from webhook.transport.peers import of_the_largest
 # A large body that stalls this long, or falls this far behind `Limits.rate`, is refused while others wait.
 STALLED_SECONDS = 2.0
 HURRY = 16  # Still a fraction of what an API server's network does.
+# A large body of which nothing comes for so long gives way to a peer that has no turn; longer than a lost packet takes.
+SILENT_SECONDS = 0.5
+# So long, and so many at most, the peers are remembered that have lost a turn for either: others come before them.
+BLAME_SECONDS, BLAMED = 600.0, 1_000
 
 
 class Memory:
@@ -34,6 +38,7 @@ class Memory:
         self.held = 0
         self.large: dict[Connection, int] = {}  # Large bodies that have a turn, with their bytes,
         self.queue: dict[Connection, int] = {}  # and those that wait for one.
+        self.blamed: OrderedDict[str, float] = OrderedDict()  # Peers that have stalled, and until when it counts.
 
     def hold(self, connection: Connection, count: int) -> None:
         """
@@ -111,21 +116,41 @@ class Memory:
 
     def _has_room(self, connection: Connection) -> bool:
         """Whether this body fits, if need be after others have given way."""
-        for other in self._giving_way(connection.peer, self.queue[connection]):
+        silent = monotonic() - SILENT_SECONDS
+        for other in self._giving_way(connection.peer, self.queue[connection], silent):
+            if other.heard <= silent:
+                self._blame(other.peer)
             self.resume(other, Refused(429, "another client's turn to send a large body"))
         return self._fits(self.queue[connection])
 
-    def _giving_way(self, peer: str, length: int) -> list[Connection]:
+    def _blame(self, peer: str) -> None:
+        self.blamed[peer] = monotonic() + BLAME_SECONDS
+        self.blamed.move_to_end(peer)
+        if len(self.blamed) > BLAMED:
+            self.blamed.popitem(last=False)
+
+    def is_blamed(self, peer: str) -> bool:
+        """Whether the peer has lost a turn of late because it stalled."""
+        return self.blamed.get(peer, 0.0) > monotonic()
+
+    def _giving_way(self, peer: str, length: int, silent: float) -> list[Connection]:
         """
         The bodies that lose their turn to one of this length, if its peer has none: none, if they do not make room.
 
-        A peer keeps its oldest.  Of the others, those of the peer that has most are first, the newest before the older.
+        First those that have been silent since `silent`, and those of peers that have stalled before, if this one has
+        not.  Else a peer keeps its oldest.  Of the others, those of the peer that has most are first, the newest before
+        the older.
         """
         have, missing = self._have(), sum(self.large.values()) + length - self.limits.large_held
+        if have[peer]:
+            return []
         oldest = {connection.peer: connection for connection in reversed(self.large)}
-        spare = [each for each in reversed(self.large) if each.deadline < inf and each is not oldest[each.peer]]
+        receiving = [each for each in reversed(self.large) if each.deadline < inf]
+        trusted = not self.is_blamed(peer)
+        stalling = {each for each in receiving if each.heard <= silent or (trusted and self.is_blamed(each.peer))}
+        spare = [each for each in receiving if each in stalling or each is not oldest[each.peer]]
         chosen: list[Connection] = []
-        for each in sorted(spare, key=lambda each: -have[each.peer]) if not have[peer] else ():
+        for each in sorted(spare, key=lambda each: (each not in stalling, -have[each.peer])):
             if missing > 0:
                 chosen.append(each)
                 missing -= self.large[each]
@@ -133,13 +158,13 @@ class Memory:
 
     def _next(self) -> Connection:
         """
-        One of the peer that has least; of several such peers, of the one that waits longest.
+        One of the peer that has least; of several such peers, of one that has not stalled, and that waits longest.
 
         It is the newest of that peer, since under load the oldest have usually stalled.
         """
         have = self._have()
         newest = {connection.peer: connection for connection in self.queue}
-        return newest[min(newest, key=lambda peer: have[peer])]
+        return newest[min(newest, key=lambda peer: (have[peer], self.is_blamed(peer)))]
 
     def _have(self) -> Counter[str]:
         """The bytes of large bodies that have a turn, by peer."""
@@ -150,9 +175,9 @@ class Memory:
 
     def in_the_way(self, now: float) -> set[Connection]:
         """
-        The large bodies that stall or are too slow while others wait; `now` is `time.monotonic()`.
+        The large bodies that stall or are too slow while others wait, of which the peers are blamed.
 
-        Where a peer waits that has no turn, they must be HURRY times as fast.
+        `now` is `time.monotonic()`.  Where a peer waits that has no turn, they must be HURRY times as fast.
         """
         if not self.queue:
             return set()
@@ -160,4 +185,7 @@ class Memory:
         rate = self.limits.rate * (HURRY if any(not have[each.peer] for each in self.queue) else 1)
         since = now - STALLED_SECONDS
         receiving = {connection for connection in self.large if connection.deadline < inf}
-        return {each for each in receiving if each.heard <= since or each.granted + each.came / rate <= since}
+        found = {each for each in receiving if each.heard <= since or each.granted + each.came / rate <= since}
+        for each in found:
+            self._blame(each.peer)
+        return found
