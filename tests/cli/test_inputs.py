@@ -89,6 +89,30 @@ def test_a_command_asks_the_cluster_that_kubectl_would_talk_to(run, tmp_path, mo
     assert gone.err.startswith("evenkeel: --cluster live: /api/v1/nodes: ") and "Connection refused" in gone.err
 
 
+def test_a_live_cluster_gives_its_version_and_one_that_is_given_counts_instead(run, tmp_path, monkeypatch):
+    """Up to 1.26 `{}` counts every Pod, and is no error."""
+    api = ApiServer()
+    api.put(namespace())
+    api.git_version = "v1.26.15"
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig(api.url, tmp_path)))
+    empty = pod(constraint(labelSelector={}))
+    try:
+        codes = [
+            run(f"admit -f new --cluster live{more}", new=empty).code for more in ("", " --kubernetes-version 1.37")
+        ]
+        api.git_version = "v1.38.0-alpha.1"
+        newer = run("admit -f new --cluster live", new=empty)
+    finally:
+        api.stop()
+
+    assert [0, 1] == codes
+    assert "note: Kubernetes 1.38 is newer than 1.37, the newest that evenkeel was held against\n" == newer.err
+
+
+def test_a_version_that_is_not_known_is_said_once_by_lint(run):
+    assert 1 == run("lint new --kubernetes-version 1.99", new=pod()).err.count("note: Kubernetes 1.99 is newer than")
+
+
 def test_a_cluster_that_cannot_be_found_is_said_in_one_line(run, tmp_path, monkeypatch):
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
     said = f"evenkeel: --cluster live: found neither {tmp_path}/none nor a Pod's service account; set KUBECONFIG\n"

@@ -27,7 +27,7 @@ cli.usage
 serving.server
 serving.certificate
 serving.renewal · serving.sent_calls
-serving.app · serving.certificate_files · serving.cluster_telemetry · serving.policy_file
+serving.app · serving.certificate_files · serving.cluster_telemetry · serving.kubernetes_version · serving.policy_file
 serving.reviewer
 serving.decision_log · serving.metrics · serving.wire
 serving

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.scheduler.features import LATEST, NEWEST, Features, features, parse_version
+from tests.support import DATA
+from webhook.scheduler.features import LATEST, NEWEST, Features, features, parse_version, unknown
 
 # The first minor that has each, after 1.25; those of 1.25 itself are there from the beginning.
 CAME = {
@@ -79,3 +80,11 @@ def test_a_version_too_old_is_refused(text):
         parse_version(text)
 
     assert f'found "{text}"' in str(error.value)
+
+
+def test_the_newest_version_is_the_newest_that_was_recorded():
+    recorded = [int(folder.name.partition(".")[2]) for folder in DATA.glob("1.*")]
+
+    assert max(recorded) == NEWEST
+    assert "" == unknown(features(NEWEST)) == unknown(features(25))
+    assert f"Kubernetes 1.{NEWEST + 1} is newer than 1.{NEWEST}" in unknown(features(NEWEST + 1))

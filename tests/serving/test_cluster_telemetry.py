@@ -65,6 +65,16 @@ def test_defaults_follow_the_cluster(tmp_path, api):
         ]
 
 
+@pytest.mark.parametrize(("options", "shown"), [((), "v1.33.2"), (("--kubernetes-version", "1.36"), "")])
+def test_the_version_of_the_cluster_is_asked_for_unless_it_is_given(tmp_path, api, options, shown):
+    api.git_version = "v1.33.2"
+    with live(tmp_path, api, *options) as running:
+        if shown:
+            until(lambda: f"[+] kubernetes: {shown}" in verbose(running), "the version")
+        else:
+            assert "kubernetes" not in verbose(running)
+
+
 def test_an_owner_that_no_watch_has_told_of_is_asked_for(tmp_path, api):
     with live(tmp_path, api) as running:
         late = workload("ReplicaSet", name="late")

@@ -56,8 +56,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("-f and --old: standard input can be read only once")
     objects = [(file, obj) for file in args.filename for obj in inputs.objects(file)]
     old = {_identity(obj, args.namespace): obj for obj in inputs.objects(args.old)} if args.old else None
-    features = inputs.features(args.kubernetes_version)
-    terms = Terms(inputs.policy(args.policy, features), inputs.cluster(args.cluster), features)
+    cluster, features = inputs.cluster(args.cluster), inputs.features(args.kubernetes_version, args.cluster)
+    terms = Terms(inputs.policy(args.policy, features), cluster, features)
     code = 0
     for file, obj in objects:
         before = _before(obj, old, args)

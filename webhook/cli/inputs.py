@@ -15,7 +15,7 @@ from webhook.documents.reading import read_objects
 from webhook.documents.scalars import DocumentError
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.policy.policy import Policy, PolicyError
-from webhook.scheduler.features import LATEST, NEWEST, Features, parse_version
+from webhook.scheduler.features import LATEST, NEWEST, Features, parse_version, unknown
 from webhook.scheduler.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def add_version_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kubernetes-version",
         metavar="VERSION",
-        default=f"1.{NEWEST}",
-        help="the version of the cluster (default: %(default)s)",
+        help=f"the version of the cluster (default: that of a live cluster, or else 1.{NEWEST})",
     )
 
 
@@ -85,12 +84,26 @@ def namespaced(option: str, text: str) -> tuple[str, str]:
     return namespace, name
 
 
-def features(version: str) -> Features:
-    """The features of a Kubernetes version such as 1.34."""
+def features(version: str | None, cluster: str | None = None) -> Features:
+    """The features of a Kubernetes version such as 1.34; without one, those of a live cluster, or of the newest."""
+    if not version and cluster != LIVE:
+        return LATEST
     try:
-        return parse_version(version)
+        found = parse_version(version or _live_version())
     except ValueError as error:
         raise UsageError(f"--kubernetes-version: {error}") from error
+    if note := unknown(found):
+        print(f"note: {note}", file=sys.stderr)
+    return found
+
+
+def _live_version() -> str:
+    from webhook.cluster.client import ClusterError
+
+    try:
+        return client().version()
+    except ClusterError as error:
+        raise UsageError(f"--cluster live: {error}; set --kubernetes-version") from error
 
 
 def objects(name: str) -> tuple[Mapping[str, object], ...]:

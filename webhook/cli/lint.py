@@ -137,12 +137,11 @@ def _files(args: argparse.Namespace) -> tuple[list[str], list[NotFound]]:
 def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> LintTerms:
     severities = dict(map(_severity, args.rule))
     unused = severities.pop(UNUSED_SUPPRESSION, Severity.WARNING)
-    features = inputs.features(args.kubernetes_version)
+    cluster, features = inputs.cluster(args.cluster), inputs.features(args.kubernetes_version, args.cluster)
     try:
         policy = inputs.policy(args.policy, features).with_severities(severities)
     except PolicyError as error:
         raise UsageError("\n".join(f"--rule: {cause}" for cause in error.causes)) from error
-    cluster = inputs.cluster(args.cluster)
     context = read_context(files, reader)
     return LintTerms(
         policy,

@@ -110,6 +110,7 @@ def _work(
         policy_file=policy_file,
         cluster=cluster,
         features=features,
+        asks_version=not values["kubernetes-version"],
         threads=threads,
         log_level=values["log-level"],
         certificate=chosen.serving,

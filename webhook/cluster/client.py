@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 PROXIES = ("https_proxy", "all_proxy")
+VERSION_SECONDS = 5.0
 POOL = 16  # Connections that are kept: a watch for each kind, and look-ups.
 CONNECT_SECONDS = 5.0
 RECONNECT_SECONDS = 10.0
@@ -157,6 +158,10 @@ class Client:
     ) -> dict[str, Any]:
         """The JSON object at `path`, within `seconds`; any other response is a ClusterError."""
         return self._answer(path, decode, self._request(path, query, seconds))
+
+    def version(self) -> str:
+        """The API server's version, such as v1.37.1."""
+        return str(self.get("/version", {}, VERSION_SECONDS).get("gitVersion"))
 
     def send(self, method: str, path: str, body: object, seconds: float) -> dict[str, Any]:
         """The JSON object that the API server returns within `seconds`; any other response is a ClusterError."""

@@ -51,4 +51,11 @@ def parse_version(text: str) -> Features:
     return features(int(match[1]))
 
 
+def unknown(features: Features) -> str:
+    """What to say of a version that is newer than all whose recorded decisions are tests; "" for any other."""
+    if features.minor <= NEWEST:
+        return ""
+    return f"Kubernetes 1.{features.minor} is newer than 1.{NEWEST}, the newest that evenkeel was held against"
+
+
 LATEST = features(NEWEST)

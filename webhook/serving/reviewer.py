@@ -35,7 +35,7 @@ class Answer:
 
 
 class Reviewer:
-    """Only `policy` changes while the server runs.  A review reads it once."""
+    """Only `policy` and `features` change while the server runs.  A review reads each once."""
 
     def __init__(self, policy: Policy, cluster: Cluster, features: Features, metrics: Metrics) -> None:
         self.policy = policy

@@ -50,10 +50,12 @@ from webhook.transport.worker import Worker
 
 if TYPE_CHECKING:
     from webhook.cluster.client import Client
+    from webhook.serving.kubernetes_version import KubernetesVersion
     from webhook.serving.renewal import Renewal
     from webhook.serving.sent_calls import SentCalls
 
 POLL_SECONDS = 1.0
+VERSION_SECONDS = 60.0  # An upgrade of the API servers takes minutes.
 KEEP_ALIVE_SECONDS = 120  # longer than the 90 s after which kube-apiserver closes idle connections, so that we never do
 GARBAGE_THRESHOLD = 20_000  # rarely, because a review leaves no reference cycles
 # Where gunicorn's worker makes a file that nobody uses; writable when the root file system is read-only.
@@ -71,6 +73,7 @@ class Config:
     policy_file: Path | None
     cluster: Client | Snapshot | None
     features: Features
+    asks_version: bool  # A live cluster is asked for its version.
     threads: int
     log_level: str
     renewal: Renewal | None = None
@@ -119,6 +122,7 @@ class Server(BaseApplication):
             pods = config.policy.watch_pods
             self.cluster = watch_cluster(config.cluster, metrics, freeze, watch_pods=pods, may_wait=may_wait)
         self.reviewer = Reviewer(config.policy, self.cluster, config.features, metrics)
+        self.version = _version(config, self.reviewer)
         self.policy_file = PolicyFile(config.policy_file, self.reviewer)
         self.certificate_files = CertificateFiles(config.certificate, metrics)
         self.calls = _sent_calls(self.reviewer, config.renewal) if config.renewal is not None else None
@@ -164,6 +168,7 @@ class Server(BaseApplication):
             *(() if renewal is None else (renewal.check(),)),
             *(() if self.calls is None else (self.calls.check(),)),
             self.policy_file.check(),
+            *(() if self.version is None else (self.version.check(),)),
             Check("cluster", cluster.ready, cluster.detail),
         )
 
@@ -191,12 +196,23 @@ class Server(BaseApplication):
             lambda: self.cluster.watch_pods(self.reviewer.policy.watch_pods),
         )
         _every(POLL_SECONDS, actions)
+        if self.version is not None:
+            _every(VERSION_SECONDS, (self.version.look,))
         if self.config.renewal is not None and self.calls is not None:
             _every(self.config.renewal.pause, (self._renew, self.calls.look))
 
     def _renew(self) -> None:
         if self.config.renewal is not None and not self.config.renewal.round():
             self.reviewer.metrics.renewal_failures.inc()
+
+
+def _version(config: Config, reviewer: Reviewer) -> KubernetesVersion | None:
+    """Who asks a live cluster for its version, unless it is given."""
+    if not config.asks_version or config.cluster is None or isinstance(config.cluster, Snapshot):
+        return None
+    from webhook.serving.kubernetes_version import KubernetesVersion
+
+    return KubernetesVersion(config.cluster, reviewer)
 
 
 def _sent_calls(reviewer: Reviewer, renewal: Renewal) -> SentCalls:

@@ -88,7 +88,12 @@ SETTINGS = (
         "live: watch the cluster of the kubeconfig, or of the Pod that evenkeel runs in; FILE or DIR: a dump of one"
         " (default: none; Pods then get no defaults)",
     ),
-    Setting("kubernetes-version", f"1.{NEWEST}", "VERSION", "the version of the cluster"),
+    Setting(
+        "kubernetes-version",
+        "",
+        "VERSION",
+        f"the version of the cluster (default: that of a live cluster, asked for again each minute; else 1.{NEWEST})",
+    ),
     Setting(
         "threads",
         "4",
