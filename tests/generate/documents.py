@@ -11,7 +11,7 @@ import socket
 from collections.abc import Iterable
 from importlib import import_module
 
-from tests.generate import chart, metrics
+from tests.generate import chart, metrics, versions
 from tests.house.layers import HOUSE
 from tests.support import ROOT
 from webhook.cli import main as cli
@@ -41,6 +41,7 @@ GENERATED = {
     "docs/policy.md": lambda: filled("docs/policy.md"),
     "docs/serve.md": lambda: filled("docs/serve.md"),
     "docs/rules.md": catalogue.page,
+    "docs/versions.md": versions.page,
     "charts/evenkeel/README.md": lambda: filled("charts/evenkeel/README.md"),
     "charts/evenkeel/values.schema.json": chart.schema,
     "charts/evenkeel/files/program.yaml": chart.program,

@@ -6,12 +6,14 @@ import re
 
 import pytest
 
+from tests.generate import versions
 from tests.generate.documents import GENERATED, fill
 from tests.support import ROOT
 from webhook import __version__
 from webhook.cli.main import COMMANDS, parser
 from webhook.policy.schema import schema
 from webhook.rules import RULES
+from webhook.scheduler.features import Features
 
 README = (ROOT / "README.md").read_text("utf-8")
 
@@ -48,6 +50,16 @@ def test_the_page_on_lint_names_every_option():
     options = {option for action in commands.choices["lint"]._actions for option in action.option_strings}
 
     assert set() == {one for one in options - {"-h", "--help", "-n"} if f"{one}" not in page}
+
+
+def test_every_feature_of_a_version_has_its_words():
+    assert {*versions.CHANGES} == {*Features._fields} - {"minor"}
+
+
+def test_a_version_without_recordings_is_not_claimed():
+    rows = re.findall(r"^\| 1\.(\d+) \| (.*?) \|", (ROOT / "docs" / "versions.md").read_text("utf-8"), re.MULTILINE)
+
+    assert {int(minor) for minor, compared in rows if compared.strip()} == {26, 27, 33, 34, 36, 37}
 
 
 def test_the_changelog_has_the_version():

@@ -1,0 +1,65 @@
+"""docs/versions.md: for which minor versions evenkeel speaks, by the recordings in tests/data/, and what each changed."""
+
+from __future__ import annotations
+
+import gzip
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.conformance import MODES
+from tests.support import DATA
+from webhook.scheduler.features import NEWEST, OLDEST, features
+
+# What it means that a feature comes; where one goes again, the second is what that means.
+CHANGES = {
+    "min_domains": ("`minDomains` counts",),
+    "node_inclusion_policies": ("`nodeAffinityPolicy` and `nodeTaintsPolicy` count",),
+    "selector_validation": ("an invalid `labelSelector` is rejected",),
+    "match_label_keys": ("`matchLabelKeys` count",),
+    "selector_merge": ("the API server merges `matchLabelKeys` into `labelSelector`",),
+    "topology_labels": ("zone and region are copied onto Pods when they are bound",),
+    "empty_selector_counts": (
+        "a selector of `{}` counts every Pod of the namespace",
+        "a selector of `{}` counts no Pod",
+    ),
+    "null_selector_warning": ("the API server warns of a null `labelSelector`",),
+    "prefixed_job_labels": ("Pods of a Job have labels with the prefix `batch.kubernetes.io/`",),
+    "lengths_in_bytes": ("errors of labels name lengths in bytes, not characters",),
+}
+HEAD = """\
+# Versions of Kubernetes
+
+evenkeel judges by the minor version of the cluster, `--kubernetes-version` or what a live cluster says. To learn what a
+version does, its own code was given Pods and clusters, and its answers were recorded. The numbers count the cases that
+are tests: evenkeel's answer must be the same in every one. A version without recordings is not claimed.
+"""
+TAIL = """\
+`python -m tests.conformance MODE [FILE] [--kubernetes-version 1.X]` compares again, also with recordings of your own.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    compared = (f"* **{name}**: {inspect.cleandoc(mode.__doc__ or '')}" for name, mode in MODES.items())
+    return "\n".join((HEAD, *compared, "", *_table(), "", TAIL))
+
+
+def _table() -> Iterator[str]:
+    yield f"| minor | {' | '.join(MODES)} | what changed |"
+    yield "| --- |" + " --- |" * (len(MODES) + 1)
+    for minor in range(OLDEST + 1, NEWEST + 2):
+        counted = [cases(DATA / f"1.{minor}" / mode.RECORDED) for mode in MODES.values()]
+        yield f"| 1.{minor} | {' | '.join(str(count or '') for count in counted)} | {'; '.join(changes(minor))} |"
+
+
+def cases(path: Path) -> int:
+    """The number of cases that were recorded."""
+    return len(gzip.decompress(path.read_bytes()).splitlines()) if path.exists() else 0
+
+
+def changes(minor: int) -> list[str]:
+    """What a minor version does otherwise than the one before."""
+    before, now = features(minor - 1), features(minor)
+    turned = [name for name in CHANGES if getattr(before, name) != getattr(now, name)]
+    return [CHANGES[name][0 if getattr(now, name) else 1] for name in turned]
