@@ -7,6 +7,7 @@ import re
 from tests.support.dockerfile import FILE, of, stages
 from webhook import __version__
 from webhook.serving.settings import SETTINGS
+from webhook.transport.forked import ARENA_MAX, MMAP_THRESHOLD
 
 BUILD, FINAL = stages()
 
@@ -35,6 +36,13 @@ def test_what_is_copied_is_there_and_not_ignored():
 
     assert sources == kept
     assert all((FILE.parent / name).exists() for name in sources)
+
+
+def test_memory_is_given_back_as_elsewhere():
+    (given,) = of(FINAL, "ENV")
+
+    assert f"MALLOC_ARENA_MAX={ARENA_MAX[1]}" in given
+    assert f"MALLOC_MMAP_THRESHOLD_={MMAP_THRESHOLD[1]}" in given
 
 
 def test_it_exposes_the_ports_of_the_settings():

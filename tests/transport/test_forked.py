@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import platform
+import threading
 
+import pytest
 from gunicorn.config import Config
 from gunicorn.sock import create_sockets
 from gunicorn.workers.base import Worker
 
-from tests.support.clients import post
+from tests.support.clients import LARGE, Server, post
+from tests.support.serving import until
 
 
 def test_it_tells_where_it_listens(server):
@@ -17,6 +21,27 @@ def test_it_tells_where_it_listens(server):
         client.ask(post())
 
     assert f"Listening at: https://{host}:{port} ({server.worker})" in server.log.read_text()
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another libc gives memory back by itself, or cannot")
+def test_the_memory_of_large_requests_goes_back(tmp_path):
+    """Whatever the environment says to glibc, which by default keeps it."""
+    with Server(tmp_path) as server:
+
+        def ask():
+            with server.client() as client:
+                assert 200 == client.ask(post(LARGE)).status
+
+        with server.client() as client:
+            client.ask(post())
+        before = server.usage().megabytes
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        until(lambda: server.usage().megabytes < before + 10, "its memory to go back", 5)
 
 
 def test_gunicorn_still_has_what_is_needed_to_run_one_worker():
