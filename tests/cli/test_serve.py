@@ -32,6 +32,7 @@ def test_without_a_host_every_address_is_served(tmp_path):
         for host in ("127.0.0.1", "::1"):
             running.host = host
             assert 200 == running.probe("/readyz")[0]
+    assert f"Listening at: https://[::]:{running.port} (" in running.log_file.read_text("utf-8")
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="there is no IPv6")
@@ -46,9 +47,10 @@ def test_port_0_is_any_and_is_told(tmp_path):
     options = ["--bind", "127.0.0.1:0", "--health-bind", "127.0.0.1:0", "--tls-cert", "tls.crt", "--tls-key", "tls.key"]
     command = [*EVENKEEL, "serve", *options]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
-        told = next(line for line in map(json.loads, process.stderr) if line["message"].startswith("Listening at: "))
-        port = int(told["message"].split(":")[3].split()[0])
-        socket.create_connection(("127.0.0.1", port)).close()
+        for start in ("Listening at: https://127.0.0.1:", "Probes and metrics at: http://127.0.0.1:"):
+            messages = (json.loads(line)["message"] for line in process.stderr)
+            told = next(message for message in messages if message.startswith(start))
+            socket.create_connection(("127.0.0.1", int(told.removeprefix(start).split()[0]))).close()
         process.terminate()
         process.communicate(timeout=PATIENCE)
 

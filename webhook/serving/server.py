@@ -43,7 +43,7 @@ from webhook.serving.reviewer import Reviewer
 from webhook.serving.settings import WORKER_GRACE_SECONDS
 from webhook.transport.arbiter import Heartbeat
 from webhook.transport.aside import may_wait
-from webhook.transport.forked import run
+from webhook.transport.forked import run, url
 from webhook.transport.limits import clients
 from webhook.transport.plain import PlainServer
 from webhook.transport.worker import Worker
@@ -183,6 +183,7 @@ class Server(BaseApplication):
             checks=self.checks,
             metrics=self.reviewer.metrics.text,
         )
+        worker.log.info("Probes and metrics at: %s", url("http", self.config.health))
         PlainServer(self.config.health, health.answer, worker.log).start()
 
     def _end(self, _arbiter: None, worker: Worker) -> None:

@@ -28,6 +28,12 @@ def give_memory_back() -> None:
             ctypes.CDLL(None).mallopt(parameter, value)
 
 
+def url(scheme: str, listener: Any) -> str:
+    """Where a socket listens, such as https://[::]:8443."""
+    host, port = listener.getsockname()[:2]
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
 def run(app: Any, heartbeat: Heartbeat) -> None:
     """Serve a gunicorn application until a signal."""
     give_memory_back()
@@ -35,7 +41,8 @@ def run(app: Any, heartbeat: Heartbeat) -> None:
     sockets = create_sockets(app.cfg, log)
     worker = app.cfg.worker_class(1, os.getppid(), sockets, app, 0, app.cfg, log)
     worker.pid, worker.notify = os.getpid(), heartbeat.beat
-    log.info("Listening at: %s (%s)", ", ".join(map(str, sockets)), worker.pid)
+    scheme = "https" if app.cfg.is_ssl else "http"
+    log.info("Listening at: %s (%s)", ", ".join(url(scheme, each) for each in sockets), worker.pid)
     try:
         worker.init_process()
     finally:
