@@ -9,10 +9,10 @@ no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes
 # The folders of the pure half, whose tests start no server and no process.
 UNIT := $(addprefix tests/,objects documents scheduler findings rules policy admission lint)
 
-.PHONY: help run unit test controlplane helm e2e soak demo transcripts bench lint docs image clean
+.PHONY: help run unit test controlplane helm e2e soak demo transcripts oracle oracle-diff bench lint docs image clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
 
 run: .venv/test ## start the webhook without a cluster and show it answering; PORT=8443, ONCE=1 to stop then
 	@.venv/bin/evenkeel example --port $(or $(PORT),8443) $(if $(filter-out 0,$(ONCE)),--once)
@@ -46,6 +46,12 @@ demo: controlplane ## run evenkeel in a control plane on this machine, to try ku
 transcripts: controlplane ## rewrite what kubectl shows in docs/transcripts, and then the documents
 	@$(PYTHON) -m tests.e2e.sessions
 	@$(PYTHON) -m tests.generate.documents
+
+oracle: .venv/test ## ask Kubernetes' own code, KUBERNETES=v1.37.1, and rewrite its recordings in tests/data; needs Go
+	@$(PYTHON) -m tests.oracle $(KUBERNETES)
+
+oracle-diff: .venv/test ## say which recordings differ between two minor versions, A=1.36 B=1.37, and in what
+	@$(PYTHON) -m tests.oracle.diff $(A) $(B) $(CASE)
 
 bench: .venv/test ## measure reviews, manifests, Pod creation and a large cluster, beside what does less
 	@$(PYTHON) -m tests.bench.reviews

@@ -1,0 +1,5 @@
+import sys
+
+from tests.oracle.recording import main
+
+sys.exit(main(sys.argv[1:]))

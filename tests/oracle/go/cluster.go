@@ -1,0 +1,71 @@
+package main
+
+import (
+	"encoding/json"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+)
+
+// cluster is a case: a Pod to place, and all that there is.
+type cluster struct {
+	Config struct {
+		DefaultingType     config.PodTopologySpreadConstraintsDefaulting
+		DefaultConstraints []v1.TopologySpreadConstraint
+	}
+	Pod                    *v1.Pod
+	Nodes                  []*v1.Node
+	Pods                   []*v1.Pod
+	Services               []*v1.Service
+	ReplicationControllers []*v1.ReplicationController
+	ReplicaSets            []*appsv1.ReplicaSet
+	StatefulSets           []*appsv1.StatefulSet
+}
+
+func read(line []byte) (*cluster, error) {
+	var given cluster
+	return &given, json.Unmarshal(line, &given)
+}
+
+// arguments are those of the plugin PodTopologySpread.
+func (c *cluster) arguments() *config.PodTopologySpreadArgs {
+	return &config.PodTopologySpreadArgs{
+		DefaultingType:     c.Config.DefaultingType,
+		DefaultConstraints: c.Config.DefaultConstraints,
+	}
+}
+
+// informers hold what selects Pods.  They are never started: the client has no server to ask.
+func (c *cluster) informers() (informers.SharedInformerFactory, kubernetes.Interface, error) {
+	client, err := kubernetes.NewForConfig(&rest.Config{})
+	if err != nil {
+		return nil, nil, err
+	}
+	factory := informers.NewSharedInformerFactory(client, 0)
+	core, apps := factory.Core().V1(), factory.Apps().V1()
+	for _, err := range []error{
+		fill(core.Services().Informer(), c.Services),
+		fill(core.ReplicationControllers().Informer(), c.ReplicationControllers),
+		fill(apps.ReplicaSets().Informer(), c.ReplicaSets),
+		fill(apps.StatefulSets().Informer(), c.StatefulSets),
+	} {
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return factory, client, nil
+}
+
+func fill[T any](informer cache.SharedIndexInformer, objects []T) error {
+	for _, one := range objects {
+		if err := informer.GetIndexer().Add(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,24 @@
+//go:build !kubernetes1.34
+
+package main
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/podtopologyspread"
+)
+
+type nodeInfo = *framework.NodeInfo
+
+func preFilter(
+	ctx context.Context,
+	plugin *podtopologyspread.PodTopologySpread,
+	state *framework.CycleState,
+	pod *v1.Pod,
+	nodes []nodeInfo,
+) *framework.Status {
+	_, status := plugin.PreFilter(ctx, state, pod)
+	return status
+}

@@ -1,0 +1,16 @@
+//go:build !kubernetes1.34
+
+package scheduler
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+func (sched *Scheduler) fitting(
+	ctx context.Context, profile framework.Framework, state *framework.CycleState, pod *v1.Pod,
+) ([]*framework.NodeInfo, framework.Diagnosis, error) {
+	return sched.findNodesThatFitPod(ctx, profile, state, pod)
+}

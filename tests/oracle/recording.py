@@ -1,0 +1,99 @@
+"""
+Recordings, made anew by the oracle.
+
+    inputs, a case a line --> the oracle --> decisions, a line each --> tests/data/<minor>/<kind>.jsonl.gz
+
+A case whose decision is as recorded keeps its line, so that a file changes only where Kubernetes does.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.e2e.programs import MissingError
+from tests.oracle.building import parse, program
+from tests.support import DATA
+
+KINDS = ("validation", "placement", "profile")
+# Where Go walks a map, errors come in random order.
+UNORDERED = ("podCreate", "podTemplate")
+
+Case = dict[str, object]
+
+
+def main(arguments: Sequence[str], data: Path = DATA) -> int:
+    """The exit status; errors are one line, after what go said of them."""
+    try:
+        version = parse(arguments[0] if arguments else "")
+        oracle = program(version)
+        for kind in KINDS:
+            cases = inputs(data, kind)
+            print(record(data, version.folder, kind, cases, ask(oracle, kind, cases)), flush=True)
+    except (ValueError, MissingError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def file_of(data: Path, version: str, kind: str) -> Path:
+    """Where the recordings of a kind stand."""
+    return data / version / f"{kind}.jsonl.gz"
+
+
+def read(path: Path) -> list[Case]:
+    """Every case, with what it expects."""
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+
+
+def write(path: Path, cases: Sequence[Case]) -> None:
+    """The same bytes for the same cases."""
+    lines = (json.dumps(case, separators=(",", ":"), ensure_ascii=False) + "\n" for case in cases)
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
+
+
+def inputs(data: Path, kind: str) -> list[Case]:
+    """Those of the newest minor version that has recordings of this kind, without what it expects."""
+    versions = [int(path.parent.name.partition(".")[2]) for path in data.glob(f"1.*/{kind}.jsonl.gz")]
+    newest = file_of(data, f"1.{max(versions)}", kind)
+    return [{name: value for name, value in case.items() if name != "expected"} for case in read(newest)]
+
+
+def ask(oracle: Path, kind: str, cases: Sequence[Case]) -> list[object]:
+    """A decision on each case."""
+    given = "".join(json.dumps(case) + "\n" for case in cases)
+    done = subprocess.run(["nice", oracle, kind], input=given, capture_output=True, text=True)
+    if done.returncode:
+        raise MissingError(f"{oracle} {kind}: {done.stderr.strip()}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def record(data: Path, version: str, kind: str, cases: Sequence[Case], decisions: Sequence[object]) -> str:
+    """Rewrite the file if any decision is another than recorded there; what became of it, in a line."""
+    path = file_of(data, version, kind)
+    before = {case["id"]: case for case in read(path)} if path.exists() else {}
+    now = [{**case, "expected": decision} for case, decision in zip(cases, decisions, strict=True)]
+    kept = [_kept(before.get(case["id"]), case) for case in now]
+    same = sum(case is before.get(case["id"]) for case in kept)
+    if same < max(len(now), len(before)):
+        write(path, kept)
+    return f"{version} {kind}: {len(now)} cases, {same} as recorded before"
+
+
+def comparable(expected: object) -> object:
+    """What of a decision counts: neither the order of errors, nor whether no errors are [] or null."""
+    if not isinstance(expected, dict):
+        return expected
+    return expected | {name: sorted(expected[name] or [], key=json.dumps) for name in UNORDERED if name in expected}
+
+
+def _kept(before: Case | None, now: Case) -> Case:
+    """The case as it was recorded, if it says the same."""
+    if before is None or {**before, "expected": None} != {**now, "expected": None}:
+        return now
+    return before if comparable(before["expected"]) == comparable(now["expected"]) else now
