@@ -57,6 +57,18 @@ def test_port_0_is_any_and_is_told(tmp_path):
     assert 0 == process.returncode
 
 
+def test_one_address_for_both_ports_is_said_to_be(tmp_path):
+    certificate(tmp_path)
+    address = f"127.0.0.1:{free_port()}"
+    options = ["--bind", address, "--health-bind", address, "--tls-cert", "tls.crt", "--tls-key", "tls.key"]
+    done = subprocess.run(
+        [*EVENKEEL, "serve", *options], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+
+    assert 2 == done.returncode
+    assert f'--health-bind: found "{address}", which is that of --bind, wanted another port' in done.stderr
+
+
 class Unusable(NamedTuple):
     name: str
     options: tuple

@@ -85,6 +85,15 @@ def test_bad_input_is_answered(server, case):
     assert 200 == server.probe("/healthz")[0]
 
 
+def test_a_wrong_path_or_method_is_told_the_right_one(server):
+    said = {
+        path: json.loads(server.call("GET", path)[1])["response"]["status"]["message"] for path in ("/a", "/mutate")
+    }
+
+    assert "GET /a: wanted POST /mutate or /validate; probes and metrics are at --health-bind" == said["/a"]
+    assert "GET /mutate: wanted POST" == said["/mutate"]
+
+
 def test_too_large_is_refused_before_it_is_sent(server):
     with closing(server.connection()) as connection:
         connection.putrequest("POST", "/validate")

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import pytest
 from gunicorn.config import Config
 from gunicorn.http import get_parser
+from gunicorn.http.errors import InvalidHeader, InvalidHTTPVersion
 
 from tests.support.clients import CHUNKED, LARGE, chunked, head, post
-from webhook.transport.request import HEAD_BYTES, LENGTH_DIGITS, parsed, remembered, turn_seconds
+from webhook.transport.request import HEAD_BYTES, LENGTH_DIGITS, parsed, refusal, remembered, turn_seconds
 
 
 class Case(NamedTuple):
@@ -268,3 +269,21 @@ def test_another_client_is_another(cfg):
 )
 def test_a_client_may_ask_twice_within_the_timeout_that_it_names(query, seconds):
     assert seconds == turn_seconds(query)
+
+
+WORDS = [
+    (b"GET / HTTP/2.0\r\n\r\n", "HTTP version: found 2.0, wanted 1.0 or 1.1"),
+    (
+        b"GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
+        "Content-Length: wanted one number of bytes, or chunks instead",
+    ),
+    (CODED + b"\r\n", "Transfer-Encoding: found gzip, wanted chunked or none"),
+]
+
+
+@pytest.mark.parametrize(("sent", "said"), WORDS)
+def test_a_malformed_head_is_refused_with_what_is_wanted(sent, said):
+    with pytest.raises((InvalidHeader, InvalidHTTPVersion)) as raised:
+        parsed(sent, ("127.0.0.1", 1), Config())
+
+    assert said == refusal(raised.value).reason

@@ -59,7 +59,10 @@ def _run(args: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):  # until the arbiter sets its own
         signal.signal(number, lambda *_: sys.exit(0))
     logs.configure(values["log-level"])
-    listener, health = _listen("--bind", values["bind"]), _listen("--health-bind", values["health-bind"])
+    bind, health_bind = values["bind"], values["health-bind"]
+    listener, health = _listen("--bind", bind), _listen("--health-bind", health_bind)
+    if isinstance(health, UsageError) and bind == health_bind:
+        health = UsageError(f'--health-bind: found "{health_bind}", which is that of --bind, wanted another port')
     with _private_folder(values) as folder:
         opened = None if isinstance(listener, UsageError) else listener
         return Arbiter(partial(_work, values, listener, health, folder), opened, GRACE_SECONDS).run()

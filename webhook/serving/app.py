@@ -58,7 +58,11 @@ def create_app(reviewer: Reviewer) -> Flask:
     def refused(error: HTTPException) -> Response:
         known = error.code if error.code in (400, 404, 405, 413, 500) else 400
         limit = f"body: found more than {Limits.body_bytes} bytes" if isinstance(error, RequestEntityTooLarge) else None
-        response = _json(reviewer.refuse(known, limit or f"{request.method} {request.path}: {error.name}"))
+        wanted = {
+            404: "wanted POST /mutate or /validate; probes and metrics are at --health-bind",
+            405: "wanted POST",
+        }.get(known, error.name)
+        response = _json(reviewer.refuse(known, limit or f"{request.method} {request.path}: {wanted}"))
         if known == 405:
             response.headers["Allow"] = ", ".join(sorted(error.valid_methods or ()))  # type: ignore[attr-defined]
         return response

@@ -120,7 +120,7 @@ class Memory:
         for other in self._giving_way(connection.peer, self.queue[connection], silent):
             if other.heard <= silent:
                 self._blame(other.peer)
-            self.resume(other, Refused(429, "another client's turn to send a large body"))
+            self.resume(other, Refused(429, f"{self.large[other]} bytes, while another client has no turn; ask again"))
         return self._fits(self.queue[connection])
 
     def _blame(self, peer: str) -> None:

@@ -12,6 +12,7 @@ from gunicorn.http import get_parser
 from gunicorn.http.errors import (
     ExpectationFailed,
     InvalidHeader,
+    InvalidHTTPVersion,
     LimitRequestHeaders,
     LimitRequestLine,
     UnsupportedTransferCoding,
@@ -122,6 +123,11 @@ def refusal(error: Exception) -> Refused:
         coding = coding_of(error.req)
         if COMPRESSED.search(coding):
             return unknown_coding(coding)
+    if isinstance(error, InvalidHeader) and error.hdr == "CONTENT-LENGTH":
+        return Refused(400, "Content-Length: wanted one number of bytes, or chunks instead")
+    if isinstance(error, InvalidHTTPVersion):
+        found = ".".join(map(str, error.version)) if isinstance(error.version, tuple) else error.version
+        return Refused(400, f"HTTP version: found {found}, wanted 1.0 or 1.1")
     return Refused(STATUS.get(type(error), 400), str(error))
 
 
