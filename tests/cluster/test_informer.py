@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import NamedTuple
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from tests.support.build import namespace, service, whole
 from tests.support.serving import until
 from tests.support.watching import SHOP, watching
+from webhook.cluster import informer
 from webhook.cluster.informer import FAILED, LISTED, RESUMED, UNREADABLE, Pace
 
 
@@ -22,13 +24,30 @@ def test_a_long_list_comes_in_pages():
         assert 3 == sum("/services?" in path and "watch=" not in path for path in it.api.asked)
 
 
+def test_a_page_that_would_take_much_memory_is_asked_for_in_smaller_ones(monkeypatch):
+    """A Service may have a megabyte; one alone is read whatever it has."""
+    monkeypatch.setattr(informer, "LARGEST_PAGE", 100_000)
+    large = [service(f"web-{i}", selector={"app": "x" * 30_000}) for i in range(9)]
+    huge = service("huge", selector={"app": "x" * 300_000})
+    with watching(*large, huge, service(), started=False) as it:
+        it.live.start()
+        view = until(it.live.view, "the list")
+
+        limits = [
+            parse_qs(urlsplit(path).query).get("limit", ["-"])[0] for path in it.api.asked if "/services?" in path
+        ]
+        assert [one.name for _, one in view.services["shop"]["app", "web"]] == ["web"]
+        assert ["500", "125", "31", "7", "1"] == list(dict.fromkeys(limits))[:5]
+        assert [] == it.heard(FAILED)
+
+
 def test_a_list_whose_rest_is_gone_is_begun_anew(monkeypatch):
     with watching(*(service(f"web-{i}") for i in range(7)), started=False) as it:
         it.api.page = 3
         send = it.client.get
 
-        def forgetful(path, query, seconds, decode):
-            page = send(path, query, seconds, decode)
+        def forgetful(path, query, seconds, decode, most):
+            page = send(path, query, seconds, decode, most)
             if "continue" not in query and len(it.api.asked) < 30:
                 it.api.forget()
             return page

@@ -1,4 +1,4 @@
-"""docs/versions.md: for which minor versions evenkeel speaks, by the recordings in tests/data/, and what each changed."""
+"""docs/versions.md: for which minor versions evenkeel speaks, by recordings, and what changed in each."""
 
 from __future__ import annotations
 

@@ -327,6 +327,38 @@ def test_nobody_is_told_to_copy_the_selector_that_the_api_server_makes_up_for_a_
     assert "write labelSelector: {matchLabels: {app: web}}" == replica_set.fix
 
 
+ADDED = {
+    "Deployment": "pod-template-hash",
+    "StatefulSet": "statefulset.kubernetes.io/pod-name",
+    "DaemonSet": "controller-revision-hash",
+}
+
+
+@pytest.mark.parametrize(("kind", "key"), ADDED.items())
+def test_a_label_that_every_pod_gets_cannot_be_asked_not_to_exist(kind, key):
+    """Its value is not known, so that nothing else that is asked of it is judged."""
+    asked = {"matchLabels": {"app": "web"}, "matchExpressions": [{"key": key, "operator": "DoesNotExist"}]}
+    found = {
+        operator: [
+            f.rule for f in findings(workload(kind, constraint(labelSelector=asked | {"matchExpressions": [one]})))
+        ]
+        for operator, one in (
+            ("DoesNotExist", {"key": key, "operator": "DoesNotExist"}),
+            ("Exists", {"key": key, "operator": "Exists"}),
+            ("In", {"key": key, "operator": "In", "values": ["nope"]}),
+        )
+    }
+
+    assert "selector-misses-own-pod" in found["DoesNotExist"]
+    assert "selector-misses-own-pod" not in found["Exists"] + found["In"]
+
+
+def test_a_job_with_a_selector_of_its_own_does_not_get_its_labels():
+    asked = {"matchExpressions": [{"key": "job-name", "operator": "DoesNotExist"}]}
+
+    assert () == findings(workload("Job", constraint(labelSelector=asked)))
+
+
 def test_a_selector_of_expressions_that_misses_its_own_pod_has_no_single_repair():
     expression = {"key": "app", "operator": "In", "values": ["db", "api"]}
     selectors = [

@@ -230,3 +230,21 @@ def test_a_wrong_type_is_named_with_its_object(obj, title):
         snapshot(obj)
 
     assert title == str(error.value)[: len(title)]
+
+
+LABELS = {f"key-{i:02}": "v" * 58 for i in range(64)}  # 64 times 64 characters
+
+
+@pytest.mark.parametrize(("more", "kept"), [({}, True), ({"k": "v" * 63}, False)], ids=["the largest", "a larger one"])
+def test_a_selector_that_fills_memory_is_not_kept(more, kept):
+    """Anyone with rights in a namespace may create Services of a megabyte."""
+    labels = LABELS | more
+    found = snapshot(
+        service(selector=labels),
+        raw("ReplicaSet", spec={"selector": {"matchLabels": labels}}),
+        raw("ReplicationController", "v1", spec={"selector": labels}),
+    )
+
+    assert kept == bool(found.services.get("shop"))
+    controllers = [one for named in found.controllers.values() for one in named.values()]
+    assert [kept, kept] == [one.selector is not None for one in controllers]

@@ -72,7 +72,7 @@ def not_judged(policy: Policy, message: str, *, enforced: bool = False, known: b
     If `known`, the constraints have not changed, and the object is allowed.
     """
     if enforced:
-        text = wording.one_line(f"{message}; an enforced rule must be able to judge it", wording.LINE_LIMIT)
+        text = wording.one_line(f"{message}; make it smaller, for an enforced rule must judge it", wording.LINE_LIMIT)
         return Decision(Outcome.NOT_JUDGED, _status(403, "Forbidden", text), error=message)
     return _on_error(policy, Outcome.NOT_JUDGED, message, "Allow" if known else policy.on_error)
 

@@ -20,6 +20,7 @@ from webhook.admission.weighing import TooLarge, weigh
 from webhook.findings import wording
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Finding, Severity, Skipped
+from webhook.objects.fields import path_text
 from webhook.objects.labels import Labels
 from webhook.objects.names import SKIP_LABEL
 from webhook.objects.workload import Workload
@@ -73,10 +74,13 @@ def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Te
     try:
         weigh(request.workloads)
     except TooLarge as error:
+        first = request.workloads[0]
+        message = f"{path_text(first.path)}: {error}"
         if keeps_constraints(request):  # a finding that it had before
-            return not_judged(policy, str(error), known=True)
-        enforced = bool(policy.enforced) and not _audited(request.workloads[0], request, terms).enforced
-        return not_judged(policy, str(error), enforced=enforced)
+            return not_judged(policy, message, known=True)
+        return not_judged(
+            policy, message, enforced=bool(policy.enforced) and not _audited(first, request, terms).enforced
+        )
     old = old_findings(request, in_force.values(), terms) if request.before else None
     judged: list[_Judged] = []
     skipped: dict[Skipped, None] = {}

@@ -44,6 +44,10 @@ class ClusterError(Exception):
         self.status, self.retry_after = status, retry_after
 
 
+class TooLong(ClusterError):
+    """A response has more bytes than were wanted."""
+
+
 class Access(NamedTuple):
     """An API server's address, the connections to it, and the Authorization header at this moment, "" for none."""
 
@@ -154,10 +158,19 @@ class Client:
                 self._connect()
 
     def get(
-        self, path: str, query: Mapping[str, str], seconds: float, decode: Callable[[bytes], Any] = json.loads
+        self,
+        path: str,
+        query: Mapping[str, str],
+        seconds: float,
+        decode: Callable[[bytes], Any] = json.loads,
+        most: int | None = None,
     ) -> dict[str, Any]:
-        """The JSON object at `path`, within `seconds`; any other response is a ClusterError."""
-        return self._answer(path, decode, self._request(path, query, seconds))
+        """
+        The JSON object at `path`, within `seconds`; any other response is a ClusterError.
+
+        TooLong if it has more than `most` bytes.
+        """
+        return self._answer(path, decode, self._request(path, query, seconds), most)
 
     def version(self) -> str:
         """The API server's version, such as v1.37.1."""
@@ -168,10 +181,11 @@ class Client:
         return self._answer(path, json.loads, self._request(path, {}, seconds, method, body))
 
     def _answer(
-        self, path: str, decode: Callable[[bytes], Any], request: AbstractContextManager[Any]
+        self, path: str, decode: Callable[[bytes], Any], request: AbstractContextManager[Any], most: int | None = None
     ) -> dict[str, Any]:
         with request as response, _as_cluster_error(path):
-            found = decode(response.read())
+            body = response.read() if most is None else _up_to(response, path, most)
+            found = decode(body)
         if not isinstance(found, dict):
             raise ClusterError(f"{path}: the response is not a JSON object")
         return found
@@ -200,6 +214,16 @@ class Client:
             yield response
         finally:
             response.close()  # If the response was read to its end, its connection is already back in the pool.
+
+
+def _up_to(response: Any, path: str, most: int) -> bytes:
+    """The body, of at most that many bytes; TooLong if it has more."""
+    body = bytearray()
+    while part := response.read(min(most, 1 << 20)):
+        body += part
+        if len(body) > most:
+            raise TooLong(f"{path}: the response has more than {most} bytes")
+    return bytes(body)
 
 
 def _with_body(headers: Mapping[str, str], body: object) -> dict[str, Any]:

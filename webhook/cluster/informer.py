@@ -16,12 +16,12 @@ from time import monotonic
 from typing import Any
 
 from webhook.cluster import decoding
-from webhook.cluster.client import GONE, UNAUTHORIZED, Client, ClusterError, Stream
+from webhook.cluster.client import GONE, UNAUTHORIZED, Client, ClusterError, Stream, TooLong
 from webhook.cluster.store import Key, Store
 from webhook.cluster.watched import Watched
 from webhook.scheduler.snapshot import Kept, SnapshotError, read_object
 
-PAGE = 500
+PAGE, LARGEST_PAGE = 500, 16 << 20  # Objects, and bytes.
 RELIST = frozenset({400, GONE, 504})  # A watch: the resourceVersion is unknown, too old, or not reached yet.
 
 # What an informer reports, with its kind, and fields for a log.
@@ -188,10 +188,19 @@ class Informer(Thread):
 
 
 def pages(client: Client, watched: Watched, seconds: float) -> Iterator[dict[str, Any]]:
-    """The pages of one consistent list.  ClusterError 410 if the next page has expired."""
-    query = {**watched.query, "limit": str(PAGE)}
+    """
+    The pages of one consistent list.  ClusterError 410 if the next page has expired.
+
+    One that would take much memory is asked for again with fewer objects: an object may have megabytes.
+    """
+    limit, query = PAGE, dict(watched.query)
     while True:
-        page = client.get(watched.path(), query, seconds, decoding.page)
+        query["limit"] = str(limit)
+        try:
+            page = client.get(watched.path(), query, seconds, decoding.page, LARGEST_PAGE if limit > 1 else None)
+        except TooLong:
+            limit = max(1, limit // 4)
+            continue
         yield page
         rest = page["metadata"].get("continue")
         if not rest:

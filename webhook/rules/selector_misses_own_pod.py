@@ -7,6 +7,7 @@ from itertools import islice
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Subject, rule
+from webhook.objects.kinds import BATCH, Kind
 from webhook.objects.reading import brief
 from webhook.scheduler.selectors import Match, as_selector
 
@@ -55,10 +56,10 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
     The scheduler counts only the Pods that the selector matches.  A Pod that its own selector does not match is never
     counted, so the skew does not change for the next replica, and all replicas may be placed in one domain.
     """
-    labels = ""
+    labels, added = "", _added(subject.workload.kind)
     for constraint in subject.constraints:
         selector = constraint.selector
-        if selector.matches_nothing or selector.match(subject.workload.labels, subject.addable) is not Match.NO:
+        if selector.matches_nothing or selector.match(subject.workload.labels, subject.addable, added) is not Match.NO:
             continue
         path, written = subject.at(constraint, "labelSelector"), str(as_selector(constraint.label_selector))
         # Only the author knows what was meant by expressions, so they are not replaced.
@@ -73,6 +74,11 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
             fix=fix,
             edit=edit,
         )
+
+
+def _added(kind: Kind) -> tuple[str, ...]:
+    """The labels that every Pod gets; those of a Job do not come where it has a selector of its own."""
+    return () if kind.api_version == BATCH else kind.added_labels
 
 
 def _shown(subject: Subject) -> str:

@@ -46,10 +46,16 @@ class Requirement(NamedTuple):
             return value is None or value not in self.values
         return (value is not None) == (self.operator == EXISTS)
 
-    def match(self, labels: Labels, addable: Collection[str]) -> Match:
-        """Like `matches`, but UNKNOWN where a label of this key is absent and may still be added."""
-        if self.key in labels or self.key not in addable:
+    def match(self, labels: Labels, addable: Collection[str], added: Collection[str] = ()) -> Match:
+        """
+        Like `matches`, but UNKNOWN where a label of this key is absent and may still be added.
+
+        One whose key is in `added` surely will be, with a value that is not known.
+        """
+        if self.key in labels or (self.key not in addable and self.key not in added):
             return Match.YES if self.matches(labels) else Match.NO
+        if self.key in added and self.operator in (EXISTS, DOES_NOT_EXIST):
+            return Match.YES if self.operator == EXISTS else Match.NO
         return Match.UNKNOWN
 
     def __str__(self) -> str:
@@ -105,13 +111,13 @@ class Selector:
         """
         return not self.matches_nothing and all(requirement.matches(labels) for requirement in self.requirements)
 
-    def match(self, labels: Labels, addable: Collection[str] = ()) -> Match:
-        """Like `matches`, but UNKNOWN where labels with the keys `addable` may still decide it."""
+    def match(self, labels: Labels, addable: Collection[str] = (), added: Collection[str] = ()) -> Match:
+        """Like `matches`, but UNKNOWN where labels that are not there yet decide it; see `Requirement.match`."""
         if self.matches_nothing:
             return Match.NO
         found = Match.YES
         for requirement in self.requirements:
-            match = requirement.match(labels, addable)
+            match = requirement.match(labels, addable, added)
             if match is Match.NO:
                 return match
             if match is Match.UNKNOWN:

@@ -28,6 +28,9 @@ CONTROLLER_KINDS = frozenset(
         (BATCH, "Job"),
     }
 )
+# Characters in the keys and values of a selector that is kept; a Pod's labels have some hundred.  Whoever may create
+# Services could otherwise fill the memory of all replicas with a hundred of them.
+LARGEST_SELECTOR = 4 << 10
 READ_KINDS = CONTROLLER_KINDS | {(CORE, kind) for kind in ("Node", "Namespace", "Service", "Pod")}
 
 
@@ -170,8 +173,9 @@ def read_object(raw: Mapping[str, object], api_version: str, kind: str) -> tuple
     """
     The namespace and the name of an object of READ_KINDS, and what is kept of it.
 
-    Nothing is kept of a Service that selects nothing, or of a Pod that does not count.  SnapshotError names the first
-    field that has a wrong type.
+    Nothing is kept of a Service that selects nothing, or of a Pod that does not count; a selector of more than
+    LARGEST_SELECTOR characters is kept as if it selected nothing.  SnapshotError names the first field that has a wrong
+    type.
     """
     found = _Object(raw, api_version, kind)
     kept = found.kept()
@@ -204,7 +208,7 @@ class _Object:
             return Namespace(self.name, self._labels())
         if self.gvk == (CORE, "Service"):
             selector = self._label_map_selector()
-            return Service(self.name, selector) if selector else None
+            return Service(self.name, selector) if selector and not _is_large(selecting(selector)) else None
         if self.gvk == (CORE, "Pod"):
             return self._pod()
         return Controller(*self.gvk, self.name, self._string(self.metadata, "metadata", "uid"), self._selector())
@@ -225,12 +229,18 @@ class _Object:
 
     def _selector(self) -> Selector | None:
         if self.gvk == (CORE, "ReplicationController"):
-            return selecting(self._label_map_selector())
+            found = selecting(self._label_map_selector())
+            return None if _is_large(found) else found
         selector = read_selector(self.reader, self.spec.get("selector"), ("spec", "selector"))
-        valid = selector is not None and not any(selector_errors(selector, ()))
-        return as_selector(selector) if valid else None
+        found = as_selector(selector)
+        valid = selector is not None and not _is_large(found) and not any(selector_errors(selector, ()))
+        return found if valid else None
 
     def check(self) -> None:
         if self.reader.errors:
             ref, error = ObjectRef(*self.gvk, self.namespace, self.name), self.reader.errors[0]
             raise SnapshotError(f"{ref}: {path_text(error.path)}: found {brief(error.value)}, {error.detail}")
+
+
+def _is_large(selector: Selector) -> bool:
+    return sum(len(one.key) + sum(map(len, one.values)) for one in selector.requirements) > LARGEST_SELECTOR
