@@ -56,7 +56,7 @@ def test_every_recorded_case_agrees(mode, path, capsys):
 
 def test_all_recordings_are_compared_where_none_is_given(capsys):
     assert 0 == main(["validation"])
-    counted = [f"1.{minor}: 2000 agree, 0 differ" for minor in (26, 27, 33, 34, 36, 37)]
+    counted = [f"1.{minor}: 2000 agree, 0 differ" for minor in (26, 27, *range(32, 38))]
     assert counted == capsys.readouterr().out.splitlines()
 
 

@@ -59,7 +59,7 @@ def test_every_feature_of_a_version_has_its_words():
 def test_a_version_without_recordings_is_not_claimed():
     rows = re.findall(r"^\| 1\.(\d+) \| (.*?) \|", (ROOT / "docs" / "versions.md").read_text("utf-8"), re.MULTILINE)
 
-    assert {int(minor) for minor, compared in rows if compared.strip()} == {26, 27, 33, 34, 36, 37}
+    assert {int(minor) for minor, compared in rows if compared.strip()} == {26, 27, *range(32, 38)}
 
 
 def test_the_changelog_has_the_version():
