@@ -174,7 +174,8 @@ def test_kinds_that_nobody_described_are_counted():
 def test_what_is_too_large_to_judge_is_a_problem():
     (problem,) = judged(json.dumps(pod(*[constraint()] * 101))).problems
 
-    assert "Pod shop/web-1: spec.topologySpreadConstraints: found 101 constraints, at most 100 can be judged" == problem.message
+    said = "Pod shop/web-1: spec.topologySpreadConstraints: found 101 constraints, at most 100 can be judged"
+    assert said == problem.message
 
 
 def test_an_owner_in_a_manifest_is_the_writer_s_to_claim():

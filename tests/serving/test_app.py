@@ -63,6 +63,7 @@ BAD_INPUT = [
     Bad("metrics, which the health port gives", b"", 404, method="GET", path="/metrics"),
     Bad("an unknown path", raw(), 404, path="/nonsense"),
     Bad("a path that could be redirected", raw(), 404, path="/validate//"),
+    Bad("a slash at its end", raw(), 404, path="/validate/"),
     Bad("a header that a proxy would write", raw(), 200, "r1", headers={"SCRIPT_NAME": "/x"}),
     Bad(
         "a scheme that a proxy would tell",

@@ -41,7 +41,7 @@ class App(Flask):
 def create_app(reviewer: Reviewer) -> Flask:
     """The application, in which `reviewer` answers reviews."""
     app = App("evenkeel", static_folder=None)
-    app.url_map.strict_slashes = app.url_map.merge_slashes = False  # no redirects: the API server does not follow them
+    app.url_map.merge_slashes = False  # no redirects: the API server does not follow them
 
     @app.post("/mutate", endpoint=MUTATE, provide_automatic_options=False)
     @app.post("/validate", endpoint=VALIDATE, provide_automatic_options=False)
