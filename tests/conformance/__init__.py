@@ -1,7 +1,7 @@
 """
 Recorded decisions of Kubernetes, compared with ours.
 
-    python -m tests.conformance validation|defaults [FILE] [--kubernetes-version 1.X]
+    python -m tests.conformance validation|defaults|placement [FILE] [--kubernetes-version 1.X]
 
     FILE, a case a line --> ours, recorded --> the first differences, and N agree, M differ
 
@@ -19,12 +19,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
-from tests.conformance import defaults, validation
+from tests.conformance import defaults, placement, validation
 from tests.conformance.cases import Difference, IllFormed, read
 from tests.support import DATA
 from webhook.scheduler.features import LATEST, Features, parse_version
 
-MODES = {"validation": validation, "defaults": defaults}
+MODES = {"validation": validation, "defaults": defaults, "placement": placement}
 SHOWN = 5
 
 

@@ -17,7 +17,7 @@ from webhook.scheduler.default_constraints import (
     default_selector,
 )
 from webhook.scheduler.features import Features
-from webhook.scheduler.selectors import EVERYTHING
+from webhook.scheduler.selectors import EVERYTHING, Selector
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
 RECORDED = "placement.jsonl.gz"
@@ -26,6 +26,15 @@ SELECTING = ("services", "replicationControllers", "replicaSets", "statefulSets"
 
 def differences(case: Mapping[str, object], features: Features) -> Iterator[Difference]:
     """Selectors are compared as text, duplicates and all."""
+    selector, constraints = in_force(case, features)
+
+    yield from compared(case, "defaultSelector", str(selector))
+    yield from compared(case, "hardConstraints", [_text(one) for one in constraints if one.hard])
+    yield from compared(case, "softConstraints", [_text(one) for one in constraints if one.soft])
+
+
+def in_force(case: Mapping[str, object], features: Features) -> tuple[Selector, tuple[Constraint, ...]]:
+    """The default selector, and the constraints by which the Pod is placed."""
     metadata = as_mapping(value_at(case["pod"], ("metadata",)))
     labels, defaults = labels_of(metadata.get("labels")), _defaults(case)
     selector = EVERYTHING
@@ -33,11 +42,7 @@ def differences(case: Mapping[str, object], features: Features) -> Iterator[Diff
         namespace = str(metadata.get("namespace", ""))
         selector = default_selector(namespace, labels, controller_of(metadata), _snapshot(case)).selector
     raw = value_at(case["pod"], CONSTRAINTS)
-    in_force = constraints_in_force(raw, labels, defaults, selector, features)
-
-    yield from compared(case, "defaultSelector", str(selector))
-    yield from compared(case, "hardConstraints", [_text(one) for one in in_force if one.hard])
-    yield from compared(case, "softConstraints", [_text(one) for one in in_force if one.soft])
+    return selector, constraints_in_force(raw, labels, defaults, selector, features)
 
 
 def _defaults(case: Mapping[str, object]) -> Sequence[Mapping[str, object]]:

@@ -25,6 +25,7 @@ CHANGES = {
     ),
     "null_selector_warning": ("the API server warns of a null `labelSelector`",),
     "prefixed_job_labels": ("Pods of a Job have labels with the prefix `batch.kubernetes.io/`",),
+    "skips_unconstrained": ("PodTopologySpread skips a Pod without constraints, instead of passing it",),
     "lengths_in_bytes": ("errors of labels name lengths in bytes, not characters",),
 }
 HEAD = """\

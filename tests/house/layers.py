@@ -60,9 +60,9 @@ rules
 findings.evaluation · findings.wording
 findings.rule
 findings
-scheduler.default_constraints
-scheduler.snapshot
-scheduler.counts · scheduler.validation
+scheduler.default_constraints · scheduler.filtering · scheduler.scoring
+scheduler.inclusion · scheduler.snapshot
+scheduler.counts · scheduler.nodes · scheduler.validation
 scheduler.constraint
 scheduler
 documents.positions · documents.reading

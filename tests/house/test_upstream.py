@@ -14,6 +14,7 @@ OURS = """
 constraint.read_constraints constraint.read_selector constraint.same constraint.Constraint.hard
 constraint.Constraint.soft constraint.Reading.merges constraint.Reading.parsed constraint.Reading.unmerged
 counts.label_set counts.PodCounts.add counts.PodCounts.groups counts.PodCounts.remove
+filtering.Domains.skew nodes.read_incoming_pod nodes.read_taints
 features.features features.parse_version features.unknown
 selectors.as_label_selector selectors.equals selectors.selecting selectors.LabelSelector.keys
 selectors.Requirement.match selectors.Selector.keys selectors.Selector.match

@@ -12,7 +12,7 @@ CAME = {
     25: {"empty_selector_counts"},
     26: {"node_inclusion_policies"},
     27: {"min_domains", "match_label_keys", "selector_validation", "prefixed_job_labels"},
-    28: {"null_selector_warning"},
+    28: {"null_selector_warning", "skips_unconstrained"},
     34: {"selector_merge"},
     35: {"topology_labels", "lengths_in_bytes"},
     38: {"empty_selector_counts"},

@@ -25,6 +25,8 @@ class Metadata(TypedDict, total=False):
 class Spec(TypedDict, total=False):
     selector: Any
     nodeName: Any
+    taints: Any
+    unschedulable: Any
 
 
 class Status(TypedDict, total=False):

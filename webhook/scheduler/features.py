@@ -21,6 +21,7 @@ class Features(NamedTuple):
     empty_selector_counts: bool  # `{}` counts every Pod of the namespace, not none (kubernetes#116607 and #141340)
     null_selector_warning: bool  # kube-apiserver warns of a null labelSelector (kubernetes#117025)
     prefixed_job_labels: bool  # Pods of a Job have batch.kubernetes.io/job-name and …/controller-uid, too
+    skips_unconstrained: bool  # PodTopologySpread skips a Pod without constraints; before, it passes and scores alike
     lengths_in_bytes: bool  # errors of labels say "bytes" for "characters" (kubernetes#134020)
 
 
@@ -37,6 +38,7 @@ def features(minor: int) -> Features:
         empty_selector_counts=minor <= 26 or minor >= 38,
         null_selector_warning=minor >= 28,
         prefixed_job_labels=minor >= 27,
+        skips_unconstrained=minor >= 28,
         lengths_in_bytes=minor >= 35,
     )
 

@@ -14,6 +14,7 @@ from webhook.objects.reading import Reader, brief
 from webhook.objects.references import ObjectRef, Owner
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.counts import FINISHED, BoundPod, LabelSet, PodCounts, PodGroup, label_set
+from webhook.scheduler.nodes import Node, read_taints
 from webhook.scheduler.selectors import Selector, as_selector, selecting
 from webhook.scheduler.validation import selector_errors
 
@@ -32,12 +33,6 @@ CONTROLLER_KINDS = frozenset(
 # Services could otherwise fill the memory of all replicas with a hundred of them.
 LARGEST_SELECTOR = 4 << 10
 READ_KINDS = CONTROLLER_KINDS | {(CORE, kind) for kind in ("Node", "Namespace", "Service", "Pod")}
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    name: str
-    labels: Labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +198,7 @@ class _Object:
 
     def kept(self) -> Kept | None:
         if self.gvk == (CORE, "Node"):
-            return Node(self.name, self._labels())
+            return self._node()
         if self.gvk == (CORE, "Namespace"):
             return Namespace(self.name, self._labels())
         if self.gvk == (CORE, "Service"):
@@ -212,6 +207,10 @@ class _Object:
         if self.gvk == (CORE, "Pod"):
             return self._pod()
         return Controller(*self.gvk, self.name, self._string(self.metadata, "metadata", "uid"), self._selector())
+
+    def _node(self) -> Node:
+        taints = read_taints(self.reader, self.spec.get("taints"), ("spec", "taints"))
+        return Node(self.name, self._labels(), taints, self.spec.get("unschedulable") is True)
 
     def _labels(self) -> Labels:
         return self.reader.string_map(self.metadata.get("labels"), ("metadata", "labels"))

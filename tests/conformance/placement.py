@@ -1,0 +1,67 @@
+"""What the scheduler's plugin PodTopologySpread makes of a Pod in a small cluster: counts, filter and score by node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tests.conformance.cases import CONSTRAINTS, Difference, IllFormed, compared, objects
+from tests.conformance.defaults import in_force
+from webhook.objects.fields import as_mapping, path_text, value_at
+from webhook.objects.reading import Reader
+from webhook.scheduler.default_constraints import SYSTEM
+from webhook.scheduler.features import Features
+from webhook.scheduler.filtering import UNLABELLED, Verdicts, filter_nodes
+from webhook.scheduler.nodes import IncomingPod, read_incoming_pod
+from webhook.scheduler.scoring import Scores, score_nodes
+from webhook.scheduler.snapshot import SnapshotError, from_objects
+
+RECORDED = "placement.jsonl.gz"
+SUCCESS, SKIP = "Success", "Skip"
+
+
+def differences(case: Mapping[str, object], features: Features) -> Iterator[Difference]:
+    """Candidates for a score are the nodes that pass the filter; none are scored where no constraint is soft."""
+    pod, constraints = _pod(case), in_force(case, features)[1]
+    snapshot = _snapshot(case)
+    verdicts = filter_nodes(pod, constraints, snapshot, features)
+    hard, soft = ([one for one in constraints if one.hard], [one for one in constraints if one.soft])
+    own = value_at(case["pod"], CONSTRAINTS)
+    system_defaults = not own and as_mapping(case.get("config")).get("defaultingType") == SYSTEM
+    candidates = [node for node in snapshot.nodes if node.name not in verdicts.reasons]
+    scores = Scores({}, {}, frozenset())
+    if soft or not features.skips_unconstrained:
+        scores = score_nodes(pod, constraints, snapshot, candidates, features, system_defaults=system_defaults)
+
+    yield from compared(case, "preFilter", _status(hard, features))
+    yield from compared(case, "domainCounts", [dict(domains.match_nums) for domains in verdicts.domains])
+    yield from compared(case, "filter", {node.name: _filter(verdicts, node.name) for node in snapshot.nodes})
+    yield from compared(case, "filterReason", dict(verdicts.reasons))
+    yield from compared(case, "preScore", _status(soft, features))
+    yield from compared(case, "rawScore", dict(scores.raw))
+    yield from compared(case, "score", dict(scores.normalized))
+
+
+def _status(constraints: list[object], features: Features) -> str:
+    return SUCCESS if constraints or not features.skips_unconstrained else SKIP
+
+
+def _filter(verdicts: Verdicts, name: str) -> str:
+    reason = verdicts.reasons.get(name)
+    if reason is None:
+        return SUCCESS
+    return "UnschedulableAndUnresolvable" if reason == UNLABELLED else "Unschedulable"
+
+
+def _pod(case: Mapping[str, object]) -> IncomingPod:
+    reader = Reader()
+    pod = read_incoming_pod(reader, as_mapping(case["pod"]))
+    if reader.errors:
+        raise IllFormed(f"pod: {path_text(reader.errors[0].path)}: {reader.errors[0].detail}")
+    return pod
+
+
+def _snapshot(case: Mapping[str, object]):
+    try:
+        return from_objects(one for name in ("nodes", "pods") for one in objects(case.get(name), name))
+    except SnapshotError as error:
+        raise IllFormed(str(error)) from error

@@ -1,0 +1,43 @@
+"""Small clusters, and a Pod that is to be placed in them."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from tests.support.build import constraint, pod, snapshot
+from webhook.objects.reading import Reader
+from webhook.scheduler.constraint import parse_constraints
+from webhook.scheduler.features import LATEST
+from webhook.scheduler.nodes import read_incoming_pod
+
+HARD = constraint(topologyKey="zone")
+SOFT = {**HARD, "whenUnsatisfiable": "ScheduleAnyway"}
+_numbers = count()
+
+
+def bound(node, labels=None, **fields):
+    """A Pod on a node."""
+    number = next(_numbers)
+    return pod(name=f"bound-{number}", uid=f"u{number}", labels=labels, spec={"nodeName": node}, **fields)
+
+
+def cluster(zones, *pods):
+    """Nodes by name, each in a zone or in none, and what runs on them."""
+    nodes = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name} | ({"zone": zone} if zone else {})},
+        }
+        for name, zone in zones.items()
+    ]
+    return snapshot(*nodes, *pods)
+
+
+def incoming(**fields):
+    """The Pod that is to be placed."""
+    return read_incoming_pod(Reader(), pod(**fields))
+
+
+def parsed(*constraints):
+    return parse_constraints(list(constraints), {"app": "web"}, LATEST)
