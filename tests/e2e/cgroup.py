@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -22,7 +23,7 @@ class Cgroup:
     def __init__(self, limit: int) -> None:
         """`limit` in bytes. OSError if there is no memory controller here, or none that may be used."""
         own = dict(line.split(":", 2)[1:] for line in Path("/proc/self/cgroup").read_text().splitlines())
-        name, root = f"evenkeel-{next(NUMBERS)}", Path("/sys/fs/cgroup")
+        name, root = f"evenkeel-{os.getpid()}-{next(NUMBERS)}", Path("/sys/fs/cgroup")
         self.old = "memory" in own
         self.path = (root / "memory" if self.old else root) / own["memory" if self.old else ""].strip("/") / name
         self.path.mkdir()
