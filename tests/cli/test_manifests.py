@@ -54,6 +54,8 @@ def test_what_is_enforced_can_fail_alone(folder, capsys):
     assert "Fail" == printed(capsys, folder, *options, "--failure-policy", "Fail")["pods.evenkeel.dev"]
     assert "enforced.pods.evenkeel.dev" not in printed(capsys, folder, *options, "--failure-policy", "Fail")
     assert "enforced.pods.evenkeel.dev" not in printed(capsys, folder, *options[2:])
+    main(["manifests", "--url", "https://a", "--ca-bundle", str(folder / "ca.crt"), *options[2:]])
+    assert "note: --failure-policy-enforced Fail: no rule of the policy is enforced" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("where", [["--service", "guard/keel"], ["--url", "https://localhost"]], ids=["Service", "URL"])

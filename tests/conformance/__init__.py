@@ -13,6 +13,7 @@ recordings, and differences(case, features).
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -46,7 +47,12 @@ def main(arguments: Sequence[str]) -> int:
         mode, version = MODES[given.mode], given.kubernetes_version
         if given.file is not None:
             return _compare(mode, given.file, _features(version or given.file.resolve().parent.name, version is None))
-        found = recordings(mode) if version is None else {DATA / version / mode.RECORDED: _features(version, False)}
+        found = recordings(mode)
+        if version is not None:
+            wanted = _features(version, False)
+            found = {path: one for path, one in found.items() if one == wanted}
+            if not found:
+                raise IllFormed(f"--kubernetes-version: found no recording of {given.mode} for 1.{wanted.minor}")
         return max([_compare(mode, path, features, path.parent.name) for path, features in found.items()])
     except IllFormed as error:
         # Whatever the message quotes from the file, it stays one line that any terminal can show.
@@ -65,7 +71,7 @@ def _features(version: str, perhaps: bool) -> Features:
     try:
         return parse_version(version)
     except ValueError as error:
-        if perhaps:
+        if perhaps and not re.fullmatch(r"v?1\.\d+.*", version):
             return LATEST
         raise IllFormed(f"--kubernetes-version: {error}") from error
 

@@ -18,8 +18,14 @@ MISSING = "rules.missing-constraints.minReplicas: 2 are counted when an object i
 
 CASES = {
     "no rule is enforced": ({"rules": LOOSER}, []),
-    "one that only warns": ({"rules": {"empty-selector": {"severity": "warning", "enforced": True}}}, []),
-    "nothing denies": ({"rules": RULES, "enforcement": "Warn"}, []),
+    "one that only warns": (
+        {"rules": {"empty-selector": {"severity": "warning", "enforced": True}}},
+        ["rules.empty-selector: enforced, but of severity warning: it denies nothing"],
+    ),
+    "nothing denies": (
+        {"rules": RULES, "enforcement": "Warn"},
+        ["enforcement: Warn denies nothing, not even by empty-selector, marked enforced"],
+    ),
     "a rule": ({"rules": RULES}, [FAILURE, SKIP]),
     "in an override": ({"overrides": [{"name": "a", **BY_NAMESPACE, "rules": RULES}]}, [FAILURE, SKIP]),
     "what a label loosens": (

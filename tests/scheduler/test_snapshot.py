@@ -232,19 +232,34 @@ def test_a_wrong_type_is_named_with_its_object(obj, title):
     assert title == str(error.value)[: len(title)]
 
 
-LABELS = {f"key-{i:02}": "v" * 58 for i in range(64)}  # 64 times 64 characters
+SMALL = {"labels": {f"k{i}": "" for i in range(80)}}
+LARGE = {
+    "long values": {"labels": {f"k{i}": "v" * 63 for i in range(100)}},
+    "many short keys": {"labels": {f"k{i}": "" for i in range(150)}},
+    "many empty values": {"expressions": [{"key": "a", "operator": "In", "values": [""] * 300}]},
+    "many expressions": {"expressions": [{"key": "a", "operator": "Exists"}] * 300},
+}
 
 
-@pytest.mark.parametrize(("more", "kept"), [({}, True), ({"k": "v" * 63}, False)], ids=["the largest", "a larger one"])
-def test_a_selector_that_fills_memory_is_not_kept(more, kept):
-    """Anyone with rights in a namespace may create Services of a megabyte."""
-    labels = LABELS | more
+def selecting_raw(given):
+    return {"matchLabels": given.get("labels"), "matchExpressions": given.get("expressions")}
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [(SMALL, True), *((given, False) for given in LARGE.values())], ids=["a usual one", *LARGE]
+)
+def test_a_selector_that_fills_memory_is_not_kept(given, kept):
+    """Anyone with rights in a namespace may create objects of a megabyte."""
+    labels = given.get("labels", {})
     found = snapshot(
         service(selector=labels),
-        raw("ReplicaSet", spec={"selector": {"matchLabels": labels}}),
+        raw("ReplicaSet", spec={"selector": selecting_raw(given)}),
         raw("ReplicationController", "v1", spec={"selector": labels}),
+        pod(labels=labels, spec={"nodeName": "n1"}, uid="u1"),
     )
 
-    assert kept == bool(found.services.get("shop"))
-    controllers = [one for named in found.controllers.values() for one in named.values()]
-    assert [kept, kept] == [one.selector is not None for one in controllers]
+    of_kind = {kind: named["web"].selector is not None for (_, _, kind), named in found.controllers.items()}
+    assert kept == of_kind["ReplicaSet"]
+    if labels:
+        counted = [group.labels for group in found.pods.get("shop", {}).values()]
+        assert [kept] * 3 == [of_kind["ReplicationController"], bool(found.services.get("shop")), labels in counted]

@@ -71,6 +71,10 @@ def test_where_no_version_comes_reviews_are_judged_by_the_last_one(told, answer)
     assert asks.check().ok
 
 
+def test_a_replica_is_not_ready_before_it_has_asked():
+    assert not asking().check().ok
+
+
 def test_why_it_is_not_known_is_shown(told):
     asks = asking(FORBIDDEN)
 

@@ -88,13 +88,18 @@ def features(version: str | None, cluster: str | None = None) -> Features:
     """The features of a Kubernetes version such as 1.34; without one, those of a live cluster, or of the newest."""
     if not version and cluster != LIVE:
         return LATEST
-    try:
-        found = parse_version(version or _live_version())
-    except ValueError as error:
-        raise UsageError(f"--kubernetes-version: {error}") from error
+    found = given_features(version or _live_version())
     if note := unknown(found):
         print(f"note: {note}", file=sys.stderr)
     return found
+
+
+def given_features(version: str) -> Features:
+    """The features of a Kubernetes version such as 1.34."""
+    try:
+        return parse_version(version)
+    except ValueError as error:
+        raise UsageError(f"--kubernetes-version: {error}") from error
 
 
 def _live_version() -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -24,6 +25,7 @@ from webhook.manifests.configurations import CONDITIONS_SINCE, FAIL, IGNORE, NAM
 from webhook.manifests.rbac import rbac
 from webhook.manifests.skip_label import SKIP_LABEL_SINCE, skip_label_policy
 from webhook.objects.names import SKIP_LABEL
+from webhook.policy.policy import Policy
 
 SKIP_LABEL_USER, SKIP_LABEL_GROUP = "--skip-label-user", "--skip-label-group"
 
@@ -70,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
         service,
         _url(args.url),
         args.failure_policy,
-        _fails(args, minor),
+        _fails(args, policy, minor),
         minor >= CONDITIONS_SINCE,
     )
     rights = rbac(policy, *(service or (NAME, NAME))) if args.rbac else ()
@@ -79,15 +81,17 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _fails(args: argparse.Namespace, minor: int) -> bool:
+def _fails(args: argparse.Namespace, policy: Policy, minor: int) -> bool:
     """Whether enforced rules have entries of their own; not needed where all entries have their failurePolicy."""
     if args.failure_policy_enforced == IGNORE or args.failure_policy == FAIL:
         return False
     if minor < CONDITIONS_SINCE:
         raise UsageError(
             f"--failure-policy-enforced {FAIL}: found Kubernetes 1.{minor}, wanted 1.{CONDITIONS_SINCE} or newer: "
-            "without matchConditions the Pods of controllers cannot be told apart"
+            "without matchConditions the Pods of controllers cannot be told apart; leave the option out"
         )
+    if not policy.enforced:
+        print(f"note: --failure-policy-enforced {FAIL}: no rule of the policy is enforced and denies", file=sys.stderr)
     return True
 
 

@@ -91,11 +91,13 @@ def _work(
 ) -> None:
     """Read and check everything, and serve it; `again` in place of a worker that died.  UsageError if it cannot be."""
     from webhook.cli import inputs
+    from webhook.scheduler.features import LATEST
     from webhook.serving import certificate
     from webhook.serving.server import Config, Server
 
     policy_file = Path(values["policy"]) if values["policy"] else None
-    features = inputs.features(values["kubernetes-version"])
+    given = values["kubernetes-version"]
+    features = inputs.given_features(given) if given else LATEST
     policy = inputs.policy(policy_file, features)
     cluster = inputs.client() if values["cluster"] == inputs.LIVE else inputs.cluster(values["cluster"])
     threads, (host, _) = _threads(values["threads"]), _address("--bind", values["bind"])
@@ -113,7 +115,7 @@ def _work(
         policy_file=policy_file,
         cluster=cluster,
         features=features,
-        asks_version=not values["kubernetes-version"],
+        asks_version=not given,
         threads=threads,
         log_level=values["log-level"],
         certificate=chosen.serving,

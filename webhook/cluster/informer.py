@@ -202,6 +202,7 @@ def pages(client: Client, watched: Watched, seconds: float) -> Iterator[dict[str
             limit = max(1, limit // 4)
             continue
         yield page
+        limit = min(PAGE, limit * 4)  # What comes after a few large objects may be 100,000 small ones.
         rest = page["metadata"].get("continue")
         if not rest:
             return

@@ -59,7 +59,7 @@ TO_DEFAULT: tuple[Condition, ...] = (
 # Whoever sends it, an enforced rule denies it; the Pods of a controller must start while no webhook answers.
 NOT_BY_CONTROLLER: Condition = {
     "name": "not-by-controller",
-    "expression": f"!(request.userInfo.username in {json.dumps(sorted(CONTROLLERS))})",
+    "expression": f"!(request.?userInfo.?username.orValue('') in {json.dumps(sorted(CONTROLLERS))})",
 }
 NOT_OWNED: Condition = {"name": "not-owned", "expression": _no_owner("r.?controller.orValue(false)")}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from webhook.findings.finding import Severity
 from webhook.findings.rule import RuleSetting
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy.policy import Policy, is_enforced
@@ -13,12 +14,13 @@ MISSING = "missing-constraints"
 
 def notes_on(policy: Policy) -> Iterator[str]:
     """A line for each way past an enforced rule that the policy leaves, or that it cannot close; it names what can."""
+    yield from _denying_nothing(policy)
     rules = ", ".join(policy.enforced)
     if not rules:
         return
     yield (
         f"{rules}: enforced, but while no replica answers all passes, unless the webhook configurations have "
-        "failurePolicy Fail: evenkeel manifests --failure-policy-enforced Fail"
+        "failurePolicy Fail: evenkeel manifests --failure-policy-enforced Fail, or failurePolicyEnforced in the chart"
     )
     yield (
         f"{rules}: enforced, but not in a namespace with the label {SKIP_LABEL}: true; "
@@ -38,6 +40,16 @@ def notes_on(policy: Policy) -> Iterator[str]:
                 f"overrides[{i}]: changes {', '.join(changed)}, enforced elsewhere, for whoever writes {what}; "
                 "add a namespaceSelector"
             )
+
+
+def _denying_nothing(policy: Policy) -> Iterator[str]:
+    """Rules that are marked enforced, and deny nothing."""
+    marked = [rule for rule, setting in policy.settings.items() if setting.enforced]
+    if marked and policy.enforcement != "Deny":
+        yield f"enforcement: {policy.enforcement} denies nothing, not even by {', '.join(marked)}, marked enforced"
+    for rule in marked:
+        if (severity := policy.settings[rule].severity) is not Severity.ERROR:
+            yield f"rules.{rule}: enforced, but of severity {severity}: it denies nothing; write severity: error"
 
 
 def _missing(policy: Policy) -> Iterator[tuple[str, RuleSetting]]:

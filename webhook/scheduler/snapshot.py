@@ -29,9 +29,9 @@ CONTROLLER_KINDS = frozenset(
         (BATCH, "Job"),
     }
 )
-# Characters in the keys and values of a selector that is kept; a Pod's labels have some hundred.  Whoever may create
-# Services could otherwise fill the memory of all replicas with a hundred of them.
-LARGEST_SELECTOR = 4 << 10
+# Bytes that labels or a selector may take, some 90 labels; those of a real object take some hundred to two thousand.
+# Whoever may create Services could otherwise fill the memory of all replicas with a hundred of them.
+LARGEST, PART = 16 << 10, 64  # A string takes PART bytes besides its characters.
 READ_KINDS = CONTROLLER_KINDS | {(CORE, kind) for kind in ("Node", "Namespace", "Service", "Pod")}
 
 
@@ -168,9 +168,9 @@ def read_object(raw: Mapping[str, object], api_version: str, kind: str) -> tuple
     """
     The namespace and the name of an object of READ_KINDS, and what is kept of it.
 
-    Nothing is kept of a Service that selects nothing, or of a Pod that does not count; a selector of more than
-    LARGEST_SELECTOR characters is kept as if it selected nothing.  SnapshotError names the first field that has a wrong
-    type.
+    Nothing is kept of a Service that selects nothing, or of a Pod that does not count.  A selector that takes more than
+    LARGEST bytes is kept as if it selected nothing, and a Pod whose labels do is not counted.  SnapshotError names the
+    first field that has a wrong type.
     """
     found = _Object(raw, api_version, kind)
     kept = found.kept()
@@ -224,6 +224,8 @@ class _Object:
         phase = self._string(status, "status", "phase")
         if not node or phase in FINISHED or self.metadata.get("deletionTimestamp") is not None:
             return None
+        if sum(len(key) + len(value) + 2 * PART for key, value in labels.items()) > LARGEST:
+            return None
         return BoundPod(label_set(labels), node)
 
     def _selector(self) -> Selector | None:
@@ -242,4 +244,5 @@ class _Object:
 
 
 def _is_large(selector: Selector) -> bool:
-    return sum(len(one.key) + sum(map(len, one.values)) for one in selector.requirements) > LARGEST_SELECTOR
+    taken = (len(one.key) + PART + sum(len(value) + PART for value in one.values) for one in selector.requirements)
+    return sum(taken) > LARGEST

@@ -43,8 +43,10 @@ class KubernetesVersion:
         return {"version": self.found, **({"note": note} if note else {})}
 
     def check(self) -> Check:
-        """Always ready: what is judged by another version is judged nearly alike."""
+        """Ready once an answer has come, or none: from then on reviews are judged by a version that is known."""
         if self.found:
             return Check("kubernetes", True, "; ".join(self._fields().values()))
         reason = f": {self.problem}" if self.problem else ""
-        return Check("kubernetes", True, f"not known, judging by 1.{self.reviewer.features.minor}{reason}")
+        return Check(
+            "kubernetes", bool(self.problem), f"not known, judging by 1.{self.reviewer.features.minor}{reason}"
+        )

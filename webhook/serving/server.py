@@ -29,7 +29,7 @@ from gunicorn.glogging import Logger
 from certs.serving import ServingCertificate
 from webhook.cluster.cluster import Cluster, Unchanging
 from webhook.policy.policy import Policy
-from webhook.scheduler.features import Features
+from webhook.scheduler.features import Features, unknown
 from webhook.scheduler.snapshot import Snapshot
 from webhook.serving import logs
 from webhook.serving.app import create_app
@@ -173,6 +173,8 @@ class Server(BaseApplication):
         )
 
     def _begin(self, worker: Worker) -> None:
+        if note := unknown(self.config.features):
+            log(logging.WARNING, "Kubernetes version", note=note)
         freeze()
         gc.set_threshold(GARBAGE_THRESHOLD)
         self.cluster.start()
