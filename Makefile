@@ -34,7 +34,7 @@ controlplane: .venv/test ## build etcd, Kubernetes and kubectl for e2e from sour
 helm: .venv/test ## build Helm for e2e from source, once on a machine; needs Go
 	@$(PYTHON) -m tests.e2e.helm
 
-e2e: controlplane helm ## run the tests against a real control plane, and those of the chart
+e2e: controlplane helm ## run the tests against a real control plane, and the chart; KUBERNETES=v1.33.13
 	@$(PYTHON) -m pytest -q tests/e2e
 
 soak: controlplane ## keep two replicas under load for 20 minutes, and see whether anything is lost or leaks

@@ -26,9 +26,9 @@ import yaml
 from tests.bench import programs
 from tests.bench.reviews import LOAD_CPU, NULL, Server, cluster, machine, subjects, write
 from tests.e2e.plane import ControlPlane
-from tests.e2e.programs import MissingError
 from tests.e2e.webhook import NAMESPACE, containers, granted, manifests
 from tests.support.build import constraint, pod, service, workload
+from tests.support.kubernetes_source import MissingError
 from tests.support.serving import EVENKEEL, serving, until
 from webhook.policy.schema import API_VERSION, KIND
 

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.e2e.programs import MissingError, cache
+from tests.support.kubernetes_source import MissingError, cache
 
 SOURCE = Path(__file__).parent / "go"
 # The standard library is all that they use: nothing is downloaded.

@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.e2e import programs
 from tests.e2e.component import ComponentError
 from tests.e2e.plane import ControlPlane
 from tests.e2e.sessions import NAMESPACE, SESSIONS, cluster
+from tests.support.kubernetes_source import MissingError
 from tests.support.serving import Running
 
 
@@ -25,7 +25,7 @@ def main() -> int:
             run(Path(folder))
     except KeyboardInterrupt:  # the way to stop it
         return 0
-    except (programs.MissingError, ComponentError) as error:
+    except (MissingError, ComponentError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

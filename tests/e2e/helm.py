@@ -14,8 +14,10 @@ from tempfile import TemporaryDirectory
 
 import yaml
 
-from tests.e2e.programs import MissingError, cache, provide
+from tests.e2e import programs
+from tests.e2e.programs import provide
 from tests.generate.chart import FOLDER
+from tests.support.kubernetes_source import MissingError, cache
 
 VERSION = "v4.3.1"
 MODULE = "helm.sh/helm/v4/cmd/helm"
@@ -68,9 +70,9 @@ def helm(*arguments: object, given: str | None = None) -> str:
     return done.stdout
 
 
-def render(values: Mapping[str, object] | None = None, version: str = "1.36.2", only: str = "") -> list[dict]:
-    """The objects that the chart makes of `values`, for a cluster of this version."""
-    where = ["--namespace", NAMESPACE, "--kube-version", version, "--values", "-"]
+def render(values: Mapping[str, object] | None = None, version: str = "", only: str = "") -> list[dict]:
+    """The objects that the chart makes of `values`, for a cluster of this version, or of the control plane's."""
+    where = ["--namespace", NAMESPACE, "--kube-version", version or str(programs.version()), "--values", "-"]
     shown = ["--show-only", f"templates/{only}.yaml"] if only else []
     text = helm("template", "evenkeel", FOLDER, *where, *shown, given=json.dumps(values or {}))
     return [one for one in yaml.safe_load_all(text) if one]

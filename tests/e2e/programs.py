@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.support.kubernetes_source import NEWEST, MissingError, Version, cache, parse, write_module
+from tests.support.kubernetes_source import build as go_build
+
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
 SOURCE = Path(__file__).parent / "controlplane"
-VERSION = re.search(r"k8s\.io/kubernetes (v\S+)", (SOURCE / "go.mod").read_text("utf-8"))[1]
 FIX = f"set KUBEBUILDER_ASSETS to a folder that has {', '.join(NAMES)}"
 
 
-class MissingError(Exception):
-    """There are no programs to run, and here is how to get them."""
+def version() -> Version:
+    """KUBERNETES if it is set, or the newest; ValueError if it is none."""
+    return parse(os.environ.get("KUBERNETES") or str(NEWEST))
 
 
 def folder() -> Path:
@@ -28,20 +29,15 @@ def folder() -> Path:
     given = os.environ.get("KUBEBUILDER_ASSETS")
     found = Path(given) if given else built()
     if missing := [name for name in NAMES if not os.access(found / name, os.X_OK)]:
-        fix = f"put them there from https://dl.k8s.io/{VERSION}, or unset it" if given else "make controlplane"
+        fix = f"put them there from https://dl.k8s.io/{version()}, or unset it" if given else "make controlplane"
         raise MissingError(f"{'KUBEBUILDER_ASSETS=' if given else ''}{found}: has no {', '.join(missing)}: {fix}")
     return found
 
 
 def built() -> Path:
     """Outside the tree, and another folder as soon as version or source are others."""
-    digest = hashlib.sha256(b"".join((SOURCE / name).read_bytes() for name in ("go.mod", "go.sum", "main.go")))
-    return cache() / f"controlplane-{VERSION}-{digest.hexdigest()[:12]}"
-
-
-def cache() -> Path:
-    """Where what is built once on a machine is kept."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evenkeel"
+    digest = hashlib.sha256((SOURCE / "main.go").read_bytes()).hexdigest()
+    return cache() / f"controlplane-{version()}-{digest[:12]}"
 
 
 def build() -> None:
@@ -49,11 +45,11 @@ def build() -> None:
     go, target, begin = shutil.which("go"), built(), time.monotonic()
     if go is None:
         raise MissingError(f"a control plane to test against needs Go: install it from https://go.dev/dl/, or {FIX}")
-    print(f"building Kubernetes {VERSION} from source, once on this machine: this takes minutes", flush=True)
+    print(f"building Kubernetes {version()} from source, once on this machine: this takes minutes", flush=True)
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as temporary:
         program = Path(temporary, "programs", "controlplane")
-        compile_to(program, go)
+        compile_to(program, go, Path(temporary))
         for name in NAMES:
             program.with_name(name).symlink_to(program.name)
         size = program.stat().st_size >> 20
@@ -62,22 +58,19 @@ def build() -> None:
     print(f"built {target}: {size} MiB in {time.monotonic() - begin:.0f} s")
 
 
-def compile_to(program: Path, go: str) -> None:
-    """Static, so that any Linux runs it, and silent unless it fails: go names every module that it downloads."""
-    flags = ["-trimpath", "-buildvcs=false", "-ldflags", f"-s -w {version_flags()}"]
-    environment = {**os.environ, "CGO_ENABLED": "0"}
-    done = subprocess.run(
-        [go, "build", *flags, "-o", program, "."], cwd=SOURCE, env=environment, stderr=subprocess.PIPE
-    )
-    if done.returncode:
-        sys.stderr.write(done.stderr.decode("utf-8", "replace"))
-        raise MissingError(f"{SOURCE}: go build failed, see above; {FIX} to do without")
+def compile_to(program: Path, go: str, folder: Path) -> None:
+    """In an empty folder, with a go.mod for the version."""
+    try:
+        shutil.copy(SOURCE / "main.go", folder)
+        write_module(folder, version(), go)
+        go_build(SOURCE, folder, go, f"-ldflags=-s -w {version_flags(version())}", f"-o={program}")
+    except MissingError as error:
+        raise MissingError(f"{error}; {FIX} to do without") from None
 
 
-def version_flags() -> str:
-    """What makes the programs call themselves VERSION, as Kubernetes' own build does."""
-    major, minor, _ = VERSION.removeprefix("v").split(".")
-    values = {"gitVersion": VERSION, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
+def version_flags(version: Version) -> str:
+    """What makes the programs call themselves by their version, as Kubernetes' own build does."""
+    values = {"gitVersion": version, "gitMajor": 1, "gitMinor": version.minor, "gitTreeState": "clean"}
     packages = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
     return " ".join(f"-X {package}.{key}={value}" for package in packages for key, value in values.items())
 
@@ -88,7 +81,7 @@ def provide(variable: str, built: Callable[[], Path], build: Callable[[], None],
         if not os.environ.get(variable) and not built().exists():
             build()
         use()
-    except MissingError as error:
+    except (MissingError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

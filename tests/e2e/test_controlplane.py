@@ -64,7 +64,7 @@ def test_nodes_are_ready_and_untainted(plane):
 def test_all_components_are_of_the_version_that_was_built(plane):
     output = plane.kubectl("version")
 
-    assert [programs.VERSION] * 2 == [output.stdout.split()[at] for at in (2, -1)]
+    assert [str(programs.version())] * 2 == [output.stdout.split()[at] for at in (2, -1)]
 
 
 def test_a_deployment_rolls_out_over_the_zones(plane, namespace):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.e2e import programs
 from tests.e2e.sessions import SESSIONS, cluster, transcript
 from tests.generate.documents import TRANSCRIPTS
+from tests.support.kubernetes_source import NEWEST
 
 
 @pytest.fixture(scope="module")
@@ -17,6 +19,8 @@ def plane(tmp_path_factory):
 @pytest.mark.parametrize("name", SESSIONS)
 def test_a_transcript_is_up_to_date(plane, name):
     """`make transcripts` rewrites it."""
+    if name == "default" and (version := programs.version()) != NEWEST:
+        pytest.skip(f"Kubernetes {version} gives the template another hash than {NEWEST}, and Pods are named by it")
     assert (TRANSCRIPTS / f"{name}.txt").read_text("utf-8") == transcript(plane, SESSIONS[name])
 
 

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from tests.bench import creation, programs
-from tests.e2e.programs import MissingError
 from tests.support import ROOT
+from tests.support.kubernetes_source import MissingError
 
 
 def test_without_go_the_rows_say_so(tmp_path, monkeypatch):

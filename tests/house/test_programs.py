@@ -8,8 +8,13 @@ import re
 import pytest
 
 from tests.e2e import programs
+from tests.support import DATA
+from tests.support.kubernetes_source import NEWEST
+from tests.support.pretended_go import install
 
-BUILDS = 'while [ "$1" != -o ]; do shift; done; mkdir -p "$(dirname "$2")"; echo program > "$2"; chmod +x "$2"'
+VERSION = "v1.33.13"  # the one that the go that pretends knows
+BUILDS = """for one; do case $one in -o=*) out=${one#-o=};; esac; done
+    mkdir -p "$(dirname "$out")"; echo program > "$out"; chmod +x "$out\""""
 
 
 @pytest.fixture
@@ -18,6 +23,7 @@ def machine(tmp_path, monkeypatch):
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    monkeypatch.setenv("KUBERNETES", VERSION)
     monkeypatch.setattr(
         "shutil.which", lambda name: found if os.access(found := tmp_path / "bin" / name, os.X_OK) else None
     )
@@ -57,27 +63,45 @@ def test_assets_that_lack_a_component_are_refused(machine, monkeypatch, capsys):
 
 
 def test_it_is_built_once(machine, capfd):
-    put(machine / "bin", "go", script=BUILDS)
+    install(machine / "bin", BUILDS)
     assert 0 == programs.main()
     assert f"built {programs.built()}" in capfd.readouterr().out
 
-    put(machine / "bin", "go", script="exit 1")
+    (machine / "bin" / "go").unlink()
     assert 0 == programs.main()
     assert ("", "") == capfd.readouterr()
     assert {"program\n"} == {(programs.folder() / name).read_text() for name in programs.NAMES}
 
 
 def test_a_build_that_fails_leaves_nothing(machine, capfd):
-    put(machine / "bin", "go", script=f"{BUILDS}; echo 'main.go:1: wrong' >&2; exit 1")
+    install(machine / "bin", f"{BUILDS}; echo 'main.go:1: wrong' >&2; exit 1")
 
     assert 1 == programs.main()
     assert re.search(r"^main.go:1: wrong\n.*/controlplane: go build failed", capfd.readouterr().err)
     assert [] == list((machine / "cache" / "evenkeel").iterdir())
 
 
-def test_all_of_kubernetes_is_of_one_version():
-    """Its modules are published as v0.36.2 where it is v1.36.2."""
-    replaced = re.findall(r"^\t(\S+) => (\S+) (\S+)$", (programs.SOURCE / "go.mod").read_text(), re.MULTILINE)
+def test_another_version_is_built_beside_the_newest(machine, monkeypatch, capfd):
+    install(machine / "bin", BUILDS)
+    assert 0 == programs.main()
+    arguments, go_mod = ((machine / "bin" / name).read_text() for name in ("arguments", "built.mod"))
 
-    assert {programs.VERSION.replace("v1", "v0", 1)} == {version for _, _, version in replaced}
-    assert [name for name, _, _ in replaced] == sorted({target for _, target, _ in replaced})
+    assert f"/controlplane-{VERSION}-" in capfd.readouterr().out
+    assert f"-X k8s.io/component-base/version.gitVersion={VERSION} " in arguments
+    assert "\t" + f"k8s.io/api => k8s.io/api {VERSION.replace('v1', 'v0', 1)}" + "\n" in go_mod
+    monkeypatch.delenv("KUBERNETES")
+    assert programs.built().name.startswith(f"controlplane-{NEWEST}-")
+    assert not programs.built().exists()
+
+
+def test_the_newest_is_of_the_newest_minor_that_was_recorded():
+    recorded = {path.parent.name for path in DATA.glob("1.*/validation.jsonl.gz")}
+
+    assert NEWEST.folder == max(recorded, key=lambda name: int(name.partition(".")[2]))
+
+
+def test_what_is_no_version_is_refused(machine, monkeypatch, capsys):
+    monkeypatch.setenv("KUBERNETES", "1.33")
+
+    assert 1 == programs.main()
+    assert re.fullmatch(r'KUBERNETES is "1\.33", must be .* such as v1\.\d+\.\d+\n', capsys.readouterr().err)

@@ -15,9 +15,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.e2e.programs import MissingError
-from tests.oracle.building import parse, program
+from tests.oracle.building import program
 from tests.support import DATA
+from tests.support.kubernetes_source import MissingError, parse
 
 KINDS = ("validation", "placement", "profile")
 # Where Go walks a map, errors come in random order.

@@ -7,33 +7,10 @@ import re
 
 import pytest
 
-from tests.e2e.programs import MissingError
 from tests.oracle import building
-from tests.oracle.building import SOURCE, Version, built, module, parse, program, staged
-
-GO_MOD = """module k8s.io/kubernetes
-
-go 1.24.0
-
-require (
-	k8s.io/api v0.0.0
-	k8s.io/klog/v2 v2.130.1
-)
-
-replace (
-	k8s.io/api => ./staging/src/k8s.io/api
-	k8s.io/kube-scheduler => ./staging/src/k8s.io/kube-scheduler
-)
-"""
-# What go answers: where Kubernetes is; which staging modules there are, as v0.33.13 or, of kube-scheduler, v0.33.11.
-GO = """
-case "$1 $2" in
-"mod download") echo '{"Dir": "FOLDER/kubernetes", "GoMod": "FOLDER/go.mod"}';;
-"list -m")
-    for one; do case $one in k8s.io/api@v0.33.13|k8s.io/kube-scheduler@v0.33.11) echo "$one" | tr @ " ";; esac; done;;
-build*) cp go.mod overlay.json FOLDER; echo "$@" > FOLDER/arguments; ls > FOLDER/laid; BUILD;;
-esac
-"""
+from tests.oracle.building import SOURCE, built, program, tags
+from tests.support.kubernetes_source import MissingError, Version, module, parse, staged
+from tests.support.pretended_go import GO, GO_MOD, install
 
 
 @pytest.fixture
@@ -41,22 +18,16 @@ def machine(tmp_path, monkeypatch):
     """A machine with an empty cache, without Go until it is installed."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("shutil.which", lambda name: found if (found := tmp_path / name).exists() else None)
-    (tmp_path / "go.mod").write_text(GO_MOD)
     return tmp_path
 
 
-def install(machine, build="echo program > oracle", text=GO):
-    script = text.replace("FOLDER", str(machine)).replace("BUILD", build)
-    (machine / "go").write_text(f"#!/bin/sh{script}")
-    (machine / "go").chmod(0o755)
-
-
 VERSION = Version(33, 13)
+MAKES = "echo program > oracle"
 
 
 def test_a_version_is_one_of_kubernetes():
     assert VERSION == parse("v1.33.13")
-    assert ("v1.33.13", "1.33", "kubernetes1.32,kubernetes1.33") == (str(VERSION), VERSION.folder, VERSION.tags)
+    assert ("v1.33.13", "1.33", "kubernetes1.32,kubernetes1.33") == (str(VERSION), VERSION.folder, tags(VERSION))
 
 
 @pytest.mark.parametrize("text", ["", "1.37.1", "v1.37", "v1.37.1-rc.0", "v2.0.0", "v1.31.0"])
@@ -74,7 +45,7 @@ def test_the_language_is_that_of_kubernetes():
 
 
 def test_it_is_built_once(machine, capsys):
-    install(machine)
+    install(machine, MAKES)
     assert "program\n" == program(VERSION).read_text()
     assert f"built {built(VERSION)}" in capsys.readouterr().out
 
@@ -84,9 +55,9 @@ def test_it_is_built_once(machine, capsys):
 
 
 def test_all_of_it_is_of_one_version_or_the_newest_before(machine):
-    install(machine)
+    install(machine, MAKES)
     program(VERSION)
-    replaced = re.findall(r"^\t(\S+ => .+)$", (machine / "go.mod").read_text(), re.MULTILINE)
+    replaced = re.findall(r"^\t(\S+ => .+)$", (machine / "built.mod").read_text(), re.MULTILINE)
 
     assert [
         "k8s.io/kubernetes => ./kubernetes",
@@ -97,7 +68,7 @@ def test_all_of_it_is_of_one_version_or_the_newest_before(machine):
 
 
 def test_files_of_ours_are_laid_into_the_packages_of_kubernetes(machine):
-    install(machine)
+    install(machine, MAKES)
     program(VERSION)
     laid = json.loads((machine / "overlay.json").read_text())["Replace"]
 
@@ -118,7 +89,7 @@ def test_another_source_is_another_program(tmp_path, monkeypatch):
 
 
 def test_a_build_that_fails_leaves_nothing_and_shows_what_go_said(machine, capfd):
-    install(machine, build="echo 'main.go:1: wrong' >&2; exit 1")
+    install(machine, "echo 'main.go:1: wrong' >&2; exit 1")
 
     with pytest.raises(MissingError, match=r"/tests/oracle/go: go build failed"):
         program(VERSION)
@@ -127,7 +98,7 @@ def test_a_build_that_fails_leaves_nothing_and_shows_what_go_said(machine, capfd
 
 
 def test_a_module_without_any_release_is_named(machine):
-    install(machine, text=GO.replace("|k8s.io/kube-scheduler@v0.33.11", ""))
+    install(machine, MAKES, GO.replace("|k8s.io/kube-scheduler@v0.33.11", ""))
 
     with pytest.raises(MissingError, match=r"^k8s\.io/kube-scheduler: no v0\.33\.0 to v0\.33\.13$"):
         program(VERSION)
