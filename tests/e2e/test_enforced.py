@@ -246,7 +246,7 @@ def test_a_pod_of_what_was_there_before_is_replaced(plane, developer, kind):
     before = pods_of(plane, NAMESPACE, old(kind))
     uid, one = next(iter(before.items()))
 
-    assert 0 == developer("delete", "pod", one["metadata"]["name"]).code
+    assert 0 == developer("delete", "pod", one["metadata"]["name"], "--wait=false").code
 
     until(lambda: uid not in pods_of(plane, NAMESPACE, old(kind)), "the end of the Pod")
     until(lambda: kept(plane, old(kind), len(before)), "another Pod in its place")
@@ -449,7 +449,7 @@ def test_scaling_is_not_judged(plane, developer):
 @SEVERAL
 def test_nor_is_an_autoscaler(plane, developer):
     assert 0 == applied(developer, made("Deployment", "autoscaled", spec={"replicas": 1})).code
-    assert 0 == developer("autoscale", "deployment/autoscaled", "--min=3", "--max=5", "--cpu=50%").code
+    assert 0 == developer("autoscale", "deployment/autoscaled", "--min=3", "--max=5").code
 
     until(lambda: 3 == len(pods_of(plane, NAMESPACE, "autoscaled")), "as many Pods as the autoscaler wants")
     assert rolled_out(plane, NAMESPACE, "deployment/autoscaled")
