@@ -319,7 +319,10 @@ def test_no_patch_that_the_policy_itself_would_deny_ever_leaves():
 
 @pytest.mark.parametrize("count", [500, 900], ids=["more than can be judged with two constraints", "in one"])
 def test_no_patch_that_could_not_be_judged_ever_leaves(count):
-    labels = {f"key{i}": "" for i in range(count)}
-    decision = mutated(pod(labels=labels), service(selector=labels))
+    """Of many Services, for the selector of each is bounded."""
+    keys = [f"key{i}" for i in range(count)]
+    parts = [dict.fromkeys(keys[i : i + 50], "") for i in range(0, count, 50)]
+    services = [service(f"web-{i}", selector=part) for i, part in enumerate(parts)]
+    decision = mutated(pod(labels=dict.fromkeys(keys, "")), *services)
 
     assert ((), "too-large") == (decision.patch, decision.defaulted.reason)

@@ -121,7 +121,9 @@ class Handler(BaseHTTPRequestHandler):
         while self.api.silent:
             time.sleep(0.01)
         with suppress(OSError):
-            if self.api.refusals:
+            if parts.path == "/version":
+                self._send(200, {"gitVersion": self.api.git_version})
+            elif self.api.refusals:
                 self._refuse(self.api.refusals.pop(0))
             elif self.api.token not in (None, self.headers.get("Authorization", self.headers.get("authorization"))):
                 self._refuse(401)
@@ -130,9 +132,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self, path, query):
         of = next((one for one in WATCHED if one.path() == path), None)
-        if path == "/version":
-            self._send(200, {"gitVersion": self.api.git_version})
-        elif of is None:
+        if of is None:
             self._one(path)
         elif "watch" in query:
             self._watch(of.kind, query)
