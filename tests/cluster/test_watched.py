@@ -11,7 +11,7 @@ from webhook.cluster.watched import BY_KIND, POD, UNREAD, WATCHED, watched
 
 # What else of a Snapshot shows a kind; those that fill it are no readers.
 SHOWN_BY = {
-    "Node": {"nodes", "node_label_keys"},
+    "Node": {"nodes"},
     "Namespace": {"namespaces"},
     "Service": {"services", "services_of"},
     "Pod": {"pods"},

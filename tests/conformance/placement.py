@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 
 from tests.conformance.cases import CONSTRAINTS, Difference, IllFormed, compared, objects
 from tests.conformance.defaults import in_force
+from tests.support.placement import by_node, match_nums, worth
 from webhook.objects.fields import as_mapping, path_text, value_at
 from webhook.objects.reading import Reader
 from webhook.scheduler.default_constraints import SYSTEM
 from webhook.scheduler.features import Features
-from webhook.scheduler.filtering import UNLABELLED, Verdicts, filter_nodes
-from webhook.scheduler.nodes import IncomingPod, read_incoming_pod
+from webhook.scheduler.filtering import UNLABELLED, filter_nodes
+from webhook.scheduler.incoming import IncomingPod, read_incoming_pod
 from webhook.scheduler.scoring import Scores, score_nodes
 from webhook.scheduler.snapshot import SnapshotError, from_objects
 
@@ -27,26 +28,26 @@ def differences(case: Mapping[str, object], features: Features) -> Iterator[Diff
     hard, soft = ([one for one in constraints if one.hard], [one for one in constraints if one.soft])
     own = value_at(case["pod"], CONSTRAINTS)
     system_defaults = not own and as_mapping(case.get("config")).get("defaultingType") == SYSTEM
-    candidates = [node for node in snapshot.nodes if node.name not in verdicts.reasons]
-    scores = Scores({}, {}, frozenset())
+    candidates, scores = verdicts.passing, Scores((), 0)
     if soft or not features.skips_unconstrained:
         scores = score_nodes(pod, constraints, snapshot, candidates, features, system_defaults=system_defaults)
+    reasons = by_node(snapshot, verdicts)
+    raw, normalized = worth(snapshot, scores)
 
     yield from compared(case, "preFilter", _status(hard, features))
-    yield from compared(case, "domainCounts", [dict(domains.match_nums) for domains in verdicts.domains])
-    yield from compared(case, "filter", {node.name: _filter(verdicts, node.name) for node in snapshot.nodes})
-    yield from compared(case, "filterReason", dict(verdicts.reasons))
+    yield from compared(case, "domainCounts", [match_nums(domains) for domains in verdicts.domains])
+    yield from compared(case, "filter", {node.name: _filter(reasons.get(node.name)) for node in snapshot.nodes})
+    yield from compared(case, "filterReason", reasons)
     yield from compared(case, "preScore", _status(soft, features))
-    yield from compared(case, "rawScore", dict(scores.raw))
-    yield from compared(case, "score", dict(scores.normalized))
+    yield from compared(case, "rawScore", raw)
+    yield from compared(case, "score", normalized)
 
 
 def _status(constraints: list[object], features: Features) -> str:
     return SUCCESS if constraints or not features.skips_unconstrained else SKIP
 
 
-def _filter(verdicts: Verdicts, name: str) -> str:
-    reason = verdicts.reasons.get(name)
+def _filter(reason: str | None) -> str:
     if reason is None:
         return SUCCESS
     return "UnschedulableAndUnresolvable" if reason == UNLABELLED else "Unschedulable"

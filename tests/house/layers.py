@@ -62,7 +62,9 @@ findings.rule
 findings
 scheduler.default_constraints · scheduler.filtering · scheduler.scoring
 scheduler.inclusion · scheduler.snapshot
-scheduler.counts · scheduler.nodes · scheduler.validation
+scheduler.counts · scheduler.incoming · scheduler.validation
+scheduler.affinity
+scheduler.nodes
 scheduler.constraint
 scheduler
 documents.positions · documents.reading

@@ -14,12 +14,15 @@ OURS = """
 constraint.read_constraints constraint.read_selector constraint.same constraint.Constraint.hard
 constraint.Constraint.soft constraint.Reading.merges constraint.Reading.parsed constraint.Reading.unmerged
 counts.label_set counts.PodCounts.add counts.PodCounts.groups counts.PodCounts.remove
-filtering.Domains.skew nodes.read_incoming_pod nodes.read_taints
+filtering.DomainCounts.match_num filtering.DomainCounts.refused filtering.DomainCounts.skew filtering.Verdicts.reasons
+incoming.read_incoming_pod nodes.Nodes.by_taints nodes.Nodes.carrying nodes.Nodes.domains nodes.Nodes.get
+nodes.Nodes.label_keys nodes.Nodes.members nodes.Nodes.named nodes.Nodes.names nodes.Nodes.placed
+nodes.Nodes.tolerated nodes.Nodes.unschedulable nodes.Nodes.untolerated nodes.read_taints nodes.union
 features.features features.parse_version features.unknown
 selectors.as_label_selector selectors.equals selectors.selecting selectors.LabelSelector.keys
 selectors.Requirement.match selectors.Selector.keys selectors.Selector.match
 snapshot.by_rarest_label snapshot.from_objects snapshot.read_object snapshot.Service.selects
-snapshot.Snapshot.controller snapshot.Snapshot.node_label_keys snapshot.Snapshot.with_controller
+snapshot.Snapshot.controller snapshot.Snapshot.with_controller
 snapshot.Snapshot.with_namespace
 validation.errors_in validation.on_stored_pod validation.shown_path
 """

@@ -1,22 +1,15 @@
-"""Nodes, and what a Pod asks of them, as apimachinery and component-helpers answer it."""
+"""Nodes, their taints, and sets of them."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from webhook.objects.fields import path_text
 from webhook.objects.reading import Reader
-from webhook.scheduler.nodes import (
-    DO_NOT_SCHEDULE,
-    Node,
-    Taint,
-    Toleration,
-    read_incoming_pod,
-    read_taints,
-    untolerated_taint,
-)
+from webhook.scheduler.nodes import DO_NOT_SCHEDULE, Node, Nodes, Taint, Toleration, read_taints, untolerated_taint
 
-NODE = Node("n1", {"disk": "ssd", "gen": "7", "odd": "+8"})
 TAINT = Taint("dedicated", "infra", "NoSchedule")
 
 
@@ -50,83 +43,74 @@ def test_only_some_effects_are_asked_for():
     assert None is untolerated_taint([preferred], [], DO_NOT_SCHEDULE)
 
 
-def pod(*terms, **spec):
-    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [*terms]}}}
-    return {"spec": spec | ({"affinity": affinity} if terms else {})}
-
-
-def matches(raw):
+def test_taints_of_a_wrong_type_are_named():
     reader = Reader()
-    found = read_incoming_pod(reader, raw)
-    assert [] == reader.errors
-    return found.affinity.matches(NODE)
+
+    assert () == read_taints(reader, {"key": "x"}, ("spec", "taints"))
+    assert ["spec.taints"] == [path_text(error.path) for error in reader.errors]
 
 
-def term(key, operator, *values, field="matchExpressions"):
-    return {field: [{"key": key, "operator": operator, "values": list(values)}]}
-
-
-NAMED, UNNAMED = (term("metadata.name", "In", name, field="matchFields") for name in ("n1", "n2"))
-AFFINE = [
-    ("a Pod that asks nothing", pod(), True),
-    ("a node selector", pod(nodeSelector={"disk": "ssd"}), True),
-    ("another one", pod(nodeSelector={"disk": "hdd"}), False),
-    ("both must hold", pod(term("disk", "In", "ssd"), nodeSelector={"disk": "hdd"}), False),
-    ("In", pod(term("disk", "In", "hdd", "ssd")), True),
-    ("NotIn", pod(term("disk", "NotIn", "ssd")), False),
-    ("NotIn of an absent label", pod(term("rack", "NotIn", "a")), True),
-    ("Exists", pod(term("disk", "Exists")), True),
-    ("DoesNotExist", pod(term("disk", "DoesNotExist")), False),
-    ("Gt", pod(term("gen", "Gt", "6")), True),
-    ("Gt of the same", pod(term("gen", "Gt", "7")), False),
-    ("Lt", pod(term("gen", "Lt", "8")), True),
-    ("Gt of what is no integer", pod(term("disk", "Gt", "6")), False),
-    ("Gt of an absent label", pod(term("rack", "Gt", "6")), False),
-    ("Gt of a label that Go reads as an integer", pod(term("odd", "Gt", "7")), True),
-    ("a name", pod(NAMED), True),
-    ("another name", pod(UNNAMED), False),
-    ("not that name", pod(term("metadata.name", "NotIn", "n1", field="matchFields")), False),
-    ("another field", pod(term("metadata.uid", "In", "x", field="matchFields")), False),
-    ("a term of both", pod({**NAMED, **term("disk", "In", "hdd")}), False),
-    ("one of two terms", pod(UNNAMED, NAMED), True),
-    ("an empty term matches nothing", pod({}), False),
-    ("a term that cannot be parsed matches nothing", pod(term("gen", "Gt", "x")), False),
-    ("nor with a value too many", pod(term("gen", "Gt", "1", "2")), False),
-    ("nor one beyond 64 bits", pod(term("gen", "Lt", str(1 << 63))), False),
-    ("nor In of nothing", pod(term("disk", "In")), False),
-    ("nor Exists with values", pod(term("disk", "Exists", "ssd")), False),
-    ("nor an unknown operator", pod(term("disk", "Is", "ssd")), False),
-    ("nor a key that is none", pod(term("a/b/c", "NotIn", "x")), False),
-    ("nor a value that is none", pod(term("rack", "NotIn", "x y")), False),
-    ("nor two names", pod(term("metadata.name", "In", "n1", "n2", field="matchFields")), False),
-    ("but the term beside it does", pod(term("gen", "Gt", "x"), NAMED), True),
-]
-
-
-@pytest.mark.parametrize(("name", "raw", "matching"), AFFINE, ids=[case[0] for case in AFFINE])
-def test_what_a_pod_asks_of_a_node(name, raw, matching):
-    assert matching == matches(raw)
-
-
-def test_what_has_a_wrong_type_is_named_and_reads_as_absent():
-    reader = Reader()
-    found = read_incoming_pod(
-        reader,
-        {"metadata": {"labels": []}, "spec": {"nodeSelector": "x", "affinity": [], "tolerations": [{"key": 5}, None]}},
+@pytest.fixture
+def several():
+    preferred = TAINT._replace(effect="PreferNoSchedule")
+    return Nodes(
+        [
+            Node("n1", {"zone": "a"}),
+            Node("n2", {"zone": "b"}, (TAINT,)),
+            Node("n3", {"zone": "a"}, (preferred, TAINT), unschedulable=True),
+            Node("n4", {"rack": "1"}),
+        ]
     )
-    read_taints(reader, {"key": "x"}, ("spec", "taints"))
-
-    assert ("", {}, True) == (found.namespace, found.labels, found.affinity.matches(NODE))
-    assert [
-        "metadata.labels",
-        "spec.nodeSelector",
-        "spec.affinity",
-        "spec.tolerations[0].key",
-        "spec.taints",
-    ] == [path_text(error.path) for error in reader.errors]
 
 
-def test_affinity_without_terms_is_met_by_no_node():
-    required = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}}
+def test_sets_of_nodes(several):
+    def names(chosen):
+        return list(several.names(chosen))
 
-    assert not matches({"spec": {"affinity": required}})
+    assert ["n1", "n2", "n3", "n4"] == names(several.all) == [node.name for node in several.members(several.all)]
+    assert ["n2", "n4"] == names(several.named(["n4", "n2", "absent"]))
+    assert ["n1", "n2", "n3"] == names(several.carrying("zone"))
+    assert {"a": ["n1", "n3"], "b": ["n2"]} == {zone: names(those) for zone, those in several.domains("zone").items()}
+    assert ["n3"] == names(several.unschedulable)
+    assert ([], {}, 0) == (names(0), several.domains("absent"), several.carrying("absent"))
+    assert ("n2", None) == (several.get("n2").name, several.get("n5"))
+    assert {"zone", "rack"} == several.label_keys
+
+
+def test_nodes_that_are_tainted(several):
+    tolerant = [toleration("dedicated", "Exists")]
+
+    assert {TAINT: ["n2", "n3"]} == {
+        taint: list(several.names(those)) for taint, those in several.untolerated([]).items()
+    }
+    assert ["n1", "n4"] == list(several.names(several.tolerated([])))
+    assert several.all == several.tolerated(tolerant)
+
+
+def test_domains_of_some_nodes(several):
+    placed = several.placed("zone", several.named(["n2", "n3", "n4"]))
+
+    assert ({"n2": "b", "n3": "a"}, {"a", "b"}) == (placed.of, placed.all)
+
+
+def test_what_is_kept_is_bounded():
+    nodes = Nodes(Node(f"n{i}", {"zone": "a"}) for i in range(200))
+    found = [nodes.placed("zone", 1 << i).of for i in range(200)]
+
+    assert [{f"n{i}": "a"} for i in range(200)] == found
+    assert len(nodes._placed) <= 32
+
+
+def test_no_node_is_no_set():
+    nodes = Nodes()
+
+    assert (0, 0, [], {}) == (len(nodes), nodes.all, list(nodes.members(nodes.all)), nodes.untolerated([]))
+
+
+@given(st.sets(st.integers(0, 299)))
+def test_a_set_holds_the_nodes_that_were_put_in(chosen):
+    nodes = Nodes(Node(f"n{i}", {}) for i in range(300))
+    found = nodes.named(f"n{i}" for i in chosen)
+
+    assert [f"n{i}" for i in sorted(chosen)] == list(nodes.names(found))
+    assert len(chosen) == found.bit_count()

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from math import log
+from typing import NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.support.placement import HARD, SOFT, bound, cluster, incoming, parsed
+from tests.support.placement import HARD, SOFT, bound, cluster, incoming, parsed, worth
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.scoring import normalized, score_nodes
 
 
+class Scored(NamedTuple):
+    raw: Mapping[str, int]
+    normalized: Mapping[str, int]
+    ignored: set[str]
+
+
 def scored(constraints, snapshot, names=None, **options):
-    candidates = [node for node in snapshot.nodes if names is None or node.name in names]
-    return score_nodes(incoming(), parsed(*constraints), snapshot, candidates, LATEST, **options)
+    nodes = snapshot.nodes
+    candidates = nodes.all if names is None else nodes.named(names)
+    found = score_nodes(incoming(), parsed(*constraints), snapshot, candidates, LATEST, **options)
+    return Scored(*worth(snapshot, found), set(nodes.names(found.ignored)))
 
 
 def test_a_domain_with_fewer_pods_is_preferred():
@@ -59,9 +72,9 @@ def test_hard_constraints_score_nothing():
     ("raw", "expected"),
     [
         ({}, {}),
-        ({"a": 0, "b": 0}, {"a": 100, "b": 100}),
-        ({"a": 3, "b": 3}, {"a": 100, "b": 100}),
-        ({"a": 1, "b": 3}, {"a": 100, "b": 33}),
+        ({1: 0, 2: 0}, {1: 100, 2: 100}),
+        ({1: 3, 2: 3}, {1: 100, 2: 100}),
+        ({1: 1, 2: 3}, {1: 100, 2: 33}),
     ],
     ids=["none", "all 0", "all alike", "cut off"],
 )
@@ -75,3 +88,22 @@ def test_halves_are_rounded_away_from_zero(monkeypatch):
     found = scored([SOFT], cluster({"n1": "a", "n2": "b"}, bound("n1")))
 
     assert {"n1": 3, "n2": 0} == found.raw
+
+
+PLACED = st.lists(st.sampled_from(["n1", "n2", "n3", "n4"]), max_size=8)
+NODES = st.fixed_dictionaries({name: st.sampled_from(["a", "b", None]) for name in ("n1", "n2", "n3", "n4")})
+
+
+@given(NODES, PLACED, st.integers(1, 3), st.booleans())
+def test_the_formula_holds_for_every_candidate(nodes, placed, max_skew, system_defaults):
+    zone, host = {**SOFT, "maxSkew": max_skew}, {**SOFT, "topologyKey": "kubernetes.io/hostname"}
+    found = scored([zone, host], cluster(nodes, *map(bound, placed)), system_defaults=system_defaults)
+    candidates = [name for name, value in nodes.items() if value is not None or system_defaults]
+    size = len({nodes[name] for name in candidates})
+
+    for name, value in nodes.items():
+        score = placed.count(name) * log(len(candidates) + 2)
+        if value is not None:
+            match_num = sum(nodes[one] == value for one in placed)
+            score += match_num * log(size + 2) + max_skew - 1
+        assert found.raw[name] == (math.floor(score + 0.5) if name in candidates else 0)

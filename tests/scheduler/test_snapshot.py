@@ -25,7 +25,7 @@ def node(name="n1", **labels):
 def test_nodes_keep_their_order_and_labels():
     found = snapshot(node("b", zone="z1"), {**node("a"), "metadata": {"name": "a", "labels": None}})
 
-    assert (Node("b", {"zone": "z1"}), Node("a", {})) == found.nodes
+    assert (Node("b", {"zone": "z1"}), Node("a", {})) == tuple(found.nodes)
 
 
 def test_namespaces_are_known_by_name():

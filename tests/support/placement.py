@@ -8,7 +8,7 @@ from tests.support.build import constraint, pod, snapshot
 from webhook.objects.reading import Reader
 from webhook.scheduler.constraint import parse_constraints
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.nodes import read_incoming_pod
+from webhook.scheduler.incoming import read_incoming_pod
 
 HARD = constraint(topologyKey="zone")
 SOFT = {**HARD, "whenUnsatisfiable": "ScheduleAnyway"}
@@ -41,3 +41,23 @@ def incoming(**fields):
 
 def parsed(*constraints):
     return parse_constraints(list(constraints), {"app": "web"}, LATEST)
+
+
+def by_node(snapshot, verdicts):
+    """The reason by the name of each node that is refused."""
+    return {name: reason for reason, those in verdicts.reasons() for name in snapshot.nodes.names(those)}
+
+
+def match_nums(domains):
+    """The number of Pods in each eligible domain."""
+    return {domain: domains.match_num(domain) for domain in domains.eligible}
+
+
+def worth(snapshot, scores):
+    """Raw and normalised scores by the name of each candidate."""
+    raw = dict.fromkeys(snapshot.nodes.names(scores.ignored), 0)
+    normalized = dict(raw)
+    for scored in scores.scored:
+        for name in snapshot.nodes.names(scored.nodes):
+            raw[name], normalized[name] = scored.raw, scored.normalized
+    return raw, normalized

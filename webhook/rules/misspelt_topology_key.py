@@ -67,7 +67,7 @@ def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
     there is no message about it.  Keys of your own, such as `rack` or `example.com/zone`, are not reported, and neither
     is a key that a node of the cluster has.
     """
-    carried = subject.snapshot.node_label_keys if subject.snapshot is not None else ()
+    carried = subject.snapshot.nodes.label_keys if subject.snapshot is not None else ()
     for constraint in subject.constraints:
         key = constraint.topology_key
         if key not in carried and (meant := likely_meant(key)) is not None:

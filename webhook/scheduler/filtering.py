@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.features import Features
-from webhook.scheduler.inclusion import carries_every_key, count_by_node, is_included
-from webhook.scheduler.nodes import IncomingPod, Node
+from webhook.scheduler.inclusion import carrying_every_key, count, included
+from webhook.scheduler.incoming import IncomingPod
+from webhook.scheduler.nodes import Nodes, NodeSet, union
 from webhook.scheduler.snapshot import Snapshot
 
 UNEVEN = "node(s) didn't match pod topology spread constraints"
@@ -20,16 +21,21 @@ UNLABELLED = f"{UNEVEN} (missing required label)"
 
 
 @dataclass(frozen=True, slots=True)
-class Domains:
+class DomainCounts:
     """
-    The eligible domains of a hard constraint: `match_nums` is the number of Pods that it counts, by domain.
+    What a hard constraint counts: `eligible` are its domains, `counts` the Pods in each that has any.
 
     `self_match_num` is 1 if its selector matches the incoming Pod, else 0.
     """
 
     constraint: Constraint
-    match_nums: Mapping[str, int]
+    eligible: frozenset[str]
+    counts: Mapping[str, int]
     self_match_num: int
+
+    def match_num(self, domain: str) -> int:
+        """The number of Pods that the constraint counts in `domain`; 0 where it counts no node."""
+        return self.counts.get(domain, 0)
 
     @property
     def min_match_num(self) -> int:
@@ -38,21 +44,38 @@ class Domains:
 
         The fewest Pods in any eligible domain; 0 if there are fewer domains than minDomains.
         """
-        enough = len(self.match_nums) >= self.constraint.min_domains
-        return min(self.match_nums.values(), default=0) if enough else 0
+        if len(self.eligible) < self.constraint.min_domains or len(self.counts) < len(self.eligible):
+            return 0
+        return min(self.counts.values(), default=0)
 
     def skew(self, domain: str, min_match_num: int) -> int:
         """The skew if the incoming Pod were placed in `domain`."""
-        match_num = self.match_nums.get(domain, 0)
-        return match_num + self.self_match_num - min_match_num
+        return self.match_num(domain) + self.self_match_num - min_match_num
+
+    def refused(self) -> tuple[str, ...]:
+        """The domains where the incoming Pod would make the skew larger than maxSkew."""
+        # A domain without Pods is none of them: its skew is 1 at most.
+        min_match_num, max_skew = self.min_match_num, self.constraint.max_skew
+        return tuple([domain for domain in self.counts if self.skew(domain, min_match_num) > max_skew])
 
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """For each hard constraint its domains, and the reason by the name of each node that is refused."""
+    """
+    What the hard constraints say of each node: those that pass, and those that are refused for each reason.
 
-    domains: tuple[Domains, ...]
-    reasons: Mapping[str, str]
+    `domains` is what each constraint counts, in the order of the constraints.  `uneven` and `unlabelled` are the nodes
+    refused for that reason by the first constraint that refuses them.
+    """
+
+    domains: tuple[DomainCounts, ...]
+    passing: NodeSet
+    uneven: NodeSet
+    unlabelled: NodeSet
+
+    def reasons(self) -> tuple[tuple[str, NodeSet], ...]:
+        """The reasons, and the nodes refused for each."""
+        return tuple([(why, those) for why, those in ((UNEVEN, self.uneven), (UNLABELLED, self.unlabelled)) if those])
 
 
 def filter_nodes(
@@ -64,39 +87,31 @@ def filter_nodes(
     What the constraints that are hard say of each node of the snapshot; the others are left out.
     """
     hard = [constraint for constraint in constraints if constraint.hard]
+    nodes = snapshot.nodes
     found = _count_domains(pod, hard, snapshot, features)
-    minima = [domains.min_match_num for domains in found]
-    reasons: dict[str, str] = {}
-    for node in snapshot.nodes if hard else ():
-        if reason := _reason(node, found, minima):
-            reasons[node.name] = reason
-    return Verdicts(found, reasons)
+    passing, uneven, unlabelled = nodes.all, 0, 0
+    for one in found:
+        key = one.constraint.topology_key
+        unlabelled |= passing & ~nodes.carrying(key)
+        uneven |= passing & _in_domains(nodes, key, one.refused())
+        passing &= ~(uneven | unlabelled)
+    return Verdicts(found, passing, uneven, unlabelled)
+
+
+def _in_domains(nodes: Nodes, key: str, domains: Sequence[str]) -> NodeSet:
+    by_domain = nodes.domains(key)
+    return union([by_domain[domain] for domain in domains])
 
 
 def _count_domains(
     pod: IncomingPod, hard: Sequence[Constraint], snapshot: Snapshot, features: Features
-) -> tuple[Domains, ...]:
+) -> tuple[DomainCounts, ...]:
     """upstream: filtering.go:PodTopologySpread.calPreFilterState (v1.37)"""
-    groups = snapshot.pods.get(pod.namespace, {})
-    found: list[Domains] = []
-    nodes = [node for node in snapshot.nodes if carries_every_key(node, hard)]
+    groups, nodes = snapshot.pods.get(pod.namespace, {}), snapshot.nodes
+    labelled = carrying_every_key(nodes, hard)
+    found: list[DomainCounts] = []
     for constraint in hard:
-        counts = count_by_node(groups, constraint.selector, features)
-        match_nums: dict[str, int] = {}
-        for node in nodes:
-            if is_included(constraint, pod, node):
-                domain = node.labels[constraint.topology_key]
-                match_nums[domain] = match_nums.get(domain, 0) + counts.get(node.name, 0)
-        found.append(Domains(constraint, match_nums, int(constraint.selector.matches(pod.labels))))
+        eligible = nodes.placed(constraint.topology_key, labelled & included(constraint, pod, nodes))
+        counts = count(groups, constraint.selector, eligible.of.get, features)
+        found.append(DomainCounts(constraint, eligible.all, counts, int(constraint.selector.matches(pod.labels))))
     return tuple(found)
-
-
-def _reason(node: Node, found: Sequence[Domains], minima: Sequence[int]) -> str:
-    """Why the first constraint that refuses `node` does so; "" if none does."""
-    for domains, min_match_num in zip(found, minima, strict=True):
-        domain = node.labels.get(domains.constraint.topology_key)
-        if domain is None:
-            return UNLABELLED
-        if domains.skew(domain, min_match_num) > domains.constraint.max_skew:
-            return UNEVEN
-    return ""

@@ -1,42 +1,47 @@
-"""Which nodes a constraint counts, and how many Pods on each."""
+"""Which nodes a constraint counts, and how many Pods in each domain."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from webhook.scheduler.constraint import HONOR, Constraint
 from webhook.scheduler.counts import LabelSet, PodGroup
 from webhook.scheduler.features import Features
-from webhook.scheduler.nodes import DO_NOT_SCHEDULE, IncomingPod, Node, untolerated_taint
+from webhook.scheduler.incoming import IncomingPod
+from webhook.scheduler.nodes import Nodes, NodeSet
 from webhook.scheduler.selectors import Selector
 
 
-def is_included(constraint: Constraint, pod: IncomingPod, node: Node) -> bool:
+def included(constraint: Constraint, pod: IncomingPod, nodes: Nodes) -> NodeSet:
     """
     upstream: common.go:topologySpreadConstraint.matchNodeInclusionPolicies (v1.37)
 
-    Whether the constraint's nodeAffinityPolicy and nodeTaintsPolicy let `node` count.
+    The nodes that the constraint's nodeAffinityPolicy and nodeTaintsPolicy let count.
     """
-    if constraint.node_affinity_policy == HONOR and not pod.affinity.matches(node):
-        return False
-    honors_taints = constraint.node_taints_policy == HONOR
-    return not honors_taints or untolerated_taint(node.taints, pod.tolerations, DO_NOT_SCHEDULE) is None
+    found = pod.affinity.matching(nodes) if constraint.node_affinity_policy == HONOR else nodes.all
+    return found & nodes.tolerated(pod.tolerations) if constraint.node_taints_policy == HONOR else found
 
 
-def carries_every_key(node: Node, constraints: Iterable[Constraint]) -> bool:
+def carrying_every_key(nodes: Nodes, constraints: Iterable[Constraint]) -> NodeSet:
     """
     upstream: common.go:nodeLabelsMatchSpreadConstraints (v1.37)
 
-    Whether `node` carries the topology key of each constraint; a node that does not is counted by none of them.
+    The nodes that carry the topology key of each constraint; the others are counted by none of them.
     """
-    return all(constraint.topology_key in node.labels for constraint in constraints)
+    found = nodes.all
+    for constraint in constraints:
+        found &= nodes.carrying(constraint.topology_key)
+    return found
 
 
-def count_by_node(groups: Mapping[LabelSet, PodGroup], selector: Selector, features: Features) -> dict[str, int]:
+def count(
+    groups: Mapping[LabelSet, PodGroup], selector: Selector, domain_of: Callable[[str], str | None], features: Features
+) -> dict[str, int]:
     """
     upstream: common.go:countPodsMatchSelector (v1.37)
 
-    The number of Pods of one namespace that the selector matches, by the name of their node.
+    The number of Pods of one namespace that the selector matches, by the domain of their node; domains without such
+    Pods are left out, and so are Pods on nodes that have no domain.
     """
     if selector.empty and not features.empty_selector_counts:
         return {}
@@ -44,5 +49,7 @@ def count_by_node(groups: Mapping[LabelSet, PodGroup], selector: Selector, featu
     for group in groups.values():
         if selector.matches(group.labels):
             for node, number in group.nodes.items():
-                counts[node] = counts.get(node, 0) + number
+                domain = domain_of(node)
+                if domain is not None:
+                    counts[domain] = counts.get(domain, 0) + number
     return counts

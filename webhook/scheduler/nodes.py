@@ -1,25 +1,24 @@
-"""Nodes, and what a Pod asks of them: node selector, required node affinity, tolerations."""
+"""Nodes and their taints, and sets of nodes by what they carry."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import compress
 from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath
-from webhook.objects.labels import Labels, label_key_errors, label_value_errors
+from webhook.objects.labels import Labels
 from webhook.objects.reading import Reader
-from webhook.scheduler.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Requirement, Selector, selecting
 
 HOSTNAME = "kubernetes.io/hostname"
 NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
 DO_NOT_SCHEDULE = (NO_SCHEDULE, NO_EXECUTE)  # The effects of taints that keep Pods off a node.
 EQUAL, TOLERATION_EXISTS = "Equal", "Exists"
-GREATER, LESS = "Gt", "Lt"
-NAME_FIELD = "metadata.name"
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_INT64 = 1 << 63
+NodeSet = int  # Bit i is set for the node at position i.
+_KEPT = 32  # Placements by key and set that are kept; each takes some 0.3 MB for 5,000 nodes.
+_AS_NUMBERS = bytes.maketrans(b"01", bytes([0, 1]))
 
 
 class Taint(NamedTuple):
@@ -73,70 +72,131 @@ class Node:
     unschedulable: bool = False
 
 
-class NodeTerm(NamedTuple):
-    """One term of a node selector: all of its requirements, on labels and on fields, must hold."""
+class Domains(NamedTuple):
+    """Some nodes by their value of a topology key: `of` is the domain by the name of the node, `all` every domain."""
 
-    expressions: tuple[Requirement, ...]
-    fields: tuple[Requirement, ...]
-
-    def matches(self, node: Node) -> bool:
-        """
-        upstream: nodeaffinity.go:nodeSelectorTerm.match (v1.37)
-
-        Whether `node` meets the term.
-        """
-        return all(_holds(one, node.labels.get(one.key)) for one in self.expressions) and all(
-            _holds(one, node.name if one.key == NAME_FIELD else "") for one in self.fields
-        )
+    of: Mapping[str, str]
+    all: frozenset[str]
 
 
-def _holds(requirement: Requirement, value: str | None) -> bool:
-    """Like `Requirement.matches`, with the operators Gt and Lt, which compare integers."""
-    if requirement.operator not in (GREATER, LESS):
-        return requirement.matches({} if value is None else {requirement.key: value})
-    found, wanted = _integer(value), _integer(requirement.values[0])
-    if found is None or wanted is None:
-        return False
-    return found > wanted if requirement.operator == GREATER else found < wanted
+class Nodes:
+    """
+    The nodes of a cluster, in an order that does not change; their names are unique.
+
+    A set of them is an integer with one bit a node, so that sets of 5,000 nodes are joined in a tenth of a microsecond.
+    What is found out about labels and taints is kept: it holds for as long as the nodes are the same.
+    """
+
+    def __init__(self, nodes: Iterable[Node] = ()) -> None:
+        self._nodes = tuple(nodes)
+        self._names = tuple([node.name for node in self._nodes])
+        self.all: NodeSet = (1 << len(self._nodes)) - 1
+        self._carrying: dict[str, NodeSet] = {}
+        self._domains: dict[str, Mapping[str, NodeSet]] = {}
+        self._placed: dict[tuple[str, NodeSet], Domains] = {}
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self._nodes)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Nodes) and self._nodes == other._nodes
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @cached_property
+    def _positions(self) -> Mapping[str, int]:
+        return {name: position for position, name in enumerate(self._names)}
+
+    def get(self, name: str) -> Node | None:
+        """The node of this name, or None."""
+        position = self._positions.get(name)
+        return None if position is None else self._nodes[position]
+
+    def named(self, names: Iterable[str]) -> NodeSet:
+        """The nodes with these names; a name that no node has is passed over."""
+        return union(1 << self._positions[name] for name in names if name in self._positions)
+
+    def members(self, chosen: NodeSet) -> Iterator[Node]:
+        """The nodes of a set, in their order."""
+        return compress(self._nodes, _as_selectors(chosen))
+
+    def names(self, chosen: NodeSet) -> Iterator[str]:
+        """The names of the nodes of a set, in their order."""
+        return compress(self._names, _as_selectors(chosen))
+
+    def carrying(self, key: str) -> NodeSet:
+        """The nodes that have the label `key`."""
+        if key not in self._carrying:
+            self._carrying[key] = union(self.domains(key).values())
+        return self._carrying[key]
+
+    def domains(self, key: str) -> Mapping[str, NodeSet]:
+        """The nodes by their value of the label `key`; those that lack it are left out."""
+        found = self._domains.get(key)
+        if found is None:
+            places: dict[str, NodeSet] = {}
+            for position, node in enumerate(self._nodes):
+                if (value := node.labels.get(key)) is not None:
+                    places[value] = places.get(value, 0) | 1 << position
+            found = self._domains[key] = places
+        return found
+
+    def placed(self, key: str, chosen: NodeSet) -> Domains:
+        """The nodes of a set by their domain of `key`; those that lack it are left out."""
+        found = self._placed.get((key, chosen))
+        if found is None:
+            of = {node.name: node.labels[key] for node in self.members(chosen & self.carrying(key))}
+            if len(self._placed) >= _KEPT:
+                self._placed.clear()
+            found = self._placed[key, chosen] = Domains(of, frozenset(of.values()))
+        return found
+
+    @cached_property
+    def label_keys(self) -> frozenset[str]:
+        """The label keys that any node carries."""
+        return frozenset([key for node in self._nodes for key in node.labels])
+
+    @cached_property
+    def unschedulable(self) -> NodeSet:
+        """The nodes that `kubectl cordon` has closed."""
+        return union(1 << position for position, node in enumerate(self._nodes) if node.unschedulable)
+
+    @cached_property
+    def by_taints(self) -> Mapping[tuple[Taint, ...], NodeSet]:
+        """The nodes by all of their taints; those without are left out."""
+        found: dict[tuple[Taint, ...], NodeSet] = {}
+        for position, node in enumerate(self._nodes):
+            if node.taints:
+                found[node.taints] = found.get(node.taints, 0) | 1 << position
+        return found
+
+    def untolerated(self, tolerations: Sequence[Toleration]) -> Mapping[Taint, NodeSet]:
+        """The nodes on which a taint keeps a Pod off, by the first such taint."""
+        found: dict[Taint, NodeSet] = {}
+        for taints, those in self.by_taints.items():
+            if taint := untolerated_taint(taints, tolerations, DO_NOT_SCHEDULE):
+                found[taint] = found.get(taint, 0) | those
+        return found
+
+    def tolerated(self, tolerations: Sequence[Toleration]) -> NodeSet:
+        """The nodes that no taint keeps a Pod off."""
+        return self.all & ~union(self.untolerated(tolerations).values())
 
 
-def _integer(text: str | None) -> int | None:
-    """The integer that strconv.ParseInt reads, within 64 bits, or None."""
-    if text is None or len(text) > 20 or not _INTEGER.fullmatch(text):
-        return None
-    number = int(text)
-    return number if -_INT64 <= number < _INT64 else None
+def union(sets: Iterable[NodeSet]) -> NodeSet:
+    """The nodes that are in any of the sets."""
+    found = 0
+    for one in sets:
+        found |= one
+    return found
 
 
-@dataclass(frozen=True, slots=True)
-class RequiredNodeAffinity:
-    """A Pod's nodeSelector, and the terms of its required node affinity: one must hold.  None: it has no affinity."""
-
-    selector: Selector
-    terms: tuple[NodeTerm, ...] | None = None
-
-    def matches(self, node: Node) -> bool:
-        """
-        upstream: nodeaffinity.go:RequiredNodeAffinity.Match (v1.37)
-
-        Whether the Pod may run on `node`, as far as its labels and its name go.
-        """
-        if not self.selector.matches(node.labels):
-            return False
-        return self.terms is None or any(term.matches(node) for term in self.terms)
-
-
-ANY_NODE = RequiredNodeAffinity(selecting({}))
-
-
-@dataclass(frozen=True, slots=True)
-class IncomingPod:
-    """A Pod that is to be placed; of its constraints only those in force count, which are given apart."""
-
-    namespace: str
-    labels: Labels
-    affinity: RequiredNodeAffinity = ANY_NODE
-    tolerations: tuple[Toleration, ...] = ()
+def _as_selectors(chosen: NodeSet) -> bytes:
+    """A byte for each node up to the last of the set: 1 if it belongs to it, else 0."""
+    return f"{chosen:b}"[::-1].encode().translate(_AS_NUMBERS)
 
 
 def read_taints(reader: Reader, raw: object, path: FieldPath) -> tuple[Taint, ...]:
@@ -147,79 +207,3 @@ def read_taints(reader: Reader, raw: object, path: FieldPath) -> tuple[Taint, ..
             for item, at in reader.mappings(raw, path)
         ]
     )
-
-
-def read_incoming_pod(reader: Reader, raw: Mapping[str, object]) -> IncomingPod:
-    """A raw Pod; `reader` collects what has the wrong type."""
-    metadata = reader.mapping(raw.get("metadata"), ("metadata",))
-    spec = reader.mapping(raw.get("spec"), ("spec",))
-    return IncomingPod(
-        namespace=reader.string(metadata.get("namespace"), ("metadata", "namespace")) or "",
-        labels=reader.string_map(metadata.get("labels"), ("metadata", "labels")),
-        affinity=_read_affinity(reader, spec),
-        tolerations=tuple(
-            [
-                Toleration(*[reader.string(item.get(name), at, name) or "" for name in Toleration._fields])
-                for item, at in reader.mappings(spec.get("tolerations"), ("spec", "tolerations"))
-            ]
-        ),
-    )
-
-
-def _read_affinity(reader: Reader, spec: Mapping[str, object]) -> RequiredNodeAffinity:
-    """upstream: nodeaffinity.go:GetRequiredNodeAffinity (v1.37)"""
-    selector = selecting(reader.string_map(spec.get("nodeSelector"), ("spec", "nodeSelector")))
-    path: FieldPath = ("spec",)
-    found: object = spec
-    for name in ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"):
-        found, path = reader.mapping(found, path).get(name), (*path, name)
-    if found is None:
-        return RequiredNodeAffinity(selector)
-    terms = reader.mappings(reader.mapping(found, path).get("nodeSelectorTerms"), (*path, "nodeSelectorTerms"))
-    read = [_read_term(reader, item, at) for item, at in terms]
-    return RequiredNodeAffinity(selector, tuple([term for term in read if term is not None]))
-
-
-def _read_term(reader: Reader, raw: Mapping[str, object], path: FieldPath) -> NodeTerm | None:
-    """
-    upstream: nodeaffinity.go:newNodeSelectorTerm (v1.37)
-
-    A term, or None if it can match no node: it is empty, or a requirement cannot be parsed.
-    """
-    expressions, fields = (
-        _read_requirements(reader, raw.get(name), (*path, name)) for name in ("matchExpressions", "matchFields")
-    )
-    if not expressions and not fields:
-        return None
-    valid = all(map(_is_valid, expressions)) and all(map(_is_valid_field, fields))
-    return NodeTerm(expressions, fields) if valid else None
-
-
-def _read_requirements(reader: Reader, raw: object, path: FieldPath) -> tuple[Requirement, ...]:
-    return tuple(
-        [
-            Requirement(
-                reader.string(item.get("key"), at, "key") or "",
-                reader.string(item.get("operator"), at, "operator") or "",
-                reader.strings(item.get("values"), at, "values"),
-            )
-            for item, at in reader.mappings(raw, path)
-        ]
-    )
-
-
-def _is_valid(requirement: Requirement) -> bool:
-    """upstream: selector.go:NewRequirement (v1.37)"""
-    key, operator, values = requirement
-    if label_key_errors(key) or any(map(label_value_errors, values)):
-        return False
-    if operator in (IN, NOT_IN):
-        return len(values) > 0
-    if operator in (EXISTS, DOES_NOT_EXIST):
-        return not values
-    return operator in (GREATER, LESS) and len(values) == 1 and _integer(values[0]) is not None
-
-
-def _is_valid_field(requirement: Requirement) -> bool:
-    """upstream: nodeaffinity.go:nodeSelectorRequirementsAsFieldSelector (v1.37)"""
-    return requirement.operator in (IN, NOT_IN) and len(requirement.values) == 1

@@ -7,36 +7,48 @@ The score of the scheduler's plugin PodTopologySpread: which of several nodes th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.features import Features
-from webhook.scheduler.inclusion import carries_every_key, count_by_node, is_included
-from webhook.scheduler.nodes import HOSTNAME, IncomingPod, Node
+from webhook.scheduler.inclusion import carrying_every_key, count, included
+from webhook.scheduler.incoming import IncomingPod
+from webhook.scheduler.nodes import HOSTNAME, Nodes, NodeSet
 from webhook.scheduler.snapshot import Snapshot
 
 MOST = 100  # fwk.MaxNodeScore
 
 
+class Scored(NamedTuple):
+    """Candidates with the same scores: `raw`, of which less is better, and `normalized`, of which more is."""
+
+    nodes: NodeSet
+    raw: int
+    normalized: int
+
+
 @dataclass(frozen=True, slots=True)
 class Scores:
     """
-    The scores by the name of each candidate: `raw`, of which less is better, and `normalized`, of which more is.
+    The scores of the candidates; each is in one of the sets.
 
     Candidates that are `ignored` lack a topology key; both of their scores are 0.
     """
 
-    raw: Mapping[str, int]
-    normalized: Mapping[str, int]
-    ignored: frozenset[str]
+    scored: tuple[Scored, ...]
+    ignored: NodeSet
+
+
+NONE = Scores((), 0)
 
 
 def score_nodes(
     pod: IncomingPod,
     constraints: Sequence[Constraint],
     snapshot: Snapshot,
-    candidates: Sequence[Node],
+    candidates: NodeSet,
     features: Features,
     *,
     system_defaults: bool = False,
@@ -48,50 +60,62 @@ def score_nodes(
     constraints are the scheduler's own, and a node without a topology key takes part.
     """
     soft = [constraint for constraint in constraints if constraint.soft]
-    taking_part = [node for node in candidates if system_defaults or carries_every_key(node, soft)]
-    counted = [node for node in snapshot.nodes if system_defaults or carries_every_key(node, soft)]
-    groups = snapshot.pods.get(pod.namespace, {})
-    sums = dict.fromkeys([node.name for node in taking_part], 0.0)
+    nodes, groups = snapshot.nodes, snapshot.pods.get(pod.namespace, {})
+    counted = nodes.all if system_defaults else carrying_every_key(nodes, soft)
+    taking_part = candidates & counted
+    sums: dict[NodeSet, float] = {taking_part: 0.0} if taking_part else {}
     for constraint in soft:
-        key, counts = constraint.topology_key, count_by_node(groups, constraint.selector, features)
+        key = constraint.topology_key
         if key == HOSTNAME:  # Each node is a domain, whatever its label says, and no policy leaves one out.
-            size = len(taking_part)
-            match_nums = {node.name: counts.get(node.name, 0) for node in taking_part if key in node.labels}
+            counts = count(groups, constraint.selector, str, features)
+            by_number = _by_number(counts, lambda name: nodes.named((name,)))
+            size = taking_part.bit_count()
         else:
-            domains = _count_domains(constraint, pod, taking_part, counted, counts)
-            size = len(domains)
-            match_nums = {node.name: domains[node.labels[key]] for node in taking_part if key in node.labels}
-        weight = math.log(size + 2)
-        for name, match_num in match_nums.items():
-            sums[name] += match_num * weight + (constraint.max_skew - 1)
-    scored = {name: _rounded(score) for name, score in sums.items()}
-    ignored = frozenset(node.name for node in candidates) - scored.keys()
-    raw = {node.name: scored.get(node.name, 0) for node in candidates}
-    return Scores(raw, {**dict.fromkeys(ignored, 0), **normalized(scored)}, ignored)
+            eligible = nodes.placed(key, counted & included(constraint, pod, nodes))
+            counts = count(groups, constraint.selector, eligible.of.get, features)
+            by_number = _by_number(counts, nodes.domains(key).__getitem__)
+            size = _number_of_domains(nodes, key, taking_part)
+        sums = dict(_added(sums, by_number, nodes.carrying(key), math.log(size + 2), constraint.max_skew))
+    raw = {those: _rounded(score) for those, score in sums.items()}
+    scored = [Scored(those, raw[those], score) for those, score in normalized(raw).items()]
+    return Scores(tuple(scored), candidates & ~counted)
 
 
-def _count_domains(
-    constraint: Constraint,
-    pod: IncomingPod,
-    taking_part: Sequence[Node],
-    counted: Sequence[Node],
-    counts: Mapping[str, int],
-) -> dict[str, int]:
+def _number_of_domains(nodes: Nodes, key: str, chosen: NodeSet) -> int:
+    """The domains of these nodes; all that lack the key are one."""
+    with_key = [those for those in nodes.domains(key).values() if those & chosen]
+    return len(with_key) + bool(chosen & ~nodes.carrying(key))
+
+
+def _by_number(counts: Mapping[str, int], domain: Callable[[str], NodeSet]) -> dict[int, NodeSet]:
+    """The nodes of the domains by the number of Pods that their domain has."""
+    found: dict[int, NodeSet] = {}
+    for name, number in counts.items():
+        found[number] = found.get(number, 0) | domain(name)
+    return found
+
+
+def _added(
+    sums: Mapping[NodeSet, float], by_number: Mapping[int, NodeSet], carrying: NodeSet, weight: float, max_skew: int
+) -> Iterator[tuple[NodeSet, float]]:
     """
-    upstream: scoring.go:PodTopologySpread.PreScore (v1.37)
+    upstream: scoring.go:scoreForCount (v1.37)
 
-    The number of Pods in each domain that has a candidate; "" is that of nodes without the key.
+    The sums with what one constraint adds: each set is divided by the number of Pods in its nodes' domains.
     """
-    key = constraint.topology_key
-    domains: dict[str, int] = dict.fromkeys([node.labels.get(key, "") for node in taking_part], 0)
-    for node in counted:
-        domain = node.labels.get(key, "")
-        if domain in domains and is_included(constraint, pod, node):
-            domains[domain] += counts.get(node.name, 0)
-    return domains
+    for those, score in sums.items():
+        rest = those & carrying
+        for match_num, nodes in by_number.items():
+            if part := rest & nodes:
+                yield part, score + (match_num * weight + (max_skew - 1))
+                rest &= ~part
+        if rest:
+            yield rest, score + (max_skew - 1)
+        if without := those & ~carrying:
+            yield without, score
 
 
-def normalized(raw: Mapping[str, int]) -> dict[str, int]:
+def normalized(raw: Mapping[NodeSet, int]) -> dict[NodeSet, int]:
     """
     upstream: scoring.go:PodTopologySpread.NormalizeScore (v1.37)
 
@@ -100,7 +124,7 @@ def normalized(raw: Mapping[str, int]) -> dict[str, int]:
     largest, smallest = max(raw.values(), default=0), min(raw.values(), default=0)
     if largest == 0:
         return dict.fromkeys(raw, MOST)
-    return {name: MOST * (largest + smallest - score) // largest for name, score in raw.items()}
+    return {those: MOST * (largest + smallest - score) // largest for those, score in raw.items()}
 
 
 def _rounded(score: float) -> int:

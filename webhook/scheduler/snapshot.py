@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from webhook.objects.fields import path_text
 from webhook.objects.kinds import APPS, BATCH, CORE
@@ -14,7 +13,7 @@ from webhook.objects.reading import Reader, brief
 from webhook.objects.references import ObjectRef, Owner
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.counts import FINISHED, BoundPod, LabelSet, PodCounts, PodGroup, label_set
-from webhook.scheduler.nodes import Node, read_taints
+from webhook.scheduler.nodes import Node, Nodes, read_taints
 from webhook.scheduler.selectors import Selector, as_selector, selecting
 from webhook.scheduler.validation import selector_errors
 
@@ -78,16 +77,11 @@ class Snapshot:
     kind) and then by name.  `nodes` and `pods` are empty where they are not known.
     """
 
-    nodes: tuple[Node, ...] = ()
+    nodes: Nodes = field(default_factory=Nodes)
     namespaces: Mapping[str, Labels] = field(default_factory=dict)
     services: Mapping[str, ServiceIndex] = field(default_factory=dict)
     controllers: Mapping[tuple[str, str, str], Mapping[str, Controller]] = field(default_factory=dict)
     pods: Mapping[str, Mapping[LabelSet, PodGroup]] = field(default_factory=dict)
-
-    @cached_property
-    def node_label_keys(self) -> frozenset[str]:
-        """The label keys that any node carries."""
-        return frozenset(key for node in self.nodes for key in node.labels)
 
     def services_of(self, namespace: str, labels: Labels) -> tuple[Service, ...]:
         """
@@ -125,7 +119,7 @@ def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
 
     SnapshotError names the first field that has a wrong type.
     """
-    nodes: list[Node] = []
+    nodes: dict[str, Node] = {}
     namespaces: dict[str, Labels] = {}
     services: dict[str, list[Service]] = {}
     controllers: dict[tuple[str, str, str], dict[str, Controller]] = {}
@@ -136,7 +130,7 @@ def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
             continue
         namespace, _, kept = read_object(raw, str(api_version), str(kind))
         if isinstance(kept, Node):
-            nodes.append(kept)
+            nodes[kept.name] = kept
         elif isinstance(kept, Namespace):
             namespaces[kept.name] = kept.labels
         elif isinstance(kept, Service):
@@ -146,7 +140,7 @@ def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
         elif isinstance(kept, BoundPod):
             pods.setdefault(namespace, PodCounts()).add(kept)
     return Snapshot(
-        tuple(nodes),
+        Nodes(nodes.values()),
         namespaces,
         {namespace: by_rarest_label(those) for namespace, those in services.items()},
         controllers,

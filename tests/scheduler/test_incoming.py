@@ -1,0 +1,34 @@
+"""A Pod that is to be placed, read from JSON."""
+
+from __future__ import annotations
+
+from webhook.objects.fields import path_text
+from webhook.objects.reading import Reader
+from webhook.scheduler.incoming import read_incoming_pod
+from webhook.scheduler.nodes import Toleration
+
+
+def test_what_a_pod_asks():
+    raw = {
+        "metadata": {"namespace": "shop", "labels": {"app": "web"}},
+        "spec": {"nodeName": "n1", "tolerations": [{"key": "x", "operator": "Exists"}]},
+    }
+    found = read_incoming_pod(Reader(), raw)
+
+    assert ("shop", {"app": "web"}, "n1") == (found.namespace, found.labels, found.node_name)
+    assert (Toleration("x", "Exists", "", ""),) == found.tolerations
+
+
+def test_what_has_a_wrong_type_is_named_and_reads_as_absent():
+    reader = Reader()
+    spec = {"nodeSelector": "x", "affinity": [], "tolerations": [{"key": 5}, None], "nodeName": 7}
+    found = read_incoming_pod(reader, {"metadata": {"labels": []}, "spec": spec})
+
+    assert ("", {}, "", None) == (found.namespace, found.labels, found.node_name, found.preferred)
+    assert [
+        "metadata.labels",
+        "spec.nodeSelector",
+        "spec.affinity",
+        "spec.tolerations[0].key",
+        "spec.nodeName",
+    ] == list(dict.fromkeys(path_text(error.path) for error in reader.errors))

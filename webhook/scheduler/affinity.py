@@ -1,0 +1,207 @@
+"""What a Pod asks of a node's labels and name: its nodeSelector, and required and preferred node affinity."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from webhook.objects.fields import FieldPath
+from webhook.objects.labels import label_key_errors, label_value_errors
+from webhook.objects.reading import Reader
+from webhook.scheduler.nodes import Nodes, NodeSet, union
+from webhook.scheduler.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Requirement, Selector, selecting
+
+GREATER, LESS = "Gt", "Lt"
+NAME_FIELD = "metadata.name"
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_INT64 = 1 << 63
+
+
+class NodeTerm(NamedTuple):
+    """One term of a node selector: all of its requirements, on labels and on fields, must hold."""
+
+    expressions: tuple[Requirement, ...]
+    fields: tuple[Requirement, ...]
+
+    def matching(self, nodes: Nodes) -> NodeSet:
+        """
+        upstream: nodeaffinity.go:nodeSelectorTerm.match (v1.37)
+
+        The nodes that meet the term.
+        """
+        found = nodes.all
+        for requirement in self.expressions:
+            found &= _with_label(requirement, nodes)
+        for requirement in self.fields:
+            found &= _with_field(requirement, nodes)
+        return found
+
+
+def _with_label(requirement: Requirement, nodes: Nodes) -> NodeSet:
+    """The nodes whose labels meet a requirement."""
+    key, operator, values = requirement
+    if operator in (EXISTS, DOES_NOT_EXIST):
+        found = nodes.carrying(key)
+    elif operator in (GREATER, LESS):
+        found = union(those for value, those in nodes.domains(key).items() if _compares(value, requirement))
+    else:
+        found = union(nodes.domains(key).get(value, 0) for value in values)
+    return nodes.all & ~found if operator in (NOT_IN, DOES_NOT_EXIST) else found
+
+
+def _with_field(requirement: Requirement, nodes: Nodes) -> NodeSet:
+    """The nodes whose fields meet a requirement; of a node only `metadata.name` is one, any other is ""."""
+    found = nodes.named(requirement.values) if requirement.key == NAME_FIELD else nodes.all * ("" in requirement.values)
+    return nodes.all & ~found if requirement.operator == NOT_IN else found
+
+
+def _compares(value: str, requirement: Requirement) -> bool:
+    """Whether the label's integer is above or below that of a requirement with Gt or Lt."""
+    found, wanted = _integer(value), _integer(requirement.values[0])
+    if found is None or wanted is None:
+        return False
+    return found > wanted if requirement.operator == GREATER else found < wanted
+
+
+def _integer(text: str) -> int | None:
+    """The integer that strconv.ParseInt reads, within 64 bits, or None."""
+    if len(text) > 20 or not _INTEGER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if -_INT64 <= number < _INT64 else None
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredNodeAffinity:
+    """
+    A Pod's nodeSelector, and the terms of its required node affinity: one must hold.  None: it has no affinity.
+
+    `names` are the nodes to which matchFields restrict every term, or None where one is not restricted so.
+    """
+
+    selector: Selector
+    terms: tuple[NodeTerm, ...] | None = None
+    names: frozenset[str] | None = None
+
+    def matching(self, nodes: Nodes) -> NodeSet:
+        """
+        upstream: nodeaffinity.go:RequiredNodeAffinity.Match (v1.37)
+
+        The nodes on which the Pod may run, as far as their labels and names go.
+        """
+        found = nodes.all
+        for requirement in self.selector.requirements:
+            found &= nodes.domains(requirement.key).get(requirement.values[0], 0)
+        return found if self.terms is None else found & union(term.matching(nodes) for term in self.terms)
+
+
+ANY_NODE = RequiredNodeAffinity(selecting({}))
+
+
+class PreferredTerm(NamedTuple):
+    """A term of preferred node affinity: a node that meets it is worth `weight` more."""
+
+    weight: int
+    term: NodeTerm
+
+
+def read_required(reader: Reader, spec: Mapping[str, object]) -> RequiredNodeAffinity:
+    """
+    upstream: nodeaffinity.go:GetRequiredNodeAffinity (v1.37)
+
+    The required affinity in the spec of a raw Pod; `reader` collects what has the wrong type.
+    """
+    selector = selecting(reader.string_map(spec.get("nodeSelector"), ("spec", "nodeSelector")))
+    found, path = _node_affinity(reader, spec, "requiredDuringSchedulingIgnoredDuringExecution")
+    if found is None:
+        return RequiredNodeAffinity(selector)
+    raw = reader.mappings(reader.mapping(found, path).get("nodeSelectorTerms"), (*path, "nodeSelectorTerms"))
+    terms = [_read_term(reader, item, at) for item, at in raw]
+    valid = tuple([term for term in terms if _is_valid_term(term)])
+    return RequiredNodeAffinity(selector, valid, _names(terms))
+
+
+def read_preferred(reader: Reader, spec: Mapping[str, object]) -> tuple[PreferredTerm, ...] | None:
+    """
+    upstream: nodeaffinity.go:NewPreferredSchedulingTerms (v1.37)
+
+    The preferred affinity in the spec of a raw Pod; None if it has none.
+    """
+    found, path = _node_affinity(reader, spec, "preferredDuringSchedulingIgnoredDuringExecution")
+    if not found:
+        return None
+    preferred: list[PreferredTerm] = []
+    for item, at in reader.mappings(found, path):
+        weight = reader.integer(item.get("weight"), at, "weight") or 0
+        term = _read_term(reader, reader.mapping(item.get("preference"), (*at, "preference")), (*at, "preference"))
+        if weight and _is_valid_term(term):
+            preferred.append(PreferredTerm(weight, term))
+    return tuple(preferred)
+
+
+def _node_affinity(reader: Reader, spec: Mapping[str, object], name: str) -> tuple[object, FieldPath]:
+    """What stands at a field of `spec.affinity.nodeAffinity`, and its path."""
+    path: FieldPath = ("spec",)
+    found: object = spec
+    for field in ("affinity", "nodeAffinity", name):
+        found, path = reader.mapping(found, path).get(field), (*path, field)
+    return found, path
+
+
+def _names(terms: list[NodeTerm]) -> frozenset[str] | None:
+    """upstream: node_affinity.go:NodeAffinity.PreFilter (v1.37)"""
+    found: frozenset[str] = frozenset()
+    for term in terms:
+        asked = [frozenset(one.values) for one in term.fields if one.key == NAME_FIELD and one.operator == IN]
+        if not asked:
+            return None
+        found |= frozenset.intersection(*asked)
+    return found if terms else None
+
+
+def _read_term(reader: Reader, raw: Mapping[str, object], path: FieldPath) -> NodeTerm:
+    expressions, fields = (
+        _read_requirements(reader, raw.get(name), (*path, name)) for name in ("matchExpressions", "matchFields")
+    )
+    return NodeTerm(expressions, fields)
+
+
+def _read_requirements(reader: Reader, raw: object, path: FieldPath) -> tuple[Requirement, ...]:
+    return tuple(
+        [
+            Requirement(
+                reader.string(item.get("key"), at, "key") or "",
+                reader.string(item.get("operator"), at, "operator") or "",
+                reader.strings(item.get("values"), at, "values"),
+            )
+            for item, at in reader.mappings(raw, path)
+        ]
+    )
+
+
+def _is_valid_term(term: NodeTerm) -> bool:
+    """
+    upstream: nodeaffinity.go:newNodeSelectorTerm (v1.37)
+
+    Whether a term can match a node: it is not empty, and each of its requirements can be parsed.
+    """
+    return any(term) and all(map(_is_valid_expression, term.expressions)) and all(map(_is_valid_field, term.fields))
+
+
+def _is_valid_expression(requirement: Requirement) -> bool:
+    """upstream: selector.go:NewRequirement (v1.37)"""
+    key, operator, values = requirement
+    if label_key_errors(key) or any(map(label_value_errors, values)):
+        return False
+    if operator in (IN, NOT_IN):
+        return len(values) > 0
+    if operator in (EXISTS, DOES_NOT_EXIST):
+        return not values
+    return operator in (GREATER, LESS) and len(values) == 1 and _integer(values[0]) is not None
+
+
+def _is_valid_field(requirement: Requirement) -> bool:
+    """upstream: nodeaffinity.go:nodeSelectorRequirementsAsFieldSelector (v1.37)"""
+    return requirement.operator in (IN, NOT_IN) and len(requirement.values) == 1

@@ -1,0 +1,46 @@
+"""A Pod that is to be placed: what it asks of the node that it will run on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from webhook.objects.labels import Labels
+from webhook.objects.reading import Reader
+from webhook.scheduler.affinity import ANY_NODE, PreferredTerm, RequiredNodeAffinity, read_preferred, read_required
+from webhook.scheduler.nodes import Toleration
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingPod:
+    """
+    A Pod that is to be placed; of its constraints only those in force count, which are given apart.
+
+    `node_name` is its spec.nodeName: "" for a Pod that the scheduler is to place.
+    """
+
+    namespace: str
+    labels: Labels
+    affinity: RequiredNodeAffinity = ANY_NODE
+    preferred: tuple[PreferredTerm, ...] | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    node_name: str = ""
+
+
+def read_incoming_pod(reader: Reader, raw: Mapping[str, object]) -> IncomingPod:
+    """A raw Pod; `reader` collects what has the wrong type."""
+    metadata = reader.mapping(raw.get("metadata"), ("metadata",))
+    spec = reader.mapping(raw.get("spec"), ("spec",))
+    return IncomingPod(
+        namespace=reader.string(metadata.get("namespace"), ("metadata", "namespace")) or "",
+        labels=reader.string_map(metadata.get("labels"), ("metadata", "labels")),
+        affinity=read_required(reader, spec),
+        preferred=read_preferred(reader, spec),
+        tolerations=tuple(
+            [
+                Toleration(*[reader.string(item.get(name), at, name) or "" for name in Toleration._fields])
+                for item, at in reader.mappings(spec.get("tolerations"), ("spec", "tolerations"))
+            ]
+        ),
+        node_name=reader.string(spec.get("nodeName"), ("spec", "nodeName")) or "",
+    )
