@@ -47,6 +47,21 @@ BAD = [
     Bad("a policy that is no YAML", "policy check p", "p: line 2, column 1: …", {"p": "a: ["}),
     Bad("a missing dump", "admit -f new --cluster none", "none: No such file or directory"),
     Bad("a bad dump", "admit -f new --cluster c", "c: Service shop/web: spec.…", {"c": service(selector={"a": 1})}),
+    Bad(
+        "a context without a cluster",
+        "admit -f new --context prod",
+        "--context: found no --cluster, wanted --cluster live; leave --context out",
+    ),
+    Bad(
+        "a kubeconfig for a dump",
+        "lint new --cluster new --kubeconfig k",
+        "--kubeconfig: found --cluster new, wanted --cluster live; leave --kubeconfig out",
+    ),
+    Bad(
+        "a missing kubeconfig",
+        "admit -f new --cluster live --kubeconfig none",
+        "--cluster live: none: No such file or directory",
+    ),
     Bad("a label without value", "policy show --labels app=web,v", '--labels: found "v", wanted KEY=VALUE'),
     Bad("a label without key", "policy show --namespace-labels =a", '--namespace-labels: found "", wanted KEY=VALUE'),
 ]
@@ -87,6 +102,23 @@ def test_a_command_asks_the_cluster_that_kubectl_would_talk_to(run, tmp_path, mo
     assert "defaulted: selector app=web from Service/web, ReplicaSet/web" in there.out
     assert (2, 1) == (gone.code, len(gone.err.splitlines()))
     assert gone.err.startswith("evenkeel: --cluster live: /api/v1/nodes: ") and "Connection refused" in gone.err
+
+
+@pytest.mark.parametrize("command", ["admit -f new", "lint new"])
+def test_a_command_asks_the_cluster_of_another_kubeconfig(run, tmp_path, monkeypatch, command):
+    api = ApiServer()
+    api.put(namespace(), service(), workload("ReplicaSet"))
+    api.git_version = "v1.99.0"
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    file = kubeconfig(api.url, tmp_path)
+    try:
+        found = run(f"{command} --cluster live --kubeconfig {file} --context test", new=pod())
+        away = run(f"{command} --cluster live --kubeconfig {file} --context away", new=pod())
+    finally:
+        api.stop()
+
+    assert found.err.startswith("note: Kubernetes 1.99 is newer")
+    assert Run(2, "", f'evenkeel: --cluster live: {file}: found no context "away", wanted one of test\n') == away
 
 
 def test_a_live_cluster_gives_its_version_and_one_that_is_given_counts_instead(run, tmp_path, monkeypatch):

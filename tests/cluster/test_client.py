@@ -13,7 +13,7 @@ from tests.support.apiserver import TOKEN, ApiServer, kubeconfig
 from tests.support.build import whole
 from tests.support.serving import certificate, until
 from tests.support.watching import QUICK, SHOP, configured, watching
-from webhook.cluster.client import Client, ClusterError, access, service_account
+from webhook.cluster.client import Client, ClusterError, access, default_namespace, service_account
 from webhook.cluster.live import Live, listed
 
 
@@ -42,6 +42,73 @@ def test_a_kubeconfig_leads_to_the_api_server(tmp_path, monkeypatch):
         monkeypatch.setenv("KUBECONFIG", str(kubeconfig(it.api.url, tmp_path, user=user)))
 
         assert whole(SHOP[:3]) == listed(Client())
+
+
+def two_contexts(folder, current="here"):
+    """A kubeconfig with two contexts, of two servers."""
+    names = ("here", "there")
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": {"server": f"https://{name}:1"}} for name in names],
+        "users": [{"name": "me", "user": {}}],
+        "contexts": [
+            {"name": "here", "context": {"cluster": "here", "user": "me"}},
+            {"name": "there", "context": {"cluster": "there", "user": "me", "namespace": "shop"}},
+        ],
+    }
+    file = folder / "two"
+    file.write_text(json.dumps(content | ({"current-context": current} if current else {})))
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("context", "host", "namespace"), [("", "here", "default"), ("there", "there", "shop")], ids=["current", "named"]
+)
+def test_a_context_is_the_current_one_or_the_one_named(tmp_path, monkeypatch, context, host, namespace):
+    file = two_contexts(tmp_path)
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "other"))
+
+    assert (f"https://{host}:1", namespace) == (access(file, context).host, default_namespace(file, context))
+
+
+def test_a_context_can_be_named_where_none_is_current(tmp_path):
+    assert "https://there:1" == access(two_contexts(tmp_path, ""), "there").host
+
+
+def test_a_namespace_without_a_kubeconfig_is_that_of_the_pod(tmp_path, monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    monkeypatch.setattr("webhook.cluster.client.SERVICE_ACCOUNT", tmp_path)
+    without = default_namespace()
+    (tmp_path / "namespace").write_text("guard")
+
+    assert ("default", "guard") == (without, default_namespace())
+
+
+@pytest.mark.parametrize(
+    ("file", "context", "message"),
+    [
+        ("none", "", "{}/none: No such file or directory"),
+        ("two", "away", '{}/two: found no context "away", wanted one of here, there'),
+        ("empty", "away", '{}/empty: found no context "away", wanted a file that has contexts'),
+        ("list", "away", "{}/list: "),
+    ],
+)
+def test_a_context_that_is_not_there_is_said_with_those_that_are(tmp_path, file, context, message):
+    two_contexts(tmp_path)
+    (tmp_path / "empty").write_text("kind: Config")
+    (tmp_path / "list").write_text("- a")
+    with pytest.raises(ClusterError) as error:
+        access(str(tmp_path / file), context)
+
+    assert str(error.value).startswith(message.format(tmp_path))
+
+
+def test_a_context_needs_a_kubeconfig(tmp_path, monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "here")
+    with pytest.raises(ClusterError, match='none, wanted a kubeconfig with the context "there"; set KUBECONFIG'):
+        access(context="there")
 
 
 def test_a_plugin_says_who_we_are(tmp_path, monkeypatch):

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="text: what kubectl prints; json: a line for each object; yaml: the objects as they are stored",
     )
-    inputs.add_cluster_argument(parser)
+    inputs.add_cluster_arguments(parser)
     inputs.add_policy_argument(parser)
     inputs.add_version_argument(parser)
 
@@ -56,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("-f and --old: standard input can be read only once")
     objects = [(file, obj) for file in args.filename for obj in inputs.objects(file)]
     old = {_identity(obj, args.namespace): obj for obj in inputs.objects(args.old)} if args.old else None
-    cluster, features = inputs.cluster(args.cluster), inputs.features(args.kubernetes_version, args.cluster)
+    source = inputs.source(args)
+    cluster, features = inputs.cluster(source), inputs.features(args.kubernetes_version, source)
     terms = Terms(inputs.policy(args.policy, features), cluster, features)
     code = 0
     for file, obj in objects:

@@ -6,8 +6,9 @@ import argparse
 import re
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from webhook.cli.usage import UsageError
 from webhook.cluster.dump import DumpError, load, read_text
@@ -25,17 +26,50 @@ DNS_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 LIVE = "live"  # Give a dump in a file of this name as ./live.
 
 
+class Source(NamedTuple):
+    """Where a cluster is read: `cluster` is LIVE, a file or a folder, or empty; the rest is only for LIVE."""
+
+    cluster: str = ""
+    kubeconfig: str = ""
+    context: str = ""
+
+    @property
+    def live(self) -> bool:
+        return self.cluster == LIVE
+
+
+NO_CLUSTER = Source()
+
+
 def add_policy_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--policy", metavar="FILE", type=Path, help="a policy file (default: the built-in policy)")
 
 
-def add_cluster_argument(parser: argparse.ArgumentParser) -> None:
+def add_cluster_arguments(parser: argparse.ArgumentParser, default: str = "") -> None:
+    usual = f" (default: {default})" if default else ""
     parser.add_argument(
         "--cluster",
         metavar="live|FILE|DIR",
+        default=default,
         help="live: the cluster that kubectl uses; or a dump of one, the output of kubectl get"
-        " nodes,namespaces,services,replicasets,statefulsets,… -A -o yaml",
+        f" nodes,namespaces,services,replicasets,statefulsets,… -A -o yaml{usual}",
     )
+    parser.add_argument(
+        "--kubeconfig", metavar="FILE", default="", help="the kubeconfig for --cluster live (default: kubectl's)"
+    )
+    parser.add_argument(
+        "--context", metavar="NAME", default="", help="the context for --cluster live (default: the current one)"
+    )
+
+
+def source(args: argparse.Namespace) -> Source:
+    """What the cluster arguments say."""
+    found = Source(args.cluster or "", args.kubeconfig, args.context)
+    for option, value in (("--kubeconfig", found.kubeconfig), ("--context", found.context)):
+        if value and not found.live:
+            given = f"--cluster {found.cluster}" if found.cluster else "no --cluster"
+            raise UsageError(f"{option}: found {given}, wanted --cluster live; leave {option} out")
+    return found
 
 
 def add_version_argument(parser: argparse.ArgumentParser) -> None:
@@ -56,22 +90,22 @@ def policy(path: Path | None, features: Features = LATEST) -> Policy:
         raise UsageError("\n".join(f"{path}: {cause}" for cause in error.causes)) from error
 
 
-def cluster(name: str | None) -> Snapshot | None:
-    """The current cluster for `live`, a dump for a path, or None."""
-    if name == LIVE:
-        return _live()
+def cluster(source: Source) -> Snapshot | None:
+    """The current cluster for LIVE, a dump for a path, or None."""
+    if source.live:
+        return _live(source)
     try:
-        return load(Path(name)) if name else None
+        return load(Path(source.cluster)) if source.cluster else None
     except DumpError as error:
         raise UsageError(str(error)) from error
 
 
-def client(option: str = "--cluster live") -> Client:
+def client(option: str = "--cluster live", source: Source = NO_CLUSTER) -> Client:
     """A client of the cluster that kubectl uses; `option` asks for it."""
-    from webhook.cluster.client import Client, ClusterError  # Most commands need no cluster.
+    from webhook.cluster.client import Client, ClusterError, access  # Most commands need no cluster.
 
     try:
-        return Client()
+        return Client(partial(access, source.kubeconfig, source.context))
     except ClusterError as error:
         raise UsageError(f"{option}: {error}") from error
 
@@ -84,11 +118,11 @@ def namespaced(option: str, text: str) -> tuple[str, str]:
     return namespace, name
 
 
-def features(version: str | None, cluster: str | None = None) -> Features:
+def features(version: str | None, source: Source = NO_CLUSTER) -> Features:
     """The features of a Kubernetes version such as 1.34; without one, those of a live cluster, or of the newest."""
-    if not version and cluster != LIVE:
+    if not version and not source.live:
         return LATEST
-    found = given_features(version or _live_version())
+    found = given_features(version or _live_version(source))
     if note := unknown(found):
         print(f"note: {note}", file=sys.stderr)
     return found
@@ -102,11 +136,11 @@ def given_features(version: str) -> Features:
         raise UsageError(f"--kubernetes-version: {error}") from error
 
 
-def _live_version() -> str:
+def _live_version(source: Source) -> str:
     from webhook.cluster.client import ClusterError
 
     try:
-        return client().version()
+        return client(source=source).version()
     except ClusterError as error:
         raise UsageError(f"--cluster live: {error}; set --kubernetes-version") from error
 
@@ -133,12 +167,12 @@ def text(path: Path) -> str:
         raise UsageError(str(error)) from error
 
 
-def _live() -> Snapshot:
+def _live(source: Source) -> Snapshot:
     from webhook.cluster.client import ClusterError
     from webhook.cluster.live import listed
 
     try:
-        return listed(client())
+        return listed(client(source=source))
     except ClusterError as error:
         raise UsageError(f"--cluster live: {error}") from error
 

@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="default",
         help="the namespace of objects that name none (default: %(default)s)",
     )
-    inputs.add_cluster_argument(parser)
+    inputs.add_cluster_arguments(parser)
     inputs.add_policy_argument(parser)
     inputs.add_version_argument(parser)
 
@@ -137,7 +137,8 @@ def _files(args: argparse.Namespace) -> tuple[list[str], list[NotFound]]:
 def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> LintTerms:
     severities = dict(map(_severity, args.rule))
     unused = severities.pop(UNUSED_SUPPRESSION, Severity.WARNING)
-    cluster, features = inputs.cluster(args.cluster), inputs.features(args.kubernetes_version, args.cluster)
+    source = inputs.source(args)
+    cluster, features = inputs.cluster(source), inputs.features(args.kubernetes_version, source)
     try:
         policy = inputs.policy(args.policy, features).with_severities(severities)
     except PolicyError as error:

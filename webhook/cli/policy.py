@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("--labels", metavar="KEY=VALUE,…", default="", help="the Pod's labels")
     show.add_argument("--scheduler-name", metavar="NAME", default="default-scheduler", help="(default: %(default)s)")
     inputs.add_policy_argument(show)
-    inputs.add_cluster_argument(show)
+    inputs.add_cluster_arguments(show)
     show.set_defaults(act=_show)
     actions.add_parser("schema", help="print the JSON Schema of a policy file").set_defaults(act=_schema)
 
@@ -53,7 +53,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace) -> int:
-    policy, snapshot = inputs.policy(args.policy), inputs.cluster(args.cluster)
+    policy, snapshot = inputs.policy(args.policy), inputs.cluster(inputs.source(args))
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -99,7 +99,8 @@ def _work(
     given = values["kubernetes-version"]
     features = inputs.given_features(given) if given else LATEST
     policy = inputs.policy(policy_file, features)
-    cluster = inputs.client() if values["cluster"] == inputs.LIVE else inputs.cluster(values["cluster"])
+    source = inputs.Source(values["cluster"])
+    cluster = inputs.client() if source.live else inputs.cluster(source)
     threads, (host, _) = _threads(values["threads"]), _address("--bind", values["bind"])
     secret = inputs.namespaced("--tls-secret", values["tls-secret"]) if values["tls-secret"] else None
     try:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from urllib3 import PoolManager
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+DEFAULT_NAMESPACE = "default"
 PROXIES = ("https_proxy", "all_proxy")
 VERSION_SECONDS = 5.0
 POOL = 16  # Connections that are kept: a watch for each kind, and look-ups.
@@ -56,15 +57,41 @@ class Access(NamedTuple):
     authorization: Callable[[], str]
 
 
-def access() -> Access:
-    """What kubectl would use: the kubeconfig, or in a Pod its service account."""
-    files = os.environ.get("KUBECONFIG") or str(Path("~/.kube/config").expanduser())
-    if any(Path(file).exists() for file in files.split(os.pathsep)):
-        return _by_package(files)
+def access(kubeconfig: str = "", context: str = "") -> Access:
+    """
+    What kubectl would use: the kubeconfig, or in a Pod its service account.
+
+    `kubeconfig` is another file, and `context` another context than the current one.
+    """
+    files = _files(kubeconfig)
+    if _any_exists(files):
+        return _by_package(files, context)
+    if kubeconfig:
+        raise ClusterError(f"{kubeconfig}: No such file or directory")
+    if context:
+        raise ClusterError(f'found no {files}, wanted a kubeconfig with the context "{context}"; set KUBECONFIG')
     if "KUBECONFIG" in os.environ or "KUBERNETES_SERVICE_HOST" not in os.environ:
         raise ClusterError(f"found neither {files} nor a Pod's service account; set KUBECONFIG")
     proxied = any(name.lower() in PROXIES and value for name, value in os.environ.items())
     return _by_package("") if proxied else service_account(SERVICE_ACCOUNT, os.environ)
+
+
+def default_namespace(kubeconfig: str = "", context: str = "") -> str:
+    """The namespace that kubectl uses where none is named: that of the context, or in a Pod its own, or `default`."""
+    files = _files(kubeconfig)
+    if _any_exists(files):
+        contexts, current = _contexts(files)
+        return str(contexts.get(context or current, {}).get("namespace") or DEFAULT_NAMESPACE)
+    file = SERVICE_ACCOUNT / "namespace"
+    return _content(file) if file.exists() else DEFAULT_NAMESPACE
+
+
+def _files(kubeconfig: str) -> str:
+    return kubeconfig or os.environ.get("KUBECONFIG") or str(Path("~/.kube/config").expanduser())
+
+
+def _any_exists(files: str) -> bool:
+    return any(Path(file).exists() for file in files.split(os.pathsep))
 
 
 def service_account(folder: Path, environ: Mapping[str, str]) -> Access:
@@ -93,21 +120,43 @@ def _content(file: Path) -> str:
     return text
 
 
-def _by_package(files: str) -> Access:
+def _by_package(files: str, context: str = "") -> Access:
     """That of kubeconfig files, or of a Pod's service account for "", as the `kubernetes` package reads them."""
     from kubernetes.client import Configuration
-    from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
+    from kubernetes.config import load_incluster_config, load_kube_config
 
+    if context and context not in (known := _contexts(files)[0]):
+        wanted = f"one of {', '.join(sorted(known))}" if known else "a file that has contexts"
+        raise ClusterError(f'{files}: found no context "{context}", wanted {wanted}')
     found = Configuration()
-    try:
+    with _reading(files):
         if files:
-            load_kube_config(files, client_configuration=found, persist_config=False)
+            load_kube_config(files, context or None, client_configuration=found, persist_config=False)
         else:
             load_incluster_config(client_configuration=found)
-    except Exception as error:  # ConfigException, or any error that a malformed file causes
+    return of_configuration(found)
+
+
+def _contexts(files: str) -> tuple[dict[str, dict[str, Any]], str]:
+    """The contexts in kubeconfig files by name, and the name of the current one, "" if there is none."""
+    from kubernetes.config.kube_config import KubeConfigMerger
+
+    with _reading(files):
+        found = KubeConfigMerger(files).config.value
+        contexts = {one.value["name"]: one.value.get("context") or {} for one in found["contexts"]}
+        return contexts, found.get("current-context") or ""
+
+
+@contextmanager
+def _reading(files: str) -> Iterator[None]:
+    """Raise whatever a malformed kubeconfig causes as ClusterError."""
+    from kubernetes.config import ConfigException
+
+    try:
+        yield
+    except Exception as error:
         where = "" if isinstance(error, ConfigException) else f"{files}: {type(error).__name__}: "
         raise ClusterError(f"{where}{error}") from error
-    return of_configuration(found)
 
 
 def of_configuration(found: Any) -> Access:
