@@ -22,6 +22,7 @@ ROWS = f"""\
 __main__
 cli.main
 cli
+cli.selection
 cli.inputs
 cli.usage
 serving.server
@@ -70,9 +71,9 @@ scheduler
 documents.positions · documents.reading
 documents.build · documents.json_positions
 documents
-objects.workload
+objects.typed_names · objects.workload
 objects.kinds
-objects.labels · objects.reading
+objects.labels · objects.reading · objects.references
 objects
 """
 

@@ -25,7 +25,8 @@ class Kind:
 
     `added_labels` are the label keys that its controller adds to every Pod, `possible_labels` those that it may add;
     `revision_key` is the one that differs between revisions.  A kind whose constraints are outside a Pod template has
-    `constraints` instead of `template`, and `labels` if the path to its Pods' labels is known.
+    `constraints` instead of `template`, and `labels` if the path to its Pods' labels is known.  `short_names` are those
+    by which kubectl knows it, too.
     """
 
     api_version: str
@@ -38,8 +39,14 @@ class Kind:
     revision_key: str | None = None
     constraints: FieldPath | None = None
     labels: FieldPath | None = None
+    short_names: tuple[str, ...] = ()
     built_in: bool = True
     from_policy: bool = False
+
+    @property
+    def api_group(self) -> str:
+        """The API group; "" is the core group."""
+        return self.api_version.rpartition("/")[0]
 
     @cached_property
     def addable(self) -> frozenset[str]:
@@ -74,9 +81,9 @@ _KRUISE = ("controller-revision-hash", "pod-template-hash", "apps.kruise.io/clon
 _STATEFUL = ("controller-revision-hash", "statefulset.kubernetes.io/pod-name")
 KINDS = Kinds(
     (
-        Kind("v1", "Pod", "pods", template=()),
+        Kind("v1", "Pod", "pods", template=(), short_names=("po",)),
         Kind("v1", "PodTemplate", "podtemplates", template=("template",)),
-        Kind("v1", "ReplicationController", "replicationcontrollers", replicas=_REPLICAS),
+        Kind("v1", "ReplicationController", "replicationcontrollers", replicas=_REPLICAS, short_names=("rc",)),
         Kind(
             "apps/v1",
             "Deployment",
@@ -84,8 +91,9 @@ KINDS = Kinds(
             replicas=_REPLICAS,
             added_labels=("pod-template-hash",),
             revision_key="pod-template-hash",
+            short_names=("deploy",),
         ),
-        Kind("apps/v1", "ReplicaSet", "replicasets", replicas=_REPLICAS),
+        Kind("apps/v1", "ReplicaSet", "replicasets", replicas=_REPLICAS, short_names=("rs",)),
         Kind(
             "apps/v1",
             "StatefulSet",
@@ -94,6 +102,7 @@ KINDS = Kinds(
             added_labels=_STATEFUL,
             possible_labels=("apps.kubernetes.io/pod-index",),
             revision_key="controller-revision-hash",
+            short_names=("sts",),
         ),
         Kind(
             "apps/v1",
@@ -101,6 +110,7 @@ KINDS = Kinds(
             "daemonsets",
             added_labels=("controller-revision-hash", "pod-template-generation"),
             revision_key="controller-revision-hash",
+            short_names=("ds",),
         ),
         Kind(
             "batch/v1",
@@ -118,6 +128,7 @@ KINDS = Kinds(
             replicas=("spec", "jobTemplate", "spec", "parallelism"),
             added_labels=_JOB_LABELS,
             possible_labels=("batch.kubernetes.io/job-completion-index",),
+            short_names=("cj",),
         ),
         Kind(
             "argoproj.io/v1alpha1",
@@ -126,6 +137,7 @@ KINDS = Kinds(
             replicas=_REPLICAS,
             added_labels=("rollouts-pod-template-hash",),
             revision_key="rollouts-pod-template-hash",
+            short_names=("ro",),
             built_in=False,
         ),
         Kind(
@@ -135,6 +147,7 @@ KINDS = Kinds(
             replicas=_REPLICAS,
             added_labels=_KRUISE,
             revision_key="controller-revision-hash",
+            short_names=("clone",),
             built_in=False,
         ),
         *(

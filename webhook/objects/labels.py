@@ -54,13 +54,22 @@ def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
+def is_subdomain(text: str) -> bool:
+    """Whether `text` is an RFC 1123 subdomain, as the names of most objects are."""
+    return len(text) <= 253 and _has_form_of_subdomain(text)
+
+
+def _has_form_of_subdomain(text: str) -> bool:
+    return _subdomain.fullmatch(text) is not None and not any(wrong in text for wrong in _NOT_IN_SUBDOMAIN)
+
+
 def _prefix_errors(prefix: str, words: Words) -> Iterator[str]:
     if not prefix:
         yield "prefix part must be non-empty"
         return
     if _bytes(prefix) > 253:
         yield f"prefix part must be no more than 253 {words.unit}"
-    if not _subdomain.fullmatch(prefix) or any(text in prefix for text in _NOT_IN_SUBDOMAIN):
+    if not _has_form_of_subdomain(prefix):
         yield f"prefix part {_SUBDOMAIN_ERROR}"
 
 
