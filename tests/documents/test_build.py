@@ -8,12 +8,28 @@ import sys
 import pytest
 
 from tests.support.documents import Case, assert_read, assert_refused
+from webhook.documents.build import build
 
 BUILT = [
     Case("an anchor", "a: &x {b: 1}\nc: *x", [{"a": {"b": 1}, "c": {"b": 1}}]),
     Case("a merge, where what is written wins", "x: {<<: {b: 1, c: 1}, b: 2}", [{"x": {"b": 2, "c": 1}}]),
     Case("a merge of several, where the first wins", "x: {<<: [{a: 1}, {a: 2, b: 2}]}", [{"x": {"a": 1, "b": 2}}]),
     Case("two merges in one object", "x: {<<: {a: 1}, <<: {b: 2}}", [{"x": {"a": 1, "b": 2}}]),
+    Case("a merge after a key, as kubectl has it", "x: {b: 2, <<: {b: 1}}", [{"x": {"b": 1}}]),
+    Case("a key between merges", "x: {<<: {b: 1}, b: 2, <<: {c: 3}}", [{"x": {"b": 2, "c": 3}}]),
+    Case("an alias as a key", "a: &app web\nb: {*app : 1}", [{"a": "web", "b": {"web": 1}}]),
+    Case("an alias of a key as a key", "&k a: 1\nb: {? *k : 2}", [{"a": 1, "b": {"a": 2}}]),
+    Case("an alias of a number as a key", "a: &n 8080\nb:\n  *n : c", [{"a": 8080, "b": {"8080": "c"}}]),
+    Case("an alias of a key as a value", "&n 80: x\na: *n", [{"80": "x", "a": 80}]),
+    Case(
+        "keys that are no strings",
+        "{1.0: a, yes: b, 0x10: c, 2.5: d}",
+        [{"1": "a", "true": "b", "16": "c", "2.5": "d"}],
+    ),
+    Case("IPv6 in a list", "a: [10.0.0.0/8, fd00::, fe80::/64]", [{"a": ["10.0.0.0/8", "fd00::", "fe80::/64"]}]),
+    Case("IPv6 in an object", "{a: fd00::}", [{"a": "fd00::"}]),
+    Case("a list that ends with IPv6", "[1, fd00::]", [[1, "fd00::"]]),
+    Case("colons before brackets in quotes", "['a:]', \"b:}\", 'c:,', d:]", [["a:]", "b:}", "c:,", "d:"]]),
     Case("a merge in quotes is a key", "a: {'<<': 1}", [{"a": {"<<": 1}}]),
     Case("a set", "a: !!set {b, c}", [{"a": {"b": None, "c": None}}]),
 ]
@@ -27,6 +43,10 @@ def test_text_is_built(case):
 REFUSED = [
     Case("a key twice, deeper", "x:\n  a: 1\n  a: 3", "line 3, column 3: duplicate key"),
     Case("a number and a string as the same key", '"1": a\n1: b', "line "),
+    Case("a key again after a merge", "x: {<<: {a: 1}, a: 2, a: 3}", "line 1, column 23: duplicate key"),
+    Case("an alias that is a key already", "a: &x b\nb: 1\n*x : 2", "line 3, column 1: duplicate key"),
+    Case("an alias of a list as a key", "a: &x [b]\n*x : 2", "line 2, column 1: a key must be a string"),
+    Case("null as a key", "~: 1", "line 1, column 1: a key must be a string"),
     Case("a list as a key", "[a]: 1", "line 1, column 1: a key must be a string"),
     Case("an alias of what another document names", "a: &x 1\n---\nb: *x", "line 3, column 4: found undefined alias"),
     Case("an alias of nothing", "a: *x", "line 1, column 4: found undefined alias"),
@@ -39,6 +59,29 @@ REFUSED = [
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
 def test_text_is_refused_in_one_line_that_says_where(case):
     assert_refused(case)
+
+
+REPEATED = [
+    Case("none", "a: 1\nb: 2", ({"a": 1, "b": 2}, [])),
+    Case("the last counts", "a: 1\na: 2", ({"a": 2}, [(0, ())])),
+    Case("deeper, in a list", "x:\n- {}\n- z: {a: 1, a: 2}", ({"x": [{}, {"z": {"a": 2}}]}, [(0, ("x", 1, "z"))])),
+    Case("three times", "{a: 1, a: 2, a: 3}", ({"a": 3}, [(0, ()), (0, ())])),
+]
+
+
+@pytest.mark.parametrize("case", REPEATED, ids=lambda case: case.name)
+def test_a_key_that_stands_twice_is_noted_where_that_is_asked_for(case):
+    repeated = []
+    (value,) = build(case.text, repeated)
+
+    assert case.found == (value, [(one.document, one.path) for one in repeated])
+
+
+def test_empty_documents_do_not_count():
+    repeated = []
+    [*build("---\n---\na: 1\n---\na: 1\na: 2", repeated)]
+
+    assert [1] == [one.document for one in repeated]
 
 
 def laughs(levels, width, form):

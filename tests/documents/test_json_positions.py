@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.documents.json_positions import root_span
+from webhook.documents.json_positions import root_spans
 from webhook.documents.spans import ARRAY, OBJECT, SCALAR, wanted_of
 
 TEXT = ' {"a": [1, {"b": "x\\"}"}], "c": null, "d": {}}\n'
@@ -20,20 +20,27 @@ FOUND = [
 
 @pytest.mark.parametrize(("path", "value", "key", "shape"), FOUND, ids=str)
 def test_a_value_is_found(path, value, key, shape):
-    span = root_span(TEXT, wanted_of([path])).spans_to(path)[-1]
+    (root,) = root_spans(TEXT, wanted_of([path]))
+    span = root.spans_to(path)[-1]
 
     assert (value, shape) == (TEXT[span.start : span.end], span.shape)
     assert key == (None if span.key is None else TEXT[span.key.start : span.key.end])
 
 
+def test_each_value_of_a_stream_is_found():
+    text = '{"a": 1}{"a": 2}\n null \n'
+
+    assert ['{"a": 1}', '{"a": 2}', "null"] == [text[span.start : span.end] for span in root_spans(text, wanted_of([]))]
+
+
 def test_only_what_is_wanted_is_kept():
-    root = root_span(TEXT, wanted_of([("a", 1)]))
+    (root,) = root_spans(TEXT, wanted_of([("a", 1)]))
 
     assert (["a"], [1]) == ([*root.members], [*root.members["a"].members])
     assert ["b"] == [*root.members["a"].members[1].members]
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"a"}', '{"a": 1,}x', "{a: 1}", "[1 2]", "{} {}", '{"a": }'])
+@pytest.mark.parametrize("text", ["{", '{"a"}', '{"a": 1,}x', "{a: 1}", "[1 2]", "{} {", '{"a": }'])
 def test_what_is_no_json_is_refused(text):
     with pytest.raises(ValueError):
-        root_span(text, wanted_of([()]))
+        root_spans(text, wanted_of([()]))

@@ -45,6 +45,11 @@ CASES = [
     Case("a member of what an alias names", "a: &x {b: 1}\nc: *x", ("c", "b"), "b", "1"),
     Case("a merge", "a: &x {b: 1}\nc: {<<: *x, d: 2}", ("c", "b"), "b", "1", elsewhere=True),
     Case("what is written wins over a merge", "a: &x {b: 1}\nc: {<<: *x, b: 2}", ("c", "b"), "b", "2"),
+    Case("a merge after it wins", "a: &x {b: 1}\nc: {b: 2, <<: *x}", ("c", "b"), "b", "1", elsewhere=True),
+    Case("an alias as a key", "a: &app web\nb:\n  *app : {c: 1}", ("b", "web", "c"), "c", "1"),
+    Case("the key that is an alias", "a: &app web\nb:\n  *app : 2", ("b", "web"), "*app", "2"),
+    Case("IPv6 in a list", "a: [fd00::, fe80::]", ("a", 1), None, "fe80::"),
+    Case("of a key that stands twice, the last", "a: 1\na: 2", ("a",), "a", "2"),
     Case("of several merges the first wins", "x: {<<: [{a: 1}, {a: 2}]}", ("x", "a"), "a", "1", elsewhere=True),
     Case("JSON", '{\n\t"a": [{"b": "\\ud83d\\ude00"}, {"b": 2}]}', ("a", 1, "b"), '"b"', "2"),
     Case("JSON, an object", '{"a": [{"b": 1}]}', ("a", 0), None, '{"b": 1}'),
@@ -61,6 +66,13 @@ def test_a_value_is_found(case):
     key, span = found[-1].key, found[-1]
     assert case.key == (None if key is None else case.text[key.start : key.end])
     assert (case.value, case.elsewhere) == (case.text[span.start : span.end], span.elsewhere)
+
+
+def test_each_object_of_a_stream_of_json_has_a_root():
+    text = '{"a": 1}\nnull\n{"b": 2}'
+
+    assert [["a"], ["b"]] == [[*root.members] for root in spans(text, [()])]
+    assert 2 == len(read_documents(text))
 
 
 def test_what_is_absent_is_looked_for_in_vain_and_its_parent_found():

@@ -18,6 +18,8 @@ READ = [
     Case("JSON with tabs, which YAML does not indent with", '{\n\t"a": {\n\t\t"b": 1\n\t}\n}', [{"a": {"b": 1}}]),
     Case("JSON with half characters that make one", '{"a": "\\ud83d\\ude00"}', [{"a": "😀"}]),
     Case("JSON documents between YAML's separators", '{"a": 1}\n---\n{"b": 2}', [{"a": 1}, {"b": 2}]),
+    Case("a stream of JSON objects", '{"a": 1}\n{"b": 2}{"c": 3}\nnull', [{"a": 1}, {"b": 2}, {"c": 3}]),
+    Case("an object in JSON, and a comment", '{"a": 1} # b', [{"a": 1}]),
     Case("YAML that begins with a brace", "{a: 1}", [{"a": 1}]),
     Case("a byte order mark", "\ufeffa: 1", [{"a": 1}]),
 ]
@@ -32,6 +34,8 @@ REFUSED = [
     Case("a key twice", "b: 1\na: 2\na: 3", 'line 3, column 1: duplicate key "a"'),
     Case("a key twice in JSON", '{"x": {"a": 1, "a": 2}}', 'line 1, column 16: duplicate key "a"'),
     Case("a key twice in JSON with tabs", '{\n\t"a": 1,\n\t"a": 2}', 'line 3, column 2: duplicate key "a"'),
+    Case("a stream of JSON that is cut off", '{"a": 1}\n{"b": ', "line 2, column 7: Expecting value"),
+    Case("a key twice in a stream of JSON", '{"a": 1}\n{"b": 1, "b": 2}', 'duplicate key "b"'),
     Case("a number that JSON does not have", '{"a": NaN}', ""),
     Case("a bracket that stays open", "a: [1", "line 2, column 1: did not find expected ',' or ']'"),
     Case("a second document that is broken", "a: 1\n---\nb: [", "line 4, column 1: "),
@@ -46,6 +50,22 @@ REFUSED = [
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
 def test_text_is_refused_in_one_line_that_says_where(case):
     assert_refused(case)
+
+
+@pytest.mark.parametrize(
+    ("text", "read", "where"),
+    [
+        ("a: 1\na: 2", [{"a": 2}], (0, (), 2)),
+        ('{"x": {"a": 1, "a": 2}}', [{"x": {"a": 2}}], (0, ("x",), 1)),
+        ('{"x": 1}{"a": 1, "a": 2}', [{"x": 1}, {"a": 2}], (None, (), None)),
+    ],
+    ids=["YAML", "JSON", "a stream of JSON, whose lines are not known"],
+)
+def test_a_key_that_stands_twice_is_noted_where_that_is_asked_for(text, read, where):
+    repeated = []
+
+    assert read == [*read_documents(text, repeated)]
+    assert [where] == [(one.document, one.path, one.error.line) for one in repeated]
 
 
 def test_nesting_that_people_write_is_read():

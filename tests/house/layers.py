@@ -69,7 +69,7 @@ scheduler.nodes
 scheduler.constraint
 scheduler
 documents.positions · documents.reading
-documents.build · documents.json_positions
+documents.build · documents.encodings · documents.json_positions
 documents
 objects.typed_names · objects.workload
 objects.kinds

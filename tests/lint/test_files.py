@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
+import multiprocessing
 import os
 import sys
+import threading
 
 import pytest
 
@@ -56,6 +59,20 @@ def test_a_file_is_read_anew_with_its_line_ends(tree):
         assert content.decode() == reader.text("a")
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_a_file_of_powershell_is_read(tree, encoding):
+    (tree() / "a.yaml").write_bytes(json.dumps(workload("StatefulSet", constraint(labelSelector={}))).encode(encoding))
+    (found,) = judge_file("a.yaml", terms(), FileReader()).found
+
+    assert "empty-selector" == found.finding.rule
+
+
+def test_a_namespace_in_utf_16_is_context(tree):
+    (tree() / "n.yaml").write_bytes(json.dumps(namespace("shop")).encode("utf-16"))
+
+    assert 1 == len(read_context(["n.yaml"], FileReader()).objects)
+
+
 def test_a_file_without_text_has_a_reason(tree):
     (tree() / "a").write_bytes(b"\xffa")
 
@@ -92,6 +109,19 @@ def test_files_are_judged_in_the_order_given(tree, monkeypatch, most):
     expected = [("c", ["empty-selector"]), ("a", []), ("b", ["empty-selector"])]
 
     assert expected == rules(judge_files(["c", "a", "b"], terms(), FileReader()))
+
+
+@pytest.mark.parametrize(("most", "judged"), [(1, 1), (None, 3)])
+def test_no_process_and_no_thread_outlives_the_judging(tree, monkeypatch, most, judged):
+    """Of all files, or where only the first is asked for."""
+    monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 1)
+    monkeypatch.setattr(lint_files, "_cpus", lambda: 2)
+    tree("a", "b", "c")
+    before, results = threading.enumerate(), judge_files(["a", "b", "c"], terms(), FileReader())
+
+    assert judged == len([*itertools.islice(results, most)])
+    results.close()
+    assert ([], before) == (multiprocessing.active_children(), threading.enumerate())
 
 
 def test_a_process_that_was_killed_is_an_error(tree, monkeypatch):

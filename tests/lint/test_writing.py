@@ -19,6 +19,15 @@ def test_a_written_file_keeps_its_mode_and_a_link_stays_one(tree):
     assert ["a", "b"] == sorted(os.listdir("."))
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_written_file_keeps_its_encoding(tree, encoding):
+    path = tree()
+    (path / "a").write_bytes("é".encode(encoding))
+    writing.write_over("a", "\ufeffé", "\ufeffü")
+
+    assert "ü".encode(encoding) == (path / "a").read_bytes()
+
+
 def test_a_file_that_was_changed_meanwhile_is_left_alone(tree):
     path = tree(**{"a": "other"})
 

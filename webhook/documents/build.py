@@ -6,15 +6,15 @@ PyYAML's composer recurses on the C stack, once for each level of nesting: hosti
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 import yaml
 
 from webhook.documents.events import received
-from webhook.documents.scalars import TAG, error_at, scalar_value
+from webhook.documents.scalars import TAG, Repeated, error_at, key_text, scalar_value
+from webhook.objects.fields import FieldPath
 
 DEEPEST = 500
 TOO_DEEP = f"nested more than {DEEPEST} levels deep"
@@ -23,20 +23,34 @@ _OBJECT_TAGS = frozenset({"map", "set", "omap"})
 _ARRAY_TAGS = frozenset({"seq", "omap", "pairs"})
 
 
-def build(text: str) -> Iterator[object]:
-    """The value of each document in YAML text; DocumentError or yaml.YAMLError if it cannot be read."""
-    for builder in received(text, _Builder):
+def build(text: str, repeated: list[Repeated] | None = None) -> Iterator[object]:
+    """
+    The value of each document in YAML text; DocumentError or yaml.YAMLError if it cannot be read.
+
+    A key that stands twice is added to `repeated`, and its last value kept; without such a list it is an error.
+    """
+    documents = 0
+
+    def next_builder() -> _Builder:
+        return _Builder(documents, repeated)
+
+    for builder in received(text, next_builder):
+        documents += builder.finished is not None
         yield builder.finished
 
 
 @dataclass(slots=True)
 class _Open:
-    """An object or array that is not complete yet; `key` is None where the next scalar is a key."""
+    """
+    An object or array that is not complete yet; `key` is None where the next scalar is a key.
+
+    `merged` are the keys whose values a merge brought.
+    """
 
     value: dict[str, object] | list[object]
     anchor: str | None
     key: str | None = None
-    merged: tuple[Mapping[str, object], ...] = ()
+    merged: set[str] | None = None
     merging: bool = False
     weight: int = 1
     height: int = 1
@@ -54,7 +68,8 @@ class _Anchored:
 class _Builder:
     """Builds one document from its events; `finished` is its value after the last."""
 
-    def __init__(self) -> None:
+    def __init__(self, number: int, repeated: list[Repeated] | None) -> None:
+        self.number, self.repeated = number, repeated
         self.stack: list[_Open] = []
         self.anchors: dict[str, _Anchored | None] = {}
         self.aliased = 0
@@ -73,16 +88,30 @@ class _Builder:
     def _key(self, top: _Open, event: yaml.ScalarEvent) -> None:
         top.merging = event.value == "<<" and event.implicit[0]
         value = scalar_value(event)
-        top.key = value if isinstance(value, str) else json.dumps(value)
-        if top.key in top.value and not top.merging:
-            raise error_at(event.start_mark, f'duplicate key "{top.key}"')
         if event.anchor is not None:
-            self.anchors[event.anchor] = _Anchored(top.key, 1, 0)
+            self.anchors[event.anchor] = _Anchored(value, 1 + len(event.value) // 64, 0)
+        self._name(top, value, event)
+
+    def _name(self, top: _Open, value: object, event: yaml.Event) -> None:
+        """Begin a member of an object."""
+        top.key = key_text(value, event.start_mark)
+        if top.merging or top.key not in cast(dict[str, object], top.value) or top.key in (top.merged or ()):
+            return
+        error = error_at(event.start_mark, f'duplicate key "{top.key[:100]}"')
+        if self.repeated is None:
+            raise error
+        self.repeated.append(Repeated(self.number, self._path(), error))
+
+    def _path(self) -> FieldPath:
+        """That of the object or array that is open."""
+        above = self.stack[:-1]
+        return tuple([len(one.value) if isinstance(one.value, list) else cast(str, one.key) for one in above])
 
     def begin(self, event: yaml.CollectionStartEvent) -> None:
         if len(self.stack) >= DEEPEST:
             raise error_at(event.start_mark, TOO_DEEP)
-        self._refuse_as_key(event)
+        if self._at_key():
+            raise error_at(event.start_mark, "a key must be a string")
         own = _OBJECT_TAGS if isinstance(event, yaml.MappingStartEvent) else _ARRAY_TAGS
         if event.tag is not None and event.tag.startswith(TAG) and event.tag.removeprefix(TAG) not in own:
             raise error_at(event.start_mark, f"cannot be {event.tag.replace(TAG, '!!')}")
@@ -92,8 +121,6 @@ class _Builder:
 
     def end(self, event: yaml.CollectionEndEvent) -> None:
         done = self.stack.pop()
-        if done.merged and isinstance(done.value, dict):
-            done.value = {**_first(done.merged), **done.value}
         if done.anchor is not None:
             self.anchors[done.anchor] = _Anchored(done.value, done.weight, done.height)
         self._add(done.value, done.weight, done.height, event)
@@ -104,15 +131,17 @@ class _Builder:
         named = self.anchors[event.anchor]
         if named is None:
             raise error_at(event.start_mark, f"alias {event.anchor} refers to a value that contains it")
-        self._refuse_as_key(event)
+        if self._at_key():
+            self._name(self.stack[-1], named.value, event)
+            return
         self.aliased += named.weight
         if self.aliased > MOST_ALIASED or named.height + len(self.stack) > DEEPEST:
             raise error_at(event.start_mark, "aliases expand to too many values or levels")
         self._add(named.value, named.weight, named.height, event)
 
-    def _refuse_as_key(self, event: yaml.Event) -> None:
-        if self.stack and isinstance(self.stack[-1].value, dict) and self.stack[-1].key is None:
-            raise error_at(event.start_mark, "a key must be a string")
+    def _at_key(self) -> bool:
+        """Whether the next value is a key."""
+        return bool(self.stack) and isinstance(self.stack[-1].value, dict) and self.stack[-1].key is None
 
     def _add(self, value: object, weight: int, height: int, event: yaml.Event) -> None:
         if not self.stack:
@@ -126,11 +155,19 @@ class _Builder:
             top.value.append(value)
             return
         if top.merging:
-            top.merged += tuple(self._mergeable(value, event))
-            top.merging = False
+            self._merge(top, top.value, self._mergeable(value, event))
         elif top.key is not None:
             top.value[top.key] = value
+            if top.merged is not None:
+                top.merged.discard(top.key)
         top.key = None
+
+    def _merge(self, top: _Open, into: dict[str, object], sources: Sequence[Mapping[str, object]]) -> None:
+        """Of a key that several have, the first counts; one that the object has before is replaced, as in kubectl."""
+        top.merging, top.merged = False, set() if top.merged is None else top.merged
+        for source in reversed(sources):
+            top.merged.update(key for key in source if key not in into)
+            into.update(source)
 
     def _mergeable(self, value: object, event: yaml.Event) -> list[Mapping[str, object]]:
         found: list[Mapping[str, object]] = value if isinstance(value, list) else [cast(dict[str, object], value)]
@@ -138,12 +175,3 @@ class _Builder:
             raise error_at(event.start_mark, "<< must name an object, or an array of objects")
         self.aliased += sum(map(len, found))
         return found
-
-
-def _first(merged: Iterable[Mapping[str, object]]) -> dict[str, object]:
-    """The members of several objects; of a key that several have, the value in the first."""
-    found: dict[str, object] = {}
-    for source in merged:
-        for key, value in source.items():
-            found.setdefault(key, value)
-    return found

@@ -5,24 +5,20 @@ from __future__ import annotations
 import re
 from json import JSONDecoder
 
+from webhook.documents.scalars import skip_space
 from webhook.documents.spans import ARRAY, OBJECT, Key, Span, Wanted, wanted_below
 
-_SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = JSONDecoder().raw_decode
 _SCALAR = re.compile(r"[-+.0-9A-Za-z]+")
 
 
-def root_span(text: str, wanted: Wanted) -> Span:
-    """The span of the root of `text`, with the members that are `wanted`; ValueError if it is not JSON."""
-    found = _Scanner(text).value(_skip(text, 0), wanted)
-    if _skip(text, found.end) != len(text):
-        raise ValueError("more than one value")
-    return found
-
-
-def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+def root_spans(text: str, wanted: Wanted) -> tuple[Span, ...]:
+    """The span of each value in `text`, with the members that are `wanted`; ValueError if it is not JSON."""
+    scanner, found, at = _Scanner(text), list[Span](), skip_space(text, 0)
+    while at < len(text):
+        found.append(scanner.value(at, wanted))
+        at = skip_space(text, found[-1].end)
+    return tuple(found)
 
 
 class _Scanner:
@@ -44,18 +40,18 @@ class _Scanner:
 
     def _collection(self, start: int, wanted: Wanted | None, key: Key | None, shape: str) -> Span:
         found, count, closing = Span(start, start, shape, key=key), 0, "}" if shape == OBJECT else "]"
-        at = _skip(self.text, start + 1)
+        at = skip_space(self.text, start + 1)
         while self.text[at : at + 1] != closing:
             if count:
                 at = self._past(",", at)
             inner = self._key(at) if shape == OBJECT else None
             name = count if inner is None else inner.name
-            at = at if inner is None else self._past(":", _skip(self.text, inner.end))
+            at = at if inner is None else self._past(":", skip_space(self.text, inner.end))
             below = wanted_below(wanted, name)
             member = self.value(at, below, inner)
             if below is not None:
                 found.members[name] = member
-            at, count = _skip(self.text, member.end), count + 1
+            at, count = skip_space(self.text, member.end), count + 1
         found.end = at + 1
         return found
 
@@ -68,4 +64,4 @@ class _Scanner:
     def _past(self, char: str, at: int) -> int:
         if self.text[at : at + 1] != char:
             raise ValueError(f"no {char} at {at}")
-        return _skip(self.text, at + 1)
+        return skip_space(self.text, at + 1)

@@ -6,9 +6,8 @@ Where values are written in a text, found from the parser's events and only alon
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from re import Match, Pattern
 from typing import cast
 
@@ -16,7 +15,7 @@ import yaml
 
 from webhook.documents import json_positions
 from webhook.documents.events import events, received
-from webhook.documents.scalars import scalar_value
+from webhook.documents.scalars import key_text, scalar_value
 from webhook.documents.spans import ARRAY, EVERYTHING, OBJECT, Key, Span, Wanted, wanted_below, wanted_of
 from webhook.objects.fields import FieldPath
 
@@ -30,7 +29,8 @@ def spans(text: str, paths: Iterable[FieldPath]) -> tuple[Span, ...]:
     wanted = wanted_of(paths)
     if text.lstrip()[:1] == "{":
         try:
-            return (json_positions.root_span(text, wanted),)
+            roots = json_positions.root_spans(text, wanted)
+            return tuple(root for root in roots if not text.startswith("null", root.start))
         except ValueError:
             pass  # YAML may begin with a brace, too
     finders = received(text, lambda: _Finder(wanted))
@@ -61,7 +61,6 @@ class _Open:
     key: Key | None = None
     merging: bool = False
     count: int = 0
-    merged: list[Span] = field(default_factory=list)
 
 
 class _Finder:
@@ -71,6 +70,7 @@ class _Finder:
         self.wanted = wanted
         self.stack: list[_Open] = []
         self.anchors: dict[str, Span] = {}
+        self.keys: dict[str, object] = {}  # the values of the scalars that have an anchor
         self.root: Span | None = None
         self.written_to = 0  # the end of the last scalar; the parser ends a block only after its comments
 
@@ -78,10 +78,13 @@ class _Finder:
         start, end = _extent(event)
         self.written_to = max(end, self.written_to)
         top = self.stack[-1] if self.stack else None
+        if event.anchor is not None:
+            self.keys[event.anchor] = scalar_value(event)
         if top is not None and top.span.shape == OBJECT and top.key is None:
-            value = scalar_value(event)
-            name = value if isinstance(value, str) else json.dumps(value)
+            name = key_text(scalar_value(event), event.start_mark)
             top.key, top.merging = Key(name, start, end), event.value == "<<" and event.implicit[0]
+            if event.anchor is not None:
+                self.anchors[event.anchor] = Span(start, end)
             return
         span = Span(start, end, tagged=event.tag is not None, anchored=event.anchor is not None)
         self._close(span, event.anchor)
@@ -106,13 +109,14 @@ class _Finder:
     def end(self, event: yaml.CollectionEndEvent) -> None:
         done = self.stack.pop()
         done.span.end = self.written_to = _extent(event)[1] if done.span.flow else self.written_to
-        for source in done.merged:
-            for name, member in source.members.items():
-                done.span.members.setdefault(name, replace(member, elsewhere=True))
         self._close(done.span, None)
 
     def alias(self, event: yaml.AliasEvent) -> None:
         start, self.written_to = _extent(event)
+        top = self.stack[-1] if self.stack else None
+        if top is not None and top.span.shape == OBJECT and top.key is None:
+            top.key = Key(key_text(self.keys[cast(str, event.anchor)], event.start_mark), start, self.written_to)
+            return
         named = self.anchors[cast(str, event.anchor)]
         self._close(replace(named, start=start, end=self.written_to, elsewhere=True), None)
 
@@ -134,7 +138,9 @@ class _Finder:
             return
         top = self.stack[-1]
         if top.merging:
-            top.merged += [span] if span.shape == OBJECT else list(span.members.values())
+            sources = [span] if span.shape == OBJECT else list(span.members.values())
+            for source in reversed(sources):
+                top.span.members |= {name: replace(member, elsewhere=True) for name, member in source.members.items()}
         elif wanted_below(top.wanted, self._name(top)) is not None:
             top.span.members[self._name(top)] = replace(span, key=top.key)
         top.key, top.merging, top.count = None, False, top.count + 1

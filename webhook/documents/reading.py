@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import isfinite
 from typing import NoReturn
 
 import yaml
 
 from webhook.documents.build import DEEPEST, TOO_DEEP, build
-from webhook.documents.scalars import DocumentError, SyntaxFault
+from webhook.documents.scalars import DocumentError, Position, Repeated, SyntaxFault, skip_space
 from webhook.objects.fields import FieldPath, children
 
 
-def read_documents(text: str) -> tuple[object, ...]:
-    """The value of each document in `text` that is not empty; DocumentError if it cannot be read."""
+def read_documents(text: str, repeated: list[Repeated] | None = None) -> tuple[object, ...]:
+    """
+    The value of each document in `text` that is not empty; DocumentError if it cannot be read.
+
+    A key that stands twice is added to `repeated`, and its last value kept; without such a list it is an error.
+    """
     try:
-        return tuple(document for document in _documents(text) if document is not None)
+        return tuple(_documents(text, repeated))
     except yaml.MarkedYAMLError as error:
         message = str(error.problem or error.context)
         raise SyntaxFault(message, error.problem_mark or error.context_mark) from error
@@ -51,39 +55,72 @@ def items_of(document: object, path: FieldPath = ()) -> Iterator[tuple[FieldPath
         yield from items_of(item, (*path, "items", i))
 
 
-def _documents(text: str) -> list[object]:
-    if text.lstrip()[:1] == "{":
-        try:
-            document = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number, parse_float=_finite)
-        except json.JSONDecodeError:
-            pass  # YAML may begin with a brace, too
-        except RecursionError:
-            raise DocumentError(TOO_DEEP) from None
-        except DocumentError as error:
-            raise _with_position(error, text) from None
-        else:
-            if text.count("{") + text.count("[") > DEEPEST:
-                _check_depth(document)
-            return [document]
-    return list(build(text))
-
-
-def _with_position(error: DocumentError, text: str) -> DocumentError:
-    """The error with its line, which only YAML's parser knows; without, where YAML refuses what JSON allows."""
+def _documents(text: str, repeated: list[Repeated] | None) -> list[object]:
+    if text.lstrip()[:1] != "{":
+        return _yaml(text, repeated)
+    read = list[tuple[object, int]]()
     try:
-        list(build(text))
-    except DocumentError as positioned:
-        return positioned
+        read.extend(_json(text, _once))
+    except json.JSONDecodeError as error:
+        return _yaml_after(text, repeated, read, error)
+    except RecursionError:
+        raise DocumentError(TOO_DEEP) from None
+    except _Twice as error:
+        return _with_repeated(text, repeated, DocumentError(str(error)))
+    if text.count("{") + text.count("[") > DEEPEST:
+        _check_depth([value for value, _ in read])
+    return [value for value, _ in read if value is not None]
+
+
+def _json(text: str, pairs: Callable[[list[tuple[str, object]]], object]) -> Iterator[tuple[object, int]]:
+    """Each value of a stream of JSON values, and where it ends."""
+    decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_constant=_no_number, parse_float=_finite)
+    at = skip_space(text, 0)
+    while at < len(text):
+        value, end = decoder.raw_decode(text, at)
+        yield value, end
+        at = skip_space(text, end)
+
+
+def _yaml(text: str, repeated: list[Repeated] | None) -> list[object]:
+    values = (value for value in build(text, repeated) if value is not None)
+    return list(values)
+
+
+def _yaml_after(
+    text: str, repeated: list[Repeated] | None, read: list[tuple[object, int]], error: json.JSONDecodeError
+) -> list[object]:
+    """YAML may begin with a brace, too; where another object begins after those that were `read`, JSON was meant."""
+    try:
+        return _yaml(text, repeated)
     except yaml.YAMLError:
-        pass
-    return error
+        if read and text.startswith("{", skip_space(text, read[-1][1])):
+            raise SyntaxFault(error.msg, Position(error.lineno - 1, error.colno - 1)) from None
+        raise
+
+
+def _with_repeated(text: str, repeated: list[Repeated] | None, error: DocumentError) -> list[object]:
+    """JSON in which a key stands twice, read by YAML's parser, which knows the line, or else without it."""
+    try:
+        return _yaml(text, repeated)
+    except yaml.YAMLError:  # for YAML refuses some of what JSON allows
+        if repeated is None:
+            raise error from None
+    repeated[:] = [Repeated(None, (), error)]
+    read = [value for value, _ in _json(text, dict)]
+    _check_depth(read)
+    return [value for value in read if value is not None]
+
+
+class _Twice(ValueError):
+    """A key stands twice in an object."""
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
         key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise DocumentError(f'duplicate key "{key[:100]}" in an object')
+        raise _Twice(f'duplicate key "{key[:100]}"')
     return found
 
 
@@ -96,8 +133,8 @@ def _no_number(text: str) -> NoReturn:
     raise DocumentError(f"{text} is no number that JSON has")
 
 
-def _check_depth(document: object) -> None:
-    level = [document]
+def _check_depth(documents: list[object]) -> None:
+    level = documents
     for _ in range(DEEPEST):
         level = [child for value in level for child in children(value) if isinstance(child, dict | list)]
         if not level:

@@ -1,16 +1,26 @@
-"""Scalars in YAML as kubectl reads them (sigs.k8s.io/yaml): numbers, booleans, null, and strings."""
+"""Scalars in YAML as kubectl reads them (sigs.k8s.io/yaml): numbers, booleans, null, strings; and errors in documents."""
 
 from __future__ import annotations
 
 import re
 from math import isfinite
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import yaml
 
 
 class Mark(Protocol):
     """A position of the parser; line and column count from 0."""
+
+    @property
+    def line(self) -> int: ...
+
+    @property
+    def column(self) -> int: ...
+
+
+class Position(NamedTuple):
+    """A Mark of our own."""
 
     line: int
     column: int
@@ -21,6 +31,7 @@ _TEXT_TAGS = frozenset({"str", "binary", "timestamp", "merge", "value"})
 _TYPES = {"int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),)}
 _INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_SPACE = re.compile(r"[ \t\r\n]*")
 _SIGNS = ("+", "-", ".")
 _WORDS: dict[str, object] = {
     **{spelt: value for word, value in (("y", True), ("n", False)) for spelt in (word, word.upper())},
@@ -46,6 +57,18 @@ class DocumentError(ValueError):
 
 class SyntaxFault(DocumentError):
     """Text that is neither YAML nor JSON."""
+
+
+class Repeated(NamedTuple):
+    """
+    A key that stands twice in the object at `path` of a document; of the two values kubectl keeps the second.
+
+    `document` counts those that are not empty, from 0; it is None, and `path` empty, where only the text is known.
+    """
+
+    document: int | None
+    path: tuple[str | int, ...]
+    error: DocumentError
 
 
 def resolve(text: str) -> object:
@@ -83,6 +106,23 @@ def scalar_value(event: yaml.ScalarEvent) -> object:
     if type(value) not in _TYPES.get(event.tag.removeprefix(TAG), ()):
         raise error_at(event.start_mark, f'"{event.value[:40]}" cannot be {event.tag.replace(TAG, "!!")}')
     return value
+
+
+def key_text(value: object, mark: Mark | None) -> str:
+    """The key that a scalar makes: a number or a boolean is written as text; DocumentError for anything else."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return f"{value:.7g}" if isinstance(value, float) else str(value)
+    raise error_at(mark, "a key must be a string")
+
+
+def skip_space(text: str, at: int) -> int:
+    """The offset of the first character from `at` on that is no white space of JSON."""
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
 
 
 def error_at(mark: Mark | None, message: str) -> DocumentError:

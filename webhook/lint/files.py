@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from webhook.documents.encodings import encoding
 from webhook.documents.scalars import SyntaxFault
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.context import KUSTOMIZATIONS, Context, context_objects, may_hold_context, patches_in
@@ -59,9 +60,9 @@ class FileReader:
         except OSError as error:
             return Unread(error.strerror or str(error))
         try:
-            return content.decode("utf-8")
-        except UnicodeDecodeError:
-            return Unread("is not UTF-8", content.decode("latin-1"))
+            return content.decode(encoding(content))
+        except UnicodeDecodeError as error:
+            return Unread(f"is not {error.encoding.upper()}", content.decode("latin-1"))
 
 
 def _content(file: str) -> bytes:
@@ -87,8 +88,8 @@ def read_context(files: Iterable[str], reader: FileReader) -> Context:
             content = reader.content(file)
         except OSError:
             continue
-        if may_hold_context(content):
-            found.objects += context_objects(content.decode("utf-8", "replace"))
+        if (named := encoding(content)) != "utf-8" or may_hold_context(content):
+            found.objects += context_objects(content.decode(named, "replace"))
     return found
 
 
@@ -137,7 +138,7 @@ def judge_files(files: Sequence[str], terms: LintTerms, reader: FileReader) -> I
         except BrokenProcessPool as error:
             raise WorkerDied("a process that judges files was killed; it may have run out of memory") from error
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(cancel_futures=True)  # and wait: a thread that outlives it may use what exit has closed
 
 
 def _cpus() -> int:

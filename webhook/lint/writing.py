@@ -6,26 +6,33 @@ import contextlib
 import os
 import tempfile
 
+from webhook.documents.encodings import encoding
+
 
 class Changed(OSError):
     """The file has changed since it was read."""
 
 
 def write_over(file: str, old: str, new: str) -> None:
-    """Replace the content `old` of a file with `new`.  OSError if that fails; the file is then unchanged."""
+    """
+    Replace the content `old` of a file with `new`, in its own encoding.
+
+    OSError if that fails; the file is then unchanged.
+    """
     target = os.path.realpath(file)
     with open(target, "rb") as opened:
-        if opened.read() != old.encode("utf-8"):
-            raise Changed(None, "another program changed it meanwhile")
-    write_new(target, new)
+        content = opened.read()
+    if content != old.encode(encoding(content)):
+        raise Changed(None, "another program changed it meanwhile")
+    write_new(target, new, encoding(content))
 
 
-def write_new(target: str, text: str) -> None:
+def write_new(target: str, text: str, encoded: str = "utf-8") -> None:
     """Write `text` to a new file, then give it the name and mode of `target`.  OSError if that fails."""
     descriptor, beside = tempfile.mkstemp(dir=os.path.dirname(target) or os.curdir, prefix=".evenkeel-")
     try:
         with open(descriptor, "wb") as opened:
-            opened.write(text.encode("utf-8"))
+            opened.write(text.encode(encoded))
             opened.flush()
             os.fsync(opened.fileno())
         os.chmod(beside, _mode(target))
