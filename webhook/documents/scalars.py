@@ -1,4 +1,4 @@
-"""Scalars in YAML as kubectl reads them (sigs.k8s.io/yaml): numbers, booleans, null, strings; and errors in documents."""
+"""Scalars in YAML as kubectl reads them (sigs.k8s.io/yaml): numbers, booleans, null, strings; and the errors."""
 
 from __future__ import annotations
 
