@@ -27,6 +27,16 @@ CHANGES = {
     "prefixed_job_labels": ("Pods of a Job have labels with the prefix `batch.kubernetes.io/`",),
     "skips_unconstrained": ("PodTopologySpread skips a Pod without constraints, instead of passing it",),
     "lengths_in_bytes": ("errors of labels name lengths in bytes, not characters",),
+    "pod_level_resources": ("requests of a Pod as a whole (`spec.resources`) count",),
+    "allocated_resources": ("of a bound Pod the resources that its node has allocated count, too",),
+    "pod_allocated_resources": ("and those that it has allocated to the Pod as a whole",),
+    "greatest_of_sums": (
+        "of a bound Pod the greatest sum counts, as requested, allocated or actuated, not the sum of the greatest",
+    ),
+    "skips_best_effort": ("NodeResourcesBalancedAllocation skips a Pod that requests no CPU and no memory",),
+    "scores_balance_gained": (
+        "NodeResourcesBalancedAllocation scores what the Pod does to the balance, not the balance that is then there",
+    ),
 }
 HEAD = """\
 # Versions of Kubernetes

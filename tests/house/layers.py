@@ -61,18 +61,18 @@ rules
 findings.evaluation · findings.wording
 findings.rule
 findings
-scheduler.default_constraints · scheduler.filtering · scheduler.scoring
+scheduler.default_constraints · scheduler.filtering · scheduler.fit · scheduler.scoring
 scheduler.inclusion · scheduler.snapshot
-scheduler.counts · scheduler.incoming · scheduler.validation
-scheduler.affinity
-scheduler.nodes
+scheduler.incoming · scheduler.validation
+scheduler.affinity · scheduler.resources
+scheduler.counts · scheduler.nodes
 scheduler.constraint
 scheduler
 documents.positions · documents.reading
 documents.build · documents.encodings · documents.json_positions
 documents
 objects.typed_names · objects.workload
-objects.kinds
+objects.kinds · objects.quantities
 objects.labels · objects.reading · objects.references
 objects
 """

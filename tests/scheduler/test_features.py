@@ -13,8 +13,11 @@ CAME = {
     26: {"node_inclusion_policies"},
     27: {"min_domains", "match_label_keys", "selector_validation", "prefixed_job_labels"},
     28: {"null_selector_warning", "skips_unconstrained"},
-    34: {"selector_merge"},
+    33: {"allocated_resources", "skips_best_effort"},
+    34: {"selector_merge", "pod_level_resources"},
     35: {"topology_labels", "lengths_in_bytes"},
+    36: {"pod_allocated_resources", "scores_balance_gained"},
+    37: {"greatest_of_sums"},
     38: {"empty_selector_counts"},
 }
 WENT = {27: {"empty_selector_counts"}}  # The first minor that has it no longer.

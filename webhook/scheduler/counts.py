@@ -9,12 +9,72 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from sys import intern
+from typing import NamedTuple
 
 from webhook.objects.labels import Labels
 
 LabelSet = tuple[tuple[str, str], ...]  # in the order of the keys
 
+Scalars = tuple[tuple[str, int], ...]  # Extended resources, hugepages and the like, in the order of their names.
 FINISHED = ("Succeeded", "Failed")
+
+
+class Requests(NamedTuple):
+    """
+    What a Pod requests: CPU in thousandths, all else in whole units; `scalars` has no zeros.
+
+    The last two are what its request counts for where NodeResourcesFit scores nodes: more than is requested where a
+    container states none.
+    """
+
+    milli_cpu: int = 0
+    memory: int = 0
+    ephemeral_storage: int = 0
+    scalars: Scalars = ()
+    non_zero_milli_cpu: int = 0
+    non_zero_memory: int = 0
+
+
+class Usage(NamedTuple):
+    """The number of Pods on a node and the sum of their requests."""
+
+    pods: int = 0
+    milli_cpu: int = 0
+    memory: int = 0
+    ephemeral_storage: int = 0
+    scalars: Scalars = ()
+    non_zero_milli_cpu: int = 0
+    non_zero_memory: int = 0
+
+    def plus(self, requests: Requests, pods: int = 1) -> Usage:
+        """
+        upstream: types.go:NodeInfo.update (v1.37)
+
+        With `pods` more Pods that each have these requests; fewer if it is negative.
+        """
+        scalars = self.scalars
+        if requests.scalars:
+            amounts = dict(scalars)
+            for name, amount in requests.scalars:
+                amounts[name] = amounts.get(name, 0) + pods * amount
+            scalars = in_order(amounts)
+        return Usage(
+            self.pods + pods,
+            self.milli_cpu + pods * requests.milli_cpu,
+            self.memory + pods * requests.memory,
+            self.ephemeral_storage + pods * requests.ephemeral_storage,
+            scalars,
+            self.non_zero_milli_cpu + pods * requests.non_zero_milli_cpu,
+            self.non_zero_memory + pods * requests.non_zero_memory,
+        )
+
+
+NOTHING, UNUSED = Requests(), Usage()
+
+
+def in_order(amounts: Mapping[str, int]) -> Scalars:
+    """The amounts in the order of their names, without zeros."""
+    return tuple(sorted([(name, amount) for name, amount in amounts.items() if amount]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a Kubernetes minor version does with a topology spread constraint (pkg/features/kube_features.go)."""
+"""What a minor version of Kubernetes does with constraints and requests (pkg/features/kube_features.go)."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ class Features(NamedTuple):
     prefixed_job_labels: bool  # Pods of a Job have batch.kubernetes.io/job-name and …/controller-uid, too
     skips_unconstrained: bool  # PodTopologySpread skips a Pod without constraints; before, it passes and scores alike
     lengths_in_bytes: bool  # errors of labels say "bytes" for "characters" (kubernetes#134020)
+    pod_level_resources: bool  # PodLevelResources: what a Pod requests as a whole counts
+    allocated_resources: bool  # InPlacePodVerticalScaling: what a node has allocated to a Pod's containers counts
+    pod_allocated_resources: bool  # InPlacePodLevelResourcesVerticalScaling: and what it has to the Pod as a whole
+    greatest_of_sums: bool  # of what is requested and allocated the greatest sum counts, not the sum of the greatest
+    skips_best_effort: bool  # NodeResourcesBalancedAllocation skips a Pod without requests (kubernetes#129138)
+    scores_balance_gained: bool  # it scores what the Pod does to the balance, not the balance that is then there
 
 
 def features(minor: int) -> Features:
@@ -40,6 +46,12 @@ def features(minor: int) -> Features:
         prefixed_job_labels=minor >= 27,
         skips_unconstrained=minor >= 28,
         lengths_in_bytes=minor >= 35,
+        pod_level_resources=minor >= 34,
+        allocated_resources=minor >= 33,
+        pod_allocated_resources=minor >= 36,
+        greatest_of_sums=minor >= 37,
+        skips_best_effort=minor >= 33,
+        scores_balance_gained=minor >= 36,
     )
 
 

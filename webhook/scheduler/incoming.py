@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from webhook.objects.labels import Labels
 from webhook.objects.reading import Reader
 from webhook.scheduler.affinity import ANY_NODE, PreferredTerm, RequiredNodeAffinity, read_preferred, read_required
+from webhook.scheduler.counts import NOTHING, Requests
+from webhook.scheduler.features import LATEST, Features
 from webhook.scheduler.nodes import Toleration
+from webhook.scheduler.resources import read_requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +28,11 @@ class IncomingPod:
     preferred: tuple[PreferredTerm, ...] | None = None
     tolerations: tuple[Toleration, ...] = ()
     node_name: str = ""
+    requests: Requests = NOTHING
 
 
-def read_incoming_pod(reader: Reader, raw: Mapping[str, object]) -> IncomingPod:
-    """A raw Pod; `reader` collects what has the wrong type."""
+def read_incoming_pod(reader: Reader, raw: Mapping[str, object], features: Features = LATEST) -> IncomingPod:
+    """A raw Pod; its requests are those that `features` count, and `reader` collects what has the wrong type."""
     metadata = reader.mapping(raw.get("metadata"), ("metadata",))
     spec = reader.mapping(raw.get("spec"), ("spec",))
     return IncomingPod(
@@ -43,4 +47,5 @@ def read_incoming_pod(reader: Reader, raw: Mapping[str, object]) -> IncomingPod:
             ]
         ),
         node_name=reader.string(spec.get("nodeName"), ("spec", "nodeName")) or "",
+        requests=read_requests(reader, raw, features, bound=False),
     )

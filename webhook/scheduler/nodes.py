@@ -62,6 +62,23 @@ def untolerated_taint(
     return None
 
 
+class Allocatable(NamedTuple):
+    """
+    What a node has for Pods, CPU in thousandths, all else in whole units; `pods` is the number it takes.
+
+    `scalars` has extended resources, hugepages and the like, in the order of their names.
+    """
+
+    milli_cpu: int = 0
+    memory: int = 0
+    ephemeral_storage: int = 0
+    scalars: tuple[tuple[str, int], ...] = ()
+    pods: int = 0
+
+
+NO_ROOM = Allocatable()
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """A node as the scheduler sees it; `unschedulable` is that of its spec, which `kubectl cordon` sets."""
@@ -70,6 +87,7 @@ class Node:
     labels: Labels
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
+    allocatable: Allocatable = NO_ROOM
 
 
 class Domains(NamedTuple):

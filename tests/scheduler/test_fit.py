@@ -1,0 +1,157 @@
+"""Why a node has no room for a Pod, and what its room is worth."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webhook.scheduler.counts import NOTHING, UNUSED, Requests, Usage
+from webhook.scheduler.features import LATEST, features
+from webhook.scheduler.fit import balanced_allocation, is_best_effort, least_allocated, shortages
+from webhook.scheduler.nodes import NO_ROOM, Allocatable
+
+GPU, HUGE = "example.com/gpu", "hugepages-2Mi"
+NODE = Allocatable(4000, 1000, 100, ((GPU, 2), (HUGE, 8)), 10)
+
+
+class Case(NamedTuple):
+    name: str
+    reasons: str
+    requests: Requests = NOTHING
+    usage: Usage = UNUSED
+    allocatable: Allocatable = NODE
+
+
+SHORT = [
+    Case("nothing requested of an empty node", ""),
+    Case("all that there is", "", Requests(4000, 1000, 100, ((GPU, 2), (HUGE, 8)))),
+    Case("one more Pod than the node takes", "Too many pods", usage=Usage(10)),
+    Case("a node without allocatable takes none", "Too many pods", allocatable=NO_ROOM),
+    Case("CPU", "Insufficient cpu", Requests(1001), Usage(1, 3000)),
+    Case("just enough CPU", "", Requests(1000), Usage(1, 3000)),
+    Case("0 never fails, however much is used", "", Requests(0, 1), Usage(1, 9000)),
+    Case("nothing requested, of a node with too much on it", "", usage=Usage(1, 9000, 9000)),
+    Case("memory", "Insufficient memory", Requests(0, 501), Usage(1, 0, 500)),
+    Case("storage", "Insufficient ephemeral-storage", Requests(0, 0, 101)),
+    Case(
+        "more than is left of an extended resource",
+        f"Insufficient {GPU}",
+        Requests(scalars=((GPU, 1),)),
+        Usage(1, scalars=((GPU, 2),)),
+    ),
+    Case("one that the node does not have", "Insufficient a/b", Requests(scalars=(("a/b", 1),))),
+    Case(
+        "all of them, in order",
+        f"Too many pods, Insufficient cpu, Insufficient memory, Insufficient ephemeral-storage, Insufficient {GPU}, "
+        f"Insufficient {HUGE}",
+        Requests(1, 1, 1, ((GPU, 1), (HUGE, 1))),
+        allocatable=NO_ROOM,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", SHORT, ids=lambda case: case.name)
+def test_every_shortage_is_a_reason(case):
+    assert case.reasons == ", ".join(shortages(case.requests, case.allocatable, case.usage))
+
+
+IGNORED = [("by name", {"ignored": {GPU}}), ("by group", {"ignored_groups": {"example.com"}})]
+
+
+@pytest.mark.parametrize(("name", "options"), IGNORED, ids=[name for name, _ in IGNORED])
+def test_extended_resources_can_be_ignored(name, options):
+    asked = Requests(scalars=((GPU, 9), (HUGE, 9), ("other.com/gpu", 1)))
+
+    assert (f"Insufficient {HUGE}", "Insufficient other.com/gpu") == shortages(asked, NODE, UNUSED, **options)
+
+
+def test_only_extended_resources_can_be_ignored():
+    asked = Requests(9999, scalars=((HUGE, 9),))
+
+    assert ("Insufficient cpu", f"Insufficient {HUGE}") == shortages(asked, NODE, UNUSED, {"cpu", HUGE}, {HUGE})
+
+
+class Score(NamedTuple):
+    name: str
+    score: int
+    requests: Requests = NOTHING
+    usage: Usage = UNUSED
+    allocatable: Allocatable = NODE
+
+
+LEAST = [
+    Score("an empty node", 100),
+    Score("non-zero requests count", 75, Requests(4000, 1000, 0, (), 1000, 250)),
+    Score("and those of bound Pods", 50, Requests(0, 0, 0, (), 1000, 250), Usage(1, 0, 0, 0, (), 1000, 250)),
+    Score("each resource is rounded down, and the mean", 82, Requests(0, 0, 0, (), 1001, 91)),
+    Score("more than there is is worth nothing", 50, Requests(0, 0, 0, (), 4001, 0)),
+    Score(
+        "a resource that the node does not have is left out",
+        75,
+        Requests(0, 0, 0, (), 1000, 9),
+        UNUSED,
+        Allocatable(4000),
+    ),
+    Score("a node that has neither", 0, allocatable=NO_ROOM),
+]
+
+
+@pytest.mark.parametrize("case", LEAST, ids=lambda case: case.name)
+def test_least_allocated(case):
+    assert case.score == least_allocated(case.requests, case.allocatable, case.usage)
+
+
+BALANCED = [  # in 1.35, and since 1.36
+    ("an even node stays even", 100, 75, Requests(400, 100), UNUSED),
+    ("all of the CPU", 50, 50, Requests(4000), UNUSED),
+    ("a Pod that evens out", 100, 87, Requests(2000), Usage(1, 0, 500)),
+    ("more than there is counts as all", 100, 75, Requests(9000, 9000), UNUSED),
+    ("non-zero requests do not count", 100, 75, Requests(0, 0, 0, (), 4000, 0), UNUSED),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new", "requests", "usage"), BALANCED, ids=[case[0] for case in BALANCED])
+def test_balanced_allocation(name, old, new, requests, usage):
+    assert (old, new) == tuple(balanced_allocation(requests, NODE, usage, features(minor)) for minor in (35, 36))
+
+
+def test_a_node_that_lacks_cpu_or_memory_is_in_balance():
+    assert 100 == balanced_allocation(Requests(1, 1), Allocatable(4000), UNUSED, features(35))
+
+
+@pytest.mark.parametrize(
+    ("requests", "so"), [(NOTHING, True), (Requests(0, 0, 5, ((GPU, 1),), 100, 100), True), (Requests(0, 1), False)]
+)
+def test_a_pod_without_cpu_and_memory_is_best_effort(requests, so):
+    assert so == is_best_effort(requests)
+
+
+NUMBERS = st.integers(0, 10**6)
+REQUESTS = st.builds(Requests, NUMBERS, NUMBERS, NUMBERS, st.just(()), NUMBERS, NUMBERS)
+NODES = st.builds(Allocatable, NUMBERS, NUMBERS, NUMBERS, st.just(()), st.integers(0, 5))
+
+
+@given(REQUESTS, st.lists(REQUESTS, max_size=5), NODES)
+def test_scores_lie_between_0_and_100_and_more_pods_never_make_room(requests, pods, node):
+    usage = UNUSED
+    for pod in pods:
+        before, usage = usage, usage.plus(pod)
+        assert set(shortages(requests, node, before)) <= set(shortages(requests, node, usage))
+        assert least_allocated(requests, node, before) >= least_allocated(requests, node, usage)
+    for features_ in (features(35), LATEST):
+        assert 50 <= balanced_allocation(requests, node, usage, features_) <= 100
+    assert 0 <= least_allocated(requests, node, usage) <= 100
+
+
+@given(st.lists(REQUESTS, max_size=5), st.randoms())
+def test_pods_that_come_and_go_leave_nothing_behind(pods, random):
+    usage = UNUSED
+    for pod in pods:
+        usage = usage.plus(pod)
+    for pod in random.sample(pods, len(pods)):
+        usage = usage.plus(pod, -1)
+
+    assert UNUSED == usage

@@ -1,0 +1,106 @@
+"""
+Quantities such as `500m`, `1.5Gi` or `100e6`, as k8s.io/apimachinery/pkg/api/resource reads them.
+
+    text ──> a whole number of nanos (10^-9), rounded away from zero ──> whole units or thousandths, rounded likewise
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from webhook.objects.fields import TYPE_INVALID, FieldError, FieldPath
+from webhook.objects.reading import Reader
+
+NANO = 10**9
+MILLI = 10**6  # Nanos of a thousandth.
+MOST = 2**63 - 1  # Whole units.  The Go type caps binary suffixes there; beyond it, decimal ones overflow.
+LONGEST = 256  # Characters.
+
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_FORM = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)")
+_EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
+# Beyond it, a text of LONGEST characters is more than MOST, or less than a nano.
+_LARGEST_EXPONENT = 3 * LONGEST
+_MISSES_DIGITS = ("Pi", "Ei")  # Without a digit, these and exponents below -9 are no quantity; `Mi` is one, and is 0.
+
+
+@lru_cache(maxsize=4096)
+def parse_quantity(text: str) -> int | None:
+    """
+    upstream: quantity.go:ParseQuantity (v1.37)
+
+    The nanos of a quantity, None if it is none or has more than LONGEST characters.
+    """
+    match = _FORM.fullmatch(text) if 0 < len(text) <= LONGEST else None
+    if match is None:
+        return None
+    sign, whole, fraction, suffix = match[1], match[2], match[3] or "", match[4]
+    power, doublings = 0, _BINARY.get(suffix, 0)
+    if not doublings:
+        exponent = _exponent(suffix)
+        if exponent is None:
+            return None
+        power = max(-_LARGEST_EXPONENT, min(exponent, _LARGEST_EXPONENT))
+    if not whole and not fraction and (suffix in _MISSES_DIGITS or power < -9):
+        return None
+    digits = int(whole + fraction or "0") << doublings
+    nanos = _scaled(digits, power - len(fraction) + 9)
+    nanos = min(nanos, MOST * NANO)
+    return -nanos if sign == "-" else nanos
+
+
+def _exponent(suffix: str) -> int | None:
+    """The power of ten that a suffix means, or None if it is no suffix."""
+    if suffix in _DECIMAL:
+        return _DECIMAL[suffix]
+    match = _EXPONENT.fullmatch(suffix)
+    exponent = int(match[1]) if match is not None else None
+    return exponent if exponent is not None and -MOST - 1 <= exponent <= MOST else None
+
+
+def _scaled(number: int, power: int) -> int:
+    """`number * 10**power`, rounded up."""
+    factor: int = 10 ** abs(power)
+    return number * factor if power >= 0 else -(-number // factor)
+
+
+def whole(nanos: int) -> int:
+    """
+    upstream: quantity.go:Quantity.Value (v1.37)
+
+    Whole units, rounded away from zero.
+    """
+    return -(-nanos // NANO) if nanos >= 0 else nanos // NANO
+
+
+def thousandths(nanos: int) -> int:
+    """
+    upstream: quantity.go:Quantity.MilliValue (v1.37)
+
+    Thousandths, rounded away from zero.
+    """
+    return -(-nanos // MILLI) if nanos >= 0 else nanos // MILLI
+
+
+def read_quantity(reader: Reader, value: object, path: FieldPath, *field: str) -> int:
+    """The nanos of a quantity in raw JSON, where it may be a number, too; null is 0."""
+    if value is None:
+        return 0
+    nanos = parse_quantity(text) if (text := _text(value)) is not None else None
+    if nanos is None:
+        reader.errors.append(
+            FieldError(TYPE_INVALID, (*path, *field), value, "must be a quantity such as 500m, 2 or 1.5Gi")
+        )
+        return 0
+    return nanos
+
+
+def _text(value: object) -> str | None:
+    """A JSON string or number as text."""
+    if isinstance(value, str):
+        return value.strip(" ")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return str(value) if isinstance(value, float) or value.bit_length() < LONGEST else None

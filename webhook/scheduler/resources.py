@@ -1,0 +1,276 @@
+"""
+What Pods request and nodes have, as kube-scheduler adds it up.
+
+    containers and sidecars, or an init container if it needs more ──> or the Pod as a whole ──> + overhead
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from webhook.objects.fields import FieldPath
+from webhook.objects.labels import label_key_errors
+from webhook.objects.quantities import MILLI, NANO, read_quantity, thousandths, whole
+from webhook.objects.reading import Reader
+from webhook.scheduler.counts import Requests, in_order
+from webhook.scheduler.features import Features
+from webhook.scheduler.nodes import Allocatable
+
+CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
+HUGE_PAGES, VOLUMES, NATIVE = "hugepages-", "attachable-volumes-", "kubernetes.io/"
+# What a container that states no request of it counts for where nodes are scored: 0.1 CPUs, 200 MiB.
+NON_ZERO = {CPU: 100 * MILLI, MEMORY: (200 << 20) * NANO}
+Amounts = dict[str, int]  # Nanos by the name of the resource, a ResourceList.
+
+
+class _Container(NamedTuple):
+    """
+    The amounts of a container: as its spec has them, and as its status does; None where that says nothing.
+
+    `reported`: the status has `resources`, be they empty.
+    """
+
+    init: bool
+    sidecar: bool
+    spec: Amounts
+    reported: bool
+    allocated: Amounts | None
+    actuated: Amounts | None
+
+
+class _Amounts(NamedTuple):
+    """What the requests of a Pod are computed from; `reported`, `allocated` and `actuated` are those of its status."""
+
+    containers: Sequence[_Container]
+    pod_level: Amounts
+    overhead: Amounts
+    infeasible: bool  # A resize that was asked for cannot be done on its node.
+    reported: bool
+    allocated: Amounts | None
+    actuated: Amounts | None
+
+
+def read_requests(reader: Reader, raw: Mapping[str, object], features: Features, *, bound: bool) -> Requests:
+    """
+    upstream: types.go:PodInfo.CalculateResource (v1.37)
+
+    What a raw Pod requests.  Of one that is `bound`, what its node has allocated counts, too, and `non_zero_` amounts
+    heed Pod-level requests; of one that is to be placed, only its spec counts, and they do not.  `reader` collects
+    what cannot be read; it counts as 0.
+    """
+    pod = _read(reader, raw, bound and features.allocated_resources)
+    requested = _pod_requests(pod, features, {})
+    if not bound:
+        non_zero = _pod_requests(pod._replace(pod_level={}), features, NON_ZERO)
+    elif features.pod_level_resources and any(map(_is_pod_level, pod.pod_level)):
+        missing = {name: amount for name, amount in NON_ZERO.items() if name not in requested}
+        non_zero = _pod_requests(pod, features, missing) if missing else requested
+    else:
+        non_zero = _pod_requests(pod, features, NON_ZERO)
+    return Requests(
+        thousandths(requested.get(CPU, 0)),
+        whole(requested.get(MEMORY, 0)),
+        whole(requested.get(EPHEMERAL_STORAGE, 0)),
+        in_order({name: whole(amount) for name, amount in requested.items() if is_scalar(name)}),
+        thousandths(non_zero.get(CPU, 0)),
+        whole(non_zero.get(MEMORY, 0)),
+    )
+
+
+def read_allocatable(reader: Reader, raw: object, path: FieldPath) -> Allocatable:
+    """
+    upstream: types.go:NewResource (v1.37)
+
+    What a node has, from its status.allocatable; `reader` collects what cannot be read.
+    """
+    amounts = _read_amounts(reader, raw, path)
+    return Allocatable(
+        thousandths(amounts.get(CPU, 0)),
+        whole(amounts.get(MEMORY, 0)),
+        whole(amounts.get(EPHEMERAL_STORAGE, 0)),
+        in_order({name: whole(amount) for name, amount in amounts.items() if is_scalar(name)}),
+        whole(amounts.get(PODS, 0)),
+    )
+
+
+@lru_cache(maxsize=1024)
+def is_extended(name: str) -> bool:
+    """
+    upstream: helpers.go:IsExtendedResourceName (v1.37)
+
+    Whether a resource is one that Kubernetes does not know by itself, such as `example.com/gpu`.
+    """
+    native = "/" not in name or NATIVE in name
+    return not native and not name.startswith("requests.") and not label_key_errors(f"requests.{name}")
+
+
+@lru_cache(maxsize=1024)
+def is_scalar(name: str) -> bool:
+    """
+    upstream: utils.go:IsScalarResourceName (v1.37)
+
+    Whether the scheduler counts a resource by its name, besides CPU, memory, ephemeral storage and Pods.
+    """
+    return name.startswith((HUGE_PAGES, VOLUMES)) or NATIVE in name or is_extended(name)
+
+
+def _is_pod_level(name: str) -> bool:
+    """upstream: helpers.go:IsSupportedPodLevelResource (v1.37)"""
+    return name in (CPU, MEMORY) or name.startswith(HUGE_PAGES)
+
+
+def _pod_requests(pod: _Amounts, features: Features, missing: Amounts) -> Amounts:
+    """
+    upstream: helpers.go:PodRequests (v1.37)
+
+    The requests of a Pod; a container that states no request of a resource in `missing` has that much of it.
+    """
+    requests = _aggregate(pod, features, missing)
+    if features.pod_level_resources:
+        requests |= _pod_level(pod, features)
+    _add(requests, pod.overhead)
+    return requests
+
+
+def _pod_level(pod: _Amounts, features: Features) -> Amounts:
+    """What stands in place of sums over containers: the requests of the Pod as a whole, of a bound one in effect."""
+    requests = {name: amount for name, amount in pod.pod_level.items() if _is_pod_level(name)}
+    if not requests or not (features.pod_allocated_resources and pod.reported):
+        return requests
+    in_effect = _greatest({} if pod.infeasible else pod.pod_level, pod.actuated or {}, pod.allocated or {})
+    if features.greatest_of_sums:
+        return {name: amount for name, amount in in_effect.items() if _is_pod_level(name)}
+    return {name: in_effect.get(name, 0) for name in requests}
+
+
+def _aggregate(pod: _Amounts, features: Features, missing: Amounts) -> Amounts:
+    """
+    upstream: helpers.go:AggregateContainerRequests (v1.37)
+
+    The sum of the greatest amounts of each container; since 1.37 the greatest of three sums: as the containers are
+    specified, as allocated and as actuated.
+    """
+    containers = pod.containers
+    if not features.greatest_of_sums:
+        return _sum(containers, [_in_effect(one, pod.infeasible) for one in containers], missing)
+    specified = [one.spec for one in containers]
+    lists = [] if pod.infeasible else [specified]
+    of_the_pod = []
+    if features.pod_allocated_resources and pod.allocated is not None and pod.actuated is not None:
+        of_the_pod = [pod.actuated, pod.allocated]
+    else:
+        unreported: Sequence[Amounts] = [{}] * len(containers) if pod.infeasible else specified
+        allocated = [_first(one.allocated, other) for one, other in zip(containers, unreported, strict=True)]
+        actuated = [_first(one.actuated, other) for one, other in zip(containers, allocated, strict=True)]
+        lists += [each for each in (allocated, actuated) if each not in lists]
+    return _greatest(*[_sum(containers, each, missing) for each in lists], *of_the_pod)
+
+
+def _first(amounts: Amounts | None, otherwise: Amounts) -> Amounts:
+    return otherwise if amounts is None else amounts
+
+
+def _in_effect(container: _Container, infeasible: bool) -> Amounts:
+    """The greatest amounts of a container; until 1.36 a status counts only where it has `resources`."""
+    if not container.reported or (container.init and not container.sidecar):
+        return container.spec
+    return _greatest({} if infeasible else container.spec, container.actuated or {}, container.allocated or {})
+
+
+def _sum(containers: Sequence[_Container], amounts: Sequence[Amounts], missing: Amounts) -> Amounts:
+    """
+    upstream: helpers.go:aggregateContainerResourcesByFn (v1.37)
+
+    What the containers need when they run, with the sidecars, or when one of the init containers runs, with the
+    sidecars before it: the greater.
+    """
+    total: Amounts = {}
+    sidecars: Amounts = {}
+    starting: list[Amounts] = []
+    for container, own in zip(containers, amounts, strict=True):
+        needed = missing | own if missing else own
+        if not container.init or container.sidecar:
+            _add(total, needed)
+        if container.sidecar:
+            _add(sidecars, needed)
+            starting.append(dict(sidecars))
+        elif container.init:
+            starting.append(dict(needed))
+            _add(starting[-1], sidecars)
+    return _greatest(total, *starting)
+
+
+def _add(amounts: Amounts, more: Amounts) -> None:
+    for name, amount in more.items():
+        amounts[name] = amounts.get(name, 0) + amount
+
+
+def _greatest(first: Amounts, *others: Amounts) -> Amounts:
+    """
+    upstream: helpers.go:max (v1.37)
+
+    The greatest amount of each resource.
+    """
+    greatest = dict(first)
+    for other in others:
+        for name, amount in other.items():
+            if amount > greatest.get(name, -1):
+                greatest[name] = amount
+    return greatest
+
+
+def _read(reader: Reader, raw: Mapping[str, object], with_status: bool) -> _Amounts:
+    """What a raw Pod says of its resources; of its status only `with_status`."""
+    spec = reader.mapping(raw.get("spec"), ("spec",))
+    status = reader.mapping(raw.get("status"), ("status",)) if with_status else {}
+    resources = reader.mapping(spec.get("resources"), ("spec", "resources"))
+    return _Amounts(
+        list(_read_containers(reader, spec, status)),
+        _read_amounts(reader, resources.get("requests"), ("spec", "resources", "requests")),
+        _read_amounts(reader, spec.get("overhead"), ("spec", "overhead")),
+        _is_infeasible(reader, status),
+        *_read_status(reader, status, ("status",)),
+    )
+
+
+def _read_containers(reader: Reader, spec: Mapping[str, object], status: Mapping[str, object]) -> Iterator[_Container]:
+    statuses: dict[str | None, tuple[Mapping[str, object], FieldPath]] = {}
+    for field in ("containerStatuses", "initContainerStatuses") if status else ():
+        for item, at in reader.mappings(status.get(field), ("status", field)):
+            statuses.setdefault(reader.string(item.get("name"), at, "name"), (item, at))
+    for field in ("containers", "initContainers"):
+        for item, at in reader.mappings(spec.get(field), ("spec", field)):
+            resources = reader.mapping(item.get("resources"), (*at, "resources"))
+            amounts = _read_amounts(reader, resources.get("requests"), (*at, "resources", "requests"))
+            init = field == "initContainers"
+            sidecar = init and item.get("restartPolicy") == "Always"
+            known = statuses.get(reader.string(item.get("name"), at, "name")) if statuses else None
+            told = _read_status(reader, *known) if known is not None else (False, None, None)
+            yield _Container(init, sidecar, amounts, *told)
+
+
+def _read_status(
+    reader: Reader, status: Mapping[str, object], path: FieldPath
+) -> tuple[bool, Amounts | None, Amounts | None]:
+    """Whether the status of a Pod or a container has `resources`, what is allocated, and what is actuated."""
+    raw = status.get("resources")
+    resources = reader.mapping(raw, (*path, "resources"))
+    allocated = _read_amounts(reader, status.get("allocatedResources"), (*path, "allocatedResources"))
+    actuated = _read_amounts(reader, resources.get("requests"), (*path, "resources", "requests"))
+    return raw is not None, allocated or None, actuated or None
+
+
+def _is_infeasible(reader: Reader, status: Mapping[str, object]) -> bool:
+    """upstream: helpers.go:IsPodResizeInfeasible (v1.37)"""
+    for condition, _ in reader.mappings(status.get("conditions"), ("status", "conditions")):
+        if condition.get("type") == "PodResizePending":
+            return condition.get("reason") == "Infeasible"
+    return False
+
+
+def _read_amounts(reader: Reader, raw: object, path: FieldPath) -> Amounts:
+    if raw is None:
+        return {}
+    return {name: read_quantity(reader, value, path, name) for name, value in reader.mapping(raw, path).items()}
