@@ -13,7 +13,7 @@ from webhook.cluster import decoding
 from webhook.cluster.watched import WATCHED
 from webhook.scheduler.snapshot import read_object
 
-PARTS = {"metadata": decoding.Metadata, "spec": decoding.Spec, "status": decoding.Status}
+PARTS = {"metadata": decoding.WatchedMetadata, "spec": decoding.Spec, "status": decoding.Status}
 OF_EVENTS = {("metadata", "resourceVersion"), ("message",), ("code",)}  # read by the informer itself
 
 

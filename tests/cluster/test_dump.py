@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
+from functools import cache
 from typing import NamedTuple
 
 import pytest
 
 from tests.support.build import namespace, pod, service, snapshot, workload
-from webhook.cluster.dump import DumpError, load
+from webhook.cluster.cluster import Contents
+from webhook.cluster.dump import DumpError, contents, load
+from webhook.cluster.dump_file import Lines, write
 from webhook.objects.references import Owner
 from webhook.scheduler.snapshot import Snapshot
 
@@ -33,6 +38,98 @@ FORMS = {
         json.dumps({"apiVersion": "v1", "kind": "List", "items": [one]}) for one in OBJECTS
     ),
 }
+
+
+def of_evenkeel(*objects):
+    """What `evenkeel dump` writes of these objects."""
+    lines, out = Lines(), io.BytesIO()
+    for obj in objects:
+        lines.add(obj)
+    write(out, Contents(iter(()), {}, "", "v1.37.1", "2026-01-31T10:00:00Z"), lines)
+    return out.getvalue()
+
+
+@cache
+def packed():
+    return of_evenkeel(*OBJECTS)
+
+
+@cache
+def many():
+    return of_evenkeel(*(pod(name=f"web-{i}", uid=f"{i * i:x}") for i in range(1000)))
+
+
+@pytest.mark.parametrize("name", ["dump.yaml", "dump.gz", "dump"])
+@pytest.mark.parametrize("form", [bytes, gzip.decompress], ids=["gzipped", "plain"])
+def test_a_dump_of_evenkeel_is_known_by_its_first_line(tmp_path, name, form):
+    (file,) = dump(tmp_path, {name: form(packed())}).iterdir()
+
+    assert snapshot(*OBJECTS) == load(file)
+    found = contents(file)
+    assert ("v1.37.1", "2026-01-31T10:00:00Z") == (found.kubernetes_version, found.time)
+    assert len(OBJECTS) == len(list(found.objects))
+
+
+@pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
+def test_a_gzipped_file_of_kubectl_is_read(tmp_path, text):
+    (file,) = dump(tmp_path, {"dump": gzip.compress(text.encode())}).iterdir()
+
+    assert snapshot(*OBJECTS) == load(file)
+    found = contents(file)
+    assert (OBJECTS, {}, "", "", "") == (list(found.objects), *found[1:])
+
+
+def test_a_folder_may_hold_both(tmp_path):
+    one, other = json.dumps(OBJECTS[0]), of_evenkeel(*OBJECTS[1:])
+    dump(tmp_path, {"a.yaml": one, "b/c.jsonl.gz": other, "d.log.gz": "no"})
+
+    assert snapshot(*OBJECTS) == load(tmp_path)
+    assert len(OBJECTS) == len(list(contents(tmp_path).objects))
+
+
+HEADER = '{"kind": "ClusterDump", "version": 1}\n'
+CUT, CHANGED = "is cut off, as when a disk is full or a copy fails; dump again", "was changed after it was compressed ("
+UNUSABLE = {
+    "cut at once": (lambda: packed()[:15], CUT),
+    "cut in the middle": (lambda: many()[: len(many()) // 2], CUT),
+    "cut before its end": (lambda: many()[:-4], CUT),
+    "kubectl's, cut": (lambda: gzip.compress(json.dumps(LIST).encode())[:-9], CUT),
+    "changed in the middle": (lambda: many()[:3000] + b"xxxxxxxx" + many()[3008:], ""),  # It depends on the bytes.
+    "changed at its end": (lambda: many()[:-8] + b"xxxxxxxx", CHANGED),
+    "gzipped only at first sight": (b"\x1f\x8bhello, this is no gzip at all", CHANGED),
+    "more after its end": (lambda: packed() + b"hello", CHANGED),
+    "of a newer evenkeel": (
+        HEADER.replace("1", "2"),
+        "version: found 2, wanted 1; read it with the evenkeel that wrote",
+    ),
+    "of no version": ('{"kind": "ClusterDump"}', "version: found null, wanted 1; read it with the evenkeel that wrote"),
+    "a plain one, cut": (
+        HEADER + '{"apiVersion": "v1", "kind": "No',
+        "line 2: must be a JSON object; the file was cut",
+    ),
+    "a first line that is no JSON": (gzip.compress(b"hello\n"), "document 1: must be an object"),
+    "text that is no text": (gzip.compress(b"\xff\xfe"), "is not UTF-8"),
+    "nothing": (gzip.compress(b""), "is empty, wanted the output of kubectl get -o yaml; see what kubectl printed"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), UNUSABLE.values(), ids=UNUSABLE)
+def test_a_dump_that_cannot_be_used_is_named_in_one_line(tmp_path, content, message):
+    (file,) = dump(tmp_path, {"dump.jsonl.gz": content() if callable(content) else content}).iterdir()
+    for read in (load, lambda path: list(contents(path).objects)):
+        with pytest.raises(DumpError) as caught:
+            read(file)
+
+        assert str(caught.value).startswith(f"{file}: {message}")
+        assert "\n" not in str(caught.value)
+
+
+def test_a_wrong_field_in_a_dump_is_named(tmp_path):
+    (file,) = dump(tmp_path, {"dump": of_evenkeel(namespace(tier=1))}).iterdir()
+    with pytest.raises(DumpError) as caught:
+        load(file)
+
+    assert f"{file}: Namespace shop: metadata.labels.tier: found 1, must be a string" == str(caught.value)
 
 
 @pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
@@ -155,7 +252,7 @@ def test_a_folder_without_a_dump_is_named(tmp_path):
     with pytest.raises(DumpError) as caught:
         load(dump(tmp_path, {"README.md": ""}))
 
-    assert f"{tmp_path}: found no file that ends in .json, .yaml, .yml" == str(caught.value)
+    assert f"{tmp_path}: found no file that ends in .json, .jsonl, .yaml, .yml, or these with .gz" == str(caught.value)
 
 
 def test_a_folder_whose_name_ends_like_a_file_is_a_folder(tmp_path):

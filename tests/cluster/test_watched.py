@@ -49,6 +49,8 @@ def test_pods_are_watched_only_where_the_policy_asks_for_them():
     ("kind", "namespace", "name", "path"),
     [
         ("v1 Node", "", "", "/api/v1/nodes"),
+        ("v1 Node", "shop", "", "/api/v1/nodes"),
+        ("v1 Pod", "shop", "", "/api/v1/namespaces/shop/pods"),
         ("v1 Node", "", "n1", "/api/v1/nodes/n1"),
         ("v1 Pod", "", "", "/api/v1/pods"),
         ("apps/v1 ReplicaSet", "shop", "web", "/apis/apps/v1/namespaces/shop/replicasets/web"),

@@ -12,8 +12,9 @@ import pytest
 from tests.support import DATA
 from tests.support.build import ZONE
 from tests.support.review import review
-from webhook.admission.defaulting import ANNOTATION, Defaults
+from webhook.admission.defaulting import Defaults
 from webhook.admission.request import MUTATE, VALIDATE
+from webhook.objects.names import DEFAULTED_BY_ANNOTATION
 from webhook.policy.parsing import built_in
 from webhook.scheduler.features import features
 from webhook.scheduler.snapshot import from_objects
@@ -100,7 +101,7 @@ class TestEveryRecordedReview:
         for one_of_two in (zone, hostname):
             assert (1, "ScheduleAnyway") == (one_of_two["maxSkew"], one_of_two["whenUnsatisfiable"])
             assert {"matchLabels": match_labels} == one_of_two["labelSelector"]
-        assert owner["name"] in patched["metadata"]["annotations"][ANNOTATION]
+        assert owner["name"] in patched["metadata"]["annotations"][DEFAULTED_BY_ANNOTATION]
         assert () == reviewed({**request, "object": patched}, phase).patch
         assert reviewed({**request, "object": patched}, VALIDATE).allowed
 

@@ -14,7 +14,10 @@ from importlib import import_module
 from tests.generate import chart, metrics, versions
 from tests.house.layers import HOUSE
 from tests.support import ROOT
+from tests.support.planted import kept, planted
 from webhook.cli import main as cli
+from webhook.cluster.fields import only_read
+from webhook.cluster.listed import LISTED
 from webhook.cluster.watched import ALWAYS, WATCHED, Watched
 from webhook.render import catalogue
 from webhook.serving.settings import SETTINGS
@@ -34,6 +37,7 @@ def filled(name: str) -> str:
 
 GENERATED = {
     "README.md": lambda: filled("README.md"),
+    "docs/dump.md": lambda: filled("docs/dump.md"),
     "docs/development.md": lambda: filled("docs/development.md"),
     "docs/install.md": lambda: filled("docs/install.md"),
     "docs/lint.md": lambda: filled("docs/lint.md"),
@@ -75,6 +79,18 @@ def when(one: Watched) -> str:
     return one.needed if one.needed == ALWAYS else f"with `{one.needed}: true`"
 
 
+def dumped() -> str:
+    """The table of what is in a dump, by kind, besides metadata."""
+    return table(("kind", "what is in it"), ((one.kind, ", ".join(fields_of(one)) or "–") for one in LISTED))
+
+
+def fields_of(one: Watched) -> list[str]:
+    """The fields that are kept of a kind, without what stands below them; a template has the spec of a Pod."""
+    paths = (re.sub(r"\[\].*", "", path) for path in kept(only_read(planted(*one.gvk))) if path.count("."))
+    parts = {tuple(path.split(".")[:2]) for path in paths} - {("status", "conditions")}
+    return [f"`{'.'.join(part)}`" for part in sorted(parts) if part[0] in ("spec", "status")]
+
+
 def folders() -> str:
     """The table of folders, from the top down: what each is for, in the words of its package."""
     names = dict.fromkeys(entry.split(".")[1] for entry in HOUSE.rows if entry.count(".") and "__" not in entry)
@@ -94,7 +110,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 TABLES = {
-    **{"folders": folders, "settings": settings, "rights": rights, "values": chart.table},
+    **{"folders": folders, "settings": settings, "rights": rights, "dumped": dumped, "values": chart.table},
     **{"metrics": metrics.table, "reasons": metrics.reasons, "alerts": metrics.alerts},
 }
 

@@ -32,12 +32,15 @@ serving.app · serving.certificate_files · serving.cluster_telemetry · serving
 serving.reviewer
 serving.decision_log · serving.metrics · serving.wire
 serving
-cluster.live
-cluster.informer
-cluster.decoding · cluster.dump · cluster.registration · cluster.secret · cluster.store
+cluster.contents · cluster.live
+cluster.dump · cluster.informer
+cluster.dump_file
+cluster.fields
+cluster.decoding · cluster.registration · cluster.secret · cluster.store
 cluster
 render
 manifests
+cluster.listed
 cluster.watched
 lint.session
 lint.files
@@ -88,7 +91,7 @@ USERS = {
     "importlib": "cli.main · rules.__init__",
     "jsonschema": "policy.schema",
     "kubernetes": "cluster.client",
-    "msgspec": "cluster.decoding · serving.wire",
+    "msgspec": "cluster.decoding · cluster.fields · serving.wire",
     "pkgutil": "rules.__init__",
     "prometheus_client": "serving.metrics",
     "urllib3": "cluster.client",

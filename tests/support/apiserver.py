@@ -10,9 +10,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 from tests.support.build import key_of
+from webhook.cluster.listed import LISTED
 from webhook.cluster.watched import WATCHED
 
 TOKEN = "Bearer evenkeel"
+KINDS = {kind.kind: kind for kind in (*LISTED, *WATCHED)}.values()
+
+
+def path_of(item):
+    """Where etcd keeps an object, which is the order in which objects are listed."""
+    return "/".join(item[0])
 
 
 def chunk(text):
@@ -26,8 +33,8 @@ class ApiServer:
         self.page = page  # At most so many objects come at a time, whatever was asked for.
         self.token = None
         self.changed = threading.Condition()
-        self.objects = {one.kind: {} for one in WATCHED}
-        self.history = {one.kind: [] for one in WATCHED}  # (resourceVersion, line)
+        self.objects = {one.kind: {} for one in KINDS}
+        self.history = {one.kind: [] for one in KINDS}  # (resourceVersion, line)
         self.lists = {}  # What a list began with, by kind and resourceVersion: its next pages are from then.
         self.version = 1_000
         self.git_version = "v1.37.1"
@@ -35,6 +42,7 @@ class ApiServer:
         self.endings = []  # The last words to every watch that was open at a time.
         self.silent = False  # Accepts requests, and says nothing.
         self.refusals = []  # A status for each of the next requests.
+        self.forbidden = set()  # Resources that nobody may list.
         self.asked = []
         self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.server.daemon_threads, self.server.api = True, self
@@ -131,30 +139,35 @@ class Handler(BaseHTTPRequestHandler):
                 self._answer(parts.path, query)
 
     def _answer(self, path, query):
-        of = next((one for one in WATCHED if one.path() == path), None)
+        parts = path.split("/")
+        namespace = parts[-2] if "namespaces" in parts[:-2] else ""
+        of = next((one for one in KINDS if path in (one.path(), one.path(namespace))), None)
         if of is None:
             self._one(path)
+        elif of.resource in self.api.forbidden:
+            self._refuse(403)
         elif "watch" in query:
             self._watch(of.kind, query)
         else:
-            self._list(of.kind, query)
+            self._list(of.kind, namespace, query)
 
     def _one(self, path):
-        for one in WATCHED:
+        for one in KINDS:
             for (namespace, name), obj in list(self.api.objects[one.kind].items()):
                 if path == one.path(namespace, name):
                     self._send(200, obj)
                     return
         self._refuse(404)
 
-    def _list(self, kind, query):
+    def _list(self, kind, namespace, query):
         """A page of what there was at the version of the first page, as long as that is remembered."""
         with self.api.changed:
             version, offset = map(int, query.get("continue", f"{self.api.version}:0").split(":"))
             if version < self.api.floor:
                 self._refuse(410)
                 return
-            items = self.api.lists.setdefault((kind, version), sorted(self.api.objects[kind].items()))
+            items = self.api.lists.setdefault((kind, version), sorted(self.api.objects[kind].items(), key=path_of))
+        items = [item for item in items if not namespace or item[0][0] == namespace]
         limit = min(int(query.get("limit", "500")), self.api.page or 500)
         page = [{name: part for name, part in obj.items() if name not in ("apiVersion", "kind")} for _, obj in items]
         metadata = {"resourceVersion": str(version)}

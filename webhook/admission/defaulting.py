@@ -12,15 +12,13 @@ from webhook.findings.finding import Finding, Severity
 from webhook.findings.rule import RULES, RuleSettings
 from webhook.findings.wording import LINE_LIMIT, line, one_line
 from webhook.objects.fields import path_text
-from webhook.objects.names import MIRROR_ANNOTATION, SKIP_LABEL
+from webhook.objects.names import DEFAULTED_BY_ANNOTATION, MIRROR_ANNOTATION, SKIP_LABEL
 from webhook.objects.workload import Workload
 from webhook.policy.policy import InForce
 from webhook.scheduler.default_constraints import SYSTEM, default_selector
 from webhook.scheduler.features import Features
 from webhook.scheduler.selectors import Selector, as_label_selector
 from webhook.scheduler.validation import validate
-
-ANNOTATION = "evenkeel.dev/defaulted-by"
 
 REASONS = {
     "has-constraints": "the Pod has constraints of its own",
@@ -122,9 +120,10 @@ def _patch(
         return None
     annotations = metadata.get("annotations")
     if annotations is None:
-        annotate = {"op": "add", "path": "/metadata/annotations", "value": {ANNOTATION: note}}
+        annotate = {"op": "add", "path": "/metadata/annotations", "value": {DEFAULTED_BY_ANNOTATION: note}}
     elif isinstance(annotations, dict):
-        annotate = {"op": "add", "path": f"/metadata/annotations/{ANNOTATION.replace('/', '~1')}", "value": note}
+        escaped = DEFAULTED_BY_ANNOTATION.replace("/", "~1")
+        annotate = {"op": "add", "path": f"/metadata/annotations/{escaped}", "value": note}
     else:
         return None
     return {"op": "add", "path": "/spec/topologySpreadConstraints", "value": constraints}, annotate

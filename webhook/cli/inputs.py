@@ -5,15 +5,19 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from webhook.cli.usage import UsageError
+from webhook.cluster import dump
+from webhook.cluster.cluster import Contents
 from webhook.cluster.dump import DumpError, load, read_text
 from webhook.documents.reading import read_objects
 from webhook.documents.scalars import DocumentError
+from webhook.objects.fields import texts_at
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.policy.policy import Policy, PolicyError
 from webhook.scheduler.features import LATEST, NEWEST, Features, parse_version, unknown
@@ -98,6 +102,45 @@ def cluster(source: Source) -> Snapshot | None:
         return load(Path(source.cluster)) if source.cluster else None
     except DumpError as error:
         raise UsageError(str(error)) from error
+
+
+def contents(source: Source, namespace: str = "") -> Contents:
+    """
+    The objects of a live cluster or a dump, those with a namespace of one or of all.
+
+    UsageError if they cannot be read, also while they are gone through.
+    """
+    with _usage_errors():
+        if not source.live:
+            found = dump.contents(Path(source.cluster))
+            return found._replace(
+                objects=_of(namespace, _checked(found.objects)), namespace=namespace or found.namespace
+            )
+        from webhook.cluster.contents import read_contents
+
+        found = read_contents(client(source=source), namespace)
+        return found._replace(objects=_checked(found.objects))
+
+
+def _of(namespace: str, objects: Iterator[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
+    return (obj for obj in objects if not namespace or texts_at(obj, "metadata.namespace")[0] in ("", namespace))
+
+
+def _checked(objects: Iterator[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
+    with _usage_errors():
+        yield from objects
+
+
+@contextmanager
+def _usage_errors() -> Iterator[None]:
+    from webhook.cluster.client import ClusterError
+
+    try:
+        yield
+    except DumpError as error:
+        raise UsageError(str(error)) from error
+    except ClusterError as error:
+        raise UsageError(f"--cluster live: {error}") from error
 
 
 def client(option: str = "--cluster live", source: Source = NO_CLUSTER) -> Client:

@@ -16,6 +16,7 @@ LONGEST_LINE = 10_000  # characters of an error
 COMMANDS = {
     "admit": "print how the webhook answers when an object is applied",
     "certs": "issue the webhook's serving certificate, or show certificates",
+    "dump": "write what evenkeel reads of a cluster to a file that --cluster reads",
     "example": "start the webhook with an example cluster and show three answers",
     "lint": "judge manifests before they reach a cluster",
     "manifests": "print the webhook configurations and RBAC",

@@ -29,9 +29,9 @@ def add_object_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_namespace_arguments(parser: argparse.ArgumentParser) -> None:
+def add_namespace_arguments(parser: argparse.ArgumentParser, default: str = "that of the context") -> None:
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("-n", "--namespace", metavar="NAME", help="the namespace (default: that of the context)")
+    where.add_argument("-n", "--namespace", metavar="NAME", help=f"the namespace (default: {default})")
     where.add_argument("-A", "--all-namespaces", action="store_true", help="all namespaces")
 
 
@@ -59,11 +59,11 @@ def selection(args: argparse.Namespace, source: Source, default: str = "default"
 
 
 def namespace(args: argparse.Namespace, source: Source, default: str = "default") -> str:
-    """What -n and -A choose, "" for all namespaces."""
+    """What -n and -A choose, "" for all namespaces; a `default` of "" stands for these for a live cluster, too."""
     if args.all_namespaces:
         return ""
     if args.namespace is None:
-        return _of_context(source) if source.live else default
+        return _of_context(source) if source.live and default else default
     if not DNS_LABEL.fullmatch(args.namespace):
         wanted = "wanted the name of one namespace; -A is all of them"
         raise UsageError(f'--namespace: found "{args.namespace}", {wanted}')

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from webhook.objects.references import Owner
 from webhook.scheduler.snapshot import Snapshot
@@ -29,6 +30,26 @@ class Cluster(Protocol):
 
     def watch_pods(self, wanted: bool) -> None:
         """Start or stop watching Pods."""
+
+
+class Contents(NamedTuple):
+    """
+    The objects of a cluster at one moment, for a command that reads each once.
+
+    `objects` are raw, with at least the fields of `fields.Object`, and can be gone through once.  After that `missing`
+    says why a kind could not be read, by its resource, such as `nodes`.  Namespaced objects are those of `namespace`,
+    or of all if it is empty.  `kubernetes_version` and `time`, as RFC 3339 has it, are empty if they are not known.
+    """
+
+    objects: Iterator[Mapping[str, object]]
+    missing: Mapping[str, str]
+    namespace: str = ""
+    kubernetes_version: str = ""
+    time: str = ""
+
+
+class FormatError(ValueError):
+    """A file of contents that was cut off or changed, or is of a version that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

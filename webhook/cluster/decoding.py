@@ -17,9 +17,12 @@ class Metadata(TypedDict, total=False):
     name: Any
     namespace: Any
     uid: Any
-    resourceVersion: Any
     labels: Any
     deletionTimestamp: Any
+
+
+class WatchedMetadata(Metadata, total=False):
+    resourceVersion: Any
 
 
 class Spec(TypedDict, total=False):
@@ -36,7 +39,7 @@ class Status(TypedDict, total=False):
 class Object(TypedDict, total=False):
     """The fields that are read of any kind; `message` and `code` are those of a metav1.Status, an error."""
 
-    metadata: Metadata | None
+    metadata: WatchedMetadata | None
     spec: Spec | None
     status: Status | None
     message: Any

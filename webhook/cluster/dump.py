@@ -1,15 +1,27 @@
-"""Read a Snapshot from files that `kubectl get nodes,namespaces,pods,services,… -A -o yaml` prints."""
+"""
+Reads files that hold a cluster's objects, gzipped or not, whatever their names.
+
+    what `evenkeel dump` writes, known by its first line ─────────────────────┐
+    what `kubectl get nodes,namespaces,pods,services,… -A -o yaml` prints ────┴──> Contents, Snapshot
+"""
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import BinaryIO, cast
 
+from webhook.cluster.cluster import Contents, FormatError
 from webhook.documents.reading import read_objects
 from webhook.documents.scalars import DocumentError
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
-SUFFIXES = {".yaml", ".yml", ".json"}
+SUFFIXES = {".yaml", ".yml", ".json", ".jsonl"}
+GZIP, GZ = b"\x1f\x8b", ".gz"
+LONGEST_HEADER = 1 << 16
 
 
 class DumpError(ValueError):
@@ -18,38 +30,96 @@ class DumpError(ValueError):
 
 def load(path: Path) -> Snapshot:
     """The objects in a file, or in all YAML and JSON files below a folder; DumpError if there are none."""
-    files = (
-        sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
-        if path.is_dir()
-        else [path]
-    )
-    if not files:
-        raise DumpError(f"{path}: found no file that ends in {', '.join(sorted(SUFFIXES))}")
-    return _from_files(files)
-
-
-def _from_files(files: list[Path]) -> Snapshot:
-    reading = files[0]
+    files, reading = _files(path), path
 
     def objects() -> Iterator[Mapping[str, object]]:
         nonlocal reading
-        for file in files:
-            reading = file
-            text = read_text(file)
-            if not text.strip():
-                raise DumpError(f"{file}: is empty, wanted the output of kubectl get -o yaml; see what kubectl printed")
-            yield from read_objects(text)
+        for reading in files:
+            yield from _contents(reading).objects
 
     try:
         return from_objects(objects())
-    except (DocumentError, SnapshotError) as error:
+    except SnapshotError as error:
         raise DumpError(f"{reading}: {error}") from error
+
+
+def contents(path: Path) -> Contents:
+    """
+    The same as raw objects; DumpError if they cannot be read, also while they are gone through.
+
+    Namespace, version and time are only known of a file that `evenkeel dump` wrote.
+    """
+    files = _files(path)
+    if files == [path]:
+        return _contents(path)
+    return Contents((obj for file in files for obj in _contents(file).objects), {})
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    named = (file for file in path.rglob("*") if Path(file.name.removesuffix(GZ)).suffix in SUFFIXES)
+    files = sorted(file for file in named if file.is_file())
+    if not files:
+        raise DumpError(f"{path}: found no file that ends in {', '.join(sorted(SUFFIXES))}, or these with {GZ}")
+    return files
+
+
+def _contents(path: Path) -> Contents:
+    """The contents of one file; `evenkeel dump` writes a header of one line."""
+    with _naming(path), ExitStack() as opened:
+        file = _open(path, opened)
+        first = file.readline(LONGEST_HEADER)
+        found = _of_evenkeel(first, file) or Contents(_of_kubectl(first, file), {})
+        return found._replace(objects=_named(path, found.objects, opened.pop_all()))
+
+
+def _open(path: Path, opened: ExitStack) -> BinaryIO:
+    file = opened.enter_context(path.open("rb"))
+    if file.peek(len(GZIP))[: len(GZIP)] != GZIP:
+        return file
+    return cast(BinaryIO, opened.enter_context(gzip.GzipFile(fileobj=file)))
+
+
+def _of_evenkeel(first: bytes, file: BinaryIO) -> Contents | None:
+    if b'"ClusterDump"' not in first:
+        return None
+    from webhook.cluster import dump_file  # Few servers have such a file.
+
+    return dump_file.read(first, file) if dump_file.is_header(first) else None
+
+
+def _of_kubectl(first: bytes, file: BinaryIO) -> Iterator[Mapping[str, object]]:
+    text = (first + file.read()).decode("utf-8")
+    if not text.strip():
+        raise DocumentError("is empty, wanted the output of kubectl get -o yaml; see what kubectl printed")
+    yield from read_objects(text)
+
+
+def _named(path: Path, objects: Iterator[Mapping[str, object]], opened: ExitStack) -> Iterator[Mapping[str, object]]:
+    """The objects; an error in the file names it, and the file is closed at its end."""
+    with opened, _naming(path):
+        yield from objects
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Raise whatever is wrong in the file as DumpError with its name."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise DumpError(f"{path}: is not UTF-8") from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise DumpError(f"{path}: was changed after it was compressed ({error}); dump again") from error
+    except EOFError as error:
+        raise DumpError(f"{path}: is cut off, as when a disk is full or a copy fails; dump again") from error
+    except OSError as error:
+        raise DumpError(f"{path}: {error.strerror}") from error
+    except (DocumentError, FormatError) as error:
+        raise DumpError(f"{path}: {error}") from error
 
 
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file; DumpError if it cannot be read."""
-    try:
+    with _naming(path):
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "is not UTF-8"
-        raise DumpError(f"{path}: {reason}") from error

@@ -187,9 +187,15 @@ class Informer(Thread):
         return (namespace, name), kept
 
 
-def pages(client: Client, watched: Watched, seconds: float) -> Iterator[dict[str, Any]]:
+def pages(
+    client: Client,
+    watched: Watched,
+    seconds: float,
+    namespace: str = "",
+    decode: Callable[[bytes], Any] = decoding.page,
+) -> Iterator[dict[str, Any]]:
     """
-    The pages of one consistent list.  ClusterError 410 if the next page has expired.
+    The pages of one consistent list, of a namespace or of all.  ClusterError 410 if the next page has expired.
 
     One that would take much memory is asked for again with fewer objects: an object may have megabytes.
     """
@@ -197,7 +203,7 @@ def pages(client: Client, watched: Watched, seconds: float) -> Iterator[dict[str
     while True:
         query["limit"] = str(limit)
         try:
-            page = client.get(watched.path(), query, seconds, decoding.page, LARGEST_PAGE if limit > 1 else None)
+            page = client.get(watched.path(namespace), query, seconds, decode, LARGEST_PAGE if limit > 1 else None)
         except TooLong:
             limit = max(1, limit // 4)
             continue

@@ -41,9 +41,9 @@ class Watched:
         return self.api_version.rpartition("/")[0]
 
     def path(self, namespace: str = "", name: str = "") -> str:
-        """The path to list and watch it in all namespaces; with `name`, the path of one object."""
+        """The path to list and watch it, in all namespaces or in one; with `name`, the path of one object."""
         parts = ["apis" if self.api_group else "api", self.api_version]
-        parts += ["namespaces", namespace] if name and self.namespaced else []
+        parts += ["namespaces", namespace] if namespace and self.namespaced else []
         return "/" + "/".join([*parts, self.resource, *([name] if name else [])])
 
 

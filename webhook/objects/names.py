@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 IGNORE_ANNOTATION = "evenkeel.dev/ignore"
+DEFAULTED_BY_ANNOTATION = "evenkeel.dev/defaulted-by"
 SKIP_LABEL = "evenkeel.dev/skip"
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"

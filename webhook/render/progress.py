@@ -19,6 +19,12 @@ def show(stream: TextIO, done: int, total: int) -> None:
     stream.flush()
 
 
+def show_count(stream: TextIO, done: int, what: str) -> None:
+    """Write how many there are so far, where the total is not known."""
+    stream.write(f"\r{done:,} {what}")
+    stream.flush()
+
+
 def clear(stream: TextIO) -> None:
     """Remove the bar."""
     stream.write("\r\x1b[K")

@@ -1,0 +1,109 @@
+"""What commands list of a live cluster, and what they do without."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.apiserver import ApiServer
+from tests.support.build import key_of, namespace, pod, service, workload
+from tests.support.watching import configured
+from webhook.cluster.client import Client, ClusterError
+from webhook.cluster.contents import read_contents
+from webhook.cluster.listed import LISTED
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "spec": {"podCIDR": "10.0.0.0/24"}}
+BUDGET = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "web", "namespace": "shop"},
+    "spec": {"minAvailable": 1},
+}
+OBJECTS = [
+    *(pod(name=f"web-{i}", namespace=of) for of in ("bank", "shop") for i in range(3)),
+    *(workload(kind) for kind in ("Deployment", "DaemonSet", "Job", "CronJob")),
+    *(NODE, BUDGET, namespace(), service()),
+]
+
+
+@pytest.fixture
+def api():
+    api = ApiServer(page=2)
+    api.put(*OBJECTS)
+    yield api
+    api.stop()
+
+
+def read(api, namespace=""):
+    return read_contents(Client(lambda: configured(api.url)), namespace)
+
+
+def names(contents):
+    return [(obj["apiVersion"], obj["kind"], *key_of(obj)) for obj in contents.objects]
+
+
+def test_every_kind_is_listed_whole_kind_by_kind(api):
+    found = read(api)
+    wanted = [(obj["apiVersion"], obj["kind"], *key_of(obj)) for obj in OBJECTS]
+
+    assert sorted(wanted, key=lambda one: one[1:]) == names(found)
+    assert ({}, "", "v1.37.1") == (found.missing, found.namespace, found.kubernetes_version)
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", found.time)
+
+
+def test_of_one_namespace_the_nodes_and_namespaces_are_whole(api):
+    found = names(read(api, "bank"))
+
+    assert {("Pod", "bank"), ("Node", ""), ("Namespace", "")} == {(kind, namespace) for _, kind, namespace, _ in found}
+    assert 5 == len(found)
+
+
+def test_only_what_is_read_is_in_an_object(api):
+    (node,) = (obj for obj in read(api).objects if obj["kind"] == "Node")
+
+    assert {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "spec": {}} == node
+
+
+def test_what_may_not_be_listed_is_missing(api):
+    api.forbidden = {"nodes", "poddisruptionbudgets"}
+    found = read(api)
+    kinds = {kind for _, kind, *_ in names(found)}
+
+    assert not {"Node", "PodDisruptionBudget"} & kinds
+    assert "Pod" in kinds
+    assert {
+        "nodes": "/api/v1/nodes: 403 refused with 403",
+        "poddisruptionbudgets": "/apis/policy/v1/poddisruptionbudgets: 403 refused with 403",
+    } == found.missing
+
+
+def test_a_kind_that_is_not_served_is_missing(api):
+    api.refusals = [404]
+    found = read(api)
+    names(found)
+
+    assert [LISTED[0].resource] == [*found.missing]
+
+
+@pytest.mark.parametrize("status", [401, 410, 500])
+def test_another_failure_ends_it(api, status):
+    found = read(api)
+    api.refusals = [status]
+
+    with pytest.raises(ClusterError, match=f"refused with {status}"):
+        names(found)
+
+
+def test_an_object_of_another_form_ends_it(api):
+    api.put({**NODE, "metadata": {"name": "n2"}, "spec": 3})
+
+    with pytest.raises(ClusterError, match=r"^/api/v1/nodes: .*Expected `object \| null`, got `int`"):
+        names(read(api))
+
+
+def test_no_more_than_a_page_is_asked_for_ahead(api):
+    found = read(api)
+    next(found.objects)
+
+    assert ["/apis/batch/v1/cronjobs?limit=500"] == api.asked

@@ -1,0 +1,211 @@
+"""What is read of an object, and that nothing else of it is kept: every field that the API has is planted."""
+
+from __future__ import annotations
+
+import json
+import types
+import typing
+
+import pytest
+
+from tests.support.planted import PLANTED, kept, planted
+from tests.support.watching import SHOP
+from webhook.cluster import decoding, fields
+from webhook.cluster.listed import LISTED
+from webhook.scheduler.snapshot import read_object
+
+# What is kept, written down here once more so that nobody adds a field without a look at what it holds.
+# "*" is all that stands below a field; `[]` each item of a list, and of one that ends with it only that it is there.
+METADATA = """
+name namespace uid labels creationTimestamp deletionTimestamp annotations
+ownerReferences[].apiVersion ownerReferences[].kind ownerReferences[].name ownerReferences[].uid
+ownerReferences[].controller
+"""
+CONTAINER = "name ports[].hostPort resources.requests restartPolicy"
+TERMS = """
+requiredDuringSchedulingIgnoredDuringExecution[] preferredDuringSchedulingIgnoredDuringExecution[]
+"""
+VOLUME = "awsElasticBlockStore azureDisk cinder csi ephemeral gcePersistentDisk iscsi persistentVolumeClaim rbd"
+
+
+def below(prefix, names):
+    return " ".join(f"{prefix}.{name}" for name in names.split())
+
+
+POD = f"""
+affinity.nodeAffinity.* {below("affinity.podAffinity", TERMS)} {below("affinity.podAntiAffinity", TERMS)}
+{below("containers[]", CONTAINER)} {below("initContainers[]", CONTAINER)} {below("volumes[]", VOLUME)}
+hostNetwork nodeName nodeSelector overhead preemptionPolicy priority resourceClaims[] resources.requests schedulerName
+schedulingGates[].name tolerations[].* topologySpreadConstraints[].*
+"""
+CONTAINER_STATUS = "name allocatedResources resources.requests"
+TEMPLATE = f"{below('template.metadata', METADATA)} {below('template.spec', POD)}"
+REPLICAS = "replicas readyReplicas availableReplicas"
+STATUS = {
+    "Pod": f"phase nominatedNodeName allocatedResources resources.requests"
+    f" {below('containerStatuses[]', CONTAINER_STATUS)} {below('initContainerStatuses[]', CONTAINER_STATUS)}",
+    "Node": "phase allocatable",
+    "Namespace": "phase",
+    "Deployment": f"{REPLICAS} updatedReplicas",
+    "StatefulSet": f"{REPLICAS} updatedReplicas",
+    "ReplicaSet": REPLICAS,
+    "ReplicationController": REPLICAS,
+}
+# So that those which remain are those that are wanted: of Pods, and named like them elsewhere.
+CONDITION = below("conditions[]", "type status reason message lastTransitionTime")
+WITHOUT_CONDITIONS = {"CronJob"}
+SPEC = {
+    "Pod": POD,
+    "Node": "taints[].* unschedulable",
+    "Service": "selector",
+    "Deployment": f"replicas selector.* strategy.* {TEMPLATE}",
+    "ReplicaSet": f"replicas selector.* {TEMPLATE}",
+    "ReplicationController": f"replicas selector {TEMPLATE}",
+    "StatefulSet": f"replicas selector.* updateStrategy.* volumeClaimTemplates[] {TEMPLATE}",
+    "DaemonSet": f"selector.* updateStrategy.* {TEMPLATE}",
+    "Job": f"parallelism selector.* {TEMPLATE}",
+    "CronJob": f"{below('jobTemplate.metadata', METADATA)} "
+    + below("jobTemplate.spec", f"parallelism selector.* {TEMPLATE}"),
+    "HorizontalPodAutoscaler": "minReplicas maxReplicas scaleTargetRef.*",
+    "PodDisruptionBudget": "selector.* minAvailable maxUnavailable",
+}
+
+
+def allowed(kind):
+    """The paths that may be kept of a kind."""
+    status = f"{STATUS.get(kind, '')} {CONDITION if kind not in WITHOUT_CONDITIONS else ''}"
+    parts = (below("metadata", METADATA), below("spec", SPEC.get(kind, "")), below("status", status))
+    return {"apiVersion", "kind", *(path for part in parts for path in part.split())}
+
+
+def as_allowed(path, paths):
+    """The entry of the list that a path falls under, or the path itself."""
+    return next((one for one in paths if one.endswith(".*") and path.startswith(one[:-1])), path)
+
+
+def dumped(kind):
+    """An object with everything planted, as a list of it is decoded and written into a dump."""
+    body = json.dumps({"metadata": {}, "items": [planted(*kind.gvk)]}).encode()
+    return json.loads(fields.as_line(fields.page(body)["items"][0]))
+
+
+@pytest.mark.parametrize("kind", LISTED, ids=lambda kind: kind.kind)
+def test_nothing_is_kept_but_what_is_allowed(kind):
+    """Neither environment nor arguments, images, names of secrets, annotations of others or managedFields."""
+    found, paths = kept(dumped(kind)), allowed(kind.kind)
+
+    assert paths == {as_allowed(path, paths) for path in found} - {"spec", "status"}
+    assert len(kept(planted(*kind.gvk))) > len(found), "or nothing was planted"
+
+
+@pytest.mark.parametrize("kind", LISTED, ids=lambda kind: kind.kind)
+def test_no_planted_text_remains_but_where_it_is_allowed(kind):
+    """The same once more, by what a person would look for."""
+    text = json.dumps(dumped(kind))
+
+    for word in (
+        "env",
+        "args",
+        "command",
+        "image",
+        "secret",
+        "configMap",
+        "managedFields",
+        "claimName",
+        "serviceAccount",
+    ):
+        assert f"{PLANTED}spec.containers[].{word}" not in text
+        assert word not in text, word
+    assert not any(f"annotations{end}" in text for end in ('": "', f'": {{"{PLANTED}'))
+
+
+def test_annotations_that_evenkeel_reads_are_kept():
+    notes = {"evenkeel.dev/ignore": "a", "evenkeel.dev/defaulted-by": "b", "kubernetes.io/config.mirror": "c"}
+    obj = {"metadata": {"annotations": notes | {"kubectl.kubernetes.io/last-applied-configuration": "secret"}}}
+
+    assert {"metadata": {"annotations": notes}} == fields.only_read(obj)
+
+
+def test_conditions_of_other_types_are_not_kept():
+    types_of = ("PodScheduled", "PodResizePending", "Ready")
+    obj = {"status": {"conditions": [{"type": one, "message": "m"} for one in types_of]}}
+
+    assert [{"type": one, "message": "m"} for one in types_of[:2]] == fields.only_read(obj)["status"]["conditions"]
+
+
+def test_a_feature_is_named_and_its_content_is_not():
+    terms = [{"topologyKey": "zone", "labelSelector": {}}]
+    spec = {
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}},
+        "volumes": [{"name": "a", "secret": {"secretName": "s"}}, {"persistentVolumeClaim": {"claimName": "c"}}],
+        "resourceClaims": [{"name": "gpu"}],
+    }
+
+    assert {
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}},
+        "volumes": [{}, {"persistentVolumeClaim": {}}],
+        "resourceClaims": [{}],
+    } == fields.only_read({"spec": spec})["spec"]
+
+
+def hints(of, path=()):
+    """The path of every field of a structure, with its type."""
+    for name, hint in typing.get_type_hints(of).items():
+        yield (*path, name), hint
+        for part in _structures(hint):
+            if (*path, name).count(name) < 2:  # A Job template holds a template.
+                yield from hints(part, (*path, name))
+
+
+def _structures(hint):
+    parts = typing.get_args(hint) if typing.get_origin(hint) in (list, types.UnionType, typing.Union) else (hint,)
+    for part in parts:
+        if typing.is_typeddict(part):
+            yield part
+        elif part is not hint:
+            yield from _structures(part)
+
+
+def test_all_that_the_webhook_decodes_commands_do_too():
+    """One of the fields may be decoded whole here, where only a part of it is watched."""
+    of_watches = {("metadata", "resourceVersion"), ("message",), ("code",)}
+    watched, read = {path for path, _ in hints(decoding.Object)}, dict(hints(fields.Object))
+    whole = {path for path, hint in read.items() if hint is typing.Any}
+
+    assert of_watches <= watched
+    missing = {path for path in watched - of_watches if not any(path[: n + 1] in whole for n in range(len(path)))}
+    assert set() == missing - set(read)
+
+
+@pytest.mark.parametrize("obj", SHOP, ids=lambda obj: obj["kind"])
+def test_what_is_read_is_the_same(obj):
+    gvk = (obj["apiVersion"], obj["kind"])
+
+    assert read_object(obj, *gvk) == read_object(fields.only_read(obj), *gvk)
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [{"spec": 3}, {"spec": {"containers": {}}}, {"metadata": {"annotations": []}}, {"spec": {"volumes": [{"csi": 1}]}}],
+    ids=str,
+)
+def test_what_has_another_form_is_an_error(obj):
+    """It is not kept whole: what is in it is not known."""
+    with pytest.raises(ValueError):
+        fields.only_read(obj)
+    with pytest.raises(ValueError):
+        fields.page(json.dumps({"items": [obj]}).encode())
+
+
+@pytest.mark.parametrize(
+    "obj", [{}, {"metadata": None, "spec": None, "status": None}, {"status": {"conditions": None}}]
+)
+def test_what_is_absent_stays_absent(obj):
+    assert obj == fields.only_read(obj) == fields.page(json.dumps({"items": [obj]}).encode())["items"][0]
+
+
+def test_an_object_is_one_line_whatever_the_order_of_its_members():
+    obj = {"kind": "Pod", "metadata": {"name": "a\n", "labels": {"b": "", "a": ""}}}
+
+    assert b'{"kind":"Pod","metadata":{"labels":{"a":"","b":""},"name":"a\\n"}}\n' == fields.as_line(obj)
+    assert obj == fields.from_line(fields.as_line(obj))

@@ -1,0 +1,99 @@
+"""
+Write what evenkeel reads of a cluster to a file, in which nothing else is: no environment, arguments, images or
+annotations.  --cluster reads it, and it can be attached to a ticket:
+
+    evenkeel dump -o cluster.jsonl.gz
+    evenkeel dump -n shop | ssh HOST 'cat > cluster.jsonl.gz'
+
+Nodes and namespaces are whole, also with -n.  With --cluster FILE, a file that kubectl wrote is reduced to that.
+A kind that you may not list is left out, and named on stderr.
+Exit code 0: written, 2: bad input, or nothing can be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+
+from webhook.cli import inputs, selection
+from webhook.cli.usage import UsageError
+from webhook.cluster.cluster import Contents
+from webhook.cluster.dump_file import Lines, reduced, write
+from webhook.cluster.listed import LISTED
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.objects.fields import texts_at
+from webhook.render import progress
+
+STDOUT = "-"
+SECONDS = 0.2  # Between two counts on a terminal.
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    inputs.add_cluster_arguments(parser, inputs.LIVE)
+    selection.add_namespace_arguments(parser, "all namespaces")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", default=STDOUT, help="the file to write (default: standard output)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.output == STDOUT and sys.stdout is not None and sys.stdout.isatty():
+        raise UsageError("standard output is a terminal, wanted a file or a pipe; write -o cluster.jsonl.gz")
+    source = inputs.source(args)
+    namespace = selection.namespace(args, source, default="")
+    contents = inputs.contents(source, namespace)
+    objects = contents.objects if source.live else _in_order(contents.objects)
+    lines, found = Lines(), set()
+    for obj in _with_count(objects):
+        lines.add(obj)
+        if obj["kind"] == "Namespace":
+            found.add(texts_at(obj, "metadata.name")[0])
+    _report(contents)
+    if namespace and found and namespace not in found:
+        raise UsageError(f'--namespace: found "{namespace}", which is no namespace of the cluster')
+    _write(args.output, contents, lines)
+    return 0
+
+
+def _in_order(objects: Iterable[Mapping[str, object]]) -> list[Mapping[str, object]]:
+    """What is read of the objects of a file, in the order in which an API server lists them."""
+    try:
+        return sorted(reduced(objects), key=lambda obj: texts_at(obj, "kind", "metadata.namespace", "metadata.name"))
+    except ValueError as error:
+        raise UsageError(f"--cluster: {error}") from error
+
+
+def _report(contents: Contents) -> None:
+    """Say what could not be read.  UsageError if nothing could."""
+    lines = [one_line(f"{resource}: not in the dump: {why}", LINE_LIMIT) for resource, why in contents.missing.items()]
+    if len(lines) == len(LISTED):
+        raise UsageError("\n".join(lines))
+    for line in lines:
+        print(f"evenkeel: {line}", file=sys.stderr)
+
+
+def _write(output: str, contents: Contents, lines: Lines) -> None:
+    if output == STDOUT:
+        if sys.stdout is not None:
+            write(sys.stdout.buffer, contents, lines)
+        return
+    try:
+        with open(output, "wb") as file:
+            write(file, contents, lines)
+    except OSError as error:
+        raise UsageError(f"{output}: {error.strerror}") from error
+
+
+def _with_count(objects: Iterable[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
+    """Each object.  On a terminal, show how many there are so far."""
+    stream, shown = sys.stderr, time.monotonic()
+    watched = stream is not None and stream.isatty()
+    for done, obj in enumerate(objects, 1):
+        yield obj
+        if watched and time.monotonic() - shown > SECONDS:
+            progress.show_count(stream, done, "objects")
+            shown = time.monotonic()
+    if watched:
+        progress.clear(stream)

@@ -1,0 +1,130 @@
+"""
+The file that `evenkeel dump` writes: gzipped lines of JSON, first a header and then one object a line.
+
+    {"kind": "ClusterDump", "version": 1, "kubernetesVersion": "v1.37.1", "time": "2026-01-31T10:00:00Z"}
+    {"apiVersion": "apps/v1", "kind": "Deployment", …}
+
+Objects are in the order of kind, namespace and name.  The header also has `namespace` if it is limited to one, and
+`missing` if something could not be read.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import BinaryIO
+
+from webhook.cluster.cluster import Contents, FormatError
+from webhook.cluster.fields import as_line, from_line, only_read
+from webhook.cluster.listed import LISTED
+from webhook.objects.fields import texts_at
+
+KIND, VERSION = "ClusterDump", 1
+CHUNK = 1 << 18  # Bytes of lines that are compressed together.
+_GVKS = {kind.gvk for kind in LISTED}
+
+
+class Lines:
+    """
+    Lines of objects in compressed form, some hundred bytes for each, until all of them can be written in order.
+
+    An API server lists the objects of a namespace by name, but `shop-eu` before `shop`.
+    """
+
+    def __init__(self) -> None:
+        self._done: dict[tuple[str, str], list[bytes]] = {}
+        self._place, self._size = ("", ""), 0
+        self._lines: list[bytes] = []
+
+    def add(self, obj: Mapping[str, object]) -> None:
+        """Take an object; those of one kind and namespace come in the order of their names."""
+        kind, namespace = texts_at(obj, "kind", "metadata.namespace")
+        if (kind, namespace) != self._place or self._size > CHUNK:
+            self._compress()
+            self._place = (kind, namespace)
+        line = as_line(obj)
+        self._lines.append(line)
+        self._size += len(line)
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Chunks of whole lines, in the order of kinds and namespaces."""
+        self._compress()
+        return (zlib.decompress(chunk) for place in sorted(self._done) for chunk in self._done[place])
+
+    def _compress(self) -> None:
+        if self._lines:
+            self._done.setdefault(self._place, []).append(zlib.compress(b"".join(self._lines), 1))
+        self._lines, self._size = [], 0
+
+
+def write(out: BinaryIO, contents: Contents, lines: Iterable[bytes]) -> None:
+    """Write a dump to `out`: the header that `contents` gives once its objects were gone through, and `lines`."""
+    with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=out, mtime=0) as file:
+        file.write(json.dumps(header(contents)).encode() + b"\n")
+        for chunk in lines:
+            file.write(chunk)
+
+
+def header(contents: Contents) -> dict[str, object]:
+    """The first line of a dump."""
+    found: dict[str, object] = {"kind": KIND, "version": VERSION}
+    found |= {"kubernetesVersion": contents.kubernetes_version, "time": contents.time}
+    found |= {"namespace": contents.namespace} if contents.namespace else {}
+    return found | ({"missing": contents.missing} if contents.missing else {})
+
+
+def reduced(objects: Iterable[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
+    """
+    The objects of the kinds that are listed, with the fields that are read.
+
+    ValueError names an object that has another form.
+    """
+    for obj in objects:
+        api_version, kind, namespace, name = texts_at(obj, "apiVersion", "kind", "metadata.namespace", "metadata.name")
+        if (api_version, kind) in _GVKS:
+            try:
+                yield only_read(obj)
+            except (ValueError, RecursionError) as error:
+                raise ValueError(f"{kind} {namespace}/{name}: {error}") from error
+
+
+def is_header(line: bytes) -> bool:
+    """Whether the first line of a file is that of a dump."""
+    return KIND.encode() in line and isinstance(found := _value(line), dict) and found.get("kind") == KIND
+
+
+def read(first: bytes, rest: Iterable[bytes]) -> Contents:
+    """The contents of a dump, whose first line is its header; FormatError if it cannot be read, also later."""
+    found = _value(first)
+    assert isinstance(found, dict)
+    if found.get("version") != VERSION:
+        raise FormatError(
+            f"version: found {json.dumps(found.get('version'))}, wanted {VERSION}; "
+            "read it with the evenkeel that wrote it, or write it again with this one"
+        )
+    texts = {name: value for name, value in found.items() if isinstance(value, str)}
+    missing = found.get("missing")
+    return Contents(
+        _objects(rest),
+        {str(name): str(why) for name, why in missing.items()} if isinstance(missing, dict) else {},
+        texts.get("namespace", ""),
+        texts.get("kubernetesVersion", ""),
+        texts.get("time", ""),
+    )
+
+
+def _objects(lines: Iterable[bytes]) -> Iterator[Mapping[str, object]]:
+    for number, line in enumerate(lines, 2):
+        found = _value(line)
+        if not isinstance(found, dict):
+            raise FormatError(f"line {number}: must be a JSON object; the file was cut off or changed, so dump again")
+        yield found
+
+
+def _value(line: bytes) -> object:
+    try:
+        return from_line(line)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,204 @@
+"""
+What commands read of a cluster's objects: all that the webhook watches, and what says where a Pod may go.
+
+A dump of a cluster has these fields and no others. Where it only matters that a feature is used, such as a claim of a
+volume, its name is kept and its content is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+import msgspec
+
+from webhook.cluster import decoding
+from webhook.objects.names import DEFAULTED_BY_ANNOTATION, IGNORE_ANNOTATION, MIRROR_ANNOTATION
+
+CONDITIONS = ("PodScheduled", "PodResizePending")  # The types of a Pod's conditions that are read.
+ANNOTATIONS = (IGNORE_ANNOTATION, DEFAULTED_BY_ANNOTATION, MIRROR_ANNOTATION)
+Annotations = TypedDict(  # type: ignore[misc]
+    "Annotations", dict.fromkeys(ANNOTATIONS, Any), total=False
+)
+
+
+class Used(TypedDict):
+    """An object of which only matters that it is there."""
+
+
+class OwnerReference(TypedDict, total=False):
+    apiVersion: Any
+    kind: Any
+    name: Any
+    uid: Any
+    controller: Any
+
+
+class Metadata(decoding.Metadata, total=False):
+    annotations: Annotations | None
+    creationTimestamp: Any
+    ownerReferences: list[OwnerReference] | None
+
+
+class ResourceRequirements(TypedDict, total=False):
+    requests: Any
+
+
+class ContainerPort(TypedDict, total=False):
+    hostPort: Any
+
+
+class Container(TypedDict, total=False):
+    name: Any
+    ports: list[ContainerPort] | None
+    resources: ResourceRequirements | None
+    restartPolicy: Any
+
+
+class Volume(TypedDict, total=False):
+    """The kinds of volumes that bind a Pod to nodes, or of which a node takes only so many."""
+
+    awsElasticBlockStore: Used
+    azureDisk: Used
+    cinder: Used
+    csi: Used
+    ephemeral: Used
+    gcePersistentDisk: Used
+    iscsi: Used
+    persistentVolumeClaim: Used
+    rbd: Used
+
+
+class PodTerms(TypedDict, total=False):
+    """The number of terms of an affinity, or an anti-affinity, to other Pods."""
+
+    requiredDuringSchedulingIgnoredDuringExecution: list[Used] | None
+    preferredDuringSchedulingIgnoredDuringExecution: list[Used] | None
+
+
+class Affinity(TypedDict, total=False):
+    nodeAffinity: Any
+    podAffinity: PodTerms | None
+    podAntiAffinity: PodTerms | None
+
+
+class Template(TypedDict, total=False):
+    """A Pod template, or a Job template, which holds one."""
+
+    metadata: Metadata | None
+    spec: Spec | None
+
+
+class Spec(decoding.Spec, total=False):
+    # of a Pod
+    affinity: Affinity | None
+    containers: list[Container] | None
+    hostNetwork: Any
+    initContainers: list[Container] | None
+    nodeSelector: Any
+    overhead: Any
+    preemptionPolicy: Any
+    priority: Any
+    resourceClaims: list[Used] | None
+    resources: ResourceRequirements | None
+    schedulerName: Any
+    schedulingGates: Any
+    tolerations: Any
+    topologySpreadConstraints: Any
+    volumes: list[Volume] | None
+    # of a workload
+    jobTemplate: Template | None
+    parallelism: Any
+    replicas: Any
+    strategy: Any
+    template: Template | None
+    updateStrategy: Any
+    volumeClaimTemplates: list[Used] | None
+    # of a HorizontalPodAutoscaler
+    maxReplicas: Any
+    minReplicas: Any
+    scaleTargetRef: Any
+    # of a PodDisruptionBudget
+    maxUnavailable: Any
+    minAvailable: Any
+
+
+class Condition(TypedDict, total=False):
+    type: Any
+    status: Any
+    reason: Any
+    message: Any
+    lastTransitionTime: Any
+
+
+class ContainerStatus(TypedDict, total=False):
+    name: Any
+    allocatedResources: Any
+    resources: ResourceRequirements | None
+
+
+class Status(decoding.Status, total=False):
+    # of a Pod
+    allocatedResources: Any
+    conditions: list[Condition] | None
+    containerStatuses: list[ContainerStatus] | None
+    initContainerStatuses: list[ContainerStatus] | None
+    nominatedNodeName: Any
+    resources: ResourceRequirements | None
+    # of a workload
+    availableReplicas: Any
+    readyReplicas: Any
+    replicas: Any
+    updatedReplicas: Any
+    # of a Node
+    allocatable: Any
+
+
+class Object(TypedDict, total=False):
+    apiVersion: Any
+    kind: Any
+    metadata: Metadata | None
+    spec: Spec | None
+    status: Status | None
+
+
+class Page(TypedDict, total=False):
+    """A part of a list; its metadata has `continue` if more follows."""
+
+    metadata: dict[str, Any]
+    items: list[Object] | None
+
+
+_PAGE, _ENCODER = msgspec.json.Decoder(Page), msgspec.json.Encoder(order="sorted")
+
+
+def page(body: bytes) -> Any:
+    """A page of a list, as raw JSON with the fields above.  ValueError or RecursionError if it has another form."""
+    found = _PAGE.decode(body)
+    for obj in found.get("items") or ():
+        _drop_conditions(obj)
+    return found
+
+
+def only_read(raw: Mapping[str, object]) -> Mapping[str, object]:
+    """A copy of a raw object with the fields above.  ValueError or RecursionError if one has another form."""
+    found = msgspec.convert(raw, Object)
+    _drop_conditions(found)
+    return found
+
+
+def as_line(obj: Mapping[str, object]) -> bytes:
+    """The object as one line of JSON, with the members in the order of their names."""
+    return _ENCODER.encode(obj) + b"\n"
+
+
+def from_line(line: bytes) -> object:
+    """The value in a line of JSON.  ValueError or RecursionError if it has none."""
+    return msgspec.json.decode(line)
+
+
+def _drop_conditions(obj: Object) -> None:
+    """Keep those of CONDITIONS only."""
+    status = obj.get("status")
+    if status and (conditions := status.get("conditions")):
+        status["conditions"] = [one for one in conditions if one.get("type") in CONDITIONS]
