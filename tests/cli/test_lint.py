@@ -349,6 +349,14 @@ def test_a_baseline_accepts_what_is_there_today_and_nothing_new(run):
     assert ["c.yaml:27 empty-selector"] == found.found
 
 
+def test_a_baseline_accepts_files_that_cannot_be_read_but_none_that_is_not_there(run):
+    write = "--baseline base.json --write-baseline ."
+    assert (0, "base.json: accepts 1 finding and 1 problem in 2 files\n") == run(write, a=ERROR, c="kind: [")[:2]
+    assert 0 == run("--baseline base.json .").code
+    assert 2 == run("--baseline base.json .", c="kind: [\n---\nkind: [a: {").code
+    assert 2 == run(f"{write} nowhere").code
+
+
 def test_one_finding_is_accepted_in_the_singular(run):
     command = "--baseline base.json --write-baseline a.yaml"
 

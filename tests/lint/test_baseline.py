@@ -47,6 +47,16 @@ def test_an_entry_accepts_one_finding():
     assert (1, 1) == (len(accepted.new), accepted.count)
 
 
+def test_a_problem_is_accepted_where_its_line_has_moved():
+    refused = baseline_text([("a.yaml", judged("apiVersion: [").problems[0])])
+    accepted = read_baseline(refused).accept("a.yaml", [], judged("\n\napiVersion: [").problems)
+    (entry,) = read_baseline(refused).accept("a.yaml", [], judged("apiVersion: *x").problems).unused
+
+    assert ([], 1, []) == (accepted.problems, accepted.count, accepted.unused)
+    message = unused_entry(entry, "base.json", Severity.WARNING).finding.message
+    assert "accepts nothing: a.yaml no longer has a problem" == message
+
+
 def test_an_entry_is_for_its_file_only():
     accepted = baseline(WRONG).accept("b.yaml", judged(WRONG).found)
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.build import constraint, namespace, owned_by, pod, policy, workload
 from tests.support.lint import KEYS, WEB, judged, shown, terms
-from webhook.lint.results import SYSTEM
+from webhook.lint.notes import KIND, REPEATED, SYSTEM, UNREAD
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 
 
@@ -147,17 +147,17 @@ def test_what_is_never_sent_to_the_webhook_is_passed_over_and_counted(name):
     by_default = terms(namespace=name)
     unnamed = json.dumps(workload("Deployment", constraint(labelSelector={}), namespace=None))
 
-    assert ([], 1) == (shown(there), judged(there).passed_over[SYSTEM])
-    assert ([], 1) == (shown(unnamed, by_default), judged(unnamed, by_default).passed_over[SYSTEM])
-    assert (1, 0) == (len(shown(unnamed)), judged(unnamed).passed_over.total())
-    assert 0 == judged(json.dumps(namespace(name))).passed_over.total()
+    assert ([], [SYSTEM]) == (shown(there), [note.why for note in judged(there).notes])
+    assert ([], [SYSTEM]) == (shown(unnamed, by_default), [note.why for note in judged(unnamed, by_default).notes])
+    assert (1, []) == (len(shown(unnamed)), judged(unnamed).notes)
+    assert [] == judged(json.dumps(namespace(name))).notes
 
 
 def test_of_what_is_never_sent_that_is_counted_which_rules_would_have_looked_at():
     bare = json.dumps(workload("Deployment", namespace="kube-system"))
     required = policy("rules: {missing-constraints: {severity: warning, minReplicas: 2}}")
 
-    assert [0, 1] == [judged(bare, terms(policy=one)).passed_over[SYSTEM] for one in (terms().policy, required)]
+    assert [0, 1] == [len(judged(bare, terms(policy=one)).notes) for one in (terms().policy, required)]
 
 
 def test_kinds_that_nobody_described_are_counted():
@@ -168,7 +168,73 @@ def test_kinds_that_nobody_described_are_counted():
     }
     found = judged("\n---\n".join(map(json.dumps, (prometheus, has, schema))))
 
-    assert {("monitoring.coreos.com/v1", "Prometheus"): 1} == found.unjudged
+    assert ["monitoring.coreos.com/v1 Prometheus with constraints"] == [note.what for note in found.notes]
+
+
+def test_a_kind_that_is_described_at_one_path_has_a_note_for_its_others():
+    kinds = "{apiVersion: example.com/v1, kind: Thing, resource: things, constraints: spec.web}"
+    thing = {"apiVersion": "example.com/v1", "kind": "Thing", "spec": {"web": [], "topologySpreadConstraints": [{}]}}
+    (note,) = judged(json.dumps(thing), terms(policy=policy(f"workloads: [{kinds}]"))).notes
+
+    assert (KIND, "example.com/v1 Thing with constraints at another path") == (note.why, note.what)
+
+
+@pytest.mark.parametrize(
+    ("kind", "advice"), [("HelmRelease", "lint what is rendered from it"), ("Thing", "describe the kind under")]
+)
+def test_the_advice_fits_the_kind(kind, advice):
+    thing = {"apiVersion": "example.com/v1", "kind": kind, "spec": {"topologySpreadConstraints": [{}]}}
+
+    assert judged(json.dumps(thing)).notes[0].advice.startswith(advice)
+
+
+SERVICE = "apiVersion: v1\nkind: Service\nspec:\n  ports: []\n  ports: []\n  type: a\n  type: b\n"
+
+
+def test_a_key_that_stands_twice_where_no_workload_is_concerned_is_one_note_a_file():
+    found = judged(f"{SERVICE}---\n{SERVICE}")
+
+    assert ([], 2) == (found.problems, found.objects)
+    assert [(5, 3, REPEATED, 'duplicate key "ports"')] == [
+        (note.line, note.column, note.why, note.what) for note in found.notes
+    ]
+
+
+THING, LIST = "apiVersion: v1\nkind: Thing\n", "apiVersion: v1\nkind: List\nitems:\n"
+TWICE = [
+    ("a workload", f"{WEB}{KEYS}        maxSkew: 2\n", [(15, 9)]),
+    ("a workload without constraints", "apiVersion: v1\nkind: Pod\nspec: {a: 1, a: 2}\n", [(3, 14)]),
+    ("constraints of another kind", f"{THING}a: {{topologySpreadConstraints: [1], a: 1, a: 2}}", [(3, 43)]),
+    ("the second item of a list", f"{LIST}- {{}}\n- {{apiVersion: v1, kind: Pod, a: 1, a: 2}}", [(5, 37)]),
+    ("a list of workloads itself", "apiVersion: v1\nkind: PodList\na: 1\na: 2\nitems: [{metadata: {}}]", [(4, 1)]),
+    ("JSON", '{"apiVersion": "v1", "kind": "Pod", "kind": "Pod"}', [(1, 37)]),
+]
+
+
+@pytest.mark.parametrize(("text", "where"), [case[1:] for case in TWICE], ids=[case[0] for case in TWICE])
+def test_a_key_that_stands_twice_where_a_workload_is_concerned_is_a_problem(text, where):
+    found = judged(text)
+
+    assert (where, []) == ([(one.line, one.column) for one in found.problems], found.found)
+    assert all(one.message.startswith("cannot be read: duplicate key") for one in found.problems)
+
+
+def test_a_workload_beside_an_object_with_a_key_that_stands_twice_is_judged():
+    items = json.dumps(workload("StatefulSet", constraint(labelSelector={})))
+    text = f"{LIST}- {{apiVersion: v1, kind: Service, a: 1, a: 2}}\n- {items}"
+
+    assert ["empty-selector"] == [one.finding.rule for one in judged(text).found]
+
+
+def test_json_that_is_cut_off_is_a_problem_where_it_is_named():
+    text, commented = '{"items": [{"kind": ', '{"a": "b" // c\n}'
+    named = terms(named=frozenset({"a.json"}))
+
+    assert 1 == len(judged(text, named, "a.json").problems)
+    assert [([], [UNREAD])] * 3 == [
+        (found.problems, [note.why for note in found.notes])
+        for found in (judged(text, file="a.json"), judged(commented, named, "a.json"), judged(commented, file="b.json"))
+    ]
 
 
 def test_what_is_too_large_to_judge_is_a_problem():

@@ -9,8 +9,8 @@ import pytest
 from tests.support.build import policy
 from tests.support.lint import KEYS, WEB, judged, shown, terms
 from webhook.documents.scalars import DocumentError, SyntaxFault
-from webhook.lint.passing_over import has_placeholders, should_parse
-from webhook.lint.results import PATCH, TEMPLATE
+from webhook.lint.notes import PATCH, TEMPLATE
+from webhook.lint.passing_over import advice_for_template, has_placeholders, should_parse
 
 
 class Case(NamedTuple):
@@ -36,7 +36,7 @@ TEMPLATES = [
 def test_a_template_is_passed_over_and_counted(case):
     found = judged(case.text)
 
-    assert ([], [], 1) == (found.problems, found.found, found.passed_over[TEMPLATE])
+    assert ([], [], [TEMPLATE]) == (found.problems, found.found, [note.why for note in found.notes])
 
 
 def test_what_is_no_template_where_it_matters_is_judged():
@@ -78,7 +78,7 @@ PATCHES = [
 @pytest.mark.parametrize("case", PATCHES, ids=lambda case: case.name)
 def test_of_a_patch_only_what_stands_in_it_is_judged(case):
     assert case.finds == shown(case.text)
-    assert 1 == judged(case.text).passed_over[PATCH]
+    assert [PATCH] == [note.why for note in judged(case.text).notes]
 
 
 def test_what_a_policy_describes_is_no_patch():
@@ -93,6 +93,14 @@ def test_what_a_policy_describes_is_no_patch():
 def test_placeholders_are_seen(text):
     assert has_placeholders(f"a: {text}")
     assert not has_placeholders("a: {b: $x}")
+
+
+def test_the_advice_fits_the_placeholder():
+    assert [
+        "lint what is rendered: helm template CHART | evenkeel lint -",
+        "lint what is substituted, as flux build kustomization NAME --path FOLDER prints it",
+        "lint what is rendered",
+    ] == [advice_for_template(text) for text in ("a: {{ .x }}\nb: ${y}", "a: ${y}", "{% if x %}")]
 
 
 def test_a_syntax_error_matters_in_yaml_and_any_error_in_a_manifest():

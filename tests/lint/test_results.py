@@ -6,13 +6,13 @@ from collections import Counter
 
 from tests.support.lint import MISSPELT, WEB, judged
 from webhook.findings.finding import Severity, Skipped
-from webhook.lint.results import PATCH, TEMPLATE, Judged, Problem, Summary
+from webhook.lint.notes import PATCH, TEMPLATE, Note
+from webhook.lint.results import Judged, Problem, Summary
 
 
 def one(file, template):
-    skipped, kind = {Skipped("a", "b"): None}, Counter({("v1", "Thing"): 1})
-    counts = Counter({TEMPLATE: template, PATCH: 1})
-    return Judged(file, 2, 3, [], [Problem(file, 1, 1, "x")], skipped, 4, counts, kind)
+    notes = [Note(file, 1, 1, why, why, "", "") for why in (*[TEMPLATE] * template, PATCH)]
+    return Judged(file, 2, 3, [], [Problem(file, 1, 1, "x")], {Skipped("a", "b"): None}, 4, notes)
 
 
 def test_what_was_found_in_two_files_is_added_up():
@@ -23,7 +23,7 @@ def test_what_was_found_in_two_files_is_added_up():
     assert (2, 6, 8) == (summary.files, summary.objects, summary.suppressed)
     assert ["a", "b"] == [problem.file for problem in summary.problems]
     assert [Skipped("a", "b")] == list(summary.skipped), "once for all files"
-    assert ({TEMPLATE: 3, PATCH: 2}, {("v1", "Thing"): 2}) == (summary.passed_over, summary.unjudged)
+    assert ({TEMPLATE: 3}, {PATCH: 2}) == (summary.noted(TEMPLATE), summary.noted(PATCH))
     assert (0, 0) == (summary.accepted, summary.repaired)
 
 

@@ -14,7 +14,7 @@ def test_github_commands_are_escaped(everything):
     lines = as_commands(everything).splitlines()
     first = next(line for line in lines if "malformed" in line)
 
-    assert 4 == len(lines)
+    assert 6 == len(lines)
     assert all(line.isprintable() for line in lines)
     assert first.startswith("::error file=a b%2Cc%25é.yaml,line=25,endLine=25,col=7,")
     assert "%3A%3Aerror" not in first.split("::")[2]
@@ -33,6 +33,15 @@ def test_a_rule_that_was_skipped_is_a_notice(skipping):
 
     assert len(skipping.skipped) == len(lines)
     assert all(re.match(r"::notice title=[a-z-]+ was skipped::", line) for line in lines)
+
+
+def test_a_note_is_a_notice_at_its_place_and_many_are_one():
+    place, two = "file=a.yaml,line=1,col=1,", {"a.yaml": "{{ a", "b.yaml": "{{ b"}
+    many = {f"{i}.yaml": "{{ a" for i in range(4)}
+
+    assert f"::notice {place}title=evenkeel::template passed over; lint" in as_commands(summary(**two))
+    assert "::notice title=evenkeel::4 templates passed over: 0.yaml, 1.yaml," in as_commands(summary(**many))
+    assert [2, 1] == [len(as_commands(summary(**files)).splitlines()) for files in (two, many)]
 
 
 def test_nothing_is_no_command():

@@ -32,6 +32,15 @@ def test_a_failure_says_where_and_what():
     assert case[0].text.startswith("a.yaml:27:7: spec.template.spec.topologySpreadConstraints[0].labelSelector: ")
 
 
+def test_what_was_not_judged_is_skipped():
+    found = summary(**{"a.yaml": "{{ a\n---\n{{ b", "b.yaml": "a: 1"})
+    root = ElementTree.fromstring(as_xml(found, ["a.yaml", "b.yaml"]))
+    (skipped,) = root.findall(".//skipped")
+
+    assert ("2", "1", "0") == (root.get("tests"), root.get("skipped"), root.get("failures"))
+    assert skipped.get("message").startswith("2 templates passed over: a.yaml; lint what")
+
+
 def test_a_finding_on_a_file_has_no_field():
     found = summary(a="{apiVersion: v1, kind: Pod, metadata: {name: a}}  # evenkeel: ignore[pinned-pod]")
     (failure,) = ElementTree.fromstring(as_xml(found, ["a"])).findall(".//failure")

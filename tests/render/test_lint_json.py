@@ -14,7 +14,7 @@ def test_json():
     wrong = json.dumps(workload("StatefulSet", constraint(labelSelector={})), indent=1)
     document = json.loads(as_json(summary(**{"a.yaml": wrong, "b.yaml": "kind: {{ x", "c.yaml": "kind: ["})))
 
-    assert ["version", "summary", "findings", "problems", "skipped"] == list(document)
+    assert ["version", "summary", "findings", "problems", "notes", "skipped"] == list(document)
     assert {"files": 3, "objects": 1, "error": 1, "warning": 0, "problems": 1}.items() <= document["summary"].items()
     assert {"template": 1} == document["summary"]["passedOver"]
     assert {

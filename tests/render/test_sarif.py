@@ -38,8 +38,18 @@ def test_sarif_is_valid_and_keeps_what_was_not_judged_apart(everything):
     assert {"startLine", "startColumn", "endColumn", "snippet"} == set(region)
     invocation = one["invocations"][0]
     assert (2, False) == (invocation["exitCode"], invocation["executionSuccessful"])
-    assert ["error"] == [note["level"] for note in invocation["toolExecutionNotifications"]]
+    assert ["error", "note", "note"] == [note["level"] for note in invocation["toolExecutionNotifications"]]
     assert "a%20b%2Cc%25%C3%A9.yaml" in as_sarif(everything, 2)
+
+
+def test_notes_that_are_alike_are_one_with_all_their_places():
+    (run,) = log(summary(**{f"{i}.yaml": "{{ a" for i in range(5)}))["runs"]
+    (note,) = run["invocations"][0]["toolExecutionNotifications"]
+
+    assert note["message"]["text"].startswith("5 templates passed over: 0.yaml, 1.yaml, 2.yaml, 2 more; lint what")
+    assert [f"{i}.yaml" for i in range(5)] == [
+        place["physicalLocation"]["artifactLocation"]["uri"] for place in note["locations"]
+    ]
 
 
 def test_the_schema_refuses_what_is_no_sarif(everything):

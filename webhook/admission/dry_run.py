@@ -7,7 +7,7 @@ Applies an object as kube-apiserver would, without a cluster: the same calls in 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from webhook.admission.decision import ALLOWED, Decision, Outcome
@@ -99,12 +99,17 @@ def dry_run(
 
 def mentions_constraints(obj: object) -> bool:
     """Whether there are constraints anywhere in an object; the schema in a CRD does not count."""
+    return any(places_of_constraints(obj))
+
+
+def places_of_constraints(obj: object) -> Iterator[list[object]]:
+    """Each list of constraints anywhere in an object that is not empty."""
     level = [obj]
     while level:
-        if any(isinstance(value, dict) and value.get(FIELD) and isinstance(value[FIELD], list) for value in level):
-            return True
+        for value in level:
+            if isinstance(value, dict) and value.get(FIELD) and isinstance(value[FIELD], list):
+                yield value[FIELD]
         level = [child for value in level for child in children(value)]
-    return False
 
 
 def _refused_by_api_server(obj: Mapping[str, object], features: Features) -> bool:

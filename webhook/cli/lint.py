@@ -29,6 +29,7 @@ from webhook.findings.finding import Severity
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.baseline import Baseline, BaselineError, read_baseline
 from webhook.lint.files import FileReader, WorkerDied, read_context
+from webhook.lint.notes import many
 from webhook.lint.results import UNUSED_SUPPRESSION, Summary
 from webhook.lint.session import FileOutcome, Session
 from webhook.lint.terms import LintTerms
@@ -73,8 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="error",
         help=f"exit with 1 for findings of this severity or higher: {', '.join(SEVERITIES)} (default: %(default)s)",
     )
-    parser.add_argument("--baseline", metavar="FILE", help="accept the findings listed in FILE")
-    parser.add_argument("--write-baseline", action="store_true", help="write all findings to --baseline FILE")
+    parser.add_argument("--baseline", metavar="FILE", help="accept the findings and problems listed in FILE")
+    parser.add_argument("--write-baseline", action="store_true", help="write all of them to --baseline FILE")
     parser.add_argument(
         "--exclude",
         metavar="PATTERN",
@@ -152,6 +153,7 @@ def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> Li
         never_sent=frozenset(SYSTEM_NAMESPACES),
         unused=unused,
         patches=frozenset(context.patches),
+        named=frozenset(map(os.path.normpath, args.paths)),
     )
 
 
@@ -179,13 +181,15 @@ def _write_baseline(args: argparse.Namespace, session: Session) -> int:
         session.write_baseline()
     except OSError as error:
         raise UsageError(f"{args.baseline}: {error.strerror}") from error
-    files = lint_text.many(len({located.file for located in summary.found}), "file")
-    baseline = one_line(args.baseline, LINE_LIMIT)
-    print(f"{baseline}: accepts {lint_text.many(len(summary.found), 'finding')} in {files}")
+    problems = [problem for problem in summary.problems if problem.lasting]
+    files = many(len({one.file for one in summary.found} | {one.file for one in problems}), "file")
+    accepted = [many(len(summary.found), "finding")]
+    accepted += [many(len(problems), "problem")] if problems else []
+    print(f"{one_line(args.baseline, LINE_LIMIT)}: accepts {' and '.join(accepted)} in {files}")
     for problem in summary.problems:
         line = f"{problem.file}:{problem.line}:{problem.column}: {problem.message}"
         print(f"evenkeel: {one_line(line, LINE_LIMIT)}", file=sys.stderr)
-    return 2 if summary.problems else 0
+    return 0 if len(problems) == len(summary.problems) else 2
 
 
 def _print_outcome(args: argparse.Namespace, style: lint_text.Style, outcome: FileOutcome) -> None:

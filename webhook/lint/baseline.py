@@ -1,5 +1,5 @@
 """
-A baseline: a file of accepted findings.  A finding stays accepted when lines move.
+A baseline: a file of accepted findings and problems.  What is accepted stays so when lines move.
 
 One finding a line, so that changes to the file can be reviewed:
 
@@ -11,16 +11,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from webhook.documents.positions import spans
 from webhook.findings.finding import Finding, Severity
 from webhook.lint.chunks import Lines
-from webhook.lint.results import UNUSED_SUPPRESSION, Located
+from webhook.lint.results import PROBLEM, UNUSED_SUPPRESSION, Located, Problem
 from webhook.objects.fields import as_list, as_mapping
 
 VERSION = 1
+T = TypeVar("T", Located, Problem)
 _FIELDS = ("file", "object", "rule", "id")
 
 
@@ -30,7 +32,7 @@ class BaselineError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One accepted finding; `line` is its line in the baseline, from 1, and `quoted` the text of that line."""
+    """What is accepted; `line` is its line in the baseline, from 1, and `quoted` the text of that line."""
 
     file: str
     object: str
@@ -42,9 +44,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The new findings in a file, the number of accepted ones, and the entries that accept nothing."""
+    """The new findings and problems in a file, the number of accepted ones, and the entries that accept nothing."""
 
     new: list[Located]
+    problems: list[Problem]
     count: int
     unused: list[Entry]
 
@@ -55,31 +58,36 @@ class Baseline:
 
     entries: Mapping[str, Sequence[Entry]] = field(default_factory=dict)
 
-    def accept(self, file: str, found: Iterable[Located]) -> Accepted:
-        """Match the findings in `file` with its entries.  Each entry accepts one finding."""
+    def accept(self, file: str, found: Iterable[Located], problems: Iterable[Problem] = ()) -> Accepted:
+        """Match the findings and problems in `file` with its entries.  Each entry accepts one."""
         entries = self.entries.get(file, ())
-        left, new, count, unused = Counter(entry.id for entry in entries), list[Located](), 0, list[Entry]()
-        for located in found:
-            if left[key := fingerprint(located)] > 0:
-                left[key] -= 1
-                count += 1
-            else:
-                new.append(located)
+        left, unused = Counter(entry.id for entry in entries), list[Entry]()
+        new, new_problems = list(_not_in(left, found)), list(_not_in(left, problems))
         for entry in entries:
             if left[entry.id] > 0:
                 left[entry.id] -= 1
                 unused.append(entry)
-        return Accepted(new, count, unused)
+        return Accepted(new, new_problems, len(entries) - len(unused), unused)
 
 
-def fingerprint(located: Located) -> str:
+def _not_in(left: Counter[str], found: Iterable[T]) -> Iterator[T]:
+    """Those of `found` for which nothing is `left`; of what is, one each is taken away."""
+    for one in found:
+        if left and left[key := fingerprint(one)] > 0:
+            left[key] -= 1
+        else:
+            yield one
+
+
+def fingerprint(one: Located | Problem) -> str:
     """24 hexadecimal digits that identify the object, the rule and the field, but neither the file nor the line."""
-    return hashlib.sha256(located.identity.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return hashlib.sha256(one.identity.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
 def unused_entry(entry: Entry, name: str, severity: Severity) -> Located:
     """The finding for an entry of the baseline `name` that accepts nothing."""
-    what = f"{entry.rule} on {entry.object}" if entry.object else entry.rule
+    named = "a problem" if entry.rule == PROBLEM else entry.rule
+    what = f"{named} on {entry.object}" if entry.object else named
     message = f"accepts nothing: {entry.file} no longer has {what}"
     fix = "rewrite the baseline with --write-baseline"
     finding = Finding(UNUSED_SUPPRESSION, severity, (), message, entry.rule, "a finding to accept", fix)
@@ -87,13 +95,16 @@ def unused_entry(entry: Entry, name: str, severity: Severity) -> Located:
     return Located(name, entry.line, column, len(entry.quoted.rstrip(",")) + 1, entry.quoted, finding, None, entry.id)
 
 
-def baseline_text(found: Iterable[tuple[str, Located]]) -> str:
-    """The text of a baseline that accepts all of `found`: pairs of a file's name in the baseline and a finding."""
-    entries = sorted(
-        (file, str(located.object or ""), located.finding.rule, fingerprint(located)) for file, located in found
-    )
+def baseline_text(found: Iterable[tuple[str, Located | Problem]]) -> str:
+    """The text of a baseline that accepts all of `found`: a file's name in the baseline, and a finding or a problem."""
+    entries = sorted((file, *_named(one), fingerprint(one)) for file, one in found)
     lines = (json.dumps(dict(zip(_FIELDS, entry, strict=True)), ensure_ascii=False) for entry in entries)
     return "\n".join((f'{{"version": {VERSION}, "findings": [', ",\n".join(f"  {line}" for line in lines), "]}", ""))
+
+
+def _named(one: Located | Problem) -> tuple[str, str]:
+    """The object, and the rule."""
+    return ("", PROBLEM) if isinstance(one, Problem) else (str(one.object or ""), one.finding.rule)
 
 
 def read_baseline(text: str) -> Baseline:

@@ -12,6 +12,7 @@ from webhook.lint.passing_over import has_placeholders
 from webhook.objects.kinds import FIELD
 
 _BOUNDARY = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+_CONTENT = re.compile(r"^(?!---|[ \t]*(?:#|\r?$))", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^%", re.MULTILINE)
 _SOURCE = re.compile(r"^# Source: (\S+)\r?$", re.MULTILINE)
 
@@ -28,6 +29,12 @@ class Chunk:
         """The template that it was rendered from, as `helm template` writes it in a comment; "" if there is none."""
         found = _SOURCE.search(self.text)
         return found[1] if found else ""
+
+    @property
+    def begin(self) -> int:
+        """The offset in `text` of the first line that is no comment; 0 if there is none."""
+        found = _CONTENT.search(self.text)
+        return found.start() if found else 0
 
     @cached_property
     def has_placeholders(self) -> bool:

@@ -42,7 +42,7 @@ def context_objects(text: str) -> Iterator[Mapping[str, object]]:
     """The namespaces and nodes in `text`.  Unreadable documents are skipped; `judge` reports them."""
     for chunk in chunks(text):
         try:
-            documents = read_documents(chunk.text)
+            documents = read_documents(chunk.text, [])
         except DocumentError:
             continue
         for _, obj in (item for document in documents for item in items_of(document)):
@@ -61,7 +61,7 @@ def _is_valid(obj: Mapping[str, object]) -> bool:
 def patches_in(text: str) -> Iterable[str]:
     """The patch files that a kustomization names, relative to its folder, without inline patches (of several lines)."""
     try:
-        documents = read_documents(text)
+        documents = read_documents(text, [])
     except DocumentError:
         return
     for document in map(as_mapping, documents):

@@ -16,7 +16,7 @@ from webhook.documents.encodings import encoding
 from webhook.documents.scalars import SyntaxFault
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.context import KUSTOMIZATIONS, Context, context_objects, may_hold_context, patches_in
-from webhook.lint.judging import judge
+from webhook.lint.judging import judge, unread
 from webhook.lint.passing_over import should_parse
 from webhook.lint.results import Judged, Problem
 from webhook.lint.terms import LintTerms
@@ -112,15 +112,20 @@ def judge_file(file: str, terms: LintTerms, reader: FileReader) -> Judged:
         except Exception as error:
             judged.problems.append(defect(file, "judged", error))
             return judged
-    if not text.latin1 or should_parse(text.latin1, file, SyntaxFault(text.reason)):
+    if not text.latin1:
+        judged.problems.append(Problem(file, 1, 1, f"cannot be read: {text.reason}", lasting=False))
+    elif should_parse(text.latin1, file, SyntaxFault(text.reason), file in terms.named):
         judged.problems.append(Problem(file, 1, 1, f"cannot be read: {text.reason}"))
+    else:
+        judged.notes.append(unread(file, 1, 1, text.reason))
     return judged
 
 
 def defect(file: str, done: str, error: Exception) -> Problem:
     """The problem to report for an unexpected exception; `done` is what failed, "judged" or "repaired"."""
     what = one_line(f"{type(error).__name__}: {error}", LINE_LIMIT)
-    return Problem(file, 1, 1, f"cannot be {done}: {what}; this is a defect in evenkeel, please report it")
+    message = f"cannot be {done}: {what}; this is a defect in evenkeel, please report it"
+    return Problem(file, 1, 1, message, lasting=False)
 
 
 def judge_files(files: Sequence[str], terms: LintTerms, reader: FileReader) -> Iterator[Judged]:

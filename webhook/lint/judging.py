@@ -6,18 +6,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from webhook.admission.decision import Decision, Outcome
-from webhook.admission.dry_run import mentions_constraints
+from webhook.admission.dry_run import mentions_constraints, places_of_constraints
 from webhook.admission.ratchet import identity
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.documents.positions import spans
 from webhook.documents.reading import items_of, read_documents
-from webhook.documents.scalars import DocumentError
+from webhook.documents.scalars import DocumentError, Repeated
 from webhook.documents.spans import Span
 from webhook.findings.finding import Finding, Severity
 from webhook.lint.chunks import Chunk, Lines, chunks
-from webhook.lint.passing_over import holds_for_patch, is_patch, is_unrendered, should_parse
-from webhook.lint.results import PATCH, SYSTEM, TEMPLATE, Address, Judged, Located, Problem
+from webhook.lint.notes import KIND, PATCH, REPEATED, SYSTEM, TEMPLATE, UNREAD, Note
+from webhook.lint.passing_over import (
+    advice_for_kind,
+    advice_for_template,
+    holds_for_patch,
+    is_patch,
+    is_unrendered,
+    should_parse,
+)
+from webhook.lint.results import Address, Judged, Located, Problem
 from webhook.lint.suppressions import Comment, comments_in, suppressed_by_annotations, unused_in_comment
 from webhook.lint.terms import LintTerms
 from webhook.objects.fields import FieldPath, path_text
@@ -25,10 +33,18 @@ from webhook.objects.kinds import find_kinds
 from webhook.objects.references import ObjectRef
 from webhook.objects.workload import Workload
 
+NEVER_SENT = "none is sent to the webhook"
+BUILD = "lint what is built: kustomize build FOLDER | evenkeel lint -"
+
 
 def judge(file: str, text: str, terms: LintTerms) -> Judged:
     """The findings and problems in the manifests in `text`; `file` is the name to report them under."""
     return _File(file, text, terms).judged()
+
+
+def unread(file: str, line: int, column: int, reason: str) -> Note:
+    """For a file that cannot be read, and does not look like a manifest."""
+    return Note(file, line, column, UNREAD, f"unreadable text ({reason})", "passed over", "no manifest was found in it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,45 +73,77 @@ class _File:
 
     def judged(self) -> Judged:
         for chunk in chunks(self.text):
+            repeated = list[Repeated]()
             try:
-                documents = read_documents(chunk.text)
+                documents = read_documents(chunk.text, repeated)
             except DocumentError as error:
                 self._unreadable(chunk, error)
                 continue
             self.result.documents += len(documents)
-            self._chunk(chunk, documents)
+            self._chunk(chunk, documents, repeated)
         self.result.found.sort(key=lambda located: (located.line, located.column))
         return self.result
 
     def _unreadable(self, chunk: Chunk, error: DocumentError) -> None:
+        file, (line, column) = self.result.file, self._where(chunk, error)
         if chunk.has_placeholders:
-            self.result.passed_over[TEMPLATE] += 1
-        elif should_parse(chunk.text, self.result.file, error):
-            first, _ = self.lines.position(chunk.start)
-            line, column = first + (error.line or 1) - 1, error.column or 1
-            self.result.problems.append(Problem(self.result.file, line, column, f"cannot be read: {error.message}"))
+            self._note(chunk, TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
+        elif should_parse(chunk.text, file, error, file in self.terms.named):
+            self.result.problems.append(Problem(file, line, column, f"cannot be read: {error.message}"))
+        else:
+            self.result.notes.append(unread(file, line, column, error.message))
 
-    def _chunk(self, chunk: Chunk, documents: Sequence[object]) -> None:
+    def _where(self, chunk: Chunk, error: DocumentError) -> tuple[int, int]:
+        first, _ = self.lines.position(chunk.start)
+        return first + (error.line or 1) - 1, error.column or 1
+
+    def _chunk(self, chunk: Chunk, documents: Sequence[object], repeated: Sequence[Repeated]) -> None:
         unlocated = list[_Unlocated]()
-        before = self.result.passed_over.total()
+        before = self._passed_over()
         for number, document in enumerate(documents):
             for path, obj in items_of(document):
                 if not isinstance(obj, dict) or not all(isinstance(obj.get(n), str) for n in ("apiVersion", "kind")):
                     continue
                 self.result.objects += 1
+                twice = [one for one in repeated if _concerns(one, number, path)]
+                if twice and not self._may_be_judged(chunk, obj, twice):
+                    continue
                 unlocated += (replace(found, document=number, path=path) for found in self._object(obj, chunk))
         # If an object was passed over, unused comments cannot be determined.
-        all_judged = before == self.result.passed_over.total()
+        all_judged = before == self._passed_over()
         suppressing = comments_in(chunk.text) if all_judged else []
         if unlocated or suppressing:
             self._locate(chunk, unlocated, suppressing)
+
+    def _passed_over(self) -> int:
+        return sum(note.why in (TEMPLATE, PATCH, SYSTEM) for note in self.result.notes)
+
+    def _note(self, chunk: Chunk, why: str, what: str, done: str, advice: str) -> None:
+        line, column = self.lines.position(chunk.start + chunk.begin)
+        self.result.notes.append(Note(self.result.file, line, column, why, what, done, advice))
+
+    def _may_be_judged(self, chunk: Chunk, obj: Mapping[str, object], twice: Sequence[Repeated]) -> bool:
+        """Whether keys that stand twice do not matter, which is then noted, once a file; else they are problems."""
+        if chunk.has_placeholders:
+            self._note(chunk, TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
+            return False
+        matters = bool(find_kinds(obj, self.terms.policy.kinds)) or mentions_constraints(obj)
+        for error in (one.error for one in twice):
+            file, (line, column) = self.result.file, self._where(chunk, error)
+            if matters:
+                self.result.problems.append(Problem(file, line, column, f"cannot be read: {error.message}"))
+            elif all(note.why != REPEATED for note in self.result.notes):
+                done, advice = "read by its last value, as kubectl reads it", "write the key once"
+                self.result.notes.append(Note(file, line, column, REPEATED, error.message, done, advice))
+        return not matters
 
     def _object(self, obj: Mapping[str, object], chunk: Chunk) -> Iterator[_Unlocated]:
         """The findings on one object; problems and counts are added to the result."""
         terms = self.terms
         if not find_kinds(obj, terms.policy.kinds):
             if chunk.may_have_constraints and mentions_constraints(obj):
-                self.result.unjudged[str(obj["apiVersion"]), str(obj["kind"])] += 1
+                what = f"{obj['apiVersion']} {obj['kind']} with constraints"
+                self._note(chunk, KIND, what, "not judged", advice_for_kind(str(obj["kind"])))
             return
         request = _request(obj, terms)
         workloads = request.workloads
@@ -103,9 +151,18 @@ class _File:
             return
         patch = self.result.file in terms.patches or any(is_patch(workload, obj) for workload in workloads)
         decision = review(_request(obj, terms.for_patches), terms.for_patches) if patch else review(request, terms)
+        self._note_other_places(obj, chunk, workloads)
         yield from self._findings(obj, chunk, workloads, decision, patch)
         if not patch:
             yield from self._suppressed(obj, workloads)
+
+    def _note_other_places(self, obj: Mapping[str, object], chunk: Chunk, workloads: Sequence[Workload]) -> None:
+        """A custom resource may have constraints where the policy describes none."""
+        if chunk.may_have_constraints and not workloads[0].kind.built_in:
+            known = [workload.raw_constraints for workload in workloads]
+            if any(all(place is not one for one in known) for place in places_of_constraints(obj)):
+                what = f"{obj['apiVersion']} {obj['kind']} with constraints at another path"
+                self._note(chunk, KIND, what, "not judged there", advice_for_kind(str(obj["kind"])))
 
     def _is_judged(self, chunk: Chunk, workloads: Sequence[Workload], never_sent: bool) -> bool:
         """Whether the webhook would judge the workloads of an object.  Counts those that are passed over."""
@@ -113,10 +170,11 @@ class _File:
             return False
         if never_sent:
             required = self.terms.policy.judges_without_constraints
-            self.result.passed_over[SYSTEM] += required or any(workload.has_constraints for workload in workloads)
+            if required or any(workload.has_constraints for workload in workloads):
+                self._note(chunk, SYSTEM, f"object in {workloads[0].namespace}", "passed over", NEVER_SENT)
             return False
         if chunk.has_placeholders and any(map(is_unrendered, workloads)):
-            self.result.passed_over[TEMPLATE] += 1
+            self._note(chunk, TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
             return False
         return True
 
@@ -133,7 +191,8 @@ class _File:
         if decision.outcome in (Outcome.NOT_JUDGED, Outcome.ERROR):
             self._unjudgeable(chunk, named, decision.error)
         if patch:
-            self.result.passed_over[PATCH] += any(workload.has_constraints for workload in workloads)
+            if any(workload.has_constraints for workload in workloads):
+                self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
         else:
             self.result.skipped |= dict.fromkeys(decision.skipped)
         for finding in decision.findings:
@@ -194,6 +253,12 @@ class _File:
         quoted = self.lines.line(line)
         last = min(column + max(end - start, 1), len(quoted.rstrip()) + 1)
         return Located(self.result.file, line, column, max(last, column + 1), quoted, finding, named, identity, address)
+
+
+def _concerns(repeated: Repeated, document: int, path: FieldPath) -> bool:
+    """Whether the key stands in the object at `path`, or above it."""
+    common = min(len(path), len(repeated.path))
+    return repeated.document in (None, document) and repeated.path[:common] == path[:common]
 
 
 def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:

@@ -15,6 +15,8 @@ from webhook.policy.policy import Policy
 
 _MARKS = ("{{", "{%", "<%", "${")
 _LOOKS_LIKE_AN_OBJECT = re.compile(r"""(?:^|[{,])[ \t-]*["']?apiVersion["']?\s*:""", re.MULTILINE)  # linear
+_COMMENT = re.compile(r"(?:^|[\s,\[{])/[/*]")  # of JSON with comments
+_RENDERED = frozenset({"HelmRelease", "HelmChart", "Application", "ApplicationSet"})
 _REQUIRED = {"maxSkew", "topologyKey", "whenUnsatisfiable"}
 _TIED_BY_SELECTOR = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"})
 
@@ -24,15 +26,29 @@ def has_placeholders(text: str) -> bool:
     return any(mark in text for mark in _MARKS)
 
 
-def should_parse(text: str, file: str, error: DocumentError) -> bool:
+def should_parse(text: str, file: str, error: DocumentError, named: bool = False) -> bool:
     """
     Whether to report that `text` cannot be read: it looks like a manifest, or is a YAML file with a syntax error.
 
-    JSON with comments, or a repeated key in a tool's configuration, is not reported.
+    So is JSON that was `named` on the command line; JSON with comments, a tool's configuration, is no manifest.
     """
     if _LOOKS_LIKE_AN_OBJECT.search(text):
         return True
-    return isinstance(error, SyntaxFault) and not file.endswith(".json")
+    return isinstance(error, SyntaxFault) and (not file.endswith(".json") or (named and not _COMMENT.search(text)))
+
+
+def advice_for_template(text: str) -> str:
+    """What to lint instead of a text with placeholders."""
+    if "{{" in text:
+        return "lint what is rendered: helm template CHART | evenkeel lint -"
+    if "${" in text:
+        return "lint what is substituted, as flux build kustomization NAME --path FOLDER prints it"
+    return "lint what is rendered"
+
+
+def advice_for_kind(kind: str) -> str:
+    """What to do about an object that has constraints in a place that the policy does not describe."""
+    return "lint what is rendered from it" if kind in _RENDERED else "describe the kind under workloads in a policy"
 
 
 def is_unrendered(workload: Workload) -> bool:

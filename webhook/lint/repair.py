@@ -98,7 +98,7 @@ def _one_per_object(found: Iterable[Located], refused: Set[tuple[str, FieldPath]
 
 def _rewritten(text: str, repairs: Sequence[_Repair]) -> tuple[str, Sequence[_Repair]]:
     """`text` with the safe repairs, and the repairs left out; all are left out if the result has unwanted changes."""
-    documents, roots = read_documents(text), spans(text, [repair.path[:-1] for repair in repairs])
+    documents, roots = read_documents(text, []), spans(text, [repair.path[:-1] for repair in repairs])
     whole, wanted = Text(text, _is_json(text)), list(documents)
     changes, left = list[Change](), list[_Repair]()
     for repair in repairs:
@@ -115,7 +115,7 @@ def _rewritten(text: str, repairs: Sequence[_Repair]) -> tuple[str, Sequence[_Re
 
 def _reads_as(text: str, documents: Sequence[object]) -> bool:
     try:
-        return list(read_documents(text)) == list(documents)
+        return list(read_documents(text, [])) == list(documents)
     except (DocumentError, RecursionError):
         return False
 

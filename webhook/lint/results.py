@@ -10,11 +10,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from webhook.findings.finding import Finding, Severity, Skipped
+from webhook.lint.notes import Note
 from webhook.objects.fields import FieldPath
 from webhook.objects.references import ObjectRef
 
 UNUSED_SUPPRESSION = "unused-suppression"
-TEMPLATE, PATCH, SYSTEM = "template", "patch", "systemNamespace"
+PROBLEM = "problem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +51,27 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a file could not be read or an object not be judged; line and column count from 1."""
+    """
+    Why a file could not be read or an object not be judged; line and column count from 1.
+
+    `lasting` is False where there is no such file, or what failed may not fail again: a baseline cannot accept that.
+    """
 
     file: str
     line: int
     column: int
     message: str
+    lasting: bool = True
+
+    @property
+    def identity(self) -> str:
+        """Stays the same when lines move."""
+        return f"{PROBLEM}\n{self.message}"
 
 
 @dataclass(slots=True)
 class Judged:
-    """The result of one file; `unjudged` counts, by apiVersion and kind, objects with constraints of unknown kinds."""
+    """The result of one file."""
 
     file: str
     documents: int = 0
@@ -69,8 +80,7 @@ class Judged:
     problems: list[Problem] = field(default_factory=list)
     skipped: dict[Skipped, None] = field(default_factory=dict)
     suppressed: int = 0
-    passed_over: Counter[str] = field(default_factory=Counter)
-    unjudged: Counter[tuple[str, str]] = field(default_factory=Counter)
+    notes: list[Note] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -85,8 +95,7 @@ class Summary:
     suppressed: int = 0
     accepted: int = 0
     repaired: int = 0
-    passed_over: Counter[str] = field(default_factory=Counter)
-    unjudged: Counter[tuple[str, str]] = field(default_factory=Counter)
+    notes: list[Note] = field(default_factory=list)
 
     def add(self, judged: Judged, files: int = 1) -> None:
         """Add a result; `files` is the number of manifests that it counts as."""
@@ -96,8 +105,11 @@ class Summary:
         self.problems += judged.problems
         self.skipped |= judged.skipped
         self.suppressed += judged.suppressed
-        self.passed_over += judged.passed_over
-        self.unjudged += judged.unjudged
+        self.notes += judged.notes
+
+    def noted(self, why: str) -> Counter[str]:
+        """How many notes there are for a reason, by what they name."""
+        return Counter(note.what for note in self.notes if note.why == why)
 
     def count(self, severity: Severity) -> int:
         """The number of findings of this severity."""

@@ -16,7 +16,7 @@ from webhook.lint import writing
 from webhook.lint.baseline import Accepted, Baseline, Entry, baseline_text, unused_entry
 from webhook.lint.files import FileReader, defect, judge_files
 from webhook.lint.repair import repair
-from webhook.lint.results import Judged, Problem, Summary
+from webhook.lint.results import Judged, Located, Problem, Summary
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound
 
@@ -68,7 +68,9 @@ class Session:
 
     def not_found(self, missing: NotFound) -> FileOutcome:
         """The outcome of a path that names no file."""
-        return self._outcome(Judged(missing.path, problems=[Problem(missing.path, 1, 1, missing.reason)]))
+        return self._outcome(
+            Judged(missing.path, problems=[Problem(missing.path, 1, 1, missing.reason, lasting=False)])
+        )
 
     def unused_entries(self) -> FileOutcome | None:
         """
@@ -89,8 +91,10 @@ class Session:
         return FileOutcome(judged)
 
     def write_baseline(self) -> None:
-        """Write a baseline that accepts every finding in the summary; OSError if it cannot be written."""
-        found = ((self._name_in_baseline(located.file), located) for located in self.summary.found)
+        """Write a baseline that accepts every finding and lasting problem; OSError if it cannot be written."""
+        accepted: list[Located | Problem] = [*self.summary.found]
+        accepted += (problem for problem in self.summary.problems if problem.lasting)
+        found = ((self._name_in_baseline(one.file), one) for one in accepted)
         writing.write_new(os.path.realpath(self._baseline_file), baseline_text(found))
 
     def _outcome(self, judged: Judged) -> FileOutcome:
@@ -98,11 +102,11 @@ class Session:
         if self._repairs and _repairable(accepted):
             judged, rewrite = self._repaired(judged)
             accepted = self._accepted(judged)
-        judged.found = accepted.new
-        if judged.file == STANDARD_INPUT and not (judged.documents or judged.problems or judged.passed_over):
-            message = "contains no document; did the command before the pipe fail?"
-            judged.problems.append(Problem(STANDARD_INPUT, 1, 1, message))
         self._unused += accepted.unused if not judged.problems else []
+        judged.found, judged.problems = accepted.new, accepted.problems
+        if judged.file == STANDARD_INPUT and not (judged.documents or judged.problems or judged.notes):
+            message = "contains no document; did the command before the pipe fail?"
+            judged.problems.append(Problem(STANDARD_INPUT, 1, 1, message, lasting=False))
         self.summary.accepted += accepted.count
         self.repairable += _repairable(accepted)
         self.summary.add(judged)
@@ -110,7 +114,7 @@ class Session:
 
     def _accepted(self, judged: Judged) -> Accepted:
         name = self._name_in_baseline(judged.file) if self._baseline.entries else judged.file
-        return self._baseline.accept(name, judged.found)
+        return self._baseline.accept(name, judged.found, judged.problems)
 
     def _name_in_baseline(self, file: str) -> str:
         """The path relative to the folder of the baseline, so that it does not depend on the working directory."""
@@ -135,7 +139,7 @@ class Session:
         try:
             writing.write_over(judged.file, text, repaired.text)
         except OSError as error:
-            judged.problems.append(Problem(judged.file, 1, 1, f"cannot be repaired: {error.strerror}"))
+            judged.problems.append(Problem(judged.file, 1, 1, f"cannot be repaired: {error.strerror}", lasting=False))
             return judged, rewrite
         self.summary.repaired += repaired.count
         return repaired.left, rewrite

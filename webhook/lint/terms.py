@@ -17,13 +17,14 @@ class LintTerms(Terms):
 
     `namespace` is the namespace of objects that name none; the API server sends nothing in the namespaces `never_sent`.
     `unused` is the severity of suppressions that suppress nothing; `patches` are the files that kustomizations name as
-    patches.
+    patches.  `named` are the files that the command line names.
     """
 
     namespace: str = "default"
     never_sent: frozenset[str] = frozenset()
     unused: Severity = Severity.WARNING
     patches: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
 
     @cached_property
     def for_patches(self) -> LintTerms:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from webhook.findings.finding import Severity
 from webhook.findings.wording import LINE_LIMIT, in_full, one_line
+from webhook.lint.notes import Note, alike, together
 from webhook.lint.results import Located, Problem, Summary
 
+MOST_NOTICES = 3  # of one sort
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
 def as_commands(summary: Summary) -> str:
     """One command in each line; "" if there is nothing to report."""
-    return "\n".join((*map(_problem, summary.problems), *map(_finding, summary.found), *_skipped(summary)))
+    notes = (line for notes in alike(summary.notes) for line in _notes(notes))
+    return "\n".join((*map(_problem, summary.problems), *map(_finding, summary.found), *notes, *_skipped(summary)))
 
 
 def _problem(problem: Problem) -> str:
@@ -27,6 +30,15 @@ def _finding(located: Located) -> str:
     title = f"{finding.rule}: {located.object}" if located.object is not None else finding.rule
     message = in_full(finding)
     return command(_COMMANDS[finding.severity], message, **position, title=title)
+
+
+def _notes(notes: Sequence[Note]) -> Iterator[str]:
+    """One notice each, or one for all of them: GitHub shows ten of a step."""
+    if len(notes) > MOST_NOTICES:
+        yield command("notice", together(notes), title="evenkeel")
+        return
+    for note in notes:
+        yield command("notice", note.message, **_position(note.file, line=note.line, col=note.column), title="evenkeel")
 
 
 def _position(file: str, **position: int) -> dict[str, object]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 from webhook.findings.wording import LINE_LIMIT, in_full, one_line
+from webhook.lint.notes import Note, alike, together
 from webhook.lint.results import Located, Summary
 
 
@@ -18,22 +19,34 @@ def as_xml(summary: Summary, files: list[str]) -> str:
     for problem in summary.problems:
         message = f"{problem.file}:{problem.line}:{problem.column}: {problem.message}"
         problems[problem.file].append(message)
-    cases = {file: [*map(_error, problems[file]), *map(_failure, found[file])] for file in (*files, *found)}
+    notes = defaultdict[str, list[Note]](list)
+    for note in summary.notes:
+        notes[note.file].append(note)
+    cases = {
+        file: [*map(_error, problems[file]), *map(_failure, found[file]), *map(_skipped, alike(notes[file]))]
+        for file in (*files, *found)
+    }
     total, errors = len(summary.found), len(summary.problems)
+    skipped = sum(len(alike(noted)) for noted in notes.values())
     passed = sum(not inner for inner in cases.values())
+    counts = f'failures="{total}" errors="{errors}" skipped="{skipped}"'
     return "\n".join(
         (
             '<?xml version="1.0" encoding="UTF-8"?>',
-            f'<testsuites name="evenkeel lint" tests="{total + errors + passed}" failures="{total}" errors="{errors}">',
-            *(line for file, inner in cases.items() for line in _suite(file, inner, len(found[file]))),
+            f'<testsuites name="evenkeel lint" tests="{total + errors + skipped + passed}" {counts}>',
+            *(
+                line
+                for file, inner in cases.items()
+                for line in _suite(file, inner, len(found[file]), len(problems[file]))
+            ),
             "</testsuites>",
         )
     )
 
 
-def _suite(file: str, inner: list[str], failures: int) -> Iterator[str]:
-    counts = f'tests="{len(inner) or 1}" failures="{failures}" errors="{len(inner) - failures}"'
-    yield f"  <testsuite name={_attribute(file)} {counts}>"
+def _suite(file: str, inner: list[str], failures: int, errors: int) -> Iterator[str]:
+    counts = f'failures="{failures}" errors="{errors}" skipped="{len(inner) - failures - errors}"'
+    yield f'  <testsuite name={_attribute(file)} tests="{len(inner) or 1}" {counts}>'
     yield from inner or [f'    <testcase name="no findings" classname={_attribute(file)}/>']
     yield "  </testsuite>"
 
@@ -50,6 +63,11 @@ def _failure(located: Located) -> str:
 
 def _error(message: str) -> str:
     return f'    <testcase name="problem"><error message={_attribute(message)}/></testcase>'
+
+
+def _skipped(notes: list[Note]) -> str:
+    message = notes[0].message if len(notes) == 1 else together(notes)
+    return f'    <testcase name="not judged"><skipped message={_attribute(message)}/></testcase>'
 
 
 def _attribute(text: str) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Iterator
 
 from webhook.findings.finding import Severity
+from webhook.lint.notes import KIND, Note
 from webhook.lint.results import Located, Problem, Summary
 from webhook.render.findings import finding_json, skipped_json
 
@@ -23,17 +26,25 @@ def as_json(summary: Summary) -> str:
             "suppressed": summary.suppressed,
             "accepted": summary.accepted,
             "repaired": summary.repaired,
-            "passedOver": dict(sorted(summary.passed_over.items())),
-            "notJudged": [
-                {"apiVersion": api_version, "kind": kind, "count": count}
-                for (api_version, kind), count in sorted(summary.unjudged.items())
-            ],
+            "passedOver": dict(sorted(Counter(note.why for note in summary.notes if note.why != KIND).items())),
+            "notJudged": [*_not_judged(summary)],
         },
         "findings": [*map(_finding, summary.found)],
         "problems": [*map(_problem, summary.problems)],
+        "notes": [*map(_note, summary.notes)],
         "skipped": [*map(skipped_json, summary.skipped)],
     }
     return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _not_judged(summary: Summary) -> Iterator[dict[str, object]]:
+    for what, count in sorted(summary.noted(KIND).items()):
+        api_version, _, kind = what.partition(" with constraints")[0].partition(" ")
+        yield {"apiVersion": api_version, "kind": kind, "count": count}
+
+
+def _note(note: Note) -> dict[str, object]:
+    return {"file": note.file, "line": note.line, "column": note.column, "reason": note.why, "message": note.message}
 
 
 def _finding(located: Located) -> dict[str, object]:

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from webhook.findings import wording
 from webhook.findings.finding import Severity
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.lint.results import PATCH, SYSTEM, TEMPLATE, Judged, Located, Problem, Summary
-from webhook.manifests.configurations import SYSTEM_NAMESPACES
+from webhook.lint.notes import alike, many, together
+from webhook.lint.results import Judged, Located, Problem, Summary
 
 LONGEST_QUOTED, KEPT_BEFORE = 160, 80
 _STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36", "file": "1", "faint": "2", "good": "1;32"}
@@ -115,23 +115,8 @@ def notes(summary: Summary) -> Iterator[str]:
         yield f"{many(summary.suppressed, 'finding')} suppressed by comments or annotations"
     if summary.accepted:
         yield f"{many(summary.accepted, 'finding')} accepted by the baseline"
-    if count := summary.passed_over[TEMPLATE]:
-        how = "lint what is rendered from them: helm template CHART | evenkeel lint -"
-        yield f"{many(count, 'template')} passed over; {how}"
-    if count := summary.passed_over[PATCH]:
-        how = "lint what is built from them: kustomize build FOLDER | evenkeel lint -"
-        yield f"{many(count, 'kustomize patch', 'kustomize patches')} judged in part; {how}"
-    if count := summary.passed_over[SYSTEM]:
-        yield f"{many(count, 'object')} in {' or '.join(SYSTEM_NAMESPACES)} passed over; none is sent to the webhook"
-    for (api_version, kind), count in sorted(summary.unjudged.items()):
-        how = "describe the kind under workloads in a policy"
-        yield one_line(f"{count} {api_version} {kind} with constraints not judged; {how}", LINE_LIMIT)
+    yield from (one_line(together(notes), LINE_LIMIT) for notes in alike(summary.notes))
     reasons: dict[str, list[str]] = {}
     for skipped in summary.skipped:
         reasons.setdefault(skipped.reason, []).append(skipped.rule)
     yield from (f"skipped {', '.join(rules)}: {reason}" for reason, rules in reasons.items())
-
-
-def many(count: int, singular: str, several: str | None = None) -> str:
-    """`1 file`, `2 files`."""
-    return f"{count} {singular if count == 1 else several or f'{singular}s'}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from webhook import __version__
 from webhook.findings.finding import Severity, Skipped
 from webhook.findings.rule import Rule
 from webhook.lint.baseline import fingerprint
+from webhook.lint.notes import Note, alike, together
 from webhook.lint.results import UNUSED_SUPPRESSION, Located, Problem, Summary
 from webhook.rules import RULES
 
@@ -38,6 +39,7 @@ def as_sarif(summary: Summary, exit_code: int) -> str:
                 "exitCode": exit_code,
                 "toolExecutionNotifications": [
                     *map(_problem, summary.problems),
+                    *map(_notes, alike(summary.notes)),
                     *map(_skipped, summary.skipped),
                 ],
             }
@@ -94,9 +96,18 @@ def _file(file: str) -> Mapping[str, object]:
 
 
 def _problem(problem: Problem) -> Mapping[str, object]:
-    region = {"startLine": problem.line, "startColumn": problem.column}
-    location = {"physicalLocation": {**_file(problem.file), "region": region}}
-    return {"level": "error", "message": {"text": problem.message}, "locations": [location]}
+    return {"level": "error", "message": {"text": problem.message}, "locations": [_location(problem)]}
+
+
+def _notes(notes: Sequence[Note]) -> Mapping[str, object]:
+    """One notification for all that are alike, with the place of each."""
+    text = notes[0].message if len(notes) == 1 else together(notes)
+    return {"level": "note", "message": {"text": text}, "locations": [*map(_location, notes)]}
+
+
+def _location(one: Problem | Note) -> Mapping[str, object]:
+    region = {"startLine": one.line, "startColumn": one.column}
+    return {"physicalLocation": {**_file(one.file), "region": region}}
 
 
 def _skipped(skipped: Skipped) -> Mapping[str, object]:

@@ -1,0 +1,66 @@
+"""
+What was not judged, or not in full, so that nothing is passed over in silence.
+
+    Note, Note, Note ──alike──> [Note, Note], [Note] ──together──> 2 templates passed over: a.yaml, b.yaml; lint …
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+TEMPLATE, PATCH, SYSTEM, KIND = "template", "patch", "systemNamespace", "kind"
+REPEATED, UNREAD = "duplicateKey", "unreadable"
+MOST_FILES = 3  # that are named in one note
+_NOTED = {
+    TEMPLATE: ("template", "templates"),
+    PATCH: ("kustomize patch", "kustomize patches"),
+    SYSTEM: ("object in a system namespace", "objects in system namespaces"),
+    REPEATED: ("duplicate key", "duplicate keys"),
+    UNREAD: ("unreadable text", "unreadable texts"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """
+    What was not judged, or not in full; line and column count from 1.
+
+    `why` is TEMPLATE, PATCH, SYSTEM, KIND, REPEATED or UNREAD; `what` names it, `done` says how it was treated.
+    """
+
+    file: str
+    line: int
+    column: int
+    why: str
+    what: str
+    done: str
+    advice: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.what} {self.done}; {self.advice}"
+
+
+def alike(notes: Iterable[Note]) -> list[list[Note]]:
+    """The notes that one line can stand for, together; they are many where a repository has many templates."""
+    found: dict[tuple[str, ...], list[Note]] = {}
+    for note in notes:
+        of_kind = note.what if note.why == KIND else ""
+        found.setdefault((note.why, of_kind, note.done, note.advice), []).append(note)
+    return list(found.values())
+
+
+def together(notes: Sequence[Note]) -> str:
+    """One line for notes that are alike: how many, the first files, and what to do."""
+    first, count = notes[0], len(notes)
+    counted = f"{count} {first.what}" if first.why == KIND else many(count, *_NOTED[first.why])
+    files = list(dict.fromkeys(note.file for note in notes))
+    more = [f"{len(files) - MOST_FILES} more"] if len(files) > MOST_FILES else []
+    named = ", ".join((*("<stdin>" if file == "-" else file for file in files[:MOST_FILES]), *more))
+    return f"{counted} {first.done}: {named}; {first.advice}"
+
+
+def many(count: int, singular: str, several: str | None = None) -> str:
+    """`1 file`, `2 files`."""
+    return f"{count} {singular if count == 1 else several or f'{singular}s'}"
