@@ -9,6 +9,7 @@ import yaml
 
 from webhook.cli.main import main
 from webhook.manifests.configurations import MUTATING_NAME
+from webhook.manifests.rbac import viewer
 from webhook.manifests.skip_label import skip_label_policy
 
 REACHED = ["--url", "https://a", "--ca-bundle", "ca.crt"]
@@ -68,6 +69,18 @@ def test_rights_come_before_what_needs_them(folder, capsys, where):
     assert 5 == len(kinds)
 
 
+def test_the_rights_of_people_stand_alone_or_come_first(folder, capsys):
+    capsys.readouterr()
+    alone = main(["manifests", "--rbac-viewer"])
+    (role,) = yaml.safe_load_all(capsys.readouterr().out)
+    main(["manifests", "--rbac-viewer", "--rbac", "--url", "https://a", "--ca-bundle", str(folder / "ca.crt")])
+    found = [(one["kind"], one["metadata"]["name"]) for one in yaml.safe_load_all(capsys.readouterr().out)]
+
+    assert (0, viewer()) == (alone, role)
+    assert [("ClusterRole", "evenkeel-viewer"), ("ServiceAccount", "evenkeel")] == found[:2]
+    assert 6 == len(found)
+
+
 @pytest.mark.parametrize(
     ("options", "users", "groups"),
     [
@@ -100,6 +113,10 @@ def test_the_command_prints_what_kubectl_applies(folder, capsys):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
+        ([], "found no --service or --url, or no --ca-bundle, wanted both; only --rbac-viewer stands alone"),
+        (["--rbac-viewer", "--rbac"], "found no --service or --url, or no --ca-bundle, wanted both"),
+        (["--rbac-viewer", "--url", "https://a"], "found no --service or --url, or no --ca-bundle, wanted both"),
+        (["--ca-bundle", "ca.crt"], "found no --service or --url, or no --ca-bundle, wanted both"),
         (["--service", "guard", "--ca-bundle", "ca.crt"], '--service: found "guard", wanted NAMESPACE/NAME'),
         (
             [*FAILS, "--kubernetes-version", "1.28"],

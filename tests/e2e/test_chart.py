@@ -14,6 +14,7 @@ from webhook import __version__
 from webhook.cli.main import main
 from webhook.cluster.watched import VERBS, watched
 from webhook.manifests.configurations import FAIL, MUTATING_NAME, NAME, TIMEOUT_SECONDS, Target, configurations
+from webhook.manifests.rbac import viewer
 from webhook.manifests.skip_label import SKIP_LABEL_NAME, SKIP_LABEL_SINCE, skip_label_policy
 from webhook.policy import parsing as policies
 from webhook.policy.schema import API_VERSION, KIND
@@ -353,7 +354,7 @@ def test_evenkeel_may_read_what_it_watches_and_write_what_it_keeps(mode, watch_p
     may = {
         (obj["kind"], group, resource, tuple(rule.get("resourceNames", ())), verb)
         for obj in objects
-        if obj["kind"] in ("Role", "ClusterRole") and not obj["metadata"]["name"].endswith("-detach")
+        if obj["kind"] in ("Role", "ClusterRole") and not obj["metadata"]["name"].endswith(("-detach", "-viewer"))
         for rule in obj["rules"]
         for group in rule["apiGroups"]
         for resource in rule["resources"]
@@ -370,6 +371,16 @@ def test_evenkeel_may_read_what_it_watches_and_write_what_it_keeps(mode, watch_p
         wanted.add(("Role", "", "secrets", (), "create"))
 
     assert wanted == may
+
+
+def test_people_may_read_what_commands_list():
+    """And nobody may who is not bound to it."""
+    made = one("ClusterRole", [obj for obj in render({}) if obj["metadata"]["name"] == "evenkeel-viewer"])
+    without = render({"viewerRole": {"create": False}})
+    bound = {obj["roleRef"]["name"] for obj in render({}) if obj["kind"].endswith("Binding")}
+
+    assert viewer()["rules"] == made["rules"]
+    assert "evenkeel-viewer" not in {obj["metadata"]["name"] for obj in without} | bound
 
 
 def test_the_secrets_of_two_modes_have_two_names():

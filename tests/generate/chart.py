@@ -12,7 +12,7 @@ from tests.support import ROOT
 from webhook.manifests import conditions
 from webhook.manifests import configurations as made
 from webhook.manifests.configurations import SYSTEM_NAMESPACES, entry_name
-from webhook.manifests.rbac import rules
+from webhook.manifests.rbac import rules, viewer_rules
 from webhook.manifests.skip_label import SKIP_LABEL_NAME, SKIP_LABEL_SINCE, skip_label_policy
 from webhook.objects.kinds import KINDS
 from webhook.objects.names import SKIP_LABEL
@@ -134,6 +134,7 @@ def program() -> str:
         "clusterRole": {
             "always": rules(policies.built_in()),
             "watchPods": rules(replace(policies.built_in(), watch_pods=True)),
+            "viewer": viewer_rules(),
         },
         "skipLabelPolicy": {
             "name": SKIP_LABEL_NAME,

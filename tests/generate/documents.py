@@ -79,6 +79,12 @@ def when(one: Watched) -> str:
     return one.needed if one.needed == ALWAYS else f"with `{one.needed}: true`"
 
 
+def viewer() -> str:
+    """The table of what people need to read of a cluster."""
+    rows = ((one.kind, one.api_group or "core", one.purpose) for one in LISTED)
+    return table(("kind", "API group", "what it is read for"), rows)
+
+
 def dumped() -> str:
     """The table of what is in a dump, by kind, besides metadata."""
     return table(("kind", "what is in it"), ((one.kind, ", ".join(fields_of(one)) or "–") for one in LISTED))
@@ -110,7 +116,14 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 TABLES = {
-    **{"folders": folders, "settings": settings, "rights": rights, "dumped": dumped, "values": chart.table},
+    **{
+        "folders": folders,
+        "settings": settings,
+        "rights": rights,
+        "dumped": dumped,
+        "viewer": viewer,
+        "values": chart.table,
+    },
     **{"metrics": metrics.table, "reasons": metrics.reasons, "alerts": metrics.alerts},
 }
 

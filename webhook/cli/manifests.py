@@ -3,6 +3,7 @@ Print the webhook configurations that a policy needs; pipe them into kubectl app
 
 They send only what the policy needs.  The CA bundle is public; no private key is needed.
 With --rbac, a ServiceAccount and RBAC come first, named like the Service in its namespace, or else evenkeel/evenkeel.
+With --rbac-viewer, which may stand alone, the ClusterRole for people who run commands on the cluster comes first.
 With --skip-label-user or --skip-label-group, a ValidatingAdmissionPolicy and its binding come last.
 Exit code 0: printed, 2: an input cannot be used.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -22,7 +24,7 @@ from certs.pem import ca_bundle
 from webhook.cli import inputs
 from webhook.cli.usage import UsageError
 from webhook.manifests.configurations import CONDITIONS_SINCE, FAIL, IGNORE, NAME, Object, Target, configurations
-from webhook.manifests.rbac import rbac
+from webhook.manifests.rbac import VIEWER, rbac, viewer
 from webhook.manifests.skip_label import SKIP_LABEL_SINCE, skip_label_policy
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy.policy import Policy
@@ -31,10 +33,10 @@ SKIP_LABEL_USER, SKIP_LABEL_GROUP = "--skip-label-user", "--skip-label-group"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    where = parser.add_mutually_exclusive_group(required=True)
+    where = parser.add_mutually_exclusive_group()
     where.add_argument("--service", metavar="NS/NAME", help="the webhook's Service, on port 443")
     where.add_argument("--url", metavar="URL", help="https://HOST[:PORT], if there is no Service")
-    parser.add_argument("--ca-bundle", metavar="FILE", type=Path, required=True, help="CA certificates, as PEM")
+    parser.add_argument("--ca-bundle", metavar="FILE", type=Path, help="CA certificates, as PEM")
     parser.add_argument(
         "--failure-policy",
         choices=(IGNORE, FAIL),
@@ -51,6 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rbac", action="store_true", help="also print a ServiceAccount and the RBAC for --cluster live"
     )
+    parser.add_argument(
+        "--rbac-viewer",
+        action="store_true",
+        help=f"also print the ClusterRole {VIEWER}, to get and list what commands read of a live cluster",
+    )
     for option, who in ((SKIP_LABEL_USER, "a user who"), (SKIP_LABEL_GROUP, "a group whose members")):
         parser.add_argument(
             option,
@@ -64,6 +71,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    people = (viewer(),) if args.rbac_viewer else ()
+    if people and not (args.service or args.url or args.ca_bundle or args.rbac):
+        _print(people)
+        return 0
+    if not (args.service or args.url) or args.ca_bundle is None:
+        raise UsageError("found no --service or --url, or no --ca-bundle, wanted both; only --rbac-viewer stands alone")
     features = inputs.features(args.kubernetes_version)
     policy, minor = inputs.policy(args.policy, features), features.minor
     service = inputs.namespaced("--service", args.service) if args.service else None
@@ -76,9 +89,12 @@ def run(args: argparse.Namespace) -> int:
         minor >= CONDITIONS_SINCE,
     )
     rights = rbac(policy, *(service or (NAME, NAME))) if args.rbac else ()
-    found = (*rights, *configurations(policy, target), *_skip_label(args, minor))
-    print("---\n".join(yaml.safe_dump(obj, sort_keys=False, width=1_000) for obj in found), end="")
+    _print((*people, *rights, *configurations(policy, target), *_skip_label(args, minor)))
     return 0
+
+
+def _print(objects: Iterable[Object]) -> None:
+    print("---\n".join(yaml.safe_dump(obj, sort_keys=False, width=1_000) for obj in objects), end="")
 
 
 def _fails(args: argparse.Namespace, policy: Policy, minor: int) -> bool:

@@ -1,12 +1,16 @@
-"""The RBAC that `--cluster live` needs: get, list and watch on the watched kinds, and nothing else."""
+"""The RBAC that `--cluster live` needs, and nothing else: to watch for the webhook, to get and list for people."""
 
 from __future__ import annotations
 
-from webhook.cluster.watched import VERBS, watched
+from collections.abc import Iterable, Sequence
+
+from webhook.cluster import listed
+from webhook.cluster.watched import VERBS, Watched, watched
 from webhook.manifests.configurations import LABELS, NAME, Object
 from webhook.policy.policy import Policy
 
 RBAC = "rbac.authorization.k8s.io"
+VIEWER = f"{NAME}-viewer"
 
 
 def rbac(policy: Policy, namespace: str, name: str) -> tuple[Object, ...]:
@@ -34,9 +38,24 @@ def rbac(policy: Policy, namespace: str, name: str) -> tuple[Object, ...]:
     )
 
 
+def viewer() -> Object:
+    """The ClusterRole for people who run commands on a live cluster; whoever installs evenkeel binds it."""
+    metadata = {"name": VIEWER, "labels": LABELS}
+    return {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": viewer_rules()}
+
+
 def rules(policy: Policy) -> list[Object]:
-    """The rules of the ClusterRole, one for each API group."""
+    """The rules of the webhook's ClusterRole, one for each API group."""
+    return _rules(watched(policy.watch_pods), VERBS)
+
+
+def viewer_rules() -> list[Object]:
+    """The rules of the ClusterRole for people."""
+    return _rules(listed.LISTED, listed.VERBS)
+
+
+def _rules(kinds: Iterable[Watched], verbs: Sequence[str]) -> list[Object]:
     groups: dict[str, list[str]] = {}
-    for kind in watched(policy.watch_pods):
+    for kind in kinds:
         groups.setdefault(kind.api_group, []).append(kind.resource)
-    return [{"apiGroups": [group], "resources": names, "verbs": list(VERBS)} for group, names in groups.items()]
+    return [{"apiGroups": [group], "resources": names, "verbs": list(verbs)} for group, names in groups.items()]
