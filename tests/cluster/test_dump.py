@@ -15,6 +15,7 @@ from webhook.cluster.cluster import Contents
 from webhook.cluster.dump import DumpError, contents, load
 from webhook.cluster.dump_file import Lines, write
 from webhook.objects.references import Owner
+from webhook.scheduler.features import LATEST
 from webhook.scheduler.snapshot import Snapshot
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": {"zone": "a"}}}
@@ -259,3 +260,25 @@ def test_a_folder_whose_name_ends_like_a_file_is_a_folder(tmp_path):
     dump(tmp_path, {"shop.yaml/nodes.yaml": json.dumps(NODE)})
 
     assert snapshot(NODE) == load(tmp_path)
+
+
+def test_resources_are_read_where_a_version_is_given(tmp_path):
+    node = {**NODE, "status": {"allocatable": {"cpu": "4"}}}
+    bound = pod(uid="u1", spec={"nodeName": "n1", "containers": [{"resources": {"requests": {"cpu": "1500m"}}}]})
+    file = tmp_path / "dump.jsonl.gz"
+    file.write_bytes(of_evenkeel(node, bound))
+
+    assert snapshot(node, bound, features=LATEST) == load(file, LATEST)
+    assert 1500 == load(file, LATEST).usage["n1"].milli_cpu
+    assert {} == load(file).usage
+
+
+def test_a_request_that_cannot_be_read_is_named(tmp_path):
+    bound = pod(uid="u1", spec={"nodeName": "n1", "containers": [{"resources": {"requests": {"cpu": "1,5"}}}]})
+    file = dump(tmp_path, {"a.json": json.dumps(bound)}) / "a.json"
+    with pytest.raises(DumpError) as error:
+        load(file, LATEST)
+
+    wanted = "must be a quantity such as 500m, 2 or 1.5Gi"
+    path = "spec.containers[0].resources.requests.cpu"
+    assert f'{file}: Pod shop/web-1: {path}: found "1,5", {wanted}' == str(error.value)

@@ -169,7 +169,7 @@ def _structures(hint):
 def test_all_that_the_webhook_decodes_commands_do_too():
     """One of the fields may be decoded whole here, where only a part of it is watched."""
     of_watches = {("metadata", "resourceVersion"), ("message",), ("code",)}
-    watched, read = {path for path, _ in hints(decoding.Object)}, dict(hints(fields.Object))
+    watched, read = {path for path, _ in hints(decoding.ObjectWithResources)}, dict(hints(fields.Object))
     whole = {path for path, hint in read.items() if hint is typing.Any}
 
     assert of_watches <= watched

@@ -7,11 +7,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.support.build import namespace, service, whole
+from tests.support.build import namespace, pod, service, whole
 from tests.support.serving import until
 from tests.support.watching import SHOP, watching
 from webhook.cluster import informer
 from webhook.cluster.informer import FAILED, LISTED, RESUMED, UNREADABLE, Pace
+from webhook.cluster.live import listed
+from webhook.scheduler.features import LATEST
 
 
 def test_a_long_list_comes_in_pages():
@@ -132,3 +134,34 @@ def test_an_object_of_the_wrong_form_is_passed_over_and_told():
         until(lambda: it.live.view() == whole([*SHOP[:3], service("good")]), "the good one")
 
         assert [{"problem": "Service shop/bad: spec.selector: found [], must be an object"}] == it.heard(UNREADABLE)
+
+
+def requesting(name, cpu):
+    spec = {"nodeName": "n1", "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]}
+    return pod(name=name, uid=name, spec=spec)
+
+
+def test_a_pod_whose_requests_cannot_be_read_is_counted_and_told():
+    """The API server would refuse it, so it can only come from another that plays one."""
+    with watching(*SHOP, watch_pods=True, features=LATEST) as it:
+        it.api.put(requesting("bad", "lots"), requesting("good", "250m"))
+        until(lambda: it.heard(UNREADABLE, "Pod"), "a complaint")
+        read = [*SHOP, requesting("bad", "0"), requesting("good", "250m")]
+        until(lambda: it.live.view() == whole(read, LATEST), "both")
+
+        assert (3, 250) == it.live.view().usage["n1"][:2]
+        (told,) = it.heard(UNREADABLE, "Pod")
+        assert told["problem"].startswith('Pod shop/bad: spec.containers[0].resources.requests.cpu: found "lots", must')
+
+
+def test_requests_follow_pods_that_come_change_and_go():
+    with watching(*SHOP, watch_pods=True, features=LATEST) as it:
+        for step in (requesting("a", "1"), requesting("b", "2"), requesting("a", "3")):
+            it.api.put(step)
+            it.catches_up()
+        assert (3, 5000) == it.live.view().usage["n1"][:2]
+        it.api.delete(requesting("a", "3"))
+        it.catches_up()
+
+        assert (2, 2000) == it.live.view().usage["n1"][:2]
+        assert it.live.view() == listed(it.client, watch_pods=True, features=LATEST)

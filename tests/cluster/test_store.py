@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.support.build import key_of, namespace, pod, service, whole, workload
 from webhook.cluster.store import Store
 from webhook.objects.references import Owner
+from webhook.scheduler.features import LATEST
 from webhook.scheduler.snapshot import from_objects, read_object
 
 OWNER = Owner("apps/v1", "ReplicaSet", "web")
@@ -18,7 +19,7 @@ def kind_of(obj):
 
 
 def kept(obj):
-    return read_object(obj, *kind_of(obj))[2]
+    return read_object(obj, *kind_of(obj), LATEST)[2]
 
 
 def tell(store, *objects):
@@ -31,14 +32,15 @@ def forget(store, *objects):
         store.apply(kind_of(obj), [(key_of(obj), None)])
 
 
-def node(name, **labels):
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+def node(name, cpu="4", **labels):
+    status = {"allocatable": {"cpu": cpu, "pods": "110"}}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "status": status}
 
 
 NAMES, NAMESPACES = st.sampled_from("ab"), st.sampled_from(("shop", "bank"))
 LABELS = st.dictionaries(st.sampled_from(("app", "tier")), st.sampled_from("xy"))
 OBJECTS = st.one_of(
-    st.builds(lambda name, labels: node(name, **labels), NAMES, LABELS),
+    st.builds(lambda name, cpu, labels: node(name, cpu, **labels), NAMES, st.sampled_from("48"), LABELS),
     st.builds(lambda name, labels: namespace(name, **labels), NAMESPACES, LABELS),
     st.builds(service, NAMES, LABELS, NAMESPACES),
     st.builds(
@@ -54,14 +56,23 @@ OBJECTS = st.one_of(
         LABELS,
     ),
     st.builds(
-        lambda name, space, labels, on, gone: pod(
-            name=name, namespace=space, labels=labels, spec={"nodeName": on}, deletionTimestamp=gone
-        ),
+        lambda name, space, labels, on, gone, phase, requests: {
+            **pod(
+                name=name,
+                namespace=space,
+                labels=labels,
+                spec={"nodeName": on, "containers": [{"name": "c", "resources": {"requests": requests}}]},
+                deletionTimestamp=gone,
+            ),
+            "status": {"phase": phase},
+        },
         st.sampled_from("abcd"),
         NAMESPACES,
         LABELS,
         st.sampled_from(("n1", "n2", None)),
         st.sampled_from((None, None, "now")),
+        st.sampled_from(("Running", "Running", "Failed")),
+        st.dictionaries(st.sampled_from(("cpu", "memory", "example.com/gpu")), st.sampled_from(("1", "2Gi", "0"))),
     ),
 )
 STEPS = st.lists(
@@ -92,10 +103,10 @@ def test_a_view_is_what_the_objects_make_up(steps):
             there = {at: one for at, one in there.items() if at[0] != ("v1", "Pod")}
             there |= {(("v1", "Pod"), key): one for key, one in those.items()}
         else:
-            taken.append((store.view(), whole(there.values())))
+            taken.append((store.view(), whole(there.values(), LATEST)))
 
-        assert whole(there.values()) == store.view() or what != "view"
-    assert whole(there.values()) == store.view()
+        assert whole(there.values(), LATEST) == store.view() or what != "view"
+    assert whole(there.values(), LATEST) == store.view()
     for view, then in taken:
         assert then == view
 
@@ -147,3 +158,17 @@ def test_while_a_batch_is_applied_the_view_before_it_is_in_force():
 
     assert [before, before] == seen
     assert ["api", "before", "web"] == [one.name for one in store.view().services_of("shop", {"app": "web"})]
+
+
+def test_a_pod_that_is_being_deleted_takes_up_room_until_it_is_gone():
+    store = Store()
+    running = pod(spec={"nodeName": "n1", "containers": [{"resources": {"requests": {"cpu": "1"}}}]})
+    leaving = {**running, "metadata": {**running["metadata"], "deletionTimestamp": "now"}}
+    tell(store, running)
+    used = store.view().usage
+    tell(store, leaving)
+
+    assert ({}, used) == (store.view().pods, store.view().usage)
+    assert 1000 == used["n1"].milli_cpu
+    forget(store, leaving)
+    assert {} == store.view().usage

@@ -13,7 +13,8 @@ FORM = re.compile(r"upstream: [a-z_]+\.go:[A-Za-z]+(\.[A-Za-z]+)? \(v1\.37\)")
 OURS = """
 constraint.read_constraints constraint.read_selector constraint.same constraint.Constraint.hard
 constraint.Constraint.soft constraint.Reading.merges constraint.Reading.parsed constraint.Reading.unmerged
-counts.in_order counts.label_set counts.PodCounts.add counts.PodCounts.groups counts.PodCounts.remove
+counts.in_order counts.label_set counts.NodeUsage.add counts.NodeUsage.by_node counts.NodeUsage.remove
+counts.PodCounts.add counts.PodCounts.groups counts.PodCounts.remove
 filtering.DomainCounts.match_num filtering.DomainCounts.refused filtering.DomainCounts.skew filtering.Verdicts.reasons
 incoming.read_incoming_pod nodes.Nodes.by_taints nodes.Nodes.carrying nodes.Nodes.domains nodes.Nodes.get
 nodes.Nodes.label_keys nodes.Nodes.members nodes.Nodes.named nodes.Nodes.names nodes.Nodes.placed

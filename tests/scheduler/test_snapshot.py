@@ -8,8 +8,10 @@ import pytest
 
 from tests.support.build import pod, service, snapshot
 from webhook.objects.references import Owner
+from webhook.scheduler.features import LATEST, features
+from webhook.scheduler.nodes import NO_ROOM, Allocatable, Node
 from webhook.scheduler.selectors import EVERYTHING
-from webhook.scheduler.snapshot import Controller, Namespace, Node, Snapshot, SnapshotError
+from webhook.scheduler.snapshot import Controller, Namespace, Snapshot, SnapshotError, read_object
 
 
 def raw(kind, api_version="apps/v1", name="web", spec=None, **metadata):
@@ -263,3 +265,94 @@ def test_a_selector_that_fills_memory_is_not_kept(given, kept):
     if labels:
         counted = [group.labels for group in found.pods.get("shop", {}).values()]
         assert [kept] * 3 == [of_kind["ReplicationController"], bool(found.services.get("shop")), labels in counted]
+
+
+def requesting(name, cpu="500m", node="n1", phase="Running", **fields):
+    """A Pod on a node that requests this CPU."""
+    spec = {"nodeName": node, "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]}
+    return {**pod(name=name, uid=name, spec=spec, **fields), "status": {"phase": phase}}
+
+
+HAS = {"cpu": "4", "memory": "1Gi", "pods": "110"}
+NODE = {**node("n1"), "status": {"allocatable": HAS, "capacity": {"cpu": "99"}}}
+
+
+def test_what_all_pods_of_a_node_request():
+    """Those that are being deleted, too, but not those that have finished; on a node that is not known, too."""
+    found = snapshot(
+        requesting("a"),
+        requesting("b", namespace="elsewhere"),
+        requesting("c", deletionTimestamp="now"),
+        requesting("d", phase="Succeeded"),
+        requesting("e", phase="Failed"),
+        requesting("f", node=None),
+        requesting("g", "2", node="unknown"),
+        requesting("h", labels={f"k{i}": "v" * 63 for i in range(100)}),
+        NODE,
+        features=LATEST,
+    )
+
+    assert {"n1": (4, 2000), "unknown": (1, 2000)} == {name: one[:2] for name, one in found.usage.items()}
+    assert {"shop": {"n1": 1, "unknown": 1}, "elsewhere": {"n1": 1}} == {
+        namespace: group.nodes for namespace, groups in found.pods.items() for group in groups.values()
+    }
+
+
+def test_what_a_node_has_is_its_allocatable():
+    (found,) = snapshot(NODE, features=LATEST).nodes
+
+    assert Allocatable(4000, 1 << 30, pods=110) == found.allocatable
+
+
+def test_resources_are_not_read_where_they_are_not_asked_for():
+    found = snapshot(NODE, requesting("a", "nonsense"), requesting("b", deletionTimestamp="now"))
+
+    assert ({}, NO_ROOM) == (found.usage, next(iter(found.nodes)).allocatable)
+    assert ["shop"] == list(found.pods)
+
+
+def test_the_version_decides_what_counts():
+    pod_level = requesting("a")
+    pod_level["spec"]["resources"] = {"requests": {"cpu": "3"}}
+
+    assert [500, 3000] == [snapshot(pod_level, features=features(minor)).usage["n1"].milli_cpu for minor in (33, 34)]
+
+
+UNREADABLE = [
+    Wrong(
+        "a request", requesting("a", "lots"), 'containers[0].resources.requests.cpu: found "lots", must be a quantity'
+    ),
+    Wrong(
+        "allocatable", {**NODE, "status": {"allocatable": {"cpu": []}}}, "status.allocatable.cpu: found [], must be a"
+    ),
+]
+
+
+@pytest.mark.parametrize("case", UNREADABLE, ids=lambda case: case.name)
+def test_a_bad_quantity_is_named_and_what_else_is_known_is_told(case):
+    with pytest.raises(SnapshotError) as error:
+        snapshot(case.obj, features=LATEST)
+
+    assert case.message in str(error.value)
+    assert error.value.kept == read_object(without_resources(case.obj), "v1", case.obj["kind"], LATEST)[2]
+
+
+def without_resources(obj):
+    return {**obj, "spec": {"nodeName": "n1", "containers": [{"resources": {"requests": {"cpu": "0"}}}]}, "status": {}}
+
+
+def test_where_more_is_wrong_than_quantities_nothing_is_known():
+    wrong = requesting("a", "lots", labels={"app": 5})
+    with pytest.raises(SnapshotError) as error:
+        snapshot(wrong, features=LATEST)
+
+    assert "metadata.labels.app: found 5" in str(error.value)
+    assert None is error.value.kept
+
+
+def test_resources_that_fill_memory_are_not_kept():
+    """Anyone with rights in a namespace may name as many extended resources as a megabyte holds."""
+    many = requesting("a")
+    many["spec"]["containers"][0]["resources"]["requests"] |= {f"example.com/{i}": "1" for i in range(200)}
+
+    assert (500, ()) == snapshot(many, features=LATEST).usage["n1"][1:5:3]

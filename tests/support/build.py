@@ -108,17 +108,17 @@ def policy(text="", **fields) -> Policy:
     return parse_policy(json.dumps({"apiVersion": POLICY_API_VERSION, "kind": KIND, **said, **fields}))
 
 
-def snapshot(*objects) -> Snapshot:
-    return from_objects(objects)
+def snapshot(*objects, features=None) -> Snapshot:
+    return from_objects(objects, features)
 
 
 def key_of(obj):
     return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
 
 
-def whole(objects):
+def whole(objects, features=None):
     """What from_objects makes of objects in the order of their names."""
-    return from_objects(sorted(objects, key=key_of))
+    return from_objects(sorted(objects, key=key_of), features)
 
 
 def request(obj, old=None, operation=None, **fields):

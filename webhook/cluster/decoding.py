@@ -58,17 +58,82 @@ class Event(TypedDict):
     object: Object
 
 
-_PAGE, _EVENT = msgspec.json.Decoder(Page), msgspec.json.Decoder(Event)
+class ResourceRequirements(TypedDict, total=False):
+    requests: Any
 
 
-def page(body: bytes) -> Any:
-    """A page of a list, as raw JSON with the fields above.  ValueError or RecursionError if it cannot be parsed."""
-    return _decoded(_PAGE, body)
+class Container(TypedDict, total=False):
+    name: Any
+    resources: ResourceRequirements | None
 
 
-def event(line: bytes) -> Any:
-    """An event of a watch, likewise."""
-    return _decoded(_EVENT, line)
+class InitContainer(Container, total=False):
+    restartPolicy: Any
+
+
+class ContainerStatus(TypedDict, total=False):
+    name: Any
+    resources: ResourceRequirements | None
+    allocatedResources: Any
+
+
+class Condition(TypedDict, total=False):
+    type: Any
+    reason: Any
+
+
+class SpecWithResources(Spec, total=False):
+    containers: list[Container] | None
+    initContainers: list[InitContainer] | None
+    overhead: Any
+    resources: ResourceRequirements | None
+
+
+class StatusWithResources(Status, total=False):
+    allocatable: Any
+    conditions: list[Condition] | None
+    containerStatuses: list[ContainerStatus] | None
+    initContainerStatuses: list[ContainerStatus] | None
+    resources: ResourceRequirements | None
+    allocatedResources: Any
+
+
+class ObjectWithResources(TypedDict, total=False):
+    """The same, and what Pods request and nodes have."""
+
+    metadata: WatchedMetadata | None
+    spec: SpecWithResources | None
+    status: StatusWithResources | None
+    message: Any
+    code: Any
+
+
+class PageWithResources(TypedDict, total=False):
+    metadata: dict[str, Any]
+    items: list[ObjectWithResources] | None
+
+
+class EventWithResources(TypedDict):
+    type: str
+    object: ObjectWithResources
+
+
+class Decoding:
+    """One form of pages and events, decoded to raw JSON that has only its fields."""
+
+    def __init__(self, page: Any, event: Any) -> None:
+        self._page, self._event = msgspec.json.Decoder(page), msgspec.json.Decoder(event)
+
+    def page(self, body: bytes) -> Any:
+        """A page of a list.  ValueError or RecursionError if it cannot be parsed."""
+        return _decoded(self._page, body)
+
+    def event(self, line: bytes) -> Any:
+        """An event of a watch, likewise."""
+        return _decoded(self._event, line)
+
+
+PLAIN, WITH_RESOURCES = Decoding(Page, Event), Decoding(PageWithResources, EventWithResources)
 
 
 def _decoded(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:

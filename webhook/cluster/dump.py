@@ -17,6 +17,7 @@ from typing import BinaryIO, cast
 from webhook.cluster.cluster import Contents, FormatError
 from webhook.documents.reading import read_objects
 from webhook.documents.scalars import DocumentError
+from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
 SUFFIXES = {".yaml", ".yml", ".json", ".jsonl"}
@@ -28,8 +29,12 @@ class DumpError(ValueError):
     """A dump that cannot be used; the message names the file."""
 
 
-def load(path: Path) -> Snapshot:
-    """The objects in a file, or in all YAML and JSON files below a folder; DumpError if there are none."""
+def load(path: Path, features: Features | None = None) -> Snapshot:
+    """
+    The objects in a file, or in all YAML and JSON files below a folder; DumpError if there are none.
+
+    With `features`, what Pods request and nodes have is read, too, as that version counts it.
+    """
     files, reading = _files(path), path
 
     def objects() -> Iterator[Mapping[str, object]]:
@@ -38,7 +43,7 @@ def load(path: Path) -> Snapshot:
             yield from _contents(reading).objects
 
     try:
-        return from_objects(objects())
+        return from_objects(objects(), features)
     except SnapshotError as error:
         raise DumpError(f"{reading}: {error}") from error
 

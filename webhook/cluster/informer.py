@@ -15,10 +15,11 @@ from threading import Event, Thread
 from time import monotonic
 from typing import Any
 
-from webhook.cluster import decoding
 from webhook.cluster.client import GONE, UNAUTHORIZED, Client, ClusterError, Stream, TooLong
+from webhook.cluster.decoding import PLAIN, WITH_RESOURCES
 from webhook.cluster.store import Key, Store
 from webhook.cluster.watched import Watched
+from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Kept, SnapshotError, read_object
 
 PAGE, LARGEST_PAGE = 500, 16 << 20  # Objects, and bytes.
@@ -42,13 +43,26 @@ class Pace:
 
 
 class Informer(Thread):
-    """A thread that keeps one kind in a store up to date; while no server responds, the store keeps its objects."""
+    """
+    A thread that keeps one kind in a store up to date; while no server responds, the store keeps its objects.
 
-    def __init__(self, watched: Watched, client: Client, store: Store, report: Report, pace: Pace) -> None:
+    With `features` it reads resources, too: what Pods request and nodes have.
+    """
+
+    def __init__(
+        self,
+        watched: Watched,
+        client: Client,
+        store: Store,
+        report: Report,
+        pace: Pace,
+        features: Features | None = None,
+    ) -> None:
         super().__init__(name=f"informer-{watched.kind}", daemon=True)
         self.watched, self._client, self._store, self._pace = watched, client, store, pace
         self._report = report
-        self._kind = watched.gvk
+        self._kind, self._features = watched.gvk, features
+        self._decoding = PLAIN if features is None else WITH_RESOURCES
         self._stopped, self._forget = Event(), False
         self._stream: Stream | None = None
         self._version = ""  # The last resourceVersion, "" when a list must come first.
@@ -121,7 +135,7 @@ class Informer(Thread):
         """
         begun, again = monotonic(), self.synced
         page, names = dict[str, Any](), dict[str, set[str]]()
-        for page in pages(self._client, self.watched, self._pace.list):
+        for page in pages(self._client, self.watched, self._pace.list, decode=self._decoding.page):
             self._answered()
             batch = [self._read(raw) for raw in page.get("items") or ()]
             self._store.apply(self._kind, batch)
@@ -161,7 +175,7 @@ class Informer(Thread):
         batch: list[tuple[Key, Kept | None]] = []
         version, error = self._version, None
         for line in filter(None, lines):
-            event = decoding.event(line)
+            event = self._decoding.event(line)
             kind, obj = event["type"], event["object"]
             if kind == "ERROR":
                 error = ClusterError(f"{self.watched.path()}: {obj.get('message')}", int(obj.get("code") or 0))
@@ -177,13 +191,17 @@ class Informer(Thread):
         self._failures = 0  # Reset only after an event; a watch that is always cut off must back off.
 
     def _read(self, raw: Mapping[str, object]) -> tuple[Key, Kept | None]:
-        """The kept part of an object; None if a field has the wrong type, which is reported."""
+        """
+        The kept part of an object; None if a field has the wrong type, which is reported.
+
+        So are quantities that cannot be read; they count as 0, for the object is there all the same.
+        """
         try:
-            namespace, name, kept = read_object(raw, *self._kind)
+            namespace, name, kept = read_object(raw, *self._kind, self._features)
         except SnapshotError as error:
             metadata: Any = raw.get("metadata")
             self._report(UNREADABLE, self.watched.kind, problem=str(error))
-            return (str(metadata.get("namespace") or ""), str(metadata.get("name"))), None
+            return (str(metadata.get("namespace") or ""), str(metadata.get("name"))), error.kept
         return (namespace, name), kept
 
 
@@ -192,7 +210,7 @@ def pages(
     watched: Watched,
     seconds: float,
     namespace: str = "",
-    decode: Callable[[bytes], Any] = decoding.page,
+    decode: Callable[[bytes], Any] = PLAIN.page,
 ) -> Iterator[dict[str, Any]]:
     """
     The pages of one consistent list, of a namespace or of all.  ClusterError 410 if the next page has expired.

@@ -15,11 +15,13 @@ from time import monotonic
 
 from webhook.cluster.client import NOT_FOUND, Client, ClusterError
 from webhook.cluster.cluster import State
+from webhook.cluster.decoding import PLAIN, WITH_RESOURCES
 from webhook.cluster.informer import LISTED, Informer, Pace, Report, pages
 from webhook.cluster.store import Store
 from webhook.cluster.watched import BY_KIND, NAMESPACE, POD, Watched, watched
 from webhook.objects.references import Owner
 from webhook.scheduler.default_constraints import SELECTOR_KINDS
+from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Controller, Namespace, Snapshot, SnapshotError, from_objects, read_object
 
 LOOKUP_SECONDS = 0.3  # For all look-ups of one review: a tenth of the API server's timeout for /mutate.
@@ -46,7 +48,8 @@ class Live:
     """
     A watched cluster; it has no view until every kind has been listed.
 
-    `may_wait` is asked before each look-up; it may raise, and where it returns False nothing is looked up.
+    `may_wait` is asked before each look-up; it may raise, and where it returns False nothing is looked up.  With
+    `features`, views have what Pods request and nodes have, as that version counts it.
     """
 
     def __init__(
@@ -57,15 +60,16 @@ class Live:
         watch_pods: bool = False,
         may_wait: Callable[[], bool] = lambda: True,
         pace: Pace | None = None,
+        features: Features | None = None,
     ) -> None:
         self._client, self._report, self._pace = client, report, pace or Pace()
-        self._store, self._may_wait = Store(), may_wait
+        self._store, self._may_wait, self._features = Store(), may_wait, features
         self._informers = {kind.kind: self._informer(kind) for kind in watched(watch_pods)}
         self._ending: Informer | None = None
         self._begun, self._ready, self._syncing = 0.0, False, Lock()
 
     def _informer(self, kind: Watched) -> Informer:
-        return Informer(kind, self._client, self._store, self._reported, self._pace)
+        return Informer(kind, self._client, self._store, self._reported, self._pace, self._features)
 
     def _reported(self, what: str, kind: str, **fields: object) -> None:
         self._report(what, kind, **fields)
@@ -172,11 +176,17 @@ def _missing(view: Snapshot, namespace: str, owner: Owner | None) -> Iterator[tu
         yield BY_KIND[owner.api_version, owner.kind], owner.name
 
 
-def listed(client: Client, watch_pods: bool = False) -> Snapshot:
-    """The cluster as it is now, listed once.  ClusterError if the API server cannot be reached or refuses."""
-    return from_objects(
+def listed(client: Client, watch_pods: bool = False, features: Features | None = None) -> Snapshot:
+    """
+    The cluster as it is now, listed once; with `features` what Pods request and nodes have, too.
+
+    ClusterError if the API server cannot be reached or refuses.
+    """
+    decoding = PLAIN if features is None else WITH_RESOURCES
+    objects = (
         {**raw, "apiVersion": kind.api_version, "kind": kind.kind}
         for kind in watched(watch_pods)
-        for page in pages(client, kind, LIST_SECONDS)
+        for page in pages(client, kind, LIST_SECONDS, decode=decoding.page)
         for raw in page.get("items") or ()
     )
+    return from_objects(objects, features)

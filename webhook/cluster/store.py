@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from webhook.cluster.watched import NAMESPACE, NODE, POD, SERVICE
-from webhook.scheduler.counts import BoundPod, PodCounts
+from webhook.scheduler.counts import BoundPod, NodeUsage, PodCounts
 from webhook.scheduler.nodes import Nodes
 from webhook.scheduler.snapshot import Kept, Snapshot, by_rarest_label
 
@@ -31,6 +31,7 @@ class Store:
         self._lock = Lock()
         self._objects: dict[Gvk, dict[str, dict[str, Kept]]] = {}
         self._pods: dict[str, PodCounts] = {}
+        self._usage = NodeUsage()
         self._changed: set[tuple[Gvk, str]] = set()
         self._shared: set[tuple[Gvk, str]] = set()  # In use by a view; copy before changing.
         self._view = Snapshot()
@@ -78,9 +79,10 @@ class Store:
             self._shared.discard((kind, namespace))
         if kind == POD.gvk:
             counts = self._pods.setdefault(namespace, PodCounts())
-            kept = counts.add(kept) if isinstance(kept, BoundPod) else None
+            kept = self._usage.add(counts.add(kept)) if isinstance(kept, BoundPod) else None
             if isinstance(before, BoundPod):
                 counts.remove(before)
+                self._usage.remove(before)
         if kept is None:
             del those[name]
         else:
@@ -101,8 +103,12 @@ class Store:
                 if field not in fields:
                     fields[field] = dict(getattr(self._view, field))
                 fields[field][key] = part
+                if not part:
+                    del fields[field][key]
                 if not those:
-                    del fields[field][key], self._objects[kind][namespace]
+                    del self._objects[kind][namespace]
+        if "pods" in fields:
+            fields["usage"] = self._usage.by_node()
         return replace(self._view, **fields)
 
     def _part(self, kind: Gvk, namespace: str, those: Any) -> tuple[str, object, object]:

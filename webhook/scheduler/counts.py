@@ -1,7 +1,8 @@
 """
-Pods as the scheduler counts them: by namespace, label set and node.
+Pods as the scheduler counts them: by namespace, label set and node, and what all of a node's request.
 
     150,000 Pods ──> some thousand label sets, each with {node: number of Pods}
+                 ──> {node: number of Pods and sum of their requests}
 """
 
 from __future__ import annotations
@@ -79,10 +80,16 @@ def in_order(amounts: Mapping[str, int]) -> Scalars:
 
 @dataclass(frozen=True, slots=True)
 class BoundPod:
-    """A Pod that the scheduler counts: it is bound to `node`, is not being deleted, and has not finished."""
+    """
+    A Pod that is bound to `node` and has not finished; `requests` is None where they are not read.
+
+    `spreads`: constraints count it.  One that is being deleted only takes up room, and has no `labels` here.
+    """
 
     labels: LabelSet
     node: str
+    requests: Requests | None = None
+    spreads: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +107,7 @@ def label_set(labels: Labels) -> LabelSet:
 
 class PodCounts:
     """
-    The Pods of one namespace, counted by label set and node while they come and go.
+    The Pods of one namespace that constraints count, by label set and node while they come and go.
 
     What `groups` has returned never changes: a count is copied before it changes.  A cluster has many more Pods than
     label sets, so equal label sets are kept once.
@@ -114,13 +121,17 @@ class PodCounts:
 
     def add(self, pod: BoundPod) -> BoundPod:
         """Count a Pod; returns an equal one whose label set is shared with the other Pods that have the same labels."""
+        if not pod.spreads:
+            return pod
         shared = self._label_sets.setdefault(pod.labels, pod.labels)
         nodes = self._own(shared)
         nodes[pod.node] = nodes.get(pod.node, 0) + 1
-        return BoundPod(shared, pod.node)
+        return pod if pod.labels is shared else BoundPod(shared, pod.node, pod.requests)
 
     def remove(self, pod: BoundPod) -> None:
         """Stop counting a Pod that was added before."""
+        if not pod.spreads:
+            return
         nodes = self._own(pod.labels)
         nodes[pod.node] -= 1
         if not nodes[pod.node]:
@@ -145,3 +156,50 @@ class PodCounts:
                     groups[labels] = PodGroup(known.labels if known is not None else dict(labels), nodes)
             self._groups, self._changed = groups, {}
         return self._groups
+
+
+class NodeUsage:
+    """
+    What the Pods of each node request, added up while they come and go.
+
+    What `by_node` has returned never changes.  Most Pods of a workload request the same, so equal requests are kept
+    once, for as long as a Pod has them.
+    """
+
+    def __init__(self) -> None:
+        self._usage: dict[str, Usage] = {}
+        self._returned = False  # A view has it; copy before changing.
+        self._requests: dict[Requests, Requests] = {}
+        self._numbers: dict[Requests, int] = {}
+
+    def add(self, pod: BoundPod) -> BoundPod:
+        """Add what a Pod requests; returns an equal one whose requests are shared with Pods that request the same."""
+        if pod.requests is None:
+            return pod
+        shared = self._requests.setdefault(pod.requests, pod.requests)
+        self._numbers[shared] = self._numbers.get(shared, 0) + 1
+        self._change(pod.node, shared, 1)
+        return pod if pod.requests is shared else BoundPod(pod.labels, pod.node, shared, pod.spreads)
+
+    def remove(self, pod: BoundPod) -> None:
+        """Take away what a Pod requests that was added before."""
+        if pod.requests is None:
+            return
+        self._numbers[pod.requests] -= 1
+        if not self._numbers[pod.requests]:
+            del self._numbers[pod.requests], self._requests[pod.requests]
+        self._change(pod.node, pod.requests, -1)
+
+    def _change(self, node: str, requests: Requests, pods: int) -> None:
+        if self._returned:
+            self._usage, self._returned = dict(self._usage), False
+        usage = self._usage.get(node, UNUSED).plus(requests, pods)
+        if usage.pods:
+            self._usage[node] = usage
+        else:
+            del self._usage[node]
+
+    def by_node(self) -> Mapping[str, Usage]:
+        """The sums as they are now, by the name of the node; nodes without Pods are left out."""
+        self._returned = True
+        return self._usage

@@ -12,8 +12,19 @@ from webhook.objects.labels import Labels
 from webhook.objects.reading import Reader, brief
 from webhook.objects.references import ObjectRef, Owner
 from webhook.scheduler.constraint import read_selector
-from webhook.scheduler.counts import FINISHED, BoundPod, LabelSet, PodCounts, PodGroup, label_set
-from webhook.scheduler.nodes import Node, Nodes, read_taints
+from webhook.scheduler.counts import (
+    FINISHED,
+    BoundPod,
+    LabelSet,
+    NodeUsage,
+    PodCounts,
+    PodGroup,
+    Requests,
+    Usage,
+    label_set,
+)
+from webhook.scheduler.features import Features
+from webhook.scheduler.nodes import NO_ROOM, Allocatable, Node, Nodes, read_taints
 from webhook.scheduler.selectors import Selector, as_selector, selecting
 from webhook.scheduler.validation import selector_errors
 
@@ -74,7 +85,8 @@ class Snapshot:
     The objects of a cluster at one moment; nothing in it is ever changed.
 
     `namespaces` holds labels by name.  Services and Pods are kept by namespace, controllers by (namespace, apiVersion,
-    kind) and then by name.  `nodes` and `pods` are empty where they are not known.
+    kind) and then by name.  `usage` is by the name of the node; a node without Pods is left out.  `nodes`, `pods` and
+    `usage` are empty where they are not known.
     """
 
     nodes: Nodes = field(default_factory=Nodes)
@@ -82,6 +94,7 @@ class Snapshot:
     services: Mapping[str, ServiceIndex] = field(default_factory=dict)
     controllers: Mapping[tuple[str, str, str], Mapping[str, Controller]] = field(default_factory=dict)
     pods: Mapping[str, Mapping[LabelSet, PodGroup]] = field(default_factory=dict)
+    usage: Mapping[str, Usage] = field(default_factory=dict)
 
     def services_of(self, namespace: str, labels: Labels) -> tuple[Service, ...]:
         """
@@ -110,25 +123,35 @@ class Snapshot:
 
 
 class SnapshotError(ValueError):
-    """An object with a field of a wrong type; the message names the object, the field and what it must be."""
+    """
+    An object with a field of a wrong type; the message names the object, the field and what it must be.
+
+    `kept` is what there is of it all the same, if only quantities cannot be read: those count as 0.
+    """
+
+    def __init__(self, message: str, kept: Kept | None = None) -> None:
+        super().__init__(message)
+        self.kept = kept
 
 
-def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
+def from_objects(objects: Iterable[Mapping[str, object]], features: Features | None = None) -> Snapshot:
     """
     The snapshot of `objects`, raw JSON as the API server prints it; kinds other than READ_KINDS are passed over.
 
-    SnapshotError names the first field that has a wrong type.
+    With `features`, it has what Pods request and nodes have, as that version counts it.  SnapshotError names the first
+    field that has a wrong type.
     """
     nodes: dict[str, Node] = {}
     namespaces: dict[str, Labels] = {}
     services: dict[str, list[Service]] = {}
     controllers: dict[tuple[str, str, str], dict[str, Controller]] = {}
     pods: dict[str, PodCounts] = {}
+    usage = NodeUsage()
     for raw in objects:
         api_version, kind = raw.get("apiVersion"), raw.get("kind")
         if not any((api_version, kind) == known for known in READ_KINDS):
             continue
-        namespace, _, kept = read_object(raw, str(api_version), str(kind))
+        namespace, _, kept = read_object(raw, str(api_version), str(kind), features)
         if isinstance(kept, Node):
             nodes[kept.name] = kept
         elif isinstance(kept, Namespace):
@@ -138,13 +161,14 @@ def from_objects(objects: Iterable[Mapping[str, object]]) -> Snapshot:
         elif isinstance(kept, Controller):
             controllers.setdefault((namespace, kept.api_version, kept.kind), {})[kept.name] = kept
         elif isinstance(kept, BoundPod):
-            pods.setdefault(namespace, PodCounts()).add(kept)
+            usage.add(pods.setdefault(namespace, PodCounts()).add(kept))
     return Snapshot(
         Nodes(nodes.values()),
         namespaces,
         {namespace: by_rarest_label(those) for namespace, those in services.items()},
         controllers,
-        {namespace: counts.groups() for namespace, counts in pods.items()},
+        {namespace: groups for namespace, counts in pods.items() if (groups := counts.groups())},
+        usage.by_node(),
     )
 
 
@@ -158,25 +182,28 @@ def by_rarest_label(services: Sequence[Service]) -> ServiceIndex:
     return {label: tuple(those) for label, those in found.items()}
 
 
-def read_object(raw: Mapping[str, object], api_version: str, kind: str) -> tuple[str, str, Kept | None]:
+def read_object(
+    raw: Mapping[str, object], api_version: str, kind: str, features: Features | None = None
+) -> tuple[str, str, Kept | None]:
     """
-    The namespace and the name of an object of READ_KINDS, and what is kept of it.
+    The namespace and the name of an object of READ_KINDS, and what is kept of it; resources only with `features`.
 
     Nothing is kept of a Service that selects nothing, or of a Pod that does not count.  A selector that takes more than
-    LARGEST bytes is kept as if it selected nothing, and a Pod whose labels do is not counted.  SnapshotError names the
-    first field that has a wrong type.
+    LARGEST bytes is kept as if it selected nothing, a Pod whose labels do counts for its requests only, and one whose
+    extended resources do not for these.
+    SnapshotError names the first field that has a wrong type.
     """
-    found = _Object(raw, api_version, kind)
+    found = _Object(raw, api_version, kind, features)
     kept = found.kept()
-    found.check()
+    found.check(kept)
     return found.namespace, found.name, kept
 
 
 class _Object:
     """One raw object while it is read."""
 
-    def __init__(self, raw: Mapping[str, object], api_version: str, kind: str) -> None:
-        self.reader = Reader()
+    def __init__(self, raw: Mapping[str, object], api_version: str, kind: str, features: Features | None) -> None:
+        self.reader, self.quantities, self.features = Reader(), Reader(), features
         self.gvk = (api_version, kind)
         metadata = self.reader.mapping(raw.get("metadata"), ("metadata",))
         self.name = self._string(metadata, "metadata", "name")
@@ -189,6 +216,10 @@ class _Object:
     @property
     def spec(self) -> Mapping[str, object]:
         return self.reader.mapping(self.raw.get("spec"), ("spec",))
+
+    @property
+    def status(self) -> Mapping[str, object]:
+        return self.reader.mapping(self.raw.get("status"), ("status",))
 
     def kept(self) -> Kept | None:
         if self.gvk == (CORE, "Node"):
@@ -204,7 +235,23 @@ class _Object:
 
     def _node(self) -> Node:
         taints = read_taints(self.reader, self.spec.get("taints"), ("spec", "taints"))
-        return Node(self.name, self._labels(), taints, self.spec.get("unschedulable") is True)
+        return Node(self.name, self._labels(), taints, self.spec.get("unschedulable") is True, self._allocatable())
+
+    def _allocatable(self) -> Allocatable:
+        if self.features is None:
+            return NO_ROOM
+        from webhook.scheduler.resources import read_allocatable
+
+        return read_allocatable(self.quantities, self.status.get("allocatable"), ("status", "allocatable"))
+
+    def _requests(self) -> Requests | None:
+        if self.features is None:
+            return None
+        from webhook.scheduler.resources import read_requests
+
+        requests = read_requests(self.quantities, self.raw, self.features, bound=True)
+        large = sum(len(name) + 2 * PART for name, _ in requests.scalars) > LARGEST
+        return requests._replace(scalars=()) if large else requests
 
     def _labels(self) -> Labels:
         return self.reader.string_map(self.metadata.get("labels"), ("metadata", "labels"))
@@ -214,13 +261,12 @@ class _Object:
 
     def _pod(self) -> BoundPod | None:
         labels, node = self._labels(), self._string(self.spec, "spec", "nodeName")
-        status = self.reader.mapping(self.raw.get("status"), ("status",))
-        phase = self._string(status, "status", "phase")
-        if not node or phase in FINISHED or self.metadata.get("deletionTimestamp") is not None:
+        if not node or self._string(self.status, "status", "phase") in FINISHED:
             return None
-        if sum(len(key) + len(value) + 2 * PART for key, value in labels.items()) > LARGEST:
-            return None
-        return BoundPod(label_set(labels), node)
+        requests, leaving = self._requests(), self.metadata.get("deletionTimestamp") is not None
+        if leaving or sum(len(key) + len(value) + 2 * PART for key, value in labels.items()) > LARGEST:
+            return BoundPod((), node, requests, spreads=False) if requests is not None else None
+        return BoundPod(label_set(labels), node, requests)
 
     def _selector(self) -> Selector | None:
         if self.gvk == (CORE, "ReplicationController"):
@@ -231,10 +277,11 @@ class _Object:
         valid = selector is not None and not _is_large(found) and not any(selector_errors(selector, ()))
         return found if valid else None
 
-    def check(self) -> None:
-        if self.reader.errors:
-            ref, error = ObjectRef(*self.gvk, self.namespace, self.name), self.reader.errors[0]
-            raise SnapshotError(f"{ref}: {path_text(error.path)}: found {brief(error.value)}, {error.detail}")
+    def check(self, kept: Kept | None) -> None:
+        if errors := self.reader.errors or self.quantities.errors:
+            ref, error = ObjectRef(*self.gvk, self.namespace, self.name), errors[0]
+            message = f"{ref}: {path_text(error.path)}: found {brief(error.value)}, {error.detail}"
+            raise SnapshotError(message, None if self.reader.errors else kept)
 
 
 def _is_large(selector: Selector) -> bool:
