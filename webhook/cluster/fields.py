@@ -40,19 +40,12 @@ class Metadata(decoding.Metadata, total=False):
     ownerReferences: list[OwnerReference] | None
 
 
-class ResourceRequirements(TypedDict, total=False):
-    requests: Any
-
-
 class ContainerPort(TypedDict, total=False):
     hostPort: Any
 
 
-class Container(TypedDict, total=False):
-    name: Any
+class Container(decoding.InitContainer, total=False):
     ports: list[ContainerPort] | None
-    resources: ResourceRequirements | None
-    restartPolicy: Any
 
 
 class Volume(TypedDict, total=False):
@@ -89,18 +82,16 @@ class Template(TypedDict, total=False):
     spec: Spec | None
 
 
-class Spec(decoding.Spec, total=False):
+class Spec(decoding.SpecWithResources, total=False):
     # of a Pod
     affinity: Affinity | None
-    containers: list[Container] | None
+    containers: list[Container] | None  # type: ignore[misc]
     hostNetwork: Any
-    initContainers: list[Container] | None
+    initContainers: list[Container] | None  # type: ignore[misc]
     nodeSelector: Any
-    overhead: Any
     preemptionPolicy: Any
     priority: Any
     resourceClaims: list[Used] | None
-    resources: ResourceRequirements | None
     schedulerName: Any
     schedulingGates: Any
     tolerations: Any
@@ -123,35 +114,21 @@ class Spec(decoding.Spec, total=False):
     minAvailable: Any
 
 
-class Condition(TypedDict, total=False):
-    type: Any
+class Condition(decoding.Condition, total=False):
     status: Any
-    reason: Any
     message: Any
     lastTransitionTime: Any
 
 
-class ContainerStatus(TypedDict, total=False):
-    name: Any
-    allocatedResources: Any
-    resources: ResourceRequirements | None
-
-
-class Status(decoding.Status, total=False):
+class Status(decoding.StatusWithResources, total=False):
     # of a Pod
-    allocatedResources: Any
-    conditions: list[Condition] | None
-    containerStatuses: list[ContainerStatus] | None
-    initContainerStatuses: list[ContainerStatus] | None
+    conditions: list[Condition] | None  # type: ignore[misc]
     nominatedNodeName: Any
-    resources: ResourceRequirements | None
     # of a workload
     availableReplicas: Any
     readyReplicas: Any
     replicas: Any
     updatedReplicas: Any
-    # of a Node
-    allocatable: Any
 
 
 class Object(TypedDict, total=False):
