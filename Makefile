@@ -53,10 +53,11 @@ oracle: .venv/test ## ask Kubernetes' own code, KUBERNETES=v1.37.1, and rewrite 
 oracle-diff: .venv/test ## say which recordings differ between two minor versions, A=1.36 B=1.37, and in what
 	@$(PYTHON) -m tests.oracle.diff $(A) $(B) $(CASE)
 
-bench: .venv/test ## measure reviews, manifests, Pod creation and a large cluster, beside what does less
+bench: .venv/test ## measure reviews, manifests, Pod creation, a large cluster and placing in it, beside others
 	@$(PYTHON) -m tests.bench.reviews
 	@$(PYTHON) -m tests.bench.creation
 	@$(PYTHON) -m tests.bench.cluster
+	@$(PYTHON) -m tests.bench.placement
 
 lint: .venv/lint ## check style and types
 	@$(PYTHON) -m ruff check --quiet

@@ -14,7 +14,7 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.filtering import UNLABELLED, filter_nodes
 from webhook.scheduler.incoming import IncomingPod, read_incoming_pod
 from webhook.scheduler.scoring import Scores, score_nodes
-from webhook.scheduler.snapshot import SnapshotError, from_objects
+from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
 RECORDED = "placement.jsonl.gz"
 SUCCESS, SKIP = "Success", "Skip"
@@ -22,15 +22,13 @@ SUCCESS, SKIP = "Success", "Skip"
 
 def differences(case: Mapping[str, object], features: Features) -> Iterator[Difference]:
     """Candidates for a score are the nodes that pass the filter; none are scored where no constraint is soft."""
-    pod, constraints = _pod(case), in_force(case, features)[1]
-    snapshot = _snapshot(case)
+    pod, constraints = read_pod(case, features), in_force(case, features)[1]
+    snapshot = read_snapshot(case, features)
     verdicts = filter_nodes(pod, constraints, snapshot, features)
     hard, soft = ([one for one in constraints if one.hard], [one for one in constraints if one.soft])
-    own = value_at(case["pod"], CONSTRAINTS)
-    system_defaults = not own and as_mapping(case.get("config")).get("defaultingType") == SYSTEM
     candidates, scores = verdicts.passing, Scores((), 0)
     if soft or not features.skips_unconstrained:
-        scores = score_nodes(pod, constraints, snapshot, candidates, features, system_defaults=system_defaults)
+        scores = score_nodes(pod, constraints, snapshot, candidates, features, system_defaults=system_defaults(case))
     reasons = by_node(snapshot, verdicts)
     raw, normalized = worth(snapshot, scores)
 
@@ -53,16 +51,24 @@ def _filter(reason: str | None) -> str:
     return "UnschedulableAndUnresolvable" if reason == UNLABELLED else "Unschedulable"
 
 
-def _pod(case: Mapping[str, object]) -> IncomingPod:
+def system_defaults(case: Mapping[str, object]) -> bool:
+    """Whether the Pod is placed by the scheduler's own defaults."""
+    own = value_at(case["pod"], CONSTRAINTS)
+    return not own and as_mapping(case.get("config")).get("defaultingType") == SYSTEM
+
+
+def read_pod(case: Mapping[str, object], features: Features) -> IncomingPod:
+    """The Pod that is to be placed."""
     reader = Reader()
-    pod = read_incoming_pod(reader, as_mapping(case["pod"]))
+    pod = read_incoming_pod(reader, as_mapping(case["pod"]), features)
     if reader.errors:
         raise IllFormed(f"pod: {path_text(reader.errors[0].path)}: {reader.errors[0].detail}")
     return pod
 
 
-def _snapshot(case: Mapping[str, object]):
+def read_snapshot(case: Mapping[str, object], features: Features) -> Snapshot:
+    """The nodes, and the Pods that run on them."""
     try:
-        return from_objects(one for name in ("nodes", "pods") for one in objects(case.get(name), name))
+        return from_objects((one for name in ("nodes", "pods") for one in objects(case.get(name), name)), features)
     except SnapshotError as error:
         raise IllFormed(str(error)) from error

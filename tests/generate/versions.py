@@ -27,6 +27,11 @@ CHANGES = {
     "prefixed_job_labels": ("Pods of a Job have labels with the prefix `batch.kubernetes.io/`",),
     "skips_unconstrained": ("PodTopologySpread skips a Pod without constraints, instead of passing it",),
     "lengths_in_bytes": ("errors of labels name lengths in bytes, not characters",),
+    "names_untolerated_taint": (
+        "kube-scheduler's message names the taint that a Pod does not tolerate",
+        "kube-scheduler's message says `untolerated taint(s)`, without naming them",
+    ),
+    "node_name_in_pre_filter": ("for a Pod with a `nodeName` the message sums up all other nodes as `[NodeName]`",),
     "pod_level_resources": ("requests of a Pod as a whole (`spec.resources`) count",),
     "allocated_resources": ("of a bound Pod the resources that its node has allocated count, too",),
     "pod_allocated_resources": ("and those that it has allocated to the Pod as a whole",),

@@ -64,6 +64,7 @@ rules
 findings.evaluation · findings.wording
 findings.rule
 findings
+scheduler.profile
 scheduler.default_constraints · scheduler.filtering · scheduler.fit · scheduler.scoring
 scheduler.inclusion · scheduler.snapshot
 scheduler.incoming · scheduler.validation

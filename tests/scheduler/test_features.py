@@ -9,7 +9,7 @@ from webhook.scheduler.features import LATEST, NEWEST, Features, features, parse
 
 # The first minor that has each, after 1.25; those of 1.25 itself are there from the beginning.
 CAME = {
-    25: {"empty_selector_counts"},
+    25: {"empty_selector_counts", "names_untolerated_taint"},
     26: {"node_inclusion_policies"},
     27: {"min_domains", "match_label_keys", "selector_validation", "prefixed_job_labels"},
     28: {"null_selector_warning", "skips_unconstrained"},
@@ -17,10 +17,10 @@ CAME = {
     34: {"selector_merge", "pod_level_resources"},
     35: {"topology_labels", "lengths_in_bytes"},
     36: {"pod_allocated_resources", "scores_balance_gained"},
-    37: {"greatest_of_sums"},
+    37: {"greatest_of_sums", "node_name_in_pre_filter"},
     38: {"empty_selector_counts"},
 }
-WENT = {27: {"empty_selector_counts"}}  # The first minor that has it no longer.
+WENT = {27: {"empty_selector_counts"}, 34: {"names_untolerated_taint"}}  # The first minor that has it no longer.
 NAMES = {*Features._fields} - {"minor"}
 
 

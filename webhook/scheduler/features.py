@@ -23,6 +23,8 @@ class Features(NamedTuple):
     prefixed_job_labels: bool  # Pods of a Job have batch.kubernetes.io/job-name and …/controller-uid, too
     skips_unconstrained: bool  # PodTopologySpread skips a Pod without constraints; before, it passes and scores alike
     lengths_in_bytes: bool  # errors of labels say "bytes" for "characters" (kubernetes#134020)
+    names_untolerated_taint: bool  # kube-scheduler's reasons name the taint that a Pod does not tolerate
+    node_name_in_pre_filter: bool  # for a Pod with a nodeName, NodeName leaves out all other nodes in PreFilter
     pod_level_resources: bool  # PodLevelResources: what a Pod requests as a whole counts
     allocated_resources: bool  # InPlacePodVerticalScaling: what a node has allocated to a Pod's containers counts
     pod_allocated_resources: bool  # InPlacePodLevelResourcesVerticalScaling: and what it has to the Pod as a whole
@@ -46,6 +48,8 @@ def features(minor: int) -> Features:
         prefixed_job_labels=minor >= 27,
         skips_unconstrained=minor >= 28,
         lengths_in_bytes=minor >= 35,
+        names_untolerated_taint=minor <= 33,
+        node_name_in_pre_filter=minor >= 37,
         pod_level_resources=minor >= 34,
         allocated_resources=minor >= 33,
         pod_allocated_resources=minor >= 36,

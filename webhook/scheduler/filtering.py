@@ -23,7 +23,7 @@ UNLABELLED = f"{UNEVEN} (missing required label)"
 @dataclass(frozen=True, slots=True)
 class DomainCounts:
     """
-    What a hard constraint counts: `eligible` are its domains, `counts` the Pods in each that has any.
+    What a constraint counts: `eligible` are its domains, `counts` the Pods in each that has any.
 
     `self_match_num` is 1 if its selector matches the incoming Pod, else 0.
     """
@@ -88,7 +88,7 @@ def filter_nodes(
     """
     hard = [constraint for constraint in constraints if constraint.hard]
     nodes = snapshot.nodes
-    found = _count_domains(pod, hard, snapshot, features)
+    found = count_domains(pod, hard, snapshot, features)
     passing, uneven, unlabelled = nodes.all, 0, 0
     for one in found:
         key = one.constraint.topology_key
@@ -103,14 +103,18 @@ def _in_domains(nodes: Nodes, key: str, domains: Sequence[str]) -> NodeSet:
     return union([by_domain[domain] for domain in domains])
 
 
-def _count_domains(
-    pod: IncomingPod, hard: Sequence[Constraint], snapshot: Snapshot, features: Features
+def count_domains(
+    pod: IncomingPod, constraints: Sequence[Constraint], snapshot: Snapshot, features: Features
 ) -> tuple[DomainCounts, ...]:
-    """upstream: filtering.go:PodTopologySpread.calPreFilterState (v1.37)"""
+    """
+    upstream: filtering.go:PodTopologySpread.calPreFilterState (v1.37)
+
+    What each of the constraints counts; a node that lacks the key of any of them is counted by none.
+    """
     groups, nodes = snapshot.pods.get(pod.namespace, {}), snapshot.nodes
-    labelled = carrying_every_key(nodes, hard)
+    labelled = carrying_every_key(nodes, constraints)
     found: list[DomainCounts] = []
-    for constraint in hard:
+    for constraint in constraints:
         eligible = nodes.placed(constraint.topology_key, labelled & included(constraint, pod, nodes))
         counts = count(groups, constraint.selector, eligible.of.get, features)
         found.append(DomainCounts(constraint, eligible.all, counts, int(constraint.selector.matches(pod.labels))))

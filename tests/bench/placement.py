@@ -1,0 +1,133 @@
+"""
+`make bench`, its fourth part: what placing a Pod costs, beside the scheduler's own plugin PodTopologySpread.
+
+    5,000 nodes, 150,000 Pods ──> evenkeel: view, counts, filter, score, normalise; on one CPU
+                              ──> kube-scheduler's plugin, in Go (tests/oracle): PreFilter and Filter; PreScore, Score
+                                  and NormalizeScore; of all nodes, on all CPUs
+
+Both must find the same: how many nodes pass, and the sum of all scores.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from statistics import median
+
+from tests.bench.cluster import NAMESPACES, NODES, PODS, ZONES, labels_of
+from tests.bench.reviews import machine, write
+from tests.oracle.building import program
+from tests.oracle.recording import ask
+from tests.support.build import constraint
+from tests.support.kubernetes_source import NEWEST, MissingError
+from webhook.cluster.store import Store
+from webhook.cluster.watched import NODE, POD
+from webhook.objects.reading import Reader
+from webhook.scheduler.constraint import parse_constraints
+from webhook.scheduler.features import LATEST
+from webhook.scheduler.filtering import filter_nodes
+from webhook.scheduler.incoming import read_incoming_pod
+from webhook.scheduler.scoring import score_nodes
+from webhook.scheduler.snapshot import read_object
+
+ROUNDS, CHANGED = 201, 100
+KEYS = ("topology.kubernetes.io/zone", "kubernetes.io/hostname")
+HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
+
+
+def node(i):
+    labels = {"kubernetes.io/hostname": f"node-{i}", KEYS[0]: ZONES[i % 3]}
+    tainted = {"spec": {"taints": [{"key": "dedicated", "value": "infra", "effect": "NoSchedule"}]}}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"node-{i}", "labels": labels}} | (
+        {} if i % 50 else tainted
+    )
+
+
+def pod(i, on):
+    """A Pod of one of 2,000 workloads, ten in each namespace."""
+    metadata = {"name": f"pod-{i}", "namespace": f"team-{i % NAMESPACES}", "uid": f"u{i}"}
+    metadata["labels"] = {**labels_of(i % 2_000), KEYS[0]: ZONES[on % 3]}
+    spec = {"nodeName": f"node-{on}", "containers": [{"name": "c", "image": "i"}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": "Running"}}
+
+
+def incoming(workload):
+    """The next Pod of a workload, spread by zone and node, hard and soft."""
+    labels = labels_of(workload)
+    selector = {"labelSelector": {"matchLabels": {"app": labels["app"]}}}
+    constraints = [
+        constraint(topologyKey=key, whenUnsatisfiable=action, maxSkew=skew, **selector)
+        for action, skew in ((HARD, 2), (SOFT, 1))
+        for key in KEYS
+    ]
+    metadata = {"name": "incoming", "namespace": f"team-{workload % NAMESPACES}", "labels": labels}
+    spec = {"topologySpreadConstraints": constraints, "containers": [{"name": "c", "image": "i"}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+class Decisions:
+    """A store that holds the cluster, and decisions from it."""
+
+    def __init__(self, nodes, pods):
+        self.store, self.random = Store(), random.Random(1)
+        self.put(NODE.gvk, nodes)
+        self.put(POD.gvk, pods)
+
+    def put(self, gvk, objects):
+        read = (read_object(raw, *gvk) for raw in objects)
+        self.store.apply(gvk, [((namespace, name), kept) for namespace, name, kept in read])
+
+    def change(self, number):
+        """As many Pods begin to run on another node."""
+        self.put(POD.gvk, [pod(self.random.randrange(PODS), self.random.randrange(NODES)) for _ in range(number)])
+
+    def decide(self, workload, action):
+        """Microseconds of one decision, and what it finds."""
+        raw = incoming(workload)
+        asked = read_incoming_pod(Reader(), raw)
+        found = parse_constraints(raw["spec"]["topologySpreadConstraints"], asked.labels, LATEST)
+        constraints = [one for one in found if one.when_unsatisfiable == action]
+        begun = time.perf_counter()
+        snapshot = self.store.view()
+        passing = filter_nodes(asked, constraints, snapshot, LATEST).passing
+        scores = score_nodes(asked, constraints, snapshot, passing, LATEST).scored if action == SOFT else ()
+        taken = (time.perf_counter() - begun) * 1e6
+        return taken, passing.bit_count(), sum(one.normalized * one.nodes.bit_count() for one in scores)
+
+
+def rows() -> Iterator[str]:
+    nodes = [node(i) for i in range(NODES)]
+    pods = [pod(i, (i * 7) % NODES) for i in range(PODS)]
+    decisions = Decisions(nodes, pods)
+    config = {"defaultingType": "List", "defaultConstraints": []}
+    case = {"id": "bench", "config": config, "pod": incoming(7), "nodes": nodes, "pods": pods}
+    (go,) = ask(program(NEWEST), "measure", [case])
+    agree = (decisions.decide(7, HARD)[1], decisions.decide(7, SOFT)[2])
+    assert agree == (go["passing"], go["scores"]), (agree, go)
+    yield "| a Pod with two constraints | evenkeel, µs | longest | kube-scheduler's plugin, µs | ratio |"
+    yield "| --- | --- | --- | --- | --- |"
+    for name, action in (("hard", HARD), ("soft", SOFT)):
+        for changed in (0, CHANGED):
+            taken = []
+            for _ in range(ROUNDS):
+                decisions.change(changed)
+                taken.append(decisions.decide(decisions.random.randrange(2_000), action)[0])
+            what = f"{name}, {changed} Pods changed since the last" if changed else name
+            theirs = go[name]
+            yield f"| {what} | {median(taken):.0f} | {max(taken):.0f} | {theirs} | {theirs / median(taken):.0f} |"
+
+
+def main() -> None:
+    lines = [machine(), ""]
+    try:
+        for line in rows():
+            print(line, flush=True)
+            lines.append(line)
+    except MissingError as error:
+        lines.append(f"Not measured: {error}")
+    write("bench placement", lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""What kube-scheduler's default profile makes of a Pod in a small cluster: feasible nodes, reasons, scores, message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tests.conformance.cases import Difference, IllFormed, compared
+from tests.conformance.defaults import in_force
+from tests.conformance.placement import read_pod, read_snapshot, system_defaults
+from webhook.objects.fields import as_mapping
+from webhook.scheduler.features import Features
+from webhook.scheduler.nodes import Nodes, NodeSet
+from webhook.scheduler.profile import WEIGHTS, Cycle, feasible_nodes, find_feasible, message, prioritize, total
+
+RECORDED = "profile.jsonl.gz"
+
+
+def differences(case: Mapping[str, object], features: Features) -> Iterator[Difference]:
+    """Plugins that are not modelled count only where they scored a node above 0, which is a difference."""
+    constraints, snapshot = in_force(case, features)[1], read_snapshot(case, features)
+    cycle = Cycle(read_pod(case, features), constraints, snapshot, features, system_defaults(case))
+    found = find_feasible(cycle)
+    scores = prioritize(cycle, found.feasible)
+    reasons = {
+        name: {"plugin": refusal.plugin, "reasons": list(refusal.reasons)}
+        for refusal in found.refusals
+        for name in snapshot.nodes.names(refusal.nodes)
+    }
+
+    if feasible_nodes(cycle) != found.feasible:
+        yield Difference("feasible", "feasible_nodes and find_feasible differ", None)
+    yield from compared(case, "feasible", sorted(snapshot.nodes.names(found.feasible)))
+    yield from compared(case, "reasons", reasons)
+    yield from compared(case, "scores", _by_node(snapshot.nodes, found.feasible, scores), _modelled)
+    yield from compared(case, "total", total(scores))
+    yield from compared(case, "message", message(cycle, found))
+    yield from compared(case, "preFilter", found.rejected)
+
+
+def _by_node(nodes: Nodes, feasible: NodeSet, scores: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    if not scores:
+        return {}
+    return {name: {plugin: by_node[name] for plugin, by_node in scores.items()} for name in nodes.names(feasible)}
+
+
+def _modelled(recorded: object, what: str) -> object:
+    """The recorded scores without the zeros of plugins that are not modelled."""
+    if not isinstance(recorded, dict):
+        raise IllFormed(f"expected.{what}: must be an object")
+    return {
+        name: {plugin: score for plugin, score in as_mapping(by_plugin).items() if plugin in WEIGHTS or score}
+        for name, by_plugin in recorded.items()
+    }
