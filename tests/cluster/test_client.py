@@ -35,6 +35,41 @@ def test_a_refused_token_is_read_again(monkeypatch):
         assert it.is_whole()
 
 
+@pytest.mark.parametrize("status", [429, 503])
+def test_who_has_patience_asks_again_where_the_api_server_is_busy(status, monkeypatch):
+    waited = []
+    monkeypatch.setattr("webhook.cluster.client.sleep", waited.append)
+    with watching(*SHOP, started=False) as it:
+        client = Client(lambda: configured(it.api.url), patience=30.0)
+        it.api.refusals = [status, status]
+
+        assert "NodeList" == client.get("/api/v1/nodes", {}, 5.0)["kind"]
+        assert [1.0, 1.0] == waited
+        it.api.refusals = [500]
+        with pytest.raises(ClusterError, match="500"):
+            client.get("/api/v1/nodes", {}, 5.0)
+
+
+def test_who_has_no_patience_does_not(monkeypatch):
+    with watching(*SHOP, started=False) as it:
+        it.api.refusals = [429]
+        with pytest.raises(ClusterError, match="429"):
+            it.client.get("/api/v1/nodes", {}, 5.0)
+
+
+def test_patience_ends(monkeypatch):
+    clock = iter(range(0, 1000, 2))
+    monkeypatch.setattr("webhook.cluster.client.monotonic", lambda: next(clock))
+    monkeypatch.setattr("webhook.cluster.client.sleep", lambda seconds: None)
+    with watching(*SHOP, started=False) as it:
+        client = Client(lambda: configured(it.api.url), patience=9.0)
+        it.api.refusals = [429] * 50
+        with pytest.raises(ClusterError, match="429"):
+            client.get("/api/v1/nodes", {}, 5.0)
+
+        assert 40 < len(it.api.refusals) < 50
+
+
 def test_a_kubeconfig_leads_to_the_api_server(tmp_path, monkeypatch):
     with watching(*SHOP, started=False) as it:
         it.api.token = TOKEN

@@ -78,6 +78,15 @@ def test_what_may_not_be_listed_is_missing(api):
     } == found.missing
 
 
+def test_a_version_that_may_not_be_asked_for_is_not_known(api, monkeypatch):
+    def version(client):
+        raise ClusterError("403", 403)
+
+    monkeypatch.setattr(Client, "version", version)
+
+    assert "" == read(api).kubernetes_version
+
+
 def test_a_kind_that_is_not_served_is_missing(api):
     api.refusals = [404]
     found = read(api)

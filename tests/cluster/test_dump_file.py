@@ -55,6 +55,13 @@ def test_objects_are_in_the_order_of_kind_namespace_and_name():
     assert sorted(OBJECTS, key=lambda obj: (obj["kind"], *key_of(obj))) == found
 
 
+def test_objects_of_several_files_come_in_order_too():
+    """A line that ends another in the middle of its text does not count."""
+    odd = pod(name="a", labels={"b": "\x85\u2028\n\r"})
+
+    assert lines_of(written([odd, *OBJECTS])) == lines_of(written([*reversed(OBJECTS), odd]))
+
+
 def test_a_chunk_ends_with_a_line(monkeypatch):
     monkeypatch.setattr("webhook.cluster.dump_file.CHUNK", 1000)
     lines = Lines()

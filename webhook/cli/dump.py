@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     source = inputs.source(args)
     namespace = selection.namespace(args, source, default="")
     contents = inputs.contents(source, namespace)
-    objects = contents.objects if source.live else _in_order(contents.objects)
+    objects = contents.objects if source.live else _reduced(contents.objects)
     lines, found = Lines(), set()
     for obj in _with_count(objects):
         lines.add(obj)
@@ -57,10 +57,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _in_order(objects: Iterable[Mapping[str, object]]) -> list[Mapping[str, object]]:
-    """What is read of the objects of a file, in the order in which an API server lists them."""
+def _reduced(objects: Iterable[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
+    """What is read of the objects of a file, which may have more."""
     try:
-        return sorted(reduced(objects), key=lambda obj: texts_at(obj, "kind", "metadata.namespace", "metadata.name"))
+        yield from reduced(objects)
     except ValueError as error:
         raise UsageError(f"--cluster: {error}") from error
 

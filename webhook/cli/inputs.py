@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from webhook.cluster.client import Client
 
 DNS_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+PATIENCE = 30.0  # Seconds for one page of a list, where the API server has too much to do.
 LIVE = "live"  # Give a dump in a file of this name as ./live.
 
 
@@ -55,7 +56,7 @@ def add_cluster_arguments(parser: argparse.ArgumentParser, default: str = "") ->
         "--cluster",
         metavar="live|FILE|DIR",
         default=default,
-        help="live: the cluster that kubectl uses; or a dump of one, the output of kubectl get"
+        help="live: the cluster that kubectl uses; or a dump of one, from evenkeel dump or kubectl get"
         f" nodes,namespaces,services,replicasets,statefulsets,… -A -o yaml{usual}",
     )
     parser.add_argument(
@@ -118,7 +119,7 @@ def contents(source: Source, namespace: str = "") -> Contents:
             )
         from webhook.cluster.contents import read_contents
 
-        found = read_contents(client(source=source), namespace)
+        found = read_contents(client(source=source, patience=PATIENCE), namespace)
         return found._replace(objects=_checked(found.objects))
 
 
@@ -143,12 +144,12 @@ def _usage_errors() -> Iterator[None]:
         raise UsageError(f"--cluster live: {error}") from error
 
 
-def client(option: str = "--cluster live", source: Source = NO_CLUSTER) -> Client:
-    """A client of the cluster that kubectl uses; `option` asks for it."""
+def client(option: str = "--cluster live", source: Source = NO_CLUSTER, patience: float = 0.0) -> Client:
+    """A client of the cluster that kubectl uses; `option` asks for it, and for `patience` seconds it asks again."""
     from webhook.cluster.client import Client, ClusterError, access  # Most commands need no cluster.
 
     try:
-        return Client(partial(access, source.kubeconfig, source.context))
+        return Client(partial(access, source.kubeconfig, source.context), patience)
     except ClusterError as error:
         raise UsageError(f"{option}: {error}") from error
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -29,7 +29,8 @@ VERSION_SECONDS = 5.0
 POOL = 16  # Connections that are kept: a watch for each kind, and look-ups.
 CONNECT_SECONDS = 5.0
 RECONNECT_SECONDS = 10.0
-GONE, UNAUTHORIZED, NOT_FOUND, CONFLICT = 410, 401, 404, 409
+GONE, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT = 410, 401, 403, 404, 409
+BUSY, LEAST_WAIT = (429, 503), 1.0  # Seconds, where the API server names none.
 LONGEST_MESSAGE = 300
 
 
@@ -175,10 +176,14 @@ def of_configuration(found: Any) -> Access:
 
 
 class Client:
-    """Requests to one API server; `find` finds it and the credentials, and again after a 401."""
+    """
+    Requests to one API server; `find` finds it and the credentials, and again after a 401.
 
-    def __init__(self, find: Callable[[], Access] = access) -> None:
-        self._find, self._lock = find, Lock()
+    For `patience` seconds `get` asks again where the API server has too much to do.
+    """
+
+    def __init__(self, find: Callable[[], Access] = access, patience: float = 0.0) -> None:
+        self._find, self._lock, self._patience = find, Lock(), patience
         with _as_cluster_error("configuration"):
             self._connect()
 
@@ -219,7 +224,15 @@ class Client:
 
         TooLong if it has more than `most` bytes.
         """
-        return self._answer(path, decode, self._request(path, query, seconds), most)
+        deadline = monotonic() + self._patience
+        while True:
+            try:
+                return self._answer(path, decode, self._request(path, query, seconds), most)
+            except ClusterError as error:
+                wait = max(LEAST_WAIT, error.retry_after)
+                if error.status not in BUSY or monotonic() + wait > deadline:
+                    raise
+                sleep(wait)
 
     def version(self) -> str:
         """The API server's version, such as v1.37.1."""

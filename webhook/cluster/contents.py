@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from webhook.cluster import fields
-from webhook.cluster.client import NOT_FOUND, Client, ClusterError
+from webhook.cluster.client import FORBIDDEN, NOT_FOUND, Client, ClusterError
 from webhook.cluster.cluster import Contents
 from webhook.cluster.informer import pages
 from webhook.cluster.listed import LISTED
 
 PAGE_SECONDS = 60.0
-FORBIDDEN = 403
+WITHHELD = (FORBIDDEN, NOT_FOUND)
 
 
 def read_contents(client: Client, namespace: str = "") -> Contents:
@@ -24,7 +24,16 @@ def read_contents(client: Client, namespace: str = "") -> Contents:
     """
     missing: dict[str, str] = {}
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return Contents(_objects(client, namespace, missing), missing, namespace, client.version(), now)
+    return Contents(_objects(client, namespace, missing), missing, namespace, _version(client), now)
+
+
+def _version(client: Client) -> str:
+    try:
+        return client.version()
+    except ClusterError as error:
+        if error.status not in WITHHELD:
+            raise
+        return ""
 
 
 def _objects(client: Client, namespace: str, missing: dict[str, str]) -> Iterator[Mapping[str, object]]:
@@ -34,6 +43,6 @@ def _objects(client: Client, namespace: str, missing: dict[str, str]) -> Iterato
                 for raw in page.get("items") or ():
                     yield {"apiVersion": kind.api_version, "kind": kind.kind, **raw}
         except ClusterError as error:
-            if error.status not in (FORBIDDEN, NOT_FOUND):
+            if error.status not in WITHHELD:
                 raise
             missing[kind.resource] = str(error)

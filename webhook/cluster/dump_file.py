@@ -30,33 +30,51 @@ class Lines:
     """
     Lines of objects in compressed form, some hundred bytes for each, until all of them can be written in order.
 
-    An API server lists the objects of a namespace by name, but `shop-eu` before `shop`.
+    An API server lists the objects of a namespace by name, but `shop-eu` before `shop`; files may have any order.
     """
 
     def __init__(self) -> None:
         self._done: dict[tuple[str, str], list[bytes]] = {}
+        self._last: dict[tuple[str, str], str] = {}
+        self._mixed: set[tuple[str, str]] = set()
         self._place, self._size = ("", ""), 0
         self._lines: list[bytes] = []
 
     def add(self, obj: Mapping[str, object]) -> None:
-        """Take an object; those of one kind and namespace come in the order of their names."""
-        kind, namespace = texts_at(obj, "kind", "metadata.namespace")
-        if (kind, namespace) != self._place or self._size > CHUNK:
+        """Take an object."""
+        kind, namespace, name = texts_at(obj, "kind", "metadata.namespace", "metadata.name")
+        place = (kind, namespace)
+        if place != self._place or self._size > CHUNK:
             self._compress()
-            self._place = (kind, namespace)
+            self._place = place
+        if name < self._last.get(place, ""):
+            self._mixed.add(place)
+        self._last[place] = name
         line = as_line(obj)
         self._lines.append(line)
         self._size += len(line)
 
     def __iter__(self) -> Iterator[bytes]:
-        """Chunks of whole lines, in the order of kinds and namespaces."""
+        """Chunks of whole lines, in the order of kinds, namespaces and names."""
         self._compress()
-        return (zlib.decompress(chunk) for place in sorted(self._done) for chunk in self._done[place])
+        for place in sorted(self._done):
+            chunks = map(zlib.decompress, self._done[place])
+            yield from [_in_order(b"".join(chunks))] if place in self._mixed else chunks
 
     def _compress(self) -> None:
         if self._lines:
             self._done.setdefault(self._place, []).append(zlib.compress(b"".join(self._lines), 1))
         self._lines, self._size = [], 0
+
+
+def _in_order(chunk: bytes) -> bytes:
+    """The lines of one kind and namespace by name."""
+    lines = sorted(chunk.splitlines(keepends=True), key=_name)
+    return b"".join(lines)
+
+
+def _name(line: bytes) -> str:
+    return texts_at(from_line(line), "metadata.name")[0]
 
 
 def write(out: BinaryIO, contents: Contents, lines: Iterable[bytes]) -> None:
