@@ -166,7 +166,6 @@ KINDS = [
     "Deployment",
     "ReplicaSet",
     "StatefulSet",
-    "DaemonSet",
     "Job",
     "CronJob",
 ]
@@ -178,6 +177,16 @@ def test_every_built_in_kind_is_judged(kind):
 
     assert not decision.allowed
     assert "topologySpreadConstraints[0].labelSelector: must select Pods" in decision.status["message"]
+
+
+def test_of_a_daemonset_it_is_said_that_constraints_do_nothing_there():
+    warned, denied = validate(workload("DaemonSet", EMPTY)), validate(workload("DaemonSet", INVALID))
+
+    assert (True, ["pinned-pod"]) == (warned.allowed, [finding.rule for finding in warned.findings])
+    assert (False, ["pinned-pod", "invalid-constraint"]) == (
+        denied.allowed,
+        [finding.rule for finding in denied.findings],
+    )
 
 
 class TestTheDenial:

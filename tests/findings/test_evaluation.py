@@ -70,6 +70,18 @@ def test_what_is_enforced_is_not_silenced_by_what_is_not():
     assert ["malformed-topology-key", "forbidden-topology-key"] == found
 
 
+def test_what_stands_alone_leaves_what_the_api_server_rejects_and_what_is_enforced():
+    obj = workload("DaemonSet", constraint(maxSkew=0, topologyKey="a b", labelSelector={}))
+    enforced = RULES["empty-selector"].setting(Severity.WARNING, True)
+    off = RULES["pinned-pod"].setting(Severity.IGNORE)
+
+    assert ["pinned-pod", "invalid-constraint"] == [f.rule for f in findings(obj)]
+    assert "empty-selector" in [f.rule for f in findings(obj, empty_selector=enforced)]
+    assert ["empty-selector", "invalid-constraint", "malformed-topology-key"] == [
+        f.rule for f in findings(obj, pinned_pod=off)
+    ]
+
+
 def test_an_annotation_silences_what_is_not_enforced():
     obj = pod(constraint(labelSelector={}), annotations={"evenkeel.dev/ignore": "pinned-pod, empty-selector"})
     enforced = RULES["empty-selector"].setting(None, True)

@@ -23,8 +23,6 @@ EXPECTED = {
         "mistakes/operators.yaml:16 wrong-revision-key",
         "mistakes/overlay.yaml:10 misspelt-topology-key",
     },
-    # Its own key tells versions apart, and no restart of the same one.
-    "shop": {"shop/deployments.yaml:71 rollout-skew"},
 }
 PASSED_OVER = {
     "helm": {"template": 3},

@@ -24,7 +24,7 @@ IN_LIST = "apiVersion: v1\nkind: List\nitems:\n- kind: ConfigMap\n  apiVersion: 
 
 PLACED = [
     Case("the field, with its value", f"{WEB}{KEYS}        labelSelector: {{}}  # none\n", ["15:9-26 empty-selector"]),
-    Case("the parent, where the field is absent", f"{WEB}{KEYS}", ["12:9-19 empty-selector"]),
+    Case("the parent, where the field is absent", f"{WEB}{KEYS}", ["12:7-19 empty-selector"]),
     Case(
         "the key only, where the value goes on",
         f"{WEB}{KEYS}        labelSelector:\n          matchLabels:\n            app: x\n",
@@ -38,16 +38,16 @@ PLACED = [
     Case(
         "in a flow",
         f"{WEB}      - {{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}}",
-        ["12:9-74 empty-selector"],
+        ["12:7-74 empty-selector"],
     ),
-    Case("in a document that is not the first", f"a: 1\n---\n{WEB}{KEYS}", ["14:9-19 empty-selector"]),
-    Case("after a byte order mark", f"\ufeff---\n{WEB}{KEYS}", ["13:9-19 empty-selector"]),
-    Case("after a directive", f"%YAML 1.1\n---\n{WEB}{KEYS}", ["14:9-19 empty-selector"]),
-    Case("in lines that end as on Windows", f"{WEB}{KEYS}".replace("\n", "\r\n"), ["12:9-19 empty-selector"]),
+    Case("in a document that is not the first", f"a: 1\n---\n{WEB}{KEYS}", ["14:7-19 empty-selector"]),
+    Case("after a byte order mark", f"\ufeff---\n{WEB}{KEYS}", ["13:7-19 empty-selector"]),
+    Case("after a directive", f"%YAML 1.1\n---\n{WEB}{KEYS}", ["14:7-19 empty-selector"]),
+    Case("in lines that end as on Windows", f"{WEB}{KEYS}".replace("\n", "\r\n"), ["12:7-19 empty-selector"]),
     Case(
         "in an item of a List",
         IN_LIST + "".join(f"  {line}\n" for line in f"{WEB}{KEYS}".splitlines()),
-        ["18:11-21 empty-selector"],
+        ["18:9-21 empty-selector"],
     ),
     Case(
         "where an anchor stands, for what is merged in",
@@ -59,6 +59,11 @@ PLACED = [
         "where an alias stands",
         WEB.replace("spec:\n  strategy", "x: &x {}\nspec:\n  strategy") + f"{KEYS}        labelSelector: *x",
         ["16:9-26 empty-selector"],
+    ),
+    Case(
+        "the parent, where a field of a field is absent",
+        f"{WEB}{KEYS}        labelSelector: {{matchExpressions: [{{key: app}}]}}\n",
+        ["15:44-54 invalid-constraint"],
     ),
     Case("in JSON", json.dumps(pod(constraint(maxSkew=0)), indent=1), ["14:5-17 invalid-constraint"]),
     Case(
@@ -151,6 +156,12 @@ def test_what_is_never_sent_to_the_webhook_is_passed_over_and_counted(name):
     assert ([], [SYSTEM]) == (shown(unnamed, by_default), [note.why for note in judged(unnamed, by_default).notes])
     assert (1, []) == (len(shown(unnamed)), judged(unnamed).notes)
     assert [] == judged(json.dumps(namespace(name))).notes
+
+
+def test_what_is_never_sent_is_judged_where_that_is_asked_for():
+    there = json.dumps(workload("Deployment", constraint(labelSelector={}), namespace="kube-system"))
+
+    assert 1 == len(judged(there, terms(never_sent=frozenset())).found)
 
 
 def test_of_what_is_never_sent_that_is_counted_which_rules_would_have_looked_at():

@@ -42,7 +42,7 @@ def test_a_template_is_passed_over_and_counted(case):
 def test_what_is_no_template_where_it_matters_is_judged():
     text = f"{WEB}{KEYS}".replace("image: nginx", "image: '{{ .Values.image }}'")
 
-    assert ["12:9-19 empty-selector"] == shown(text)
+    assert ["12:7-19 empty-selector"] == shown(text)
 
 
 PATCHED = """\
@@ -86,7 +86,7 @@ def test_what_a_policy_describes_is_no_patch():
     kinds = "{apiVersion: example.com/v1, kind: Thing, resource: things, podTemplate: spec.template}"
     text = PATCHED.replace("apps/v1", "example.com/v1").replace("Deployment", "Thing") + KEYS
 
-    assert ["8:9-19 empty-selector"] == shown(text, terms(policy=policy(f"workloads: [{kinds}]")))
+    assert ["8:7-19 empty-selector"] == shown(text, terms(policy=policy(f"workloads: [{kinds}]")))
 
 
 @pytest.mark.parametrize("text", ["{{ .Values.x }}", "{% if x %}", "<% x %>", "${X}"])

@@ -43,10 +43,31 @@ def test_a_comment_silences(case):
     assert case.finds == shown(WEB + MISSPELT.format(case.text))
 
 
+HERE, UNUSED = "        # evenkeel: ignore[empty-selector]\n", "unused-suppression"
+ABOVE = [
+    Case("on the line above", HERE, []),
+    Case("above another comment", f"{HERE}\n        # why\n", []),
+    Case("two of them", f"{HERE}{HERE.replace('empty-selector', 'pinned-pod')}", [UNUSED]),
+    Case("of a rule that is off", HERE.replace("empty-selector", "soft-constraint"), ["empty-selector"]),
+    Case("two lines above", f"{HERE}        nodeTaintsPolicy: Honor\n", [UNUSED, "empty-selector"]),
+]
+
+
+@pytest.mark.parametrize("case", ABOVE, ids=lambda case: case.name)
+def test_a_comment_above_a_line_suppresses_what_is_found_there(case):
+    text = f"{WEB}{KEYS}{case.text}        labelSelector: {{}}\n"
+
+    assert case.finds == [one.partition(" ")[2] for one in shown(text)]
+
+
+def test_a_comment_at_the_end_of_a_file_is_about_nothing():
+    assert [UNUSED] == [one.partition(" ")[2] for one in shown(f"a: 1\n{HERE}")]
+
+
 def test_a_comment_in_text_is_none():
     text = f"{WEB}{KEYS}".replace("image: nginx", "image: 'x # evenkeel: ignore[a-rule]'")
 
-    assert ["12:9-19 empty-selector"] == shown(text)
+    assert ["12:7-19 empty-selector"] == shown(text)
 
 
 def annotated(rules, *constraints):

@@ -164,6 +164,35 @@ def test_a_pod_tells_whether_it_is_stored_and_scheduled():
     ]
 
 
+BESIDE = ("spec", "topologySpreadConstraints"), ("spec", "template", "topologySpreadConstraints")
+IN_METADATA = ("spec", "template", "metadata", "topologySpreadConstraints")
+
+
+@pytest.mark.parametrize("path", [*BESIDE, IN_METADATA])
+def test_constraints_beside_the_spec_of_the_pods_are_misplaced(path):
+    obj = with_value(workload("Deployment"), path, [constraint()])
+
+    assert [(path,), ()] == [one.misplaced for each in (obj, workload("Deployment")) for one in parse_workloads(each)]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "surges"),
+    [
+        (None, True),
+        ({"rollingUpdate": {}}, True),
+        ({"rollingUpdate": {"maxSurge": 0}}, False),
+        ({"rollingUpdate": {"maxSurge": "0%"}}, False),
+        ({"rollingUpdate": {"maxSurge": "25%"}}, True),
+        ({"rollingUpdate": {"maxSurge": False}}, True),
+    ],
+    ids=str,
+)
+def test_a_rolling_update_has_more_pods_meanwhile_unless_that_is_forbidden(strategy, surges):
+    (found,) = parse_workloads(workload("Deployment", spec={"strategy": strategy}))
+
+    assert surges is found.surges
+
+
 def test_a_workload_tells_its_strategy_its_selector_and_its_scheduler():
     (recreated,), (own,) = map(
         parse_workloads,

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.support.build import constraint, workload
-from tests.support.lint import judged, summary
+from tests.support.lint import KEYS, WEB, judged, summary
 from webhook.lint.results import Judged, Located, Problem, Summary
 from webhook.render import lint_text
 from webhook.render.lint_text import Style, notes
@@ -28,6 +28,16 @@ error: spec.template.spec.topologySpreadConstraints[0].labelSelector: must selec
 
 def test_the_line_is_quoted_with_carets_under_the_field():
     assert TEXT == lint_text.file(judged(json.dumps(WRONG, indent=1)), PLAIN)
+
+
+def test_an_absent_field_is_named_and_the_carets_stand_under_what_lacks_it():
+    text = f"{WEB}{KEYS.replace('        topologyKey: zone', '')}        labelSelector: {{matchLabels: {{app: web}}}}\n"
+    (quoted, carets) = lint_text.file(judged(text), PLAIN).splitlines()[4:6]
+
+    assert ("12 |       - maxSkew: 1", "   |       ^^^^^^^^^^^^ found no topologyKey, wanted a node label key") == (
+        quoted,
+        carets,
+    )
 
 
 def test_colour_changes_nothing_else():
@@ -96,8 +106,9 @@ def test_what_was_not_judged_is_noted(everything):
 
 def test_what_is_never_sent_to_the_webhook_is_noted():
     there = json.dumps(workload("Deployment", constraint(), namespace="kube-system"))
+    (note,) = notes(summary(a=there))
 
-    assert ["1 object in a system namespace passed over: a; none is sent to the webhook"] == [*notes(summary(a=there))]
+    assert note.startswith("1 object in a system namespace passed over: a; none is sent to the webhook; --include-sys")
 
 
 @pytest.mark.parametrize(

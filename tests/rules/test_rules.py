@@ -76,6 +76,8 @@ def rolling(*constraints, **spec):
     return workload("Deployment", *constraints, spec=spec)
 
 
+SOFT = constraint(whenUnsatisfiable="ScheduleAnyway")
+TWO_KEYS = constraint(), constraint(topologyKey="rack")
 HASHED = constraint(matchLabelKeys=["pod-template-hash"])
 MERGED = constraint(
     labelSelector={"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]}, matchLabelKeys=["app"]
@@ -250,6 +252,24 @@ CASES = [
     Case("on a Pod it is only absent", pod(HASHED), ["absent-match-label-key [0].matchLabelKeys[0]"]),
     Case("a rollout", rolling(constraint()), ["rollout-skew [0].matchLabelKeys"]),
     Case("with a revision key", rolling(HASHED), []),
+    Case(
+        "is told once an object",
+        rolling(constraint(), constraint(topologyKey="r")),
+        ["rollout-skew [0].matchLabelKeys"],
+    ),
+    Case(
+        "at the first that counts old Pods",
+        rolling(HASHED, constraint(topologyKey="r")),
+        ["rollout-skew [1].matchLabelKeys"],
+    ),
+    Case("matters for a hard constraint", rolling(SOFT), []),
+    Case("without surge keeps a hard one", rolling(constraint(), strategy={"rollingUpdate": {"maxSurge": 0}}), []),
+    Case("a percentage, too", rolling(constraint(), strategy={"rollingUpdate": {"maxSurge": "0%"}}), []),
+    Case(
+        "with a surge does not",
+        rolling(constraint(), strategy={"rollingUpdate": {"maxSurge": 1}}),
+        ["rollout-skew [0].matchLabelKeys"],
+    ),
     Case("of one replica", rolling(constraint(), replicas=1), []),
     Case("with strategy Recreate", rolling(constraint(), strategy={"type": "Recreate"}), []),
     Case("before 1.27 there is no fix", rolling(constraint()), [], minor=26),
@@ -258,6 +278,35 @@ CASES = [
         rolling(constraint(labelSelector={"matchLabels": {"app": "db"}})),
         ["selector-misses-own-pod [0].labelSelector"],
     ),
+    Case(
+        "a name that is nearly a field's",
+        pod(constraint(nodeTaintPolicy="Honor")),
+        ["unknown-field [0].nodeTaintPolicy"],
+    ),
+    Case(
+        "in a selector and its expressions",
+        pod(
+            constraint(
+                labelSelector={
+                    "matchLabel": {},
+                    "matchLabels": {"app": "web"},
+                    "matchExpressions": [{"key": "app", "operator": "Exists", "vals": []}],
+                }
+            )
+        ),
+        [
+            "unknown-field [0].labelSelector.matchExpressions[0].vals",
+            "unknown-field [0].labelSelector.matchLabel",
+        ],
+    ),
+    Case("a name that is no field's, beside fields", pod(constraint(weight=1)), ["unknown-field [0].weight"]),
+    Case("what kustomize means", pod(constraint(**{"$patch": "replace"})), []),
+    Case(
+        "constraints of a Deployment that stand beside its template",
+        deployment(spec={"strategy": {"type": "Recreate"}, "topologySpreadConstraints": [constraint()]}),
+        ["unknown-field"],
+    ),
+    Case("none there", deployment(spec={"strategy": {"type": "Recreate"}, "topologySpreadConstraints": []}), []),
     Case("a Pod with nodeName", pod(constraint(), spec={"nodeName": "n1"}), ["pinned-pod"]),
     Case(
         "a Pod that was bound by the scheduler",
@@ -280,6 +329,24 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_is_found(case):
     assert case.finds == shown(case.obj, minor=case.minor, snapshot=snapshot(*case.nodes) if case.nodes else None)
+
+
+def test_a_policy_may_ask_for_rollout_skew_of_soft_constraints():
+    setting = RULES["rollout-skew"].setting(parameters={"soft": True})
+
+    assert ["rollout-skew"] == [f.rule for f in findings(rolling(SOFT), rollout_skew=setting)]
+
+
+def test_one_finding_says_how_many_constraints_it_is_about():
+    one, several = (findings(rolling(*TWO_KEYS[:count]))[0].fix for count in (1, 2))
+
+    assert (RULES["rollout-skew"].fix, "add pod-template-hash to the matchLabelKeys of 2 constraints") == (one, several)
+
+
+def test_a_min_domains_of_0_is_to_be_1_or_more():
+    (found,) = findings(pod(constraint(minDomains=0)))
+
+    assert ("1 or more", "remove minDomains, or set it to 1 or more") == (found.wanted, found.fix)
 
 
 KEYS = [
@@ -330,7 +397,6 @@ def test_nobody_is_told_to_copy_the_selector_that_the_api_server_makes_up_for_a_
 ADDED = {
     "Deployment": "pod-template-hash",
     "StatefulSet": "statefulset.kubernetes.io/pod-name",
-    "DaemonSet": "controller-revision-hash",
 }
 
 

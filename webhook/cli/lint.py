@@ -8,7 +8,7 @@ Reads YAML and JSON from files, folders (without what .gitignore excludes), patt
     kustomize build FOLDER | evenkeel lint -
     kubectl get deploy,sts,ds,cj -A -o yaml | evenkeel lint -
 
-A comment at the end of a line suppresses a rule on that line:  # evenkeel: ignore[rule-id]
+A comment on a line, or on the line above, suppresses a rule there:  # evenkeel: ignore[rule-id]
 
 Exit code 0: no finding at or above --fail-on, 1: such findings, 2: bad usage, or a file that cannot be read.
 """
@@ -84,6 +84,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exclude files in folders; a .gitignore pattern; repeatable",
     )
     parser.add_argument(
+        "--include-system",
+        action="store_true",
+        help=f"judge what is in {' and '.join(SYSTEM_NAMESPACES)}, too, which the webhook never sees",
+    )
+    parser.add_argument(
         "-n",
         "--namespace",
         metavar="NAME",
@@ -150,7 +155,7 @@ def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> Li
         context.snapshot(cluster),
         features,
         namespace=args.namespace,
-        never_sent=frozenset(SYSTEM_NAMESPACES),
+        never_sent=frozenset() if args.include_system else frozenset(SYSTEM_NAMESPACES),
         unused=unused,
         patches=frozenset(context.patches),
         named=frozenset(map(os.path.normpath, args.paths)),

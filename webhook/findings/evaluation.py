@@ -11,9 +11,9 @@ from dataclasses import replace
 from functools import cache
 
 from webhook.findings.finding import Cause, Evaluation, Finding, Severity, Skipped
-from webhook.findings.rule import RULES, Rule, RuleSetting, RuleSettings, Subject
+from webhook.findings.rule import MATCH_LABEL_KEYS, RULES, UNKNOWN_FIELDS, Rule, RuleSetting, RuleSettings, Subject
 from webhook.objects.fields import FieldPath
-from webhook.objects.kinds import PREFIXED_JOB_LABELS
+from webhook.objects.kinds import PREFIXED_JOB_LABELS, Kind
 from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import read_constraints
 from webhook.scheduler.features import Features
@@ -21,7 +21,6 @@ from webhook.scheduler.snapshot import Snapshot
 
 TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
 
-LABELS_UNKNOWN = "the labels of its Pods are not known: name their path in the policy's workloads"
 NOTHING_FOUND = Evaluation()
 
 
@@ -56,14 +55,26 @@ def find_all(workload: Workload, settings: RuleSettings, snapshot: Snapshot | No
         snapshot=snapshot,
         parameters={},
     )
+    has = {
+        None: True,
+        MATCH_LABEL_KEYS: reading.merges,
+        UNKNOWN_FIELDS: bool(reading.unknown or workload.misplaced),
+    }
     for rule, setting in running:
         if not rule.operators_too and not workload.labels_known:
-            skipped.append(Skipped(rule.id, LABELS_UNKNOWN))
+            skipped.append(Skipped(rule.id, labels_unknown(workload.kind)))
+            continue
+        if not has[rule.only_with]:
             continue
         subject = replace(bare, parameters=setting.parameters) if setting.parameters else bare
         for cause in rule.check(subject):
             findings.append(_finding(rule, setting, cause, workload.kind.built_in))
     return Evaluation(tuple(findings), tuple(skipped))
+
+
+def labels_unknown(kind: Kind) -> str:
+    """Why a rule that looks at the labels of Pods cannot be run."""
+    return f"the labels of the Pods of a {kind.kind} are not known: name their path in the policy's workloads"
 
 
 def _running(workload: Workload, settings: RuleSettings) -> list[tuple[Rule, RuleSetting]]:
@@ -73,7 +84,7 @@ def _running(workload: Workload, settings: RuleSettings) -> list[tuple[Rule, Rul
         if setting.severity is Severity.IGNORE or (rule_id in workload.ignored_rules and not setting.enforced):
             continue
         rule = RULES[rule_id]
-        if workload.has_constraints or not rule.needs_constraints:
+        if workload.has_constraints or workload.misplaced or not rule.needs_constraints:
             found.append((rule, setting))
     return found
 
@@ -92,6 +103,7 @@ def _finding(rule: Rule, setting: RuleSetting, cause: Cause, built_in: bool) -> 
         extent=cause.extent,
         said_by_api_server=cause.said_by_api_server and built_in,
         rejected_by_api_server=rule.rejected_by_api_server,
+        alone=cause.alone,
     )
 
 
@@ -100,8 +112,11 @@ def _one_per_field(findings: Sequence[Finding], field_length: int) -> tuple[Find
     At most one rule's findings for each path.
 
     A finding that is `rejected_by_api_server` silences all others on that field of a constraint, however deep it is.
-    Otherwise the gravest one stays.  A finding that is not enforced never silences one that is.
+    Otherwise the gravest one stays.  One that stands `alone` silences all but those the API server rejects.  A finding
+    that is not enforced never silences one that is.
     """
+    if any(f.alone for f in findings):
+        findings = [f for f in findings if f.alone or f.enforced or f.rejected_by_api_server]
     rejected = [f.path for f in findings if f.rejected_by_api_server]
     invalid = {path[:end] for path in rejected for end in (*range(field_length, len(path)), len(path))}
     shown: dict[tuple[FieldPath, bool], str] = {}

@@ -34,6 +34,7 @@ class Cause(NamedTuple):
 
     `extent` is how bad it is, where causes of one rule differ in that.
     `said_by_api_server` marks what kube-apiserver itself warns of in objects of built-in kinds.
+    `alone`: the constraints should not be there at all, so what else is wrong with them does not matter.
     """
 
     path: FieldPath
@@ -45,6 +46,7 @@ class Cause(NamedTuple):
     at_most: Severity = Severity.ERROR
     extent: int = 0
     said_by_api_server: bool = False
+    alone: bool = False
 
 
 class Finding(NamedTuple):
@@ -67,6 +69,7 @@ class Finding(NamedTuple):
     extent: int = 0
     said_by_api_server: bool = False
     rejected_by_api_server: bool = False
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 
 MOST_LABELS_COPIED = 20
+MATCH_LABEL_KEYS, UNKNOWN_FIELDS = "matchLabelKeys", "unknown fields"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,10 @@ class Subject:
         found = self.parameters.get(name)
         return found if isinstance(found, int) else 0
 
+    def flag(self, name: str) -> bool:
+        """A parameter that is a boolean; False if it is not set."""
+        return self.parameters.get(name) is True
+
     @cached_property
     def own_selector(self) -> dict[str, str]:
         """
@@ -91,6 +96,8 @@ class Rule:
     """
     One rule.  Of the `required` parameters one must be given; `example` has those under which the bad example is bad.
 
+    It finds something `only_with` matchLabelKeys, or with unknown fields, if that is set, and is not run without.
+
     `yields_to` is the rule whose finding is shown if both find the same field.  Only rules that are `operators_too` are
     run where the Pods' labels are not known, as in a custom resource whose operator makes the Pods.
 
@@ -109,6 +116,7 @@ class Rule:
     required: tuple[str, ...]
     example: Mapping[str, object]
     needs_constraints: bool
+    only_with: str | None
     yields_to: str | None
     operators_too: bool
     rejected_by_api_server: bool
@@ -143,6 +151,7 @@ def rule(
     required: tuple[str, ...] = (),
     example: Mapping[str, object] | None = None,
     needs_constraints: bool = True,
+    only_with: str | None = None,
     yields_to: str | None = None,
     operators_too: bool = False,
     rejected_by_api_server: bool = False,
@@ -166,6 +175,7 @@ def rule(
             required=required,
             example=example or {},
             needs_constraints=needs_constraints,
+            only_with=only_with,
             yields_to=yields_to,
             operators_too=operators_too,
             rejected_by_api_server=rejected_by_api_server,

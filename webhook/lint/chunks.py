@@ -75,6 +75,10 @@ class Lines:
         line = bisect_right(self.starts, offset)
         return line, offset - self.starts[line - 1] + 1
 
+    @property
+    def count(self) -> int:
+        return len(self.starts)
+
     def line(self, number: int) -> str:
         """The text of a line, without its line end; `number` counts from 1."""
         start = self.starts[number - 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -33,7 +34,7 @@ from webhook.objects.kinds import find_kinds
 from webhook.objects.references import ObjectRef
 from webhook.objects.workload import Workload
 
-NEVER_SENT = "none is sent to the webhook"
+NEVER_SENT = "none is sent to the webhook; --include-system judges them"
 BUILD = "lint what is built: kustomize build FOLDER | evenkeel lint -"
 
 
@@ -216,12 +217,15 @@ class _File:
         """Find the line of each finding, and drop those that a comment on the line suppresses."""
         roots = spans(chunk.text, [(*found.path, *found.finding.path) for found in unlocated]) if unlocated else ()
         used: dict[Comment, set[str]] = {comment: set() for comment in suppressing}
-        on_line = {self.lines.position(chunk.start + comment.start)[0]: comment for comment in suppressing}
+        on_line = defaultdict[int, list[Comment]](list)
+        for comment in suppressing:
+            on_line[self._line_of(chunk, comment)].append(comment)
         for found in unlocated:
             located = self._located(chunk, found, roots[found.document])
-            comment = on_line.get(located.line)
-            if comment is not None and found.finding.rule in comment.rules and not found.finding.enforced:
-                used[comment].add(found.finding.rule)
+            silencing = [comment for comment in on_line[located.line] if found.finding.rule in comment.rules]
+            if silencing and not found.finding.enforced:
+                for comment in silencing:
+                    used[comment].add(found.finding.rule)
                 self.result.suppressed += 1
             else:
                 self.result.found.append(located)
@@ -231,15 +235,28 @@ class _File:
             for unused in unused_in_comment(comment, used[comment], run):
                 self.result.found.append(self._at_comment(chunk, comment, unused))
 
+    def _line_of(self, chunk: Chunk, comment: Comment) -> int:
+        """The line that a comment is about: its own, or the next that is no comment where nothing stands before it."""
+        line, column = self.lines.position(chunk.start + comment.start)
+        if self.lines.line(line)[: column - 1].strip():
+            return line
+        while line < self.lines.count and self.lines.line(line).lstrip()[:1] in ("#", ""):
+            line += 1
+        return line
+
     def _located(self, chunk: Chunk, found: _Unlocated, root: Span) -> Located:
         """The finding at its field, from the key to the end of the value, or at the nearest parent if it is absent."""
-        span = root.spans_to((*found.path, *found.finding.path))[-1]
+        path = (*found.path, *found.finding.path)
+        spans_there = root.spans_to(path)
+        span, absent = spans_there[-1], path[len(spans_there) - 1 :]
         start, end = (span.start, span.end) if span.key is None else (span.key.start, span.end)
+        if absent:
+            start = start if span.key is not None else _with_dash(chunk.text, start)
         if span.key is not None and "\n" in chunk.text[start:end]:
             end = span.key.end
         address = Address(chunk.start, chunk.end, found.document, found.path)
         located = self._at(chunk.start + start, chunk.start + end, found.finding, found.object, found.identity, address)
-        return replace(located, source=chunk.source) if chunk.source else located
+        return replace(located, source=chunk.source, absent=path_text(absent)) if chunk.source or absent else located
 
     def _at_comment(self, chunk: Chunk, comment: Comment, unused: Finding) -> Located:
         finding = unused._replace(severity=self.terms.unused)
@@ -253,6 +270,13 @@ class _File:
         quoted = self.lines.line(line)
         last = min(column + max(end - start, 1), len(quoted.rstrip()) + 1)
         return Located(self.result.file, line, column, max(last, column + 1), quoted, finding, named, identity, address)
+
+
+def _with_dash(text: str, start: int) -> int:
+    """The offset of the dash before an item of a block list, or `start` itself."""
+    line = text.rfind("\n", 0, start) + 1
+    before = text[line:start].rstrip(" ")
+    return line + len(before) - 1 if before.endswith("-") else start
 
 
 def _concerns(repeated: Repeated, document: int, path: FieldPath) -> bool:

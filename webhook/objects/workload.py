@@ -27,6 +27,9 @@ class Workload:
     """
     One Pod template, or a Pod, of an object; `path` is where its constraints stand in the object.
 
+    `surges` says whether a rolling update may run more Pods than `replicas`.  `misplaced` are the paths of constraints
+    that stand where the API has no such field.
+
     It is `stored` if it is a Pod that an API server has accepted, whose matchLabelKeys are merged already.
     """
 
@@ -43,12 +46,14 @@ class Workload:
     node_name: str
     affine_to_one_node: bool
     strategy: str
+    surges: bool
     selector: Mapping[str, object]
     annotations: Labels
     ignored_rules: frozenset[str]
     owner: Owner | None
     uid: str
     scheduled: bool
+    misplaced: tuple[FieldPath, ...]
     is_pod: bool = field(init=False)
     stored: bool = field(init=False)
     has_constraints: bool = field(init=False)
@@ -162,7 +167,9 @@ def _fill(path: FieldPath, indices: Sequence[int]) -> FieldPath:
 def _workload(shared: _Shared, kind: Kind, indices: Sequence[int]) -> Workload:
     obj, is_pod, template = shared.obj, kind.template == (), _fill(kind.template or (), indices)
     replicas = _fill(kind.replicas, indices) if kind.replicas is not None else ()
-    metadata, pod_spec, above = mappings_at(obj, (*template, "metadata"), (*template, "spec"), replicas[:-1])
+    metadata, pod_spec, above, in_template, beside = mappings_at(
+        obj, (*template, "metadata"), (*template, "spec"), replicas[:-1], template, template[:-1]
+    )
     if kind.template is not None:
         path: FieldPath = (*template, "spec", FIELD)
         raw, labels = pod_spec.get(FIELD), metadata.get("labels")
@@ -185,13 +192,28 @@ def _workload(shared: _Shared, kind: Kind, indices: Sequence[int]) -> Workload:
         node_name=node_name,
         affine_to_one_node="affinity" in pod_spec and _affine_to_one_node(pod_spec),
         strategy=_strategy(shared.spec.get("strategy")),
+        surges=_surges(shared.spec.get("strategy")),
         selector=selector if kind.template == TEMPLATE and isinstance(selector, dict) else {},
         annotations=shared.annotations,
         ignored_rules=shared.ignored_rules if is_pod else shared.ignored_rules | _ignored(metadata.get("annotations")),
         owner=shared.owner,
         uid=shared.uid,
         scheduled=is_pod and _was_scheduled(obj.get("status")),
+        misplaced=_misplaced(template, (beside, in_template, metadata)) if kind.built_in and not is_pod else (),
     )
+
+
+def _misplaced(template: FieldPath, places: Iterable[Mapping[str, object]]) -> tuple[FieldPath, ...]:
+    """The paths of constraints in the three places: beside the Pod template, in it, and in its metadata."""
+    paths = (template[:-1], template, (*template, "metadata"))
+    return tuple([(*path, FIELD) for path, found in zip(paths, places, strict=True) if found.get(FIELD)])
+
+
+def _surges(strategy: object) -> bool:
+    """Not with a maxSurge of 0; absent it is 25%, of which at least 1 comes."""
+    rolling = strategy.get("rollingUpdate") if isinstance(strategy, dict) else None
+    surge = rolling.get("maxSurge") if isinstance(rolling, dict) else None
+    return surge not in (0, "0%") or isinstance(surge, bool)
 
 
 def _strategy(strategy: object) -> str:

@@ -59,7 +59,7 @@ def _finding(located: Located, style: Style) -> str:
     about = (str(located.object or ""), f"from {located.source}" if located.source else "")
     where = "  ".join((f"{_shown(located.file)}:{line}:{located.column}", *filter(None, about)))
     quoted, before, carets = _quoted(located)
-    found = f"found {finding.found}, wanted {finding.wanted}"
+    found = f"found {f'no {located.absent}' if located.absent else finding.found}, wanted {finding.wanted}"
     return "\n".join(
         (
             f"{style(severity, severity)}: {one_line(message, LINE_LIMIT)}",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Subject, rule
+from webhook.findings.rule import MATCH_LABEL_KEYS, Subject, rule
 from webhook.objects.reading import brief
 
 
@@ -15,6 +15,7 @@ from webhook.objects.reading import brief
     severity=Severity.WARNING,
     fix="name a label that the Pod carries, or remove the key",
     yields_to="wrong-revision-key",
+    only_with=MATCH_LABEL_KEYS,
     bad="""
     apiVersion: v1
     kind: Pod

@@ -104,6 +104,8 @@ def _cause(error: FieldError) -> Cause:
     field, message = error.path[-1], error.detail or "must not repeat (topologyKey, whenUnsatisfiable)"
     if not error.detail:
         found = str(error.value)
+    if field == "minDomains" and not message.startswith("can only"):
+        return Cause(path, message, found, "1 or more", "remove minDomains, or set it to 1 or more")
     return Cause(path, message, found, *_REMEDIES.get(field, (_wanted(error), None)))
 
 
@@ -112,7 +114,7 @@ _REMEDIES: dict[str | int, tuple[str, str | None]] = {
     "topologyKey": ("a node label key", "set it to topology.kubernetes.io/zone or kubernetes.io/hostname"),
     "whenUnsatisfiable": (" or ".join(ACTIONS), f"set it to one of {' and '.join(ACTIONS)}"),
     "minDomains": (
-        "1 or more, and only with DoNotSchedule",
+        "minDomains only with DoNotSchedule",
         "remove minDomains, or set whenUnsatisfiable to DoNotSchedule",
     ),
     "nodeAffinityPolicy": (" or ".join(POLICIES), "remove the field, or set it to one of the two"),

@@ -42,7 +42,8 @@ from webhook.objects.reading import brief
 def pinned_pod(subject: Subject) -> Iterator[Cause]:
     """
     A Pod with nodeName bypasses the scheduler.  Each Pod of a DaemonSet is pinned to its node by node affinity, so a
-    constraint cannot spread it: a hard one can only keep it off nodes without the key, or leave it Pending.
+    constraint cannot spread it: a hard one can only keep it off nodes without the key, or leave it Pending.  On a
+    DaemonSet no other rule is reported, save what the API server rejects and what a policy enforces.
     """
     workload = subject.workload
     if not subject.constraints:
@@ -51,7 +52,7 @@ def pinned_pod(subject: Subject) -> Iterator[Cause]:
         hard = any(constraint.hard for constraint in subject.constraints)
         effect = "can only keep them off nodes" if hard else "have no effect"
         message = f"a DaemonSet pins its Pods to nodes: constraints {effect}"
-        yield Cause(workload.path, message, f"{len(subject.constraints)} on a DaemonSet", "none")
+        yield Cause(workload.path, message, f"{len(subject.constraints)} on a DaemonSet", "none", alone=True)
     elif workload.node_name and not workload.scheduled:
         message = "have no effect: nodeName binds the Pod without scheduling"
         fix = "remove the constraints, or nodeName"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.rule import Subject, rule
+from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.selectors import Match
 
 REVISION_KEYS = frozenset({"pod-template-hash", "controller-revision-hash", "rollouts-pod-template-hash"})
@@ -16,6 +17,13 @@ REVISION_KEYS = frozenset({"pod-template-hash", "controller-revision-hash", "rol
     severity=Severity.INFO,
     fix="add matchLabelKeys: [pod-template-hash]",
     yields_to="absent-match-label-key",
+    parameters={
+        "soft": {
+            "type": "boolean",
+            "default": False,
+            "description": "whether the rule applies to ScheduleAnyway, too",
+        },
+    },
     bad="""
     apiVersion: apps/v1
     kind: Deployment
@@ -55,18 +63,30 @@ def rollout_skew(subject: Subject) -> Iterator[Cause]:
     During a rolling update the scheduler also counts the old Pods, which are about to be deleted, when it places the
     new ones.  The result may be skewed: six Pods over three zones ended 3/2/1 in four of five restarts.  With the
     revision label among matchLabelKeys, each revision is spread on its own.
+
+    Where maxSurge is 0, an old Pod goes before a new one comes, which then takes its place: a hard constraint keeps the
+    Pods spread.  What is found is reported once an object, at the first of its constraints.
     """
     workload = subject.workload
     rolling = workload.kind.kind == "Deployment" and workload.strategy != "Recreate" and workload.replicas > 1
     if not rolling or not subject.features.match_label_keys:
         return
-    for constraint in subject.constraints:
-        selector = constraint.selector
-        if selector.empty or not REVISION_KEYS.isdisjoint((*constraint.match_label_keys, *selector.keys)):
-            continue
-        if selector.match(workload.labels, subject.addable) is not Match.NO:
-            path = subject.at(constraint, "matchLabelKeys")
-            found = ", ".join(constraint.match_label_keys) or "none"
-            keys = [*constraint.match_label_keys, "pod-template-hash"]
-            message = "must name pod-template-hash, or rollouts count old Pods too"
-            yield Cause(path, message, found, "pod-template-hash", edit=Edit(path, keys))
+    counting = [constraint for constraint in subject.constraints if _counts_old_pods(subject, constraint)]
+    if not counting:
+        return
+    first = counting[0]
+    path, keys = subject.at(first, "matchLabelKeys"), [*first.match_label_keys, "pod-template-hash"]
+    fix = f"add pod-template-hash to the matchLabelKeys of {len(counting)} constraints" if counting[1:] else None
+    message = "must name pod-template-hash, or rollouts count old Pods too"
+    found = ", ".join(first.match_label_keys) or "none"
+    yield Cause(path, message, found, "pod-template-hash", fix=fix, edit=Edit(path, keys))
+
+
+def _counts_old_pods(subject: Subject, constraint: Constraint) -> bool:
+    """Whether it is one of those that the rule applies to, and matches the Pods of any revision."""
+    if not (subject.workload.surges if constraint.hard else subject.flag("soft")):
+        return False
+    selector = constraint.selector
+    if selector.empty or not REVISION_KEYS.isdisjoint((*constraint.match_label_keys, *selector.keys)):
+        return False
+    return selector.match(subject.workload.labels, subject.addable) is not Match.NO

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Edit, Severity
-from webhook.findings.rule import Subject, rule
+from webhook.findings.rule import MATCH_LABEL_KEYS, Subject, rule
 
 HASH = "pod-template-hash"
 
@@ -14,6 +14,7 @@ HASH = "pod-template-hash"
     title="matchLabelKeys names pod-template-hash where no Pod carries it",
     severity=Severity.WARNING,
     fix="remove the key",
+    only_with=MATCH_LABEL_KEYS,
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

@@ -7,7 +7,7 @@ A topology spread constraint: merged as kube-apiserver does it, parsed as kube-s
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, wraps
 from typing import Any, NamedTuple, cast
@@ -28,6 +28,19 @@ from webhook.scheduler.selectors import (
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 HONOR, IGNORE = "Honor", "Ignore"
 ACTIONS, POLICIES = (HARD, SOFT), (HONOR, IGNORE)
+_FIELDS = frozenset(
+    {
+        "maxSkew",
+        "topologyKey",
+        "whenUnsatisfiable",
+        "labelSelector",
+        "minDomains",
+        "nodeAffinityPolicy",
+        "nodeTaintsPolicy",
+        "matchLabelKeys",
+    }
+)
+_IN_SELECTOR, _IN_REQUIREMENT = frozenset({"matchLabels", "matchExpressions"}), frozenset({"key", "operator", "values"})
 _GATED = {  # Fields, and the features without which they are dropped.
     "minDomains": "min_domains",
     "nodeAffinityPolicy": "node_inclusion_policies",
@@ -66,6 +79,14 @@ class Constraint:
         return self.when_unsatisfiable == SOFT
 
 
+class UnknownField(NamedTuple):
+    """A field that the API type has not; `path` begins at the list, `known` are those that it has there."""
+
+    path: FieldPath
+    known: Set[str]
+    alone: bool
+
+
 class WrittenConstraint(NamedTuple):
     """The API type, v1.TopologySpreadConstraint; an absent or null field has the value that Go decodes it to."""
 
@@ -82,7 +103,8 @@ class WrittenConstraint(NamedTuple):
 @dataclass(frozen=True)
 class Reading:
     """
-    A list of constraints as Go decodes it, and the fields of a wrong type; their paths begin at the list.
+    A list of constraints as Go decodes it, and the fields of a wrong type; their paths begin at the list.  Of `unknown`
+    fields Go says nothing.
 
     `derived` keeps what others work out of it, by the function that does, so that they need not do it again.
     """
@@ -90,6 +112,7 @@ class Reading:
     written: tuple[WrittenConstraint, ...]
     mistyped: tuple[FieldError, ...]
     features: Features
+    unknown: tuple[UnknownField, ...] = field(default=(), repr=False, compare=False)
     derived: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -194,7 +217,23 @@ def read_constraints(raw: object, features: Features) -> Reading:
     """A JSON list of constraints as Go decodes it; fields of features that are off are dropped."""
     reader = Reader()
     written = tuple([_read_one(reader, item, at, features) for item, at in reader.mappings(raw, ())])
-    return Reading(written, tuple(reader.errors), features)
+    return Reading(written, tuple(reader.errors), features, tuple(_unknown_fields(raw)))
+
+
+def _unknown_fields(raw: object) -> Iterator[UnknownField]:
+    for i, constraint in enumerate(raw if isinstance(raw, list) else ()):
+        yield from _unknown_in(constraint, _FIELDS, (i,))
+        selector = constraint.get("labelSelector") if isinstance(constraint, dict) else None
+        yield from _unknown_in(selector, _IN_SELECTOR, (i, "labelSelector"))
+        expressions = selector.get("matchExpressions") if isinstance(selector, dict) else None
+        for j, expression in enumerate(expressions if isinstance(expressions, list) else ()):
+            yield from _unknown_in(expression, _IN_REQUIREMENT, (i, "labelSelector", "matchExpressions", j))
+
+
+def _unknown_in(raw: object, known: Set[str], path: FieldPath) -> Iterator[UnknownField]:
+    unknown = raw.keys() - known if isinstance(raw, dict) else ()
+    if unknown and isinstance(raw, dict):
+        yield from (UnknownField((*path, name), known, len(unknown) == len(raw)) for name in raw if name in unknown)
 
 
 def _read_one(reader: Reader, raw: Mapping[str, object], path: FieldPath, features: Features) -> WrittenConstraint:
