@@ -15,6 +15,7 @@ from webhook.manifests.configurations import (
     TIMEOUT_SECONDS,
     Target,
     configurations,
+    enforced_entry_name,
     entry_name,
     ignoring,
     unsent,
@@ -156,6 +157,19 @@ def test_what_an_enforced_rule_may_deny_fails_unless_a_controller_sends_it(polic
     assert {"Fail"} == {found[f"enforced.{name}"]["failurePolicy"] for name in BUILT_IN}
     assert {"Ignore"} == {found[name]["failurePolicy"] for name in EVERY_ENTRY}
     assert sent == [*conditions(found["enforced.pods"])]
+
+
+@pytest.mark.parametrize(("policy", "sent"), BY_RULES.values(), ids=BY_RULES)
+def test_the_entry_that_sends_what_a_person_applies(policy, sent):
+    given = build.policy(**policy)
+    pods, rollouts = (next(one for one in KINDS if one.resource == name) for name in ("pods", "rollouts"))
+    without = None if "has-constraints" in sent else "enforced.pods.evenkeel.dev"
+
+    assert "enforced.pods.evenkeel.dev" == enforced_entry_name(given, pods, constrained=True)
+    if given.judges_without_constraints:
+        assert without == enforced_entry_name(given, pods, constrained=False)
+    assert enforced_entry_name(given, rollouts, constrained=True) is None
+    assert enforced_entry_name(build.policy(), pods, constrained=True) is None
 
 
 @pytest.mark.parametrize(("policy", "sent"), BY_RULES.values(), ids=BY_RULES)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -33,7 +32,7 @@ class Case(NamedTuple):
     """The lines that are printed, each by how it begins."""
 
     name: str
-    applied: Callable[[], Applied]
+    applied: partial[Applied]
     lines: tuple[str, ...]
 
 
@@ -59,6 +58,24 @@ CASES = [
         "a Pod by its own entry",
         partial(applied, pod(EMPTY)),
         (DENIED.format("pods") + "spec.topologySpreadConstraints[0]",),
+    ),
+    Case(
+        "denied where a rule is enforced",
+        partial(applied, BAD, rules="{rules: {missing-constraints: {severity: error, enforced: true}}}"),
+        (
+            DENIED.format("workloads") + "spec.template.spec.",
+            "  note: judged as sent by a person; with evenkeel manifests --failure-policy-enforced Fail, "
+            "enforced.workloads.evenkeel.dev in ValidatingWebhookConfiguration evenkeel denies it",
+        ),
+    ),
+    Case(
+        "denied early where a rule is enforced",
+        partial(
+            applied,
+            pod(INVALID),
+            rules="{earlyAnswer: true, rules: {empty-selector: {severity: error, enforced: true}}}",
+        ),
+        (DENIED.format("pods") + "spec.topologySpreadConstraints[0].maxSkew", "  note: kube-apiserver itself"),
     ),
     Case("warned", partial(applied, pod(MISSES)), ("Warning: selector-misses-own-pod: ", "pod/web-1 created")),
     Case(
@@ -92,7 +109,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_kubectl_would_print(case):
-    lines = text(case.applied(), "f").splitlines()
+    lines = text(case.applied(), "f", policy(case.applied.keywords.get("rules", ""))).splitlines()
 
     assert len(case.lines) == len(lines)
     assert [] == [(line, wanted) for line, wanted in zip(lines, case.lines, strict=True) if not line.startswith(wanted)]
@@ -100,11 +117,9 @@ def test_what_kubectl_would_print(case):
 
 def test_rules_that_were_skipped_for_one_reason_are_one_line():
     thing = "{apiVersion: e.com/v1, kind: Thing, resource: things, constraints: spec.topologySpreadConstraints}"
-    skipped = [
-        line
-        for line in text(applied(THING, rules=f"{{workloads: [{thing}]}}"), "f").splitlines()
-        if line.startswith("  skipped: ")
-    ]
+    rules = f"{{workloads: [{thing}]}}"
+    lines = text(applied(THING, rules=rules), "f", policy(rules)).splitlines()
+    skipped = [line for line in lines if line.startswith("  skipped: ")]
 
     assert 1 == len(skipped)
     assert "empty-selector, " in skipped[0]

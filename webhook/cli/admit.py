@@ -2,6 +2,7 @@
 Print how the webhook answers when an object is applied.
 
 Takes the object through /mutate, then /validate, as kube-apiserver does, with or without a cluster or a dump of one.
+It is judged as sent by a person: what a built-in controller creates may only be audited.
 Exit code 0: allowed, 1: denied, 2: bad input.
 """
 
@@ -17,6 +18,7 @@ from webhook.cli import inputs
 from webhook.cli.usage import UsageError
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.fields import as_mapping
+from webhook.policy.policy import Policy
 from webhook.render import applied as render
 
 Identity = tuple[object, object, object, object]
@@ -63,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     for file, obj in objects:
         before = _before(obj, old, args)
         applied = dry_run(obj, before, terms, namespace=args.namespace, never_sent=SYSTEM_NAMESPACES)
-        _print(applied, file, args.output)
+        _print(applied, file, args.output, terms.policy)
         code = code if applied.denied_by is None else 1
     return code
 
@@ -90,12 +92,12 @@ def _identity(obj: Mapping[str, object], namespace: str) -> Identity:
     )
 
 
-def _print(applied: Applied, file: str, output: str) -> None:
+def _print(applied: Applied, file: str, output: str, policy: Policy) -> None:
     if output == "json":
         print(render.as_json(applied))
     elif output == "text":
-        print(render.text(applied, file))
+        print(render.text(applied, file, policy))
     else:
-        said = render.text(applied, file) if applied.denied_by else "\n".join(render.warnings(applied))
+        said = render.text(applied, file, policy) if applied.denied_by else "\n".join(render.warnings(applied))
         print(said, end="\n" if said else "", file=sys.stderr)
         print("" if applied.denied_by else render.as_yaml(applied), end="")

@@ -144,8 +144,22 @@ def _judging(policy: Policy, target: Target, phase: str) -> Iterator[Object]:
 
 def _of_enforced(policy: Policy, kinds: Sequence[Kind]) -> list[Condition]:
     """What tells what an enforced rule may deny from what else is judged."""
-    narrower = policy.judges_without_constraints and all(RULES[rule].needs_constraints for rule in policy.enforced)
-    return [*([has_constraints(kinds)] if narrower else []), NOT_BY_CONTROLLER]
+    return [*([has_constraints(kinds)] if _is_narrower(policy) else []), NOT_BY_CONTROLLER]
+
+
+def _is_narrower(policy: Policy) -> bool:
+    """Whether enforced rules deny only what has constraints, while others judge what has none."""
+    return policy.judges_without_constraints and all(RULES[rule].needs_constraints for rule in policy.enforced)
+
+
+def enforced_entry_name(policy: Policy, kind: Kind, constrained: bool) -> str | None:
+    """
+    The name of the entry that sends to /validate what a person applies, if the manifests have `enforced_fail`.
+
+    `constrained`: the object has constraints.  None if `entry_name` is its name then, too.
+    """
+    own = bool(policy.enforced) and kind.built_in and (constrained or not _is_narrower(policy))
+    return f"{ENFORCED}.{entry_name(kind)}" if own else None
 
 
 def _groups(policy: Policy) -> dict[str, list[Kind]]:

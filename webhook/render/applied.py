@@ -9,19 +9,22 @@ from dataclasses import replace
 import yaml
 
 from webhook.admission.defaulting import Defaults, Undefaulted
-from webhook.admission.dry_run import Applied
+from webhook.admission.dry_run import Applied, mentions_constraints
+from webhook.admission.request import VALIDATE
 from webhook.documents.scalars import resolve
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.manifests.configurations import SYSTEM_NAMESPACES, entry_name
+from webhook.manifests.configurations import NAME, SYSTEM_NAMESPACES, enforced_entry_name, entry_name
 from webhook.objects.fields import as_mapping, value_at
 from webhook.objects.reading import brief
 from webhook.objects.references import ObjectRef
+from webhook.policy.policy import Policy
 from webhook.render.findings import finding_json, skipped_json
 
 
-def text(applied: Applied, file: str) -> str:
-    """What kubectl prints, then the patch, and what could not be judged."""
-    return "\n".join((*_kubectl(applied, file), *(f"  {line}" for line in _more(applied))))
+def text(applied: Applied, file: str, policy: Policy) -> str:
+    """What kubectl prints, then the patch, what could not be judged, and which entry would deny it otherwise."""
+    more = (*_more(applied), *_denied_otherwise(applied, policy))
+    return "\n".join((*_kubectl(applied, file), *(f"  {line}" for line in more)))
 
 
 def _kubectl(applied: Applied, file: str) -> Iterator[str]:
@@ -61,6 +64,16 @@ def _more(applied: Applied) -> Iterator[str]:
     for skipped in applied.validate.skipped:
         reasons.setdefault(skipped.reason, []).append(skipped.rule)
     yield from (f"skipped: {', '.join(rules)}: {reason}" for reason, rules in reasons.items())
+
+
+def _denied_otherwise(applied: Applied, policy: Policy) -> Iterator[str]:
+    if applied.denied_by != VALIDATE or applied.kind is None:
+        return
+    if entry := enforced_entry_name(policy, applied.kind, mentions_constraints(applied.stored)):
+        yield (
+            f"note: judged as sent by a person; with evenkeel manifests --failure-policy-enforced Fail, {entry} in "
+            f"ValidatingWebhookConfiguration {NAME} denies it"
+        )
 
 
 def title(obj: Mapping[str, object]) -> str:
