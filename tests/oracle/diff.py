@@ -40,7 +40,7 @@ class Difference:
 
 
 def main(arguments: Sequence[str], data: Path = DATA) -> int:
-    """The exit status: 0 if there was anything to compare, whatever came of it; 2 if not."""
+    """The exit status: 0 if there was anything to compare, whatever came of it; 2 if not, as for an unknown case."""
     if len(arguments) not in (2, 3):
         print("two minor versions must be given: make oracle-diff A=1.36 B=1.37", file=sys.stderr)
         return 2
@@ -50,8 +50,11 @@ def main(arguments: Sequence[str], data: Path = DATA) -> int:
         there = ", ".join(sorted(path.name for path in data.glob("1.*")))
         print(f"{old} and {new} have no recordings of one kind: {data} has some of {there}", file=sys.stderr)
         return 2
-    for kind in kinds:
-        before, after = (_decisions(data, version, kind) for version in (old, new))
+    decisions = {kind: tuple(_decisions(data, version, kind) for version in (old, new)) for kind in kinds}
+    if only and not any(only[0] in before and only[0] in after for before, after in decisions.values()):
+        print(f"CASE {only[0]}: {old} and {new} have no such case; all that differ: without CASE", file=sys.stderr)
+        return 2
+    for kind, (before, after) in decisions.items():
         both = [name for name in after if name in before]
         found = [one for name in both for one in differences(name, before[name], after[name])]
         if only:

@@ -85,7 +85,7 @@ def test_all_that_differs_in_one_case_is_shown_on_demand(data, capsys):
     assert 'preFilter: "1.36" --> "1.37"\n' == capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", [[], ["1.36"], ["1.26", "1.37"], ["1.37", "1.99"]])
+@pytest.mark.parametrize("arguments", [[], ["1.36"], ["1.26", "1.37"], ["1.37", "1.99"], ["1.36", "1.37", "p2"]])
 def test_where_there_is_nothing_to_compare_it_says_so_in_a_line(arguments, data, capsys):
     assert 2 == main(arguments, data)
 
