@@ -35,9 +35,8 @@ class App(Flask):
         phase = PHASES.get(environ["PATH_INFO"])
         if phase is None or environ["REQUEST_METHOD"] != "POST" or not _is_plain_json(environ):
             return super().wsgi_app(environ, start_response)
-        body = environ["wsgi.input"].read(Limits.body_bytes + 1)
-        if len(body) > Limits.body_bytes:
-            environ["wsgi.input"].seek(0)
+        body = _body(environ)
+        if body is None:
             return super().wsgi_app(environ, start_response)
         answer = self.reviewer.answer(phase, body)
         headers = [("Content-Type", JSON), ("Content-Length", str(len(answer.body)))]
@@ -67,7 +66,10 @@ def create_app(reviewer: Reviewer) -> Flask:
             return _json(reviewer.refuse(415, f"Content-Type: found {kind or 'none'}, wanted {JSON}"))
         if encoding not in ("", "identity"):
             return _json(reviewer.refuse(415, f"Content-Encoding: found {encoding}, wanted none"))
-        return _json(reviewer.answer(str(given.endpoint), _body(given)))
+        body = _body(given.environ)
+        if body is None:
+            raise RequestEntityTooLarge
+        return _json(reviewer.answer(str(given.endpoint), body))
 
     @app.errorhandler(HTTPException)
     def refused(error: HTTPException) -> Response:
@@ -85,12 +87,17 @@ def create_app(reviewer: Reviewer) -> Flask:
     return app
 
 
-def _body(given: Request) -> bytes:
-    """The whole body, which the worker has read already: werkzeug's own stream would check it again and cost more."""
-    body: bytes = given.environ["wsgi.input"].read(Limits.body_bytes + 1)
-    if len(body) > Limits.body_bytes:
-        raise RequestEntityTooLarge
-    return body
+def _body(environ: WSGIEnvironment) -> bytes | None:
+    """
+    The whole body, which the worker has read already: werkzeug's own stream would check it again and cost more.
+
+    None if it is too large; it can be read again then.
+    """
+    body: bytes = environ["wsgi.input"].read(Limits.body_bytes + 1)
+    if len(body) <= Limits.body_bytes:
+        return body
+    environ["wsgi.input"].seek(0)
+    return None
 
 
 def _json(answer: Answer) -> Response:
