@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from webhook.serving.sent_calls import SentCalls
 
 POLL_SECONDS = 1.0
-VERSION_SECONDS = 60.0  # An upgrade of the API servers takes minutes.
+VERSION_POLL_SECONDS = 60.0  # An upgrade of the API servers takes minutes.
 KEEP_ALIVE_SECONDS = 120  # longer than the 90 s after which kube-apiserver closes idle connections, so that we never do
 GARBAGE_THRESHOLD = 20_000  # rarely, because a review leaves no reference cycles
 # Where gunicorn's worker makes a file that nobody uses; writable when the root file system is read-only.
@@ -200,7 +200,7 @@ class Server(BaseApplication):
         )
         _every(POLL_SECONDS, actions)
         if self.version is not None:
-            _every(VERSION_SECONDS, (self.version.look,))
+            _every(VERSION_POLL_SECONDS, (self.version.look,))
         if self.config.renewal is not None and self.calls is not None:
             _every(self.config.renewal.pause, (self._renew, self.calls.look))
 
