@@ -527,6 +527,12 @@ class TestMissingConstraints:
 
         assert ["missing-constraints"] == [f.rule for f in findings(none, missing_constraints=every)]
 
+    @pytest.mark.parametrize(("count", "found"), [(0, "0 replicas"), (1, "1 replica"), (2, "2 replicas")])
+    def test_it_says_how_many_replicas_it_found(self, count, found, every):
+        (one,) = findings(workload("Deployment", spec={"replicas": count}), missing_constraints=every)
+
+        assert f"none, {found}" == one.found
+
     @pytest.mark.parametrize(
         "obj", [pod(owner="DaemonSet/x"), workload("Deployment", owner="DaemonSet/x")], ids=["Pod", "Deployment"]
     )

@@ -60,15 +60,16 @@ from webhook.findings.rule import Subject, rule
 def missing_constraints(subject: Subject) -> Iterator[Cause]:
     """
     A platform team's own policy: a workload with several replicas must be spread.  Replicas are those of the object
-    when it is applied; 0 counts as 1, and scaling later is not judged.  DaemonSets are not reported, and neither are
-    Pods that can run on one node only.
+    when it is applied; 0 counts as 1, and scaling later is not judged.  A Pod is one replica: `minReplicas: 1` closes
+    the way around by scaling, and its price is that each Pod that is made by hand, of `kubectl run` or a Job of one, is
+    reported, too.  DaemonSets are not reported, and neither are Pods that can run on one node only.
     """
     workload = subject.workload
     alone = workload.kind.kind == "DaemonSet" or (workload.is_pod and workload.pinned)
     if alone or max(1, workload.replicas) < subject.number("minReplicas"):
         return
     have, asked = {constraint.topology_key for constraint in subject.constraints}, subject.keys("topologyKeys")
-    found = f"{', '.join(sorted(have)) or 'none'}, {workload.replicas} replicas"
+    found = f"{', '.join(sorted(have)) or 'none'}, {workload.replicas} replica{'s'[: workload.replicas != 1]}"
     for key in sorted(asked - have):
         yield Cause(workload.path, f"must have a constraint for {key}", found, key, fix=f"add a constraint for {key}")
     if not asked and not have:
