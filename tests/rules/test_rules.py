@@ -480,6 +480,19 @@ def templated(pod_spec):
     return {"template": {"metadata": {"labels": {"app": "web"}}, "spec": pod_spec}}
 
 
+@pytest.mark.parametrize(
+    ("minor", "wanted"),
+    [
+        (33, "each key once: the API server rejects the Pod"),
+        (34, "each key once: the API server merges the two, then rejects the Pod"),
+    ],
+)
+def test_a_key_in_both_is_refused_for_the_reason_of_the_version(minor, wanted):
+    (found,) = findings(deployment(IN_BOTH), minor)
+
+    assert wanted == found.wanted
+
+
 class TestMissingConstraints:
     @pytest.fixture
     def every(self):

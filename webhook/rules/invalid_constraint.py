@@ -10,6 +10,7 @@ from webhook.findings.rule import Subject, rule
 from webhook.objects.fields import FORBIDDEN, FieldError
 from webhook.objects.reading import brief
 from webhook.scheduler.constraint import ACTIONS, POLICIES
+from webhook.scheduler.features import Features
 from webhook.scheduler.selectors import OPERATORS
 from webhook.scheduler.validation import IN_BOTH, errors_in, on_stored_pod, shown_path, validate
 
@@ -62,11 +63,12 @@ def invalid_constraint(subject: Subject) -> Iterator[Cause]:
     """
     The API server rejects such a Pod when it is created, and such a built-in workload when it is applied.
 
-    It does not check the Pod templates of custom resources.  And it accepts a template that has one key in both
-    matchLabelKeys and labelSelector, but rejects every Pod that is made from it.  Both fail only when a controller
+    It does not check the Pod templates of custom resources.  And since 1.34 it accepts a template that has one key in
+    both matchLabelKeys and labelSelector, but rejects every Pod that is made from it.  Both fail only when a controller
     creates the Pods, and whoever applied the object does not see it.
     """
-    yield from map(_cause, islice(_errors(subject), MOST_CAUSES))
+    for error in islice(_errors(subject), MOST_CAUSES):
+        yield _cause(error, subject.features)
 
 
 def _errors(subject: Subject) -> Iterator[FieldError]:
@@ -95,11 +97,12 @@ def _errors_of_its_pods(subject: Subject) -> Iterator[FieldError]:
     yield from (error for error in of_pods if error.detail == IN_BOTH and shown_path(error) not in known)
 
 
-def _cause(error: FieldError) -> Cause:
+def _cause(error: FieldError, features: Features) -> Cause:
     path, found = shown_path(error), brief(error.value)
     if error.detail == IN_BOTH:
         message = "must name a key only once, here or in labelSelector"
-        wanted = "each key once: the API server merges the two, then rejects the Pod"
+        how = "merges the two, then rejects" if features.selector_merge else "rejects"
+        wanted = f"each key once: the API server {how} the Pod"
         return Cause(path, message, found, wanted, fix="remove the key from matchLabelKeys or from labelSelector")
     field, message = error.path[-1], error.detail or "must not repeat (topologyKey, whenUnsatisfiable)"
     if not error.detail:
