@@ -64,6 +64,10 @@ rules
 findings.evaluation · findings.wording
 findings.rule
 findings
+placement.remedies
+placement.explanation · placement.subject
+placement.pods · placement.room
+placement
 scheduler.profile
 scheduler.default_constraints · scheduler.filtering · scheduler.fit · scheduler.scoring
 scheduler.inclusion · scheduler.snapshot

@@ -18,6 +18,7 @@ COMMANDS = {
     "certs": "issue the webhook's serving certificate, or show certificates",
     "dump": "write what evenkeel reads of a cluster to a file that --cluster reads",
     "example": "start the webhook with an example cluster and show three answers",
+    "explain": "explain where a Pod may run, why it waits, and what would let it in",
     "lint": "judge manifests before they reach a cluster",
     "manifests": "print the webhook configurations and RBAC",
     "policy": "check a policy file, show the settings for one Pod, or print the schema",

@@ -1,0 +1,170 @@
+"""evenkeel explain: what it prints of a Pod, a workload and a file; exit codes; JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.build import pod, service, workload
+from tests.support.commands import POLICY
+from tests.support.placing import INFRA, node, requesting, running, spread
+
+SAID = (
+    "0/3 nodes are available: 1 node(s) had untolerated taint(s), "
+    "2 node(s) didn't match pod topology spread constraints."
+)
+CONDITION = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "Unschedulable",
+    "message": f"{SAID} preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
+    "lastTransitionTime": "2026-01-01T00:00:00Z",
+}
+
+
+def listed(*objects):
+    return {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+
+
+NODES = [node("a1", "a"), node("b1", "b"), node("c1", "c", taints=[INFRA])]
+WAITING = pod(spread(), name="web-9", spec={"containers": requesting()}) | {
+    "status": {"phase": "Pending", "conditions": [CONDITION]}
+}
+DEPLOYMENT = workload("Deployment", spread(), name="web")
+CLUSTER = listed(*NODES, running("a1"), running("b1"), WAITING, DEPLOYMENT, service())
+
+
+def explain(run, command, cluster=CLUSTER, **files):
+    return run(f"explain {command} --cluster dump -n shop", dump=cluster, **files)
+
+
+def test_a_pod_that_waits(run):
+    code, out, err = explain(run, "pod/web-9")
+
+    assert (1, "") == (code, err)
+    assert "Pod shop/web-9 is Pending: no node passes." == out.splitlines()[0]
+    assert "a         1   1 + 1 - 0 = 2 > 1         1   refused" in out
+    assert "passes, but 1 of 1 node has a taint it does not tolerate (dedicated=infra:NoSchedule)" in out
+    assert f"ago): {CONDITION['message']}" in out
+    assert "evenkeel computes the same." in out
+    assert "take the taint dedicated=infra:NoSchedule off c1 (zone c)   -> c1" in out
+    assert "maxSkew: 2 on constraint 0" in out
+
+
+def test_what_the_scheduler_said_of_another_cluster_than_there_is_now(run):
+    more = listed(*NODES, node("d1", "d"), running("a1"), running("b1"), WAITING)
+    code, out, _ = explain(run, "pod web-9", more)
+
+    assert 0 == code
+    assert "Pod shop/web-9 is Pending: 1 of 4 nodes passes." in out
+    assert "evenkeel computes now: a node passes" in out
+    assert "Any one of these" not in out
+
+
+def test_the_next_pod_of_a_workload(run):
+    code, out, _ = explain(run, "deploy/web")
+
+    assert 1 == code
+    assert out.startswith("The next Pod of Deployment shop/web: no node passes.")
+    assert f"evenkeel computes: {SAID}" in out
+
+
+def test_a_pod_that_runs(run):
+    placed = running("a1")
+    code, out, _ = explain(run, f"pod/{placed['metadata']['name']}", listed(*NODES, placed))
+
+    assert (0, True) == (code, "is on node a1. Placed anew, itself not counted: 2 of 3 nodes pass" in out)
+    assert "Nodes that pass, the best scores first: " in out
+
+
+def test_each_template_of_a_file(run):
+    several = [workload("StatefulSet", spread(), name="db"), pod(name="one"), service(name="other")]
+    code, out, _ = explain(run, "-f new", new=several)
+
+    assert 1 == code
+    assert [
+        "The next Pod of StatefulSet shop/db: no node passes.",
+        "Pod shop/one as it would be placed now: 2 of 3 nodes pass.",
+    ] == [line for line in out.splitlines() if line and not line.startswith(" ")]
+
+
+def test_json(run):
+    code, out, _ = explain(run, "pod/web-9 -o json")
+    found = json.loads(out)
+
+    assert (1, "evenkeel.dev/v1alpha1", "Explanation") == (code, found["apiVersion"], found["kind"])
+    assert ("shop/web-9", "Pending", SAID, True) == (found["pod"], found["phase"], found["message"], found["agrees"])
+    (constraint,) = found["constraints"]
+    assert {"value": "a", "matchNum": 1, "skew": 2, "nodes": 1, "eligible": True, "passes": False} == (
+        constraint["domains"][0]
+    )
+    assert ("pod", 0, 1, True) == tuple(constraint[name] for name in ("source", "minMatchNum", "selfMatchNum", "hard"))
+    assert {
+        "feasible": False,
+        "plugin": "TaintToleration",
+        "reasons": ["node(s) had untolerated taint(s)"],
+        "score": None,
+    } == found["nodes"]["c1"]
+    assert {"now", "template"} == {one["where"] for one in found["remedies"]}
+    assert [] == found["notJudged"]
+
+
+def test_several_are_a_list_in_json(run):
+    found = json.loads(explain(run, "-f new -o json", new=[pod(name="a"), pod(name="b")]).out)
+
+    assert ("ExplanationList", 2) == (found["kind"], len(found["items"]))
+
+
+def test_a_cluster_without_nodes(run):
+    code, out, err = explain(run, "pod/web-9", listed(WAITING))
+
+    assert (1, "") == (code, err)
+    assert "no nodes available to schedule pods" in out
+    assert "knows lets it in" in out
+
+
+def test_the_policys_defaults_for_a_pod_without_constraints(run):
+    zone = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
+    policy = POLICY | {"defaulting": {"defaultingType": "List", "defaultConstraints": [zone]}}
+    code, out, err = explain(run, "-f new --policy policy", new=pod(name="new"), policy=policy)
+
+    assert (1, "") == (code, err)
+    assert "in force are those that the policy gives a Pod without any" in out
+    assert "in force are kube-scheduler's own defaults" in explain(run, "-f new", new=pod(name="new")).out
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("", "wanted either TYPE/NAME, such as pod/web-0, or -f FILE"),
+        ("pod/a -f new", "wanted either TYPE/NAME"),
+        ("pod/gone", "Pod shop/gone: not found in the cluster"),
+        ("deploy/gone", "Deployment shop/gone: not found in the cluster; there are web"),
+        ("-f new", "new: holds no Pod, and nothing with a Pod template that is known"),
+        ("service/web", "service"),
+    ],
+)
+def test_bad_input_is_one_line(run, command, says):
+    code, out, err = explain(run, command, new=service())
+
+    assert (2, "", 1) == (code, out, err.count("\n"))
+    assert says in err
+
+
+def test_names_cannot_control_the_terminal(run):
+    red = pod(spread(labelSelector={"matchLabels": {"app": "\x1b[31m"}}), name="web-9")
+    _, out, _ = explain(run, "pod/web-9", listed(*NODES, red))
+
+    assert "\x1b" not in out
+
+
+def test_many_domains_are_summed_up(run):
+    hostname = spread("kubernetes.io/hostname")
+    nodes = [node(f"n{i:03}", "a", taints=[INFRA] if i % 2 else []) for i in range(60)]
+    waiting = {**WAITING, "spec": {**WAITING["spec"], "topologySpreadConstraints": [hostname]}}
+    code, out, _ = explain(run, "pod/web-9", listed(*nodes, *(running(f"n{i:03}") for i in range(0, 60, 2)), waiting))
+
+    assert 1 == code
+    assert "n000, n002 and 28 more" in out
+    assert len(out.splitlines()) < 30

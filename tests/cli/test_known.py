@@ -1,0 +1,89 @@
+"""What commands that explain placement read of a cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.build import pod, service, workload
+from tests.support.placing import node, running
+from webhook.cli import known
+from webhook.cli.inputs import Source
+from webhook.cli.usage import UsageError
+from webhook.cluster.cluster import Contents
+from webhook.scheduler.features import LATEST
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """Make `inputs.contents` give these objects, by the namespace that is asked for."""
+
+    def give(*objects, missing=None, version=""):
+        def contents(source, namespace=""):
+            here = [one for one in objects if one["metadata"].get("namespace", namespace) == namespace or not namespace]
+            lacking = {} if namespace else missing or {}
+            return Contents(iter([one for one in here if not _hidden(one, lacking)]), lacking, namespace, version)
+
+        monkeypatch.setattr("webhook.cli.inputs.contents", contents)
+
+    return give
+
+
+def _hidden(obj, missing):
+    return obj["kind"].lower() + "s" in missing
+
+
+def read(wanted=lambda _: True, **options):
+    return known.read(Source("live"), None, wanted, **options)
+
+
+def test_pods_that_are_asked_for_and_all_else_but_nodes(cluster):
+    cluster(node("n1"), pod(name="a"), pod(name="b"), service())
+    found = read(lambda one: one["metadata"]["name"] == "b")
+
+    assert ["b"] == [one["metadata"]["name"] for one in found.pods]
+    assert [("Service", "shop", "web")] == list(found.others)
+    assert (["n1"], ()) == ([one.name for one in found.snapshot.nodes], found.notes)
+
+
+def test_the_version_is_that_of_the_cluster(cluster):
+    cluster(node("n1"), version="v1.33.13")
+
+    assert 33 == read().features.minor
+    cluster(node("n1"))
+    assert LATEST == read().features
+    assert 36 == known.read(Source("live"), "1.36", lambda _: False).features.minor
+
+
+def test_objects_besides_replace_those_of_the_same_name(cluster):
+    cluster(node("n1"), workload("Deployment", name="web"))
+    mine = workload("Deployment", name="web", labels={"mine": "yes"})
+
+    assert mine == read(more=[mine]).others["Deployment", "shop", "web"]
+
+
+def test_without_the_right_to_list_all_pods_those_of_the_namespace_are_read(cluster):
+    cluster(node("n1"), running("n1"), running("n1", namespace="other"), missing={"pods": "is forbidden"})
+    found = read(namespace="shop")
+
+    assert (1, 1) == (found.snapshot.usage["n1"].pods, len(found.pods))
+    assert "nodes may have less room" in found.notes[0]
+
+
+def test_without_the_right_to_list_nodes_nothing_can_be_judged(cluster):
+    cluster(node("n1"), running("n1"), missing={"nodes": "is forbidden"})
+
+    with pytest.raises(UsageError, match="nodes: is forbidden; without them no placement can be judged"):
+        read()
+
+
+def test_what_else_may_not_be_listed_is_named(cluster):
+    cluster(node("n1"), service(), missing={"services": "is forbidden"})
+
+    assert ("services cannot be listed: is forbidden",) == read().notes
+
+
+def test_an_object_that_cannot_be_read_is_named(cluster):
+    cluster({**node("n1"), "spec": 5})
+
+    with pytest.raises(UsageError, match="Node n1: spec: found 5"):
+        read()

@@ -1,0 +1,147 @@
+"""What would let a Pod in: only what helps, and nothing larger than it must be."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.placing import HOSTNAME, INFRA, attempted, node, running, spread
+from webhook.placement.remedies import MOST, NOW, TEMPLATE, remedies
+from webhook.scheduler.profile import find_feasible
+
+ZONES = [node("a1", "a"), node("b1", "b"), *(running(on) for on in ("a1", "a1", "b1", "b1"))]
+
+
+def found(cycle):
+    return {(one.where, one.change): set(one.nodes) for one in remedies(cycle, find_feasible(cycle))}
+
+
+TAINTED = node("c1", "c", taints=[INFRA])
+
+
+def test_a_zone_that_is_shut_and_empty():
+    assert {
+        (NOW, "take the taint dedicated=infra:NoSchedule off c1 (zone c)"): {"c1"},
+        (NOW, "2 Pods fewer in zone a"): {"a1"},
+        (NOW, "2 Pods fewer in zone b"): {"b1"},
+        (NOW, "a node more in zone c"): {"new"},
+        (TEMPLATE, "nodeTaintsPolicy: Honor on constraint 0"): {"a1", "b1"},
+        (TEMPLATE, "maxSkew: 3 on constraint 0"): {"a1", "b1"},
+        (TEMPLATE, "a toleration of dedicated=infra:NoSchedule"): {"c1"},
+        (TEMPLATE, "whenUnsatisfiable: ScheduleAnyway on constraint 0"): {"a1", "b1"},
+    } == found(attempted(*ZONES, TAINTED, constraints=[spread()]))
+
+
+def test_the_smallest_max_skew_is_named_and_no_larger_one():
+    cycle = attempted(node("a1", "a"), node("b1", "b", taints=[INFRA]), running("a1"), constraints=[spread()])
+
+    assert {(TEMPLATE, "maxSkew: 2 on constraint 0")} == {one for one in found(cycle) if "maxSkew" in one[1]}
+
+
+def test_a_cordoned_node_is_uncordoned():
+    cordon = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+    cycle = attempted(*ZONES, node("c1", "c", unschedulable=True, taints=[cordon]), constraints=[spread()])
+
+    assert {"c1"} == found(cycle)[NOW, "uncordon c1 (zone c)"]
+    assert not [one for one in found(cycle) if "toleration" in one[1]]  # of a taint that the node itself sets
+
+
+def test_a_node_that_is_not_ready_is_not_untainted():
+    not_ready = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    changes = [
+        change for _, change in found(attempted(*ZONES, node("c1", "c", taints=[not_ready]), constraints=[spread()]))
+    ]
+
+    assert not [change for change in changes if "taint" in change.lower() and "Policy" not in change]
+
+
+def test_too_few_domains():
+    cycle = attempted(*ZONES, constraints=[spread(minDomains=4)])
+
+    assert {"a1", "b1"} == found(cycle)[TEMPLATE, "minDomains: 2 on constraint 0"]
+
+
+def test_a_key_that_no_node_carries():
+    cycle = attempted(node("a1"), constraints=[spread("rack")])
+
+    assert {
+        (NOW, "label a1 with rack as a new domain"): {"a1"},
+        (TEMPLATE, "whenUnsatisfiable: ScheduleAnyway on constraint 0"): {"a1"},
+        (TEMPLATE, "constraint 0 left out"): {"a1"},
+    } == found(cycle)
+
+
+def test_no_room():
+    cycle = attempted(node("a1", cpu="2"), node("b1", cpu="1"), running("a1", "1500m"), cpu="1500m")
+
+    assert {
+        (NOW, "1 of cpu free on a1"): {"a1"},
+        (NOW, "a node more"): {"new"},
+        (TEMPLATE, "requests smaller by 500m of cpu"): {"b1"},
+    } == found(cycle)
+
+
+def test_two_changes_where_none_alone_helps():
+    cycle = attempted(node("a1", "a", taints=[INFRA], cpu="1"), constraints=[spread("rack")], cpu="2")
+    changes = [change for _, change in found(cycle)]
+
+    assert not changes  # three things are wrong
+    cycle = attempted(node("a1", "a", taints=[INFRA]), constraints=[spread("rack")])
+    changes = [change for _, change in found(cycle)]
+    assert changes
+    assert all(", and " in change for change in changes)
+
+
+def test_a_pod_that_nothing_helps():
+    assert {} == found(attempted())
+
+
+def test_an_affinity_that_no_node_meets():
+    cycle = attempted(node("a1"), nodeSelector={"disk": "ssd"})
+
+    assert {"a1"} == found(cycle)[TEMPLATE, "no nodeSelector and no required node affinity"]
+
+
+NODES = st.lists(
+    st.builds(
+        lambda zone, tainted, closed, cpu: (zone, [INFRA] if tainted else [], closed, cpu),
+        st.sampled_from(["a", "b", "c", None]),
+        st.booleans(),
+        st.booleans(),
+        st.sampled_from(["0", "1", "8"]),
+    ),
+    min_size=1,
+    max_size=4,
+)
+CONSTRAINTS = st.lists(
+    st.builds(
+        lambda key, skew, least: spread(key, maxSkew=skew, minDomains=least),
+        st.sampled_from(["topology.kubernetes.io/zone", HOSTNAME]),
+        st.integers(1, 2),
+        st.integers(1, 4),
+    ),
+    max_size=2,
+    unique_by=lambda one: one["topologyKey"],
+)
+
+
+@given(NODES, st.lists(st.integers(0, 3), max_size=6), CONSTRAINTS)
+def test_each_remedy_names_nodes_and_there_are_at_most_eight(nodes, placed, constraints):
+    made = [
+        node(f"n{i}", zone, taints=taints, unschedulable=closed, cpu=cpu)
+        for i, (zone, taints, closed, cpu) in enumerate(nodes)
+    ]
+    cycle = attempted(*made, *(running(f"n{i % len(nodes)}") for i in placed), constraints=constraints)
+    those = remedies(cycle, find_feasible(cycle))
+
+    assert len(those) <= MOST
+    assert all(one.nodes for one in those)
+    assert [one.where for one in those] == sorted((one.where for one in those), key=[NOW, TEMPLATE].index)
+
+
+@pytest.mark.parametrize("number", [300])
+def test_a_large_cluster_is_not_tried_node_by_node(number):
+    made = [node(f"n{i}", "abc"[i % 3], taints=[INFRA]) for i in range(number)]
+
+    assert 3 >= len([one for one in found(attempted(*made, constraints=[spread()])) if "take the taint" in one[1]])

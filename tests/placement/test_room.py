@@ -1,0 +1,67 @@
+"""What a Pod lacks on a node, and the same in words."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webhook.placement.room import Lack, freed, lacking, lowered, share
+from webhook.scheduler.counts import Requests, Usage
+from webhook.scheduler.fit import shortages
+from webhook.scheduler.nodes import Allocatable
+
+NODE = Allocatable(2_000, 4 << 30, 0, (("example.com/gpu", 2),), 10)
+ASKED = Requests(1_500, 1 << 30, 0, (("example.com/gpu", 1),))
+
+
+def test_what_is_lacking():
+    used = Usage(10, 1_000, 1 << 30, 0, (("example.com/gpu", 2),))
+
+    assert Lack(1, 500, 0, 0, (("example.com/gpu", 1),)) == lacking(ASKED, NODE, used)
+    assert not any(lacking(ASKED, NODE, Usage(1)))
+    assert not any(lacking(Requests(), NODE, Usage(1, 9_999)))
+
+
+@pytest.mark.parametrize(
+    ("lack", "words"),
+    [
+        (Lack(0, 500, 0, 0, ()), "500m of cpu"),
+        (Lack(0, 3_000, 512 << 20, 0, ()), "3 of cpu and 512Mi of memory"),
+        (Lack(1, 0, 0, 0, ()), "room for 1 Pod"),
+        (Lack(0, 0, (10 << 30) + 1, 1 << 30, ()), "11Gi of memory and 1Gi of ephemeral-storage"),
+        (Lack(0, 0, 5, 0, (("example.com/gpu", 1),)), "5 of memory and 1 of example.com/gpu"),
+    ],
+)
+def test_in_words(lack, words):
+    assert words == str(lack)
+
+
+def test_what_is_not_in_use_cannot_be_freed():
+    assert None is freed(Usage(1, 100), Lack(0, 500, 0, 0, ()))
+    assert None is freed(Usage(1, 500), Lack(0, 0, 0, 0, (("example.com/gpu", 1),)))
+
+
+def test_fewer_requests_make_no_room_for_a_pod_more():
+    assert None is lowered(ASKED, Lack(1, 0, 0, 0, ()))
+
+
+def test_the_largest_share_counts():
+    assert 0.5 == share(Lack(0, 500, 2 << 30, 0, ()), NODE)
+
+
+AMOUNTS = st.integers(0, 4_000)
+
+
+@given(AMOUNTS, AMOUNTS, AMOUNTS, AMOUNTS, st.integers(0, 12))
+def test_with_what_it_lacked_the_pod_fits(cpu, memory, used_cpu, used_memory, pods):
+    """Freed on the node, or not requested."""
+    asked, node = Requests(cpu, memory), Allocatable(2_000, 2_000, 0, (), 10)
+    used = Usage(pods, used_cpu, used_memory)
+    lack = lacking(asked, node, used)
+
+    assert any(lack) == bool(shortages(asked, node, used))
+    if (left := freed(used, lack)) is not None:
+        assert not shortages(asked, node, left)
+    if (less := lowered(asked, lack)) is not None:
+        assert not shortages(less, node, used)

@@ -1,0 +1,163 @@
+"""The Pod that is asked about."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.build import constraint, pod, service, workload
+from tests.support.placing import node, requesting, running, spread
+from webhook.objects.fields import value_at
+from webhook.placement.subject import (
+    NEW,
+    OWN,
+    POLICY,
+    SYSTEM,
+    Verdict,
+    alone,
+    attempt,
+    next_replica,
+    of_new_pod,
+    of_pod,
+)
+from webhook.scheduler.features import LATEST, features
+from webhook.scheduler.snapshot import Snapshot, from_objects
+
+
+def others(*objects):
+    return {(one["kind"], one["metadata"]["namespace"], one["metadata"]["name"]): one for one in objects}
+
+
+def named(kind, name, *, owner=None, labels=None):
+    return workload(kind, spread(), name=name, owner=owner, labels=labels)
+
+
+DEPLOYMENT = named("Deployment", "web")
+MADE = named("ReplicaSet", "web-1", owner="Deployment/web", labels={"app": "web", "pod-template-hash": "1"})
+
+
+def test_a_pod_that_waits():
+    said = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "0/1",
+        "lastTransitionTime": "t",
+    }
+    found = of_pod(pod(owner="ReplicaSet/web-1") | {"status": {"conditions": [said]}}, others(DEPLOYMENT, MADE))
+
+    assert ("Pending", "", "Deployment/web") == (found.phase, found.node, found.workload)
+    assert Verdict("Unschedulable", "0/1", "t") == found.verdict
+    assert (True, ()) == (found.exists, found.remarks)
+
+
+def test_a_pod_that_was_scheduled_has_no_verdict():
+    done = {"type": "PodScheduled", "status": "True"}
+
+    assert Verdict() == of_pod(pod() | {"status": {"conditions": [done, None, 5]}}, {}).verdict
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "metadata", "remark"),
+    [
+        ({"schedulingGates": [{"name": "a.b/c"}]}, {}, {}, "scheduling gates are taken off: a.b/c"),
+        ({}, {}, {"deletionTimestamp": "t"}, "is being deleted"),
+        ({}, {"phase": "Failed"}, {}, "has finished (Failed)"),
+        ({"schedulerName": "volcano"}, {}, {}, 'The scheduler "volcano" places it'),
+        ({}, {"nominatedNodeName": "n1"}, {}, "Node n1 is nominated for it"),
+        ({"priority": 5}, {}, {}, "priority 5 and may preempt"),
+        ({"priority": 5, "preemptionPolicy": "Never"}, {}, {}, "does not preempt"),
+    ],
+)
+def test_what_else_is_to_be_said(spec, status, metadata, remark):
+    (said,) = of_pod(pod(spec=spec, **metadata) | {"status": status}, {}).remarks
+
+    assert remark in said
+
+
+def test_what_a_pod_uses_that_is_not_judged():
+    spec = {
+        "containers": [{"ports": [{"hostPort": 80}]}, {"ports": [{}]}],
+        "volumes": [{"emptyDir": {}}, {"persistentVolumeClaim": {"claimName": "x"}}],
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}},
+        "resourceClaims": [{}],
+    }
+
+    assert ("host ports", "volumes", "affinity between Pods", "dynamic resources") == of_pod(
+        pod(spec=spec), {}
+    ).not_judged
+    assert () == of_pod(pod(spec={"volumes": [{"emptyDir": {}}]}), {}).not_judged
+
+
+def test_the_next_replica_of_a_deployment_has_the_labels_of_its_replica_set():
+    (found,) = next_replica(DEPLOYMENT, others(DEPLOYMENT, MADE))
+
+    assert {"app": "web", "pod-template-hash": "1"} == found.raw["metadata"]["labels"]
+    assert "web-1" == value_at(found.raw, ("metadata", "ownerReferences", 0, "name"))
+    assert (False, "Deployment/web") == (found.exists, found.workload)
+
+
+def test_a_template_that_has_no_replica_set_yet_gets_a_hash_that_no_pod_has():
+    old = {**MADE, "spec": {**MADE["spec"], "template": {"metadata": {"labels": {"app": "old"}}, "spec": {}}}}
+    (found,) = next_replica(DEPLOYMENT, others(DEPLOYMENT, old))
+
+    assert NEW == found.raw["metadata"]["labels"]["pod-template-hash"]
+    assert "ownerReferences" not in found.raw["metadata"]
+
+
+def test_the_next_replica_of_what_owns_its_pods_itself():
+    (found,) = next_replica(named("StatefulSet", "db"), {})
+
+    assert "StatefulSet" == value_at(found.raw, ("metadata", "ownerReferences", 0, "kind"))
+    assert () == next_replica(service(), {}) == next_replica(pod(), {})
+
+
+def cluster(*objects):
+    return from_objects(objects, LATEST)
+
+
+def test_its_own_constraints_come_first():
+    found = attempt(of_pod(pod(constraint(), uid="u"), {}), Snapshot(), LATEST)
+
+    assert (OWN, 1, False) == (found.source, len(found.cycle.constraints), found.cycle.system_defaults)
+
+
+def test_a_pod_without_any_is_placed_by_the_schedulers_defaults_where_a_service_selects_it():
+    found = attempt(of_pod(pod(), {}), cluster(service()), LATEST)
+
+    assert (SYSTEM, 2, True) == (found.source, len(found.cycle.constraints), found.cycle.system_defaults)
+    assert () == attempt(of_pod(pod(), {}), Snapshot(), LATEST).cycle.constraints
+
+
+def test_a_new_pod_gets_the_policys_defaults():
+    zone = {"maxSkew": 2, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+    found = attempt(of_new_pod(pod(), {}), cluster(service()), LATEST, [zone])
+
+    assert (POLICY, ["zone"]) == (found.source, [one.topology_key for one in found.cycle.constraints])
+    assert SYSTEM == attempt(of_pod(pod(), {}), cluster(service()), LATEST, [zone]).source  # it was made without
+
+
+@pytest.mark.parametrize("minor", [33, 37])
+def test_match_label_keys_of_a_new_pod_count(minor):
+    keyed = constraint(matchLabelKeys=["tier"])
+    labels = {"app": "web", "tier": "front"}
+    found = attempt(of_new_pod(pod(keyed, labels=labels), {}), Snapshot(), features(minor))
+
+    assert "app=web,tier=front" == str(found.cycle.constraints[0].selector)
+
+
+def test_what_cannot_be_read_is_named():
+    bad = pod(spec={"containers": requesting("much"), "tolerations": 5})
+    found = attempt(of_pod(bad, {}), Snapshot(), LATEST)
+
+    assert ["spec.tolerations", "spec.containers[0].resources.requests.cpu"] == [
+        error.partition(":")[0] for error in sorted(found.errors, reverse=True)
+    ]
+
+
+def test_a_pod_that_is_bound_is_placed_anew_without_itself():
+    bound = running("n1")
+    subject, snapshot = of_pod(bound, {}), cluster(node("n1"), bound)
+    found = attempt(subject, alone(subject, snapshot, LATEST), LATEST)
+
+    assert ("", {}) == (found.cycle.pod.node_name, dict(found.cycle.snapshot.pods["shop"]))
+    assert snapshot is alone(of_pod(pod(), {}), snapshot, LATEST)

@@ -1,0 +1,141 @@
+"""An explanation as text and JSON."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.support.build import pod
+from tests.support.placing import attempted, node, running, spread
+from webhook.placement.explanation import explain
+from webhook.placement.remedies import NOW, Remedy
+from webhook.placement.subject import OWN, Verdict, of_new_pod, of_pod
+from webhook.render.explanation import Explained, agrees, as_json, text
+
+TIME = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SAID = "0/1 nodes are available: 1 Insufficient cpu."
+
+
+def explained(*objects, subject=None, remedies=(), constraints=(), **spec):
+    found = explain(attempted(*objects, constraints=constraints, **spec))
+    return Explained(subject or of_pod(pod(), {}), found, OWN, remedies)
+
+
+def lines(one):
+    return [line.strip() for line in text(one, TIME).splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("said", "same"),
+    [
+        (SAID, True),
+        (f"{SAID} preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.", True),
+        (f"{SAID} no new claims to deallocate, preemption: 0/1 nodes are available: 1 No victims found.", True),
+        ("0/2 nodes are available: 2 Insufficient cpu.", False),
+        ("", False),
+    ],
+)
+def test_the_same_is_said_up_to_claims_and_preemption(said, same):
+    assert same is agrees(said, SAID)
+
+
+@pytest.mark.parametrize(
+    ("before", "ago"),
+    [
+        ({"seconds": 5}, "5 s ago"),
+        ({"minutes": 2}, "2 min ago"),
+        ({"hours": 30}, "1 d ago"),
+        ({"hours": 3}, "3 h ago"),
+    ],
+)
+def test_how_long_ago(before, ago):
+    subject = of_pod(pod(), {})
+    time = (TIME - timedelta(**before)).isoformat()
+    verdict = Verdict("Unschedulable", SAID, time)
+    one = explained(node("n1", cpu="0"))._replace(subject=_with(subject, verdict))
+
+    assert f"kube-scheduler said ({ago}): {SAID}" in lines(one)
+    assert "evenkeel computes the same." in lines(one)
+
+
+def _with(subject, verdict):
+    return replace(subject, verdict=verdict)
+
+
+@pytest.mark.parametrize("time", ["", "yesterday", "2026-01-01T00:00:00"])
+def test_a_time_that_cannot_be_read_is_left_out(time):
+    one = explained(node("n1"))._replace(subject=_with(of_pod(pod(), {}), Verdict("Unschedulable", SAID, time)))
+
+    assert f"kube-scheduler said: {SAID}" in lines(one)
+    assert "evenkeel computes now: a node passes" in lines(one)
+
+
+def test_another_reason_than_that_no_node_passes():
+    one = explained(node("n1"))._replace(subject=_with(of_pod(pod(), {}), Verdict("SchedulerError", "broken")))
+
+    assert "Its reason is SchedulerError, and not that no node passes." in lines(one)
+
+
+def test_what_is_new_and_what_is_there():
+    assert "Pod shop/web-1 is Pending: 1 of 1 node passes." == lines(explained(node("n1")))[0]
+    assert (
+        "Pod shop/web-1 as it would be placed now: 1 of 1 node passes."
+        == (lines(explained(node("n1"), subject=of_new_pod(pod(), {})))[0])
+    )
+
+
+def test_a_selector_that_misses_the_pod_and_a_key_that_nodes_lack():
+    missing = spread(labelSelector={"matchLabels": {"app": "db"}})
+    found = lines(explained(node("n1", "a"), node("n2"), constraints=[missing]))
+
+    assert "the selector does not match the Pod itself" in found
+    assert "1 node without the label topology.kubernetes.io/zone: refused (missing required label)" in found
+
+
+def test_too_few_domains():
+    found = lines(explained(node("n1", "a"), constraints=[spread(minDomains=3)]))
+
+    assert "1 eligible domain, fewer than minDomains 3: the minimum is 0" in found
+
+
+def test_a_label_that_the_api_server_has_merged_is_shown_once():
+    merged = {
+        "matchLabels": {"app": "web"},
+        "matchExpressions": [{"key": "v", "operator": "In", "values": ["1"]}, {"key": "x", "operator": "Exists"}],
+    }
+    (line,) = [
+        line
+        for line in lines(
+            explained(node("n1", "a"), constraints=[spread(labelSelector=merged, matchLabelKeys=["app"])])
+        )
+        if line.startswith("constraint 0")
+    ]
+
+    assert line.endswith("   app=web,v in (1),x")
+
+
+def test_remedies_and_none():
+    assert "No single change and no pair of changes that evenkeel knows lets it in." in lines(explained())
+    remedy = Remedy("uncordon n1", NOW, tuple(f"n{i}" for i in range(9)))
+    found = lines(explained(remedies=[remedy]))
+
+    assert "uncordon n1   -> n0, n1, n2, n3, n4 and 4 more" in found
+    assert "now" in found
+
+
+def test_what_is_not_judged_is_named():
+    subject = of_pod(pod(spec={"resourceClaims": [{}]}), {})
+    found = explained(node("n1"), subject=subject)
+
+    assert any("Not judged: dynamic resources." in line for line in lines(found))
+    assert ["dynamic resources"] == as_json(found)["notJudged"]
+
+
+def test_scores_in_json():
+    soft = spread(whenUnsatisfiable="ScheduleAnyway")
+    found = as_json(explained(node("a1", "a"), node("b1", "b"), running("a1"), constraints=[soft]))
+
+    assert found["nodes"]["b1"]["score"] > found["nodes"]["a1"]["score"]
+    assert [None, ""] == [found["agrees"], found["message"]]

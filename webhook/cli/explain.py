@@ -1,0 +1,135 @@
+"""
+Explain where a Pod may run, what refuses it on the other nodes, and which changes would let it in:
+
+    evenkeel explain pod/web-7d4b9-x2x5p
+    evenkeel explain deployment/web -n shop          its next Pod
+    evenkeel explain -f deployment.yaml              each Pod template in a file
+
+It does what kube-scheduler does: the same counts, filters and scores. --cluster FILE takes the cluster from a dump
+(evenkeel dump). Each change that it names was tried.
+Exit code 0: some node passes, 1: none does, 2: bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from webhook.cli import inputs, known, selection
+from webhook.cli.known import Known
+from webhook.cli.usage import UsageError
+from webhook.objects.fields import texts_at
+from webhook.objects.kinds import Kinds
+from webhook.objects.references import ObjectRef
+from webhook.objects.workload import parse_workloads
+from webhook.placement.explanation import explain
+from webhook.placement.remedies import remedies
+from webhook.placement.subject import Raw, Subject, alone, attempt, next_replica, of_new_pod, of_pod
+from webhook.policy.policy import Policy
+from webhook.render import explanation as render
+
+POD = "Pod"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    selection.add_object_argument(parser)
+    parser.add_argument(
+        "-f", "--filename", metavar="FILE", help="a file with Pods or workloads, or - for standard input"
+    )
+    inputs.add_cluster_arguments(parser, inputs.LIVE)
+    selection.add_namespace_arguments(parser)
+    selection.add_output_argument(parser)
+    inputs.add_policy_argument(parser)
+    inputs.add_version_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if bool(args.object) == bool(args.filename):
+        raise UsageError("wanted either TYPE/NAME, such as pod/web-0, or -f FILE")
+    if args.all_namespaces:
+        raise UsageError("--all-namespaces: an object is in one namespace; name it with -n")
+    source = inputs.source(args)
+    policy = inputs.policy(args.policy) if args.policy else None
+    kinds = (policy or inputs.policy(None)).kinds
+    namespace = selection.namespace(args, source)
+    subjects, found = (_in_file if args.filename else _in_cluster)(args, source, namespace, kinds)
+    explained = [_explained(subject, found, policy) for subject in subjects]
+    if args.output == selection.JSON:
+        print(render.dumped([render.as_json(one) for one in explained]))
+    else:
+        now = datetime.now(UTC)
+        print("\n\n".join(render.text(one, now) for one in explained))
+    return 0 if all(one.explanation.feasibility.feasible for one in explained) else 1
+
+
+def _in_cluster(
+    args: argparse.Namespace, source: inputs.Source, namespace: str, kinds: Kinds
+) -> tuple[list[Subject], Known]:
+    """The Pod that is named, or the next Pods of the workload."""
+    ref = selection.typed_name(args.object, kinds).in_namespace(namespace)
+    at = (ref.kind, namespace, ref.name)
+    found = known.read(source, args.kubernetes_version, lambda pod: known.place(pod) == at, namespace)
+    if ref.kind == POD:
+        subjects = [of_pod(pod, found.others) for pod in found.pods]
+    else:
+        subjects = list(next_replica(found.others[at], found.others, kinds)) if at in found.others else []
+    if not subjects:
+        raise UsageError(_not_found(ref, found))
+    return subjects, found
+
+
+def _not_found(ref: ObjectRef, found: Known) -> str:
+    names = sorted(name for kind, namespace, name in found.others if (kind, namespace) == (ref.kind, ref.namespace))
+    there = f"; there are {', '.join(names[:5])}{', …' if len(names) > 5 else ''}" if names else ""
+    return f"{ref}: not found in the cluster{there}"
+
+
+def _in_file(
+    args: argparse.Namespace, source: inputs.Source, namespace: str, kinds: Kinds
+) -> tuple[list[Subject], Known]:
+    """Each Pod and each Pod template in a file, as if it were applied now."""
+    objects = [_in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
+    found = known.read(
+        source, args.kubernetes_version, lambda _: False, namespace, [obj for obj in objects if obj.get("kind") != POD]
+    )
+    subjects = list(_subjects(objects, found, kinds))
+    if not subjects:
+        raise UsageError(f"{args.filename}: holds no Pod, and nothing with a Pod template that is known")
+    return subjects, found
+
+
+def _subjects(objects: list[Raw], found: Known, kinds: Kinds) -> Iterator[Subject]:
+    for obj in objects:
+        if obj.get("kind") == POD:
+            yield of_new_pod(obj, found.others)
+        else:
+            yield from next_replica(obj, found.others, kinds)
+
+
+def _in_namespace(obj: Raw, namespace: str) -> Raw:
+    """The object in the namespace that it names, or else in this one."""
+    metadata = obj.get("metadata")
+    if obj.get("kind") in ("Node", "Namespace") or texts_at(obj, "metadata.namespace")[0]:
+        return obj
+    return {**obj, "metadata": {**(metadata if isinstance(metadata, dict) else {}), "namespace": namespace}}
+
+
+def _explained(subject: Subject, found: Known, policy: Policy | None) -> render.Explained:
+    snapshot = alone(subject, found.snapshot, found.features)
+    defaults = _defaults(subject, found, policy) if policy is not None else None
+    tried = attempt(subject, snapshot, found.features, defaults)
+    if tried.errors:
+        raise UsageError("\n".join(f"{subject.ref}: {error}" for error in tried.errors))
+    explanation = explain(tried.cycle)
+    fixes = () if explanation.feasibility.feasible or subject.node else remedies(tried.cycle, explanation.feasibility)
+    return render.Explained(subject, explanation, tried.source, fixes, found.notes)
+
+
+def _defaults(subject: Subject, found: Known, policy: Policy) -> list[dict[str, object]] | None:
+    """The constraints that the policy gives a new Pod without any; None if it leaves that to kube-scheduler."""
+    (workload, *_) = parse_workloads(subject.raw, policy.kinds)
+    defaulting = policy.in_force(workload, found.snapshot.namespaces.get(subject.ref.namespace)).defaulting
+    if defaulting is None or not defaulting.constraints:
+        return None
+    return [dict(one) for one in defaulting.constraints]

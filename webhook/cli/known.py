@@ -1,0 +1,97 @@
+"""What commands that explain placement know of a cluster: read once, with no more kept than they ask for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from typing import NamedTuple
+
+from webhook.cli import inputs
+from webhook.cli.usage import UsageError
+from webhook.cluster.cluster import Contents
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.objects.fields import texts_at
+from webhook.placement.subject import Place, Raw
+from webhook.scheduler.features import LATEST, Features, unknown
+from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
+
+
+class Known(NamedTuple):
+    """
+    A cluster: `pods` are those that were asked for, `others` all objects but Pods, nodes and namespaces.
+
+    `notes` say what cannot be judged, because it may not be read.
+    """
+
+    snapshot: Snapshot
+    features: Features
+    pods: tuple[Raw, ...]
+    others: Mapping[Place, Raw]
+    notes: tuple[str, ...]
+
+
+def read(
+    source: inputs.Source,
+    version: str | None,
+    wanted: Callable[[Raw], bool],
+    namespace: str = "",
+    more: Iterable[Raw] = (),
+) -> Known:
+    """
+    The cluster, with the Pods that are `wanted` and objects besides, which replace those of the same name.
+
+    `namespace` is read alone where Pods of all namespaces may not be listed.
+    """
+    contents = inputs.contents(source)
+    given = list(more)
+    known = _read(contents, version, wanted, given)
+    if "pods" in contents.missing and namespace:
+        contents = inputs.contents(source, namespace)
+        known = _read(contents, version, wanted, given)
+        known = known._replace(
+            notes=("Pods of other namespaces cannot be listed: nodes may have less room than it says here.",)
+        )
+    missing = contents.missing
+    if "nodes" in missing and not known.snapshot.nodes:
+        raise UsageError(f"nodes: {one_line(missing['nodes'], LINE_LIMIT)}; without them no placement can be judged")
+    left = [one_line(f"{resource} cannot be listed: {why}", LINE_LIMIT) for resource, why in missing.items()]
+    return known._replace(notes=(*known.notes, *left))
+
+
+def _read(contents: Contents, version: str | None, wanted: Callable[[Raw], bool], more: list[Raw]) -> Known:
+    features = _features(version or contents.kubernetes_version)
+    pods: list[Raw] = []
+    others: dict[Place, Raw] = {}
+
+    instead = {place(obj) for obj in more}
+
+    def kept() -> Iterator[Raw]:
+        for obj in chain((obj for obj in contents.objects if place(obj) not in instead), more):
+            if obj.get("kind") == "Pod":
+                if wanted(obj):
+                    pods.append(obj)
+            elif obj.get("kind") not in ("Node", "Namespace"):
+                others[place(obj)] = obj
+            yield obj
+
+    try:
+        snapshot = from_objects(kept(), features)
+    except SnapshotError as error:
+        raise UsageError(str(error)) from error
+    return Known(snapshot, features, tuple(pods), others, ())
+
+
+def _features(version: str) -> Features:
+    if not version:
+        return LATEST
+    found = inputs.given_features(version)
+    if note := unknown(found):
+        print(f"note: {note}", file=sys.stderr)
+    return found
+
+
+def place(obj: Raw) -> Place:
+    """The kind, namespace and name of an object."""
+    kind, namespace, name = texts_at(obj, "kind", "metadata.namespace", "metadata.name")
+    return kind, namespace, name

@@ -1,0 +1,120 @@
+"""
+Why a Pod may run on a node or not: each constraint in force with its domains, and every node with what refuses it.
+
+    Pod, constraints, cluster ──filter, score──> Explanation
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from webhook.scheduler.constraint import Constraint
+from webhook.scheduler.filtering import DomainCounts, count_domains
+from webhook.scheduler.nodes import Nodes, NodeSet
+from webhook.scheduler.profile import (
+    POD_TOPOLOGY_SPREAD,
+    Cycle,
+    Feasibility,
+    find_feasible,
+    message,
+    prioritize,
+    total,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """
+    One value of a topology key: `match_num` Pods are counted there; `skew` is that if the incoming Pod is placed there.
+
+    It is `eligible` if the constraint counts any of its nodes.  It `passes` if the constraint lets the Pod in; a soft
+    one always does.  `open` are its nodes on which the Pod could run, `shut` those that another plugin refuses.
+    """
+
+    value: str
+    match_num: int
+    skew: int
+    nodes: NodeSet
+    eligible: bool
+    passes: bool
+    open: NodeSet
+    shut: NodeSet
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintExplained:
+    """A constraint in force with its domains, by their values; `unlabelled` are the nodes without its key."""
+
+    constraint: Constraint
+    min_match_num: int
+    self_match_num: int
+    domains: tuple[Domain, ...]
+    unlabelled: NodeSet
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """
+    What the scheduler's arithmetic says of one Pod in one cluster.
+
+    `message` is what kube-scheduler would say of a Pod that fits nowhere, else "".  `scores` are by plugin and by the
+    name of the node, `total` is their weighted sum; both are empty where the scheduler scores nothing.
+    """
+
+    cycle: Cycle
+    feasibility: Feasibility
+    constraints: tuple[ConstraintExplained, ...]
+    message: str
+    scores: Mapping[str, Mapping[str, int]]
+    total: Mapping[str, int]
+
+    @property
+    def nodes(self) -> Nodes:
+        return self.cycle.snapshot.nodes
+
+
+def explain(cycle: Cycle) -> Explanation:
+    """Everything that filter and score say of the Pod; the constraints are in the Pod's order."""
+    found = find_feasible(cycle)
+    pod, constraints, snapshot, features, _ = cycle
+    soft = [constraint for constraint in constraints if constraint.soft]
+    together = [[one] for one in soft] if cycle.system_defaults else [soft]  # there, no node has to carry every key
+    counted = [
+        *found.spread.domains,
+        *(one for those in together for one in count_domains(pod, those, snapshot, features)),
+    ]
+    refused_elsewhere = 0
+    for refusal in found.refusals:
+        if refusal.plugin != POD_TOPOLOGY_SPREAD:
+            refused_elsewhere |= refusal.nodes
+    explained = [_explained(one, snapshot.nodes, found.feasible, refused_elsewhere) for one in counted]
+    scores = prioritize(cycle, found.feasible)
+    return Explanation(
+        cycle,
+        found,
+        tuple(sorted(explained, key=lambda one: one.constraint.index)),
+        message(cycle, found),
+        scores,
+        total(scores),
+    )
+
+
+def _explained(counted: DomainCounts, nodes: Nodes, feasible: NodeSet, shut: NodeSet) -> ConstraintExplained:
+    constraint, min_match_num = counted.constraint, counted.min_match_num
+    refused = frozenset(counted.refused()) if constraint.hard else frozenset()
+    domains = [
+        Domain(
+            value,
+            counted.match_num(value),
+            counted.skew(value, min_match_num),
+            those,
+            value in counted.eligible,
+            value not in refused,
+            those & feasible,
+            those & shut,
+        )
+        for value, those in sorted(nodes.domains(constraint.topology_key).items())
+    ]
+    unlabelled = nodes.all & ~nodes.carrying(constraint.topology_key)
+    return ConstraintExplained(constraint, min_match_num, counted.self_match_num, tuple(domains), unlabelled)

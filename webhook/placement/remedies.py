@@ -1,0 +1,341 @@
+"""
+What would let a Pod in that no node takes: changes that were each tried, and only those that help.
+
+    Cycle ──each finder, from its smallest change on──> the first change under which a node takes the Pod ──> Remedy
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import Any, NamedTuple
+
+from webhook.placement.pods import with_fewer
+from webhook.placement.room import Lack, freed, lacking, lowered, share
+from webhook.scheduler.affinity import ANY_NODE
+from webhook.scheduler.constraint import HONOR, IGNORE, SOFT, Constraint
+from webhook.scheduler.counts import UNUSED, Usage
+from webhook.scheduler.filtering import DomainCounts
+from webhook.scheduler.inclusion import carrying_every_key, included
+from webhook.scheduler.nodes import (
+    DO_NOT_SCHEDULE,
+    EQUAL,
+    HOSTNAME,
+    Allocatable,
+    Node,
+    Nodes,
+    NodeSet,
+    Taint,
+    Toleration,
+    union,
+    untolerated_taint,
+)
+from webhook.scheduler.profile import (
+    CORDONED,
+    NODE_AFFINITY,
+    NODE_RESOURCES_FIT,
+    NODE_UNSCHEDULABLE,
+    TAINT_TOLERATION,
+    Cycle,
+    Feasibility,
+    feasible_nodes,
+)
+
+NOW, TEMPLATE = "now", "template"
+MOST = 8
+TRIES, PAIR_TRIES = 60, 4  # of one finder
+NEW = "new"  # The name of a node, and the value of a label, that is not there yet.
+RESERVED = "node.kubernetes.io/"  # Taints that the node itself, or the control plane, puts on and takes off.
+
+
+class Remedy(NamedTuple):
+    """
+    A change under which a node takes the Pod; `nodes` are those that then do.
+
+    `where` is NOW for one that is made in the cluster, TEMPLATE for one that rolls out the workload.
+    """
+
+    change: str
+    where: str
+    nodes: tuple[str, ...]
+
+
+class Variant(NamedTuple):
+    """The attempt as it would be after a change, in words."""
+
+    change: str
+    cycle: Cycle
+
+
+Change = tuple[str, dict[str, Any]]  # Fields of a constraint as they are written, and as they are read.
+# Variants of an attempt, the smallest change first.
+Finder = Callable[[Cycle], Iterator[Variant]]
+
+
+def remedies(cycle: Cycle, found: Feasibility) -> tuple[Remedy, ...]:
+    """
+    At most MOST changes that let the Pod in, those made in the cluster first, of each group the smaller ones first.
+
+    Where no single change does, pairs of them; none if no node would take the Pod then, either.
+    """
+    finders = [*((NOW, one) for one in _now(cycle, found)), *((TEMPLATE, one) for one in _template(cycle, found))]
+    single = [remedy for where, finder in finders if (remedy := _first(where, finder(cycle)))]
+    return _printed(single or list(_pairs(cycle, finders)))
+
+
+def _printed(found: Sequence[Remedy]) -> tuple[Remedy, ...]:
+    """At most MOST, half of them of each group where both have more."""
+    now, template = ([remedy for remedy in found if remedy.where == where] for where in (NOW, TEMPLATE))
+    of_now = now[: max(MOST // 2, MOST - len(template))]
+    return (*of_now, *template[: MOST - len(of_now)])
+
+
+def _first(where: str, variants: Iterator[Variant], before: str = "") -> Remedy | None:
+    """The first variant under which a node takes the Pod."""
+    for change, cycle in islice(variants, TRIES):
+        if feasible := feasible_nodes(cycle):
+            return Remedy(f"{before}{change}", where, tuple(cycle.snapshot.nodes.names(feasible)))
+    return None
+
+
+def _pairs(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Remedy]:
+    """Two changes together; the first of a sort stands for it."""
+    for i, (where, finder) in enumerate(finders):
+        for first in islice(finder(cycle), 1):
+            for other_where, other in finders[i + 1 :]:
+                both = TEMPLATE if TEMPLATE in (where, other_where) else NOW
+                if remedy := _first(both, islice(other(first.cycle), PAIR_TRIES), f"{first.change}, and "):
+                    yield remedy
+
+
+def _now(cycle: Cycle, found: Feasibility) -> Iterator[Finder]:
+    """What can be done in the cluster."""
+    nodes = cycle.snapshot.nodes
+    key = _first_key(cycle.constraints)
+    by_domain = nodes.domains(key) if key else {"": nodes.all}
+    shut = _refused(found, NODE_UNSCHEDULABLE, TAINT_TOLERATION)
+    for domain, those in islice(_largest_first(by_domain, shut), MOST):
+        yield partial(_opened, which=those & shut, place=_place(key, domain))
+    for counts in found.spread.domains:
+        for domain in sorted(counts.refused(), key=lambda one: (counts.match_num(one), one))[:MOST]:
+            yield partial(_with_fewer_pods, counts=counts, domain=domain)
+    if full := _refused(found, NODE_RESOURCES_FIT):
+        yield partial(_with_room, which=full)
+    if found.spread.unlabelled:
+        for constraint in _hard(cycle):
+            yield partial(_labelled, key=constraint.topology_key)
+    for domain, those in islice(_largest_first(by_domain, nodes.all), MOST):
+        yield partial(_with_node, like=those, place=_place(key, domain))
+    if key:
+        yield partial(_with_domain, key=key)
+
+
+def _template(cycle: Cycle, found: Feasibility) -> Iterator[Finder]:
+    """What can be changed in the Pod's template."""
+    for constraint in _hard(cycle):
+        yield partial(_with_constraint, constraint=constraint, changes=_policies(constraint))
+    for counts in found.spread.domains:
+        yield partial(_with_fewer_domains, counts=counts)
+        yield partial(_with_larger_skew, counts=counts)
+    for taint in islice(_untolerated(cycle, found), MOST):
+        yield partial(_tolerating, taint=taint)
+    if _refused(found, NODE_RESOURCES_FIT):
+        yield _requesting_less
+    if _refused(found, NODE_AFFINITY) or found.rejected:
+        yield _without_affinity
+    for constraint in _hard(cycle):
+        soften = ("whenUnsatisfiable: ScheduleAnyway", {"when_unsatisfiable": SOFT})
+        yield partial(_with_constraint, constraint=constraint, changes=[soften])
+    for constraint in _hard(cycle):
+        yield partial(_without_constraint, constraint=constraint)
+
+
+def _hard(cycle: Cycle) -> list[Constraint]:
+    return [constraint for constraint in cycle.constraints if constraint.hard]
+
+
+def _first_key(constraints: Sequence[Constraint]) -> str:
+    """The topology key by which places are named: that of the first hard constraint that is not of nodes."""
+    keys = [constraint.topology_key for constraint in constraints if constraint.hard]
+    return next((key for key in keys if key != HOSTNAME), "")
+
+
+def _place(key: str, domain: str) -> str:
+    """In words such as `zone a`; "" where places are not named."""
+    return f"{key.rpartition('/')[2]} {domain}" if key else ""
+
+
+def _refused(found: Feasibility, *plugins: str) -> NodeSet:
+    return union(refusal.nodes for refusal in found.refusals if refusal.plugin in plugins)
+
+
+def _largest_first(by_domain: Mapping[str, NodeSet], which: NodeSet) -> list[tuple[str, NodeSet]]:
+    """The domains that have such nodes, by how many they have."""
+    having = [(domain, those) for domain, those in by_domain.items() if those & which]
+    return sorted(having, key=lambda one: (-(one[1] & which).bit_count(), one[0]))
+
+
+def _with_changed(cycle: Cycle, *changed: Node) -> Cycle:
+    """The cluster with these nodes in place of those of the same names, or besides."""
+    named = {node.name: node for node in (*cycle.snapshot.nodes, *changed)}
+    return cycle._replace(snapshot=replace(cycle.snapshot, nodes=Nodes(named.values())))
+
+
+def _opened(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
+    """A node uncordoned, or without the taints that the Pod does not tolerate, as far as a person sets them."""
+    for node in islice(cycle.snapshot.nodes.members(which), MOST):
+        closing = [taint for taint in node.taints if _keeps_off(taint, cycle)]
+        cordoned = node.unschedulable or any(taint.key == CORDONED.key for taint in closing)
+        set_by_people = [taint for taint in closing if taint.key != CORDONED.key]
+        if any(taint.key.startswith(RESERVED) for taint in set_by_people):
+            continue
+        taints = tuple([taint for taint in node.taints if taint not in closing])
+        changes = [f"uncordon {node.name}"] if cordoned else []
+        changes += [f"take the taint {_words(taint)} off {node.name}" for taint in set_by_people]
+        opened = replace(node, unschedulable=False, taints=taints)
+        yield Variant(" and ".join(changes) + (f" ({place})" if place else ""), _with_changed(cycle, opened))
+
+
+def _keeps_off(taint: Taint, cycle: Cycle) -> bool:
+    return untolerated_taint([taint], cycle.pod.tolerations, DO_NOT_SCHEDULE) is not None
+
+
+def _words(taint: Taint) -> str:
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+
+
+def _with_fewer_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> Iterator[Variant]:
+    """Fewer of the counted Pods in one domain; at least as many fewer as its skew is too large."""
+    constraint = counts.constraint
+    least = counts.skew(domain, counts.min_match_num) - constraint.max_skew
+    place = _place(constraint.topology_key, domain)
+    nodes = cycle.snapshot.nodes
+    counted = carrying_every_key(nodes, _hard(cycle)) & included(constraint, cycle.pod, nodes)
+    on = frozenset(nodes.names(counted & nodes.domains(constraint.topology_key)[domain]))
+    groups = cycle.snapshot.pods.get(cycle.pod.namespace, {})
+    for number in range(max(1, least), counts.match_num(domain) + 1):
+        pods = with_fewer(groups, constraint.selector, on, number)
+        snapshot = replace(cycle.snapshot, pods={**cycle.snapshot.pods, cycle.pod.namespace: pods})
+        yield Variant(f"{number} Pod{'s' * (number > 1)} fewer in {place}", cycle._replace(snapshot=snapshot))
+
+
+def _with_room(cycle: Cycle, *, which: NodeSet) -> Iterator[Variant]:
+    """As much free on a node as the Pod lacks there, first on the nodes that lack least."""
+    snapshot = cycle.snapshot
+    for node, used, lack in _lacking(cycle, which):
+        if (left := freed(used, lack)) is not None:
+            usage = {**snapshot.usage, node.name: left}
+            yield Variant(f"{lack} free on {node.name}", cycle._replace(snapshot=replace(snapshot, usage=usage)))
+
+
+def _lacking(cycle: Cycle, which: NodeSet) -> Iterator[tuple[Node, Usage, Lack]]:
+    """The nodes that have too little room, those first that lack the smallest share of what they have."""
+    found = []
+    for node in cycle.snapshot.nodes.members(which):
+        used = cycle.snapshot.usage.get(node.name, UNUSED)
+        lack = lacking(cycle.pod.requests, node.allocatable, used)
+        if any(lack):
+            found.append((share(lack, node.allocatable), node.name, node, used, lack))
+    return ((node, used, lack) for _, _, node, used, lack in sorted(found, key=lambda one: one[:2]))
+
+
+def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
+    """A node that lacks a topology key with one that is there already, or else with a new one."""
+    nodes = cycle.snapshot.nodes
+    values = sorted(nodes.domains(key), key=lambda value: (-nodes.domains(key)[value].bit_count(), value))[:MOST]
+    for node in islice(nodes.members(nodes.all & ~nodes.carrying(key)), MOST):
+        for value in (*values, NEW):
+            labelled = _with_changed(cycle, replace(node, labels={**node.labels, key: value}))
+            yield Variant(
+                f"label {node.name} with {key}{f'={value}' if value in values else ' as a new domain'}", labelled
+            )
+
+
+def _with_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Variant]:
+    """A node more, as those there are, without what closes them."""
+    for node in islice(cycle.snapshot.nodes.members(like), 1):
+        yield Variant(f"a node more{f' in {place}' if place else ''}", _with_changed(cycle, _new(node, {})))
+
+
+def _with_domain(cycle: Cycle, *, key: str) -> Iterator[Variant]:
+    """A node in a domain of its own, else as those there are."""
+    nodes = cycle.snapshot.nodes
+    for node in islice(nodes.members(nodes.carrying(key)), 1):
+        yield Variant(f"a node in another {key.rpartition('/')[2]}", _with_changed(cycle, _new(node, {key: NEW})))
+
+
+def _new(like: Node, labels: Mapping[str, str]) -> Node:
+    own = {key: NEW for key, value in like.labels.items() if value == like.name}
+    taints = tuple([taint for taint in like.taints if taint.effect not in DO_NOT_SCHEDULE])
+    return replace(like, name=NEW, labels={**like.labels, **own, **labels}, taints=taints, unschedulable=False)
+
+
+def _with_constraint(cycle: Cycle, *, constraint: Constraint, changes: Sequence[Change]) -> Iterator[Variant]:
+    for text, fields in changes:
+        changed = replace(constraint, **fields)
+        yield Variant(f"{text} on constraint {constraint.index}", _with_constraints(cycle, constraint, (changed,)))
+
+
+def _with_constraints(cycle: Cycle, constraint: Constraint, instead: Sequence[Constraint]) -> Cycle:
+    return cycle._replace(
+        constraints=tuple(
+            [new for one in cycle.constraints for new in (instead if one.index == constraint.index else (one,))]
+        )
+    )
+
+
+def _policies(constraint: Constraint) -> list[Change]:
+    """Other node inclusion policies than the constraint has."""
+    found: list[Change] = []
+    if constraint.node_taints_policy == IGNORE:
+        found.append(("nodeTaintsPolicy: Honor", {"node_taints_policy": HONOR}))
+    other = IGNORE if constraint.node_affinity_policy == HONOR else HONOR
+    return [*found, (f"nodeAffinityPolicy: {other}", {"node_affinity_policy": other})]
+
+
+def _with_fewer_domains(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Variant]:
+    """A minDomains that the eligible domains reach."""
+    reached = max(1, len(counts.eligible))
+    if reached < counts.constraint.min_domains:
+        changes: list[Change] = [(f"minDomains: {reached}", {"min_domains": reached})]
+        yield from _with_constraint(cycle, constraint=counts.constraint, changes=changes)
+
+
+def _with_larger_skew(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Variant]:
+    """Each larger maxSkew that opens a domain more, the smallest first."""
+    skews = {counts.skew(domain, counts.min_match_num) for domain in counts.refused()}
+    changes: list[Change] = [(f"maxSkew: {skew}", {"max_skew": skew}) for skew in sorted(skews)]
+    yield from _with_constraint(cycle, constraint=counts.constraint, changes=changes)
+
+
+def _untolerated(cycle: Cycle, found: Feasibility) -> Iterator[Taint]:
+    """The taints to which a toleration may be added, those of the most nodes first."""
+    tainted = cycle.snapshot.nodes.untolerated(cycle.pod.tolerations).items()
+    for taint, _ in sorted(tainted, key=lambda one: (-one[1].bit_count(), one[0])):
+        if not taint.key.startswith(RESERVED):
+            yield taint
+
+
+def _tolerating(cycle: Cycle, *, taint: Taint) -> Iterator[Variant]:
+    toleration = Toleration(taint.key, EQUAL, taint.value, taint.effect)
+    pod = replace(cycle.pod, tolerations=(*cycle.pod.tolerations, toleration))
+    yield Variant(f"a toleration of {_words(taint)}", cycle._replace(pod=pod))
+
+
+def _requesting_less(cycle: Cycle) -> Iterator[Variant]:
+    """Requests that fit on a node, those that are lowered least first."""
+    asked = Allocatable(*cycle.pod.requests[:4], pods=1)
+    for _, _, lack in sorted(_lacking(cycle, cycle.snapshot.nodes.all), key=lambda one: share(one[2], asked)):
+        if (requests := lowered(cycle.pod.requests, lack)) is not None:
+            yield Variant(f"requests smaller by {lack}", cycle._replace(pod=replace(cycle.pod, requests=requests)))
+
+
+def _without_affinity(cycle: Cycle) -> Iterator[Variant]:
+    pod = replace(cycle.pod, affinity=ANY_NODE)
+    yield Variant("no nodeSelector and no required node affinity", cycle._replace(pod=pod))
+
+
+def _without_constraint(cycle: Cycle, *, constraint: Constraint) -> Iterator[Variant]:
+    yield Variant(f"constraint {constraint.index} left out", _with_constraints(cycle, constraint, ()))

@@ -1,0 +1,103 @@
+"""What a Pod lacks on a node that has no room for it, and the same in words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from webhook.scheduler.counts import Requests, Scalars, Usage
+from webhook.scheduler.nodes import Allocatable
+
+_STEPS = (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10), ("", 1))
+
+
+class Lack(NamedTuple):
+    """By how much a Pod's requests are larger than what is free: CPU in thousandths, memory and storage in bytes."""
+
+    pods: int
+    milli_cpu: int
+    memory: int
+    ephemeral_storage: int
+    scalars: Scalars
+
+    def __str__(self) -> str:
+        """As people write quantities: `500m of cpu and 1Gi of memory`; bytes are rounded up."""
+        parts = [f"room for {self.pods} Pod"] if self.pods else []
+        parts += [f"{_cpu(self.milli_cpu)} of cpu"] if self.milli_cpu else []
+        for name, amount in (("memory", self.memory), ("ephemeral-storage", self.ephemeral_storage)):
+            parts += [f"{_bytes(amount)} of {name}"] if amount else []
+        parts += [f"{amount} of {name}" for name, amount in self.scalars]
+        return " and ".join(parts)
+
+
+def lacking(requests: Requests, allocatable: Allocatable, usage: Usage) -> Lack:
+    """What the Pod lacks on a node; a request of 0 lacks nothing."""
+    there, used = dict(allocatable.scalars), dict(usage.scalars)
+    scalars = [(name, _more(amount, there.get(name, 0) - used.get(name, 0))) for name, amount in requests.scalars]
+    return Lack(
+        max(0, usage.pods + 1 - allocatable.pods),
+        _more(requests.milli_cpu, allocatable.milli_cpu - usage.milli_cpu),
+        _more(requests.memory, allocatable.memory - usage.memory),
+        _more(requests.ephemeral_storage, allocatable.ephemeral_storage - usage.ephemeral_storage),
+        tuple([(name, amount) for name, amount in scalars if amount]),
+    )
+
+
+def _more(requested: int, free: int) -> int:
+    return max(0, requested - free) if requested else 0
+
+
+def freed(usage: Usage, lack: Lack) -> Usage | None:
+    """The node's usage with so much less of it; None if not so much is in use."""
+    used = dict(usage.scalars)
+    if any(amount > used.get(name, 0) for name, amount in lack.scalars):
+        return None
+    found = usage._replace(
+        pods=usage.pods - lack.pods,
+        milli_cpu=usage.milli_cpu - lack.milli_cpu,
+        memory=usage.memory - lack.memory,
+        ephemeral_storage=usage.ephemeral_storage - lack.ephemeral_storage,
+        scalars=_less(usage.scalars, lack),
+    )
+    return None if min(found.pods, found.milli_cpu, found.memory, found.ephemeral_storage) < 0 else found
+
+
+def lowered(requests: Requests, lack: Lack) -> Requests | None:
+    """Requests smaller by so much; None if it is room for a Pod that is lacking."""
+    if lack.pods:
+        return None
+    return requests._replace(
+        milli_cpu=requests.milli_cpu - lack.milli_cpu,
+        memory=requests.memory - lack.memory,
+        ephemeral_storage=requests.ephemeral_storage - lack.ephemeral_storage,
+        scalars=_less(requests.scalars, lack),
+    )
+
+
+def share(lack: Lack, allocatable: Allocatable) -> float:
+    """How much is lacking, as the largest share of what the node has."""
+    has = dict(allocatable.scalars)
+    pairs = [
+        (lack.pods, allocatable.pods),
+        (lack.milli_cpu, allocatable.milli_cpu),
+        (lack.memory, allocatable.memory),
+        (lack.ephemeral_storage, allocatable.ephemeral_storage),
+        *((amount, has.get(name, 0)) for name, amount in lack.scalars),
+    ]
+    return max(amount / max(total, 1) for amount, total in pairs)
+
+
+def _less(scalars: Scalars, lack: Lack) -> Scalars:
+    fewer = dict(lack.scalars)
+    return tuple([(name, amount - fewer.get(name, 0)) for name, amount in scalars])
+
+
+def _cpu(milli: int) -> str:
+    return f"{milli}m" if milli % 1000 else str(milli // 1000)
+
+
+def _bytes(amount: int) -> str:
+    """In the largest unit of which it is at least ten, or a multiple."""
+    for suffix, size in _STEPS:
+        if amount >= 10 * size or (amount >= size and amount % size == 0):
+            return f"{-(-amount // size)}{suffix}"
+    return str(amount)

@@ -1,0 +1,247 @@
+"""
+The Pod that is asked about: one that is there, or the next replica of a workload; and what else is to be said of it.
+
+    Pod ────────────────────────────────────────────┐
+    workload ── its template, its controller's labels ┴──> Subject ──with the cluster──> Cycle
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from webhook.objects.fields import as_list, as_mapping, mappings_at, path_text, texts_at, value_at
+from webhook.objects.kinds import KINDS, Kinds, find_kinds
+from webhook.objects.labels import labels_of
+from webhook.objects.reading import Reader
+from webhook.objects.references import ObjectRef, Owner, controller_of
+from webhook.placement.pods import without_pod
+from webhook.scheduler.counts import FINISHED, BoundPod
+from webhook.scheduler.default_constraints import SYSTEM_DEFAULTS, constraints_in_force, default_selector
+from webhook.scheduler.features import Features
+from webhook.scheduler.incoming import read_incoming_pod
+from webhook.scheduler.profile import Cycle
+from webhook.scheduler.snapshot import Snapshot, read_object
+
+DEFAULT_SCHEDULER = "default-scheduler"
+OWN, POLICY, SYSTEM = "pod", "policy", "scheduler"  # Where the constraints in force come from.
+HASH = "pod-template-hash"
+NEW = "new"  # Stands for the value of a label that a controller is yet to make up.
+# The volumes that bind a Pod to nodes, or of which a node takes only so many.
+VOLUMES = frozenset(
+    {
+        *("awsElasticBlockStore", "azureDisk", "cinder", "csi", "ephemeral", "gcePersistentDisk", "iscsi"),
+        *("persistentVolumeClaim", "rbd"),
+    }
+)
+CONSTRAINTS = ("spec", "topologySpreadConstraints")
+
+Raw = Mapping[str, object]
+Place = tuple[str, str, str]  # kind, namespace and name of an object
+
+
+class Verdict(NamedTuple):
+    """What kube-scheduler last said of a Pod: the reason and message of its condition PodScheduled, and when."""
+
+    reason: str = ""
+    message: str = ""
+    time: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """
+    A Pod as it would be placed: `raw` is it in JSON, or the next replica of a workload, which has no name yet.
+
+    `workload` is what made it, as far up as it is known, e.g. `Deployment/web`.  `phase` and `node` are empty for a
+    Pod that is not there yet.  `remarks` are what keeps the scheduler from looking at it, and what else it heeds.
+    """
+
+    raw: Raw
+    ref: ObjectRef
+    workload: str
+    phase: str
+    node: str
+    verdict: Verdict
+    remarks: tuple[str, ...]
+    not_judged: tuple[str, ...]
+
+    @property
+    def is_pod(self) -> bool:
+        """Whether it is a Pod, and not what makes Pods."""
+        return self.ref.kind == "Pod"
+
+    @property
+    def exists(self) -> bool:
+        """Whether it is a Pod that is in the cluster."""
+        return self.phase != ""
+
+
+def of_pod(raw: Raw, others: Mapping[Place, Raw]) -> Subject:
+    """A Pod of the cluster; `others` holds what may own it."""
+    ref = ObjectRef.of(raw)
+    spec, status = mappings_at(raw, ("spec",), ("status",))
+    (node,) = texts_at(spec, "nodeName")
+    (phase,) = texts_at(status, "phase")
+    workload = _top(as_mapping(raw.get("metadata")), ref.namespace, others)
+    return Subject(
+        raw, ref, workload, phase or "Pending", node, _verdict(status), tuple(_remarks(raw)), tuple(_not_judged(spec))
+    )
+
+
+def of_new_pod(raw: Raw, others: Mapping[Place, Raw]) -> Subject:
+    """A Pod that is not in the cluster yet."""
+    return replace(of_pod(raw, others), phase="", node="", verdict=Verdict())
+
+
+def alone(subject: Subject, snapshot: Snapshot, features: Features) -> Snapshot:
+    """The snapshot in which the subject, if it is bound, is not counted itself."""
+    namespace, _, kept = read_object(subject.raw, "v1", "Pod", features)
+    return without_pod(snapshot, namespace, kept) if subject.node and isinstance(kept, BoundPod) else snapshot
+
+
+def next_replica(raw: Raw, others: Mapping[Place, Raw], kinds: Kinds = KINDS) -> tuple[Subject, ...]:
+    """The next Pod of each template of a workload; none if its kind is not known or has no Pod template."""
+    ref, found = ObjectRef.of(raw), []
+    for kind in find_kinds(raw, kinds):
+        template = as_mapping(value_at(raw, kind.template)) if kind.template else {}
+        if not template:
+            continue
+        metadata, spec = mappings_at(template, ("metadata",), ("spec",))
+        owner = _replica_set(raw, ref, template, others) if kind.kind == "Deployment" else raw
+        made = labels_of(value_at(owner, ("spec", "template", "metadata", "labels"))) if owner is not None else {}
+        labels = {**dict.fromkeys(kind.added_labels, NEW), **made, **labels_of(metadata.get("labels"))}
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {**metadata, "namespace": ref.namespace, "labels": labels, **_owned_by(owner)},
+            "spec": spec,
+        }
+        found.append(
+            Subject(
+                pod,
+                ref,
+                _top(as_mapping(raw.get("metadata")), ref.namespace, others) or f"{ref.kind}/{ref.name}",
+                "",
+                "",
+                Verdict(),
+                tuple(_remarks(pod)),
+                tuple(_not_judged(spec)),
+            )
+        )
+    return tuple(found)
+
+
+def _owned_by(owner: Raw | None) -> dict[str, object]:
+    if owner is None:
+        return {}
+    ref = ObjectRef.of(owner)
+    named = {"apiVersion": ref.api_version, "kind": ref.kind, "name": ref.name, "controller": True}
+    return {"ownerReferences": [named]}
+
+
+def _replica_set(raw: Raw, ref: ObjectRef, template: Raw, others: Mapping[Place, Raw]) -> Raw | None:
+    """The ReplicaSet of a Deployment that has its template as it is now, or None."""
+    for (kind, namespace, _), other in sorted(others.items()):
+        if kind == "ReplicaSet" and namespace == ref.namespace:
+            owner = controller_of(as_mapping(other.get("metadata")))
+            if owner and (owner.kind, owner.name) == (ref.kind, ref.name) and _same_template(other, template):
+                return other
+    return None
+
+
+def _same_template(replica_set: Raw, template: Raw) -> bool:
+    made = as_mapping(value_at(replica_set, ("spec", "template")))
+    labels = [labels_of(value_at(one, ("metadata", "labels"))) for one in (made, template)]
+    without = {key: value for key, value in labels[0].items() if key != HASH}
+    return without == {**labels[1]} and made.get("spec") == template.get("spec")
+
+
+def _top(metadata: Raw, namespace: str, others: Mapping[Place, Raw]) -> str:
+    """The controller of an object, and of that, as far as they are known; "" if it has none."""
+    owner: Owner | None = controller_of(metadata)
+    found = ""
+    for _ in range(3):
+        if owner is None:
+            break
+        found = f"{owner.kind}/{owner.name}"
+        above = others.get((owner.kind, namespace, owner.name))
+        owner = controller_of(as_mapping(above.get("metadata"))) if above is not None else None
+    return found
+
+
+def _verdict(status: Raw) -> Verdict:
+    for condition in map(as_mapping, as_list(status.get("conditions"))):
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return Verdict(*texts_at(condition, "reason", "message", "lastTransitionTime"))
+    return Verdict()
+
+
+def _remarks(raw: Raw) -> Iterator[str]:
+    """What keeps kube-scheduler from placing the Pod, or is about to."""
+    metadata, spec, status = mappings_at(raw, ("metadata",), ("spec",), ("status",))
+    scheduler, policy = texts_at(spec, "schedulerName", "preemptionPolicy")
+    phase, nominated = texts_at(status, "phase", "nominatedNodeName")
+    if phase in FINISHED:
+        yield f"It has finished ({phase}): it is not placed again, and counts no more."
+    if metadata.get("deletionTimestamp") is not None:
+        yield "It is being deleted: it counts no more, and is not placed."
+    gates = [texts_at(as_mapping(gate), "name")[0] for gate in as_list(spec.get("schedulingGates"))]
+    if gates:
+        yield f"The scheduler does not look at it before its scheduling gates are taken off: {', '.join(gates)}."
+    if scheduler not in ("", DEFAULT_SCHEDULER):
+        yield f'The scheduler "{scheduler}" places it; what follows is what kube-scheduler would do.'
+    if nominated:
+        yield f"Node {nominated} is nominated for it: Pods of lower priority are being removed there."
+    priority = spec.get("priority")
+    if isinstance(priority, int) and priority > 0 and not texts_at(spec, "nodeName")[0]:
+        may = "does not preempt" if policy == "Never" else "may preempt Pods of lower priority"
+        yield f"It has priority {priority} and {may}; preemption is not judged."
+
+
+def _not_judged(spec: Raw) -> Iterator[str]:
+    """What the Pod uses that may refuse further nodes, and so change the reasons and numbers of those listed."""
+    containers = [as_mapping(one) for one in as_list(spec.get("containers"))]
+    ports = [as_mapping(port) for one in containers for port in as_list(one.get("ports"))]
+    if any(port.get("hostPort") for port in ports):
+        yield "host ports"
+    if any(as_mapping(volume).keys() & VOLUMES for volume in as_list(spec.get("volumes"))):
+        yield "volumes"
+    affinity = as_mapping(spec.get("affinity"))
+    if affinity.get("podAffinity") or affinity.get("podAntiAffinity"):
+        yield "affinity between Pods"
+    if spec.get("resourceClaims"):
+        yield "dynamic resources"
+
+
+class Attempt(NamedTuple):
+    """The attempt to place a Pod, and where the constraints in force come from: OWN, POLICY or SYSTEM."""
+
+    cycle: Cycle
+    source: str
+    errors: tuple[str, ...]
+
+
+def attempt(
+    subject: Subject, snapshot: Snapshot, features: Features, defaults: Sequence[dict[str, object]] | None = None
+) -> Attempt:
+    """
+    How kube-scheduler would try to place the subject in `snapshot`; one that is bound, as if it were not.
+
+    `defaults` are the constraints that evenkeel's policy gives a new Pod that has none; None if there is no policy, and
+    kube-scheduler's own hold.
+    """
+    raw = subject.raw
+    reader = Reader()
+    pod = read_incoming_pod(reader, raw, features)
+    if subject.node:
+        pod = replace(pod, node_name="")
+    written = value_at(raw, CONSTRAINTS)
+    owner = controller_of(as_mapping(raw.get("metadata")))
+    selector = default_selector(pod.namespace, pod.labels, owner, snapshot).selector
+    given = SYSTEM_DEFAULTS if defaults is None or subject.exists else defaults
+    constraints = constraints_in_force(written, pod.labels, given, selector, features)
+    source = OWN if written else SYSTEM if given is SYSTEM_DEFAULTS else POLICY
+    cycle = Cycle(pod, constraints, snapshot, features, source == SYSTEM)
+    return Attempt(cycle, source, tuple([f"{path_text(error.path)}: {error.detail}" for error in reader.errors]))

@@ -1,0 +1,347 @@
+"""An explanation as text and JSON: each constraint with its domains, what the scheduler said, and what would help."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.placement.explanation import ConstraintExplained, Domain, Explanation
+from webhook.placement.remedies import NOW, TEMPLATE, Remedy
+from webhook.placement.subject import OWN, POLICY, SYSTEM, Subject
+from webhook.scheduler.nodes import NodeSet
+from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, TAINT_TOLERATION
+from webhook.scheduler.selectors import EQUALS, IN, Selector
+
+API_VERSION = "evenkeel.dev/v1alpha1"
+MOST_ROWS, MOST_NODES = 12, 5
+SOURCES = {POLICY: "those that the policy gives a Pod without any", SYSTEM: "kube-scheduler's own defaults"}
+
+
+class Explained(NamedTuple):
+    """All that is to be printed of one Pod; `source` is where its constraints come from."""
+
+    subject: Subject
+    explanation: Explanation
+    source: str
+    remedies: Sequence[Remedy]
+    notes: Sequence[str] = ()
+
+
+def text(explained: Explained, now: datetime) -> str:
+    """For a person who asks why a Pod waits."""
+    return "\n".join(_lines(explained, now))
+
+
+def _lines(explained: Explained, now: datetime) -> Iterator[str]:
+    subject, explanation = explained.subject, explained.explanation
+    yield _headline(explained)
+    for remark in (*subject.remarks, *explained.notes):
+        yield f"  {remark}"
+    if explanation.constraints and explained.source != OWN:
+        yield f"  It has no constraints; in force are {SOURCES[explained.source]}."
+    for constraint in explanation.constraints:
+        yield ""
+        yield from _constraint(constraint, explanation)
+    yield ""
+    yield from _said(explained, now)
+    if not explanation.message:
+        yield from _preferred(explanation)
+    if subject.not_judged:
+        used = ", ".join(subject.not_judged)
+        yield f"  Not judged: {used}. They may refuse further nodes, and change the reasons and numbers above."
+    if explanation.message and not subject.node:
+        yield ""
+        yield from _remedies(explained.remedies, subject)
+
+
+def _headline(explained: Explained) -> str:
+    subject, explanation = explained.subject, explained.explanation
+    passing, number = explanation.feasibility.feasible.bit_count(), len(explanation.nodes)
+    nodes = f"{passing} of {_many(number, 'node')} {_pass(passing)}" if passing else "no node passes"
+    name = one_line(str(subject.ref), LINE_LIMIT)
+    if not subject.exists:
+        return f"{name} as it would be placed now: {nodes}." if subject.is_pod else f"The next Pod of {name}: {nodes}."
+    made_by = f" ({one_line(subject.workload, LINE_LIMIT)})" if subject.workload else ""
+    if not subject.node:
+        return f"{name}{made_by} is {subject.phase}: {nodes}."
+    own = explanation.nodes.named((subject.node,)) & explanation.feasibility.feasible
+    still = "its own among them" if own else f"not its own, {subject.node}"
+    where = f"{nodes}, {still}" if passing else nodes
+    return f"{name}{made_by} is on node {subject.node}. Placed anew, itself not counted: {where}."
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _pass(number: int) -> str:
+    return "passes" if number == 1 else "pass"
+
+
+def _constraint(explained: ConstraintExplained, explanation: Explanation) -> Iterator[str]:
+    constraint = explained.constraint
+    selector = _selector(constraint.selector)
+    minimum = f"   minDomains {constraint.min_domains}" if constraint.min_domains > 1 else ""
+    yield (
+        f"  constraint {constraint.index}   {constraint.topology_key}   maxSkew {constraint.max_skew}"
+        f"   {constraint.when_unsatisfiable}{minimum}   {one_line(selector, LINE_LIMIT)}"
+    )
+    rows = list(_rows(explained, explanation))
+    if rows:
+        header = (constraint.topology_key.rpartition("/")[2], "Pods", "skew if placed here", "nodes", "")
+        yield from _aligned([header, *rows])
+    eligible = sum(domain.eligible for domain in explained.domains)
+    if constraint.hard and eligible < constraint.min_domains:
+        few = f"{_many(eligible, 'eligible domain')}, fewer than minDomains {constraint.min_domains}"
+        yield f"    {few}: the minimum is 0"
+    if not constraint.selector.matches(explanation.cycle.pod.labels):
+        yield "    the selector does not match the Pod itself"
+    if unlabelled := explained.unlabelled.bit_count():
+        outcome = "refused (missing required label)" if constraint.hard else "least preferred"
+        yield f"    {_many(unlabelled, 'node')} without the label {constraint.topology_key}: {outcome}"
+
+
+def _selector(selector: Selector) -> str:
+    """The selector in words; a requirement that the API server has merged into it, and that is there, stands once."""
+    if selector.matches_nothing or selector.empty:
+        return "no Pod" if selector.matches_nothing else "{}"
+    alike = {
+        (one.key, one.values if one.operator in (EQUALS, IN) else one): one for one in reversed(selector.requirements)
+    }
+    return ",".join(map(str, reversed(alike.values())))
+
+
+def _rows(explained: ConstraintExplained, explanation: Explanation) -> Iterator[tuple[str, ...]]:
+    """A row for each domain; where there are many, one for those that are alike, and of many such the ends."""
+    alike: dict[tuple[str, ...], list[Domain]] = {}
+    for domain in sorted(explained.domains, key=lambda one: -one.match_num):
+        row = _row(domain, explained, explanation)
+        together = row if len(explained.domains) > MOST_ROWS else (domain.value, *row)
+        alike.setdefault(together, []).append(domain)
+    rows = list(alike.values())
+    if len(explained.domains) <= MOST_ROWS:
+        rows.sort(key=lambda domains: domains[0].value)
+    for i, domains in enumerate(rows):
+        if len(rows) > MOST_ROWS and MOST_ROWS // 2 <= i < len(rows) - MOST_ROWS // 2:
+            if i == MOST_ROWS // 2:
+                yield ("…", "", "", "", f"{len(rows) - MOST_ROWS} kinds of domains between these")
+            continue
+        named = ", ".join(one_line(domain.value, 63) for domain in domains[:2])
+        more = f" and {len(domains) - 2:,} more" if len(domains) > 2 else ""
+        match_num, skew, _, outcome = _row(domains[0], explained, explanation)
+        nodes = sum(domain.nodes.bit_count() for domain in domains)
+        yield (f"{named}{more}", match_num, skew, str(nodes), outcome)
+
+
+def _row(domain: Domain, explained: ConstraintExplained, explanation: Explanation) -> tuple[str, ...]:
+    constraint, minimum = explained.constraint, explained.min_match_num
+    skew = f"{domain.match_num} + {explained.self_match_num} - {minimum} = {domain.skew}"
+    over = f" > {constraint.max_skew}" if constraint.hard and not domain.passes else ""
+    outcome = _outcome(domain, explained, explanation)
+    return str(domain.match_num), f"{skew}{over}", str(domain.nodes.bit_count()), outcome
+
+
+def _outcome(domain: Domain, explained: ConstraintExplained, explanation: Explanation) -> str:
+    number = domain.nodes.bit_count()
+    shut = (
+        f"{domain.shut.bit_count()} of {_many(number, 'node')} {_why(domain.shut, explanation)}" if domain.shut else ""
+    )
+    counted = "" if domain.eligible else "not counted; "
+    if not domain.passes:
+        return f"{counted}refused"
+    if explained.constraint.soft:
+        scores = explanation.scores.get(POD_TOPOLOGY_SPREAD, {})
+        found = [scores[name] for name in explanation.nodes.names(domain.open) if name in scores]
+        worth = f"score {max(found)}" if found else ""
+        return "; ".join(filter(None, (f"{counted}{worth}".removesuffix("; "), shut)))
+    if not domain.open and not shut:
+        return f"{counted}passes, but another constraint refuses it"
+    return f"{counted}passes" + (f", but {shut}" if shut else "")
+
+
+def _why(nodes: NodeSet, explanation: Explanation) -> str:
+    """What refuses these nodes besides the spread, in the fewest words."""
+    found: list[str] = []
+    for refusal in explanation.feasibility.refusals:
+        if refusal.nodes & nodes:
+            found += _words(refusal.plugin, refusal.reasons, refusal.nodes & nodes, explanation)
+    return " or ".join(dict.fromkeys(found))
+
+
+def _words(plugin: str, reasons: Sequence[str], nodes: NodeSet, explanation: Explanation) -> Iterator[str]:
+    if plugin != TAINT_TOLERATION:
+        one = nodes.bit_count() == 1
+        yield from (
+            _OWN_WORDS.get(reason, (f"is refused: {reason}", f"are refused: {reason}"))[not one] for reason in reasons
+        )
+        return
+    tolerations = explanation.cycle.pod.tolerations
+    has = "has" if nodes.bit_count() == 1 else "have"
+    for taint, those in sorted(explanation.nodes.untolerated(tolerations).items()):
+        if those & nodes:
+            value = f"={taint.value}" if taint.value else ""
+            yield f"{has} a taint it does not tolerate ({one_line(f'{taint.key}{value}:{taint.effect}', LINE_LIMIT)})"
+
+
+_OWN_WORDS = {
+    "node(s) were unschedulable": ("is cordoned", "are cordoned"),
+    "node(s) didn't match Pod's node affinity/selector": (
+        "does not match its node affinity or nodeSelector",
+        "do not match its node affinity or nodeSelector",
+    ),
+    "node(s) didn't satisfy plugin(s) [NodeAffinity]": (
+        "is not one that its node affinity names",
+        "are not those that its node affinity names",
+    ),
+    "pod affinity terms conflict": (
+        "is left out: its affinity terms conflict",
+        "are left out: its affinity terms conflict",
+    ),
+    "Insufficient cpu": ("has too little cpu free", "have too little cpu free"),
+    "Insufficient memory": ("has too little memory free", "have too little memory free"),
+    "Too many pods": ("has no room for a Pod more", "have no room for a Pod more"),
+}
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for first, number, skew, nodes, outcome in rows:
+        yield (
+            f"    {first:<{widths[0]}}   {number:>{widths[1]}}   {skew:<{widths[2]}}   {nodes:>{widths[3]}}   {outcome}"
+        ).rstrip()
+
+
+def _said(explained: Explained, now: datetime) -> Iterator[str]:
+    verdict, computed = explained.subject.verdict, explained.explanation.message
+    if verdict.message:
+        what = f"kube-scheduler said{_ago(verdict.time, now)}"
+        yield f"  {what}: {one_line(verdict.message, 4 * LINE_LIMIT)}"
+        if verdict.reason not in ("", "Unschedulable"):
+            yield f"  Its reason is {one_line(verdict.reason, LINE_LIMIT)}, and not that no node passes."
+        elif agrees(verdict.message, computed):
+            yield "  evenkeel computes the same."
+        else:
+            yield f"  evenkeel computes now: {computed or 'a node passes'}"
+    elif computed:
+        yield f"  evenkeel computes: {computed}"
+
+
+def agrees(said: str, computed: str) -> bool:
+    """Whether kube-scheduler says what we compute, as far as we compute it: not of claims, and not of preemption."""
+    for end in (" no new claims to deallocate", " preemption:"):
+        said = said.partition(end)[0]
+    return said.strip() == computed
+
+
+def _ago(time: str, now: datetime) -> str:
+    try:
+        seconds = (now - datetime.fromisoformat(time)).total_seconds()
+    except (TypeError, ValueError):
+        return ""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f" ({seconds // length:.0f} {unit} ago)"
+    return f" ({max(0, seconds):.0f} s ago)"
+
+
+def _preferred(explanation: Explanation) -> Iterator[str]:
+    """The nodes that pass, the best first."""
+    feasible = list(explanation.nodes.names(explanation.feasibility.feasible))
+    best = sorted(feasible, key=lambda name: (-explanation.total.get(name, 0), name))
+    shown = [f"{name} ({explanation.total[name]})" if name in explanation.total else name for name in best[:MOST_NODES]]
+    more = f" and {_many(len(best) - MOST_NODES, 'more node')}" if len(best) > MOST_NODES else ""
+    scored = ", the best scores first" if explanation.total else ""
+    yield f"  Nodes that pass{scored}: {', '.join(shown)}{more}."
+
+
+def _remedies(found: Sequence[Remedy], subject: Subject) -> Iterator[str]:
+    if not found:
+        yield "  No single change and no pair of changes that evenkeel knows lets it in."
+        return
+    yield "  Any one of these would let it in (each was tried):"
+    width = max(len(remedy.change) for remedy in found)
+    owner = f"of {subject.workload}" if subject.workload else "of the Pod"
+    titles = {
+        NOW: "now",
+        TEMPLATE: f"in the template {owner} (for the next Pod; the rollout that it starts was not simulated)",
+    }
+    for where, title in titles.items():
+        those = [remedy for remedy in found if remedy.where == where]
+        if those:
+            yield f"  {title}"
+        for remedy in those:
+            nodes = ", ".join(remedy.nodes[:MOST_NODES])
+            more = f" and {len(remedy.nodes) - MOST_NODES:,} more" if len(remedy.nodes) > MOST_NODES else ""
+            yield f"    {remedy.change:<{width}}   -> {nodes}{more}"
+
+
+def as_json(explained: Explained) -> dict[str, object]:
+    """The form `Explanation`, for programs."""
+    subject, explanation = explained.subject, explained.explanation
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Explanation",
+        "pod": f"{subject.ref.namespace}/{subject.ref.name}" if subject.exists else "",
+        "workload": subject.workload,
+        "phase": subject.phase,
+        "node": subject.node,
+        "remarks": [*subject.remarks, *explained.notes],
+        "constraints": [_constraint_json(one, explained.source) for one in explanation.constraints],
+        "nodes": _nodes_json(explanation),
+        "message": explanation.message,
+        "schedulerMessage": subject.verdict.message,
+        "schedulerTime": subject.verdict.time,
+        "agrees": agrees(subject.verdict.message, explanation.message) if subject.verdict.message else None,
+        "remedies": [
+            {"change": one.change, "where": one.where, "nodes": list(one.nodes)} for one in explained.remedies
+        ],
+        "notJudged": list(subject.not_judged),
+    }
+
+
+def dumped(values: Sequence[Mapping[str, object]]) -> str:
+    """One object, or a list of several."""
+    if len(values) == 1:
+        return json.dumps(values[0], indent=2, ensure_ascii=False)
+    listed = {"apiVersion": API_VERSION, "kind": "ExplanationList", "items": list(values)}
+    return json.dumps(listed, indent=2, ensure_ascii=False)
+
+
+def _constraint_json(explained: ConstraintExplained, source: str) -> dict[str, object]:
+    constraint = explained.constraint
+    return {
+        "index": constraint.index,
+        "topologyKey": constraint.topology_key,
+        "maxSkew": constraint.max_skew,
+        "hard": constraint.hard,
+        "minDomains": constraint.min_domains,
+        "selector": str(constraint.selector),
+        "source": source,
+        "minMatchNum": explained.min_match_num,
+        "selfMatchNum": explained.self_match_num,
+        "domains": [
+            {
+                "value": domain.value,
+                "matchNum": domain.match_num,
+                "skew": domain.skew,
+                "nodes": domain.nodes.bit_count(),
+                "eligible": domain.eligible,
+                "passes": domain.passes,
+            }
+            for domain in explained.domains
+        ],
+    }
+
+
+def _nodes_json(explanation: Explanation) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for refusal in explanation.feasibility.refusals:
+        for name in explanation.nodes.names(refusal.nodes):
+            found[name] = {"feasible": False, "plugin": refusal.plugin, "reasons": list(refusal.reasons), "score": None}
+    for name in explanation.nodes.names(explanation.feasibility.feasible):
+        score = explanation.total.get(name)
+        found[name] = {"feasible": True, "plugin": None, "reasons": [], "score": score}
+    return dict(sorted(found.items()))
