@@ -311,6 +311,19 @@ def test_diff_shows_the_repair_and_alone_changes_nothing(run):
     assert MENDED == Path("b.yaml").read_text()
 
 
+def test_fix_and_diff_print_the_repair_of_standard_input(run):
+    code, out, _ = run("--fix --diff --fail-on warning -", stdin=BROKEN)
+
+    assert (1, True) == (code, out.startswith(DIFF.replace("b.yaml", "-")))
+
+
+def test_an_info_is_repaired_where_that_is_asked_for(run):
+    text = json.dumps(INFO, indent=1)
+
+    assert text == (run("--fix a.yaml", a=text), Path("a.yaml").read_text())[1]
+    assert "pod-template-hash" in (run("--fix --fix-severity info a.yaml"), Path("a.yaml").read_text())[1]
+
+
 def test_a_diff_stays_out_of_what_programs_read(run):
     found = run("--diff -o json b.yaml", b=BROKEN)
 

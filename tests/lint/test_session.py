@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.build import constraint, workload
 from tests.support.lint import MISSPELT, WEB, terms
 from webhook.findings.finding import Severity
 from webhook.lint import session as module
@@ -59,6 +62,26 @@ def test_a_repair_is_written_and_what_is_left_is_reported(tree):
 
     assert (Rewrite(WRONG, RIGHT), []) == (outcome.rewrite, rules(outcome))
     assert (RIGHT, 1, 0) == ((path / "a").read_text(), run.summary.repaired, run.repairable)
+
+
+ROLLING = workload("Deployment", constraint(), constraint(topologyKey="rack"))
+
+
+@pytest.mark.parametrize(("severity", "repairable", "left"), [("warning", 0, ["rollout-skew"]), ("info", 2, [])])
+def test_what_is_less_grave_than_asked_for_is_not_repaired(tree, severity, repairable, left):
+    tree(a=json.dumps(ROLLING))
+    run = session(repairs=True, writes=True, fix_severity=Severity(severity))
+    (outcome,) = run.judge(["a"])
+
+    assert (left, repairable, 0) == (rules(outcome), run.summary.repaired, run.repairable)
+
+
+def test_standard_input_is_repaired_to_be_shown(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(WRONG.encode())))
+    run = session(repairs=True, writes=True)
+    (outcome,) = run.judge(["-"])
+
+    assert (Rewrite(WRONG, RIGHT), ["misspelt-topology-key"]) == (outcome.rewrite, rules(outcome))
 
 
 def test_a_repair_that_is_not_to_be_written_is_shown_and_the_finding_stays(tree):

@@ -59,6 +59,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(FORMATS)} (default: %(default)s)",
     )
     parser.add_argument("--fix", action="store_true", help="repair findings that have exactly one fix, in the files")
+    parser.add_argument(
+        "--fix-severity",
+        metavar="SEVERITY",
+        choices=SEVERITIES,
+        default="warning",
+        help="repair findings of this severity or higher (default: %(default)s)",
+    )
     parser.add_argument("--diff", action="store_true", help="print what --fix changes; without --fix, change nothing")
     parser.add_argument(
         "--rule",
@@ -105,7 +112,15 @@ def run(args: argparse.Namespace) -> int:
     files, missing = _files(args)
     reader, baseline = FileReader(), _baseline(args)
     terms = _terms(args, files, reader)
-    session = Session(terms, reader, baseline, args.baseline or "", repairs=args.fix or args.diff, writes=args.fix)
+    session = Session(
+        terms,
+        reader,
+        baseline,
+        args.baseline or "",
+        repairs=args.fix or args.diff,
+        writes=args.fix,
+        fix_severity=Severity(args.fix_severity),
+    )
     style = lint_text.Style(_coloured())
     for path in missing:
         _print_outcome(args, style, session.not_found(path))
@@ -128,8 +143,8 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("--write-baseline: needs --baseline FILE to write to")
     if args.write_baseline and (args.fix or args.diff):
         raise UsageError("--write-baseline: cannot be combined with --fix or --diff; repair first")
-    if args.fix and STANDARD_INPUT in args.paths:
-        raise UsageError("--fix: standard input cannot be repaired; give files, or --diff to see the repair")
+    if args.fix and not args.diff and STANDARD_INPUT in args.paths:
+        raise UsageError("--fix: standard input cannot be repaired; give files, or --diff, too, to see the repair")
 
 
 def _files(args: argparse.Namespace) -> tuple[list[str], list[NotFound]]:

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from webhook.documents.positions import spans
 from webhook.documents.reading import read_documents
 from webhook.documents.scalars import DocumentError
-from webhook.findings.finding import Edit, Severity
+from webhook.findings.finding import Edit
 from webhook.lint.judging import judge
 from webhook.lint.results import Address, Judged, Located
 from webhook.lint.rewriting import Change, Text, with_changes
 from webhook.lint.terms import LintTerms
 from webhook.objects.fields import FieldPath, value_at, with_value
-from webhook.objects.references import ObjectRef
 
 MOST_ROUNDS = 100  # more than the repairable findings of any object
 
@@ -35,21 +34,11 @@ class Repaired:
 
 
 def repair(file: str, text: str, terms: LintTerms, selected: Callable[[Judged], Sequence[Located]]) -> Repaired:
-    """
-    `text` with every safe repair of the findings that `selected` returns.
-
-    An info that appears only after another repair is reported but not repaired, so that a person reads it first.
-    """
+    """`text` with every safe repair of the findings that `selected` returns, also of those that come of a repair."""
     count, refused, judged = 0, set[tuple[str, FieldPath]](), judge(file, text, terms)
-    before = {_field(located) for located in selected(judged)}
     for _ in range(MOST_ROUNDS):
         by_chunk = defaultdict[tuple[int, int], list[_Repair]](list)
-        found = [
-            located
-            for located in selected(judged)
-            if located.finding.severity is not Severity.INFO or _field(located) in before
-        ]
-        for next_repair in _one_per_object(found, refused):
+        for next_repair in _one_per_object(selected(judged), refused):
             by_chunk[next_repair.address.start, next_repair.address.end].append(next_repair)
         if not by_chunk:
             break
@@ -59,11 +48,6 @@ def repair(file: str, text: str, terms: LintTerms, selected: Callable[[Judged], 
             text, count = text[:start] + changed + text[end:], count + len(repairs) - len(left)
         judged = judge(file, text, terms)
     return Repaired(text, count, judged)
-
-
-def _field(located: Located) -> tuple[ObjectRef | None, str, FieldPath]:
-    """Identifies a finding across repairs; `Located.identity` has the topology key, which a repair may change."""
-    return located.object, located.finding.rule, located.finding.path
 
 
 @dataclass(frozen=True, slots=True)

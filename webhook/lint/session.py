@@ -42,8 +42,9 @@ class Session:
     Judges files and adds up the results in `summary`.
 
     `baseline_file` is the baseline's name, or "" if there is none.  With `repairs` findings are repaired; with `writes`
-    the repaired text is written to the file, and the outcome is that of the repaired file.  `repairable` is the number
-    of findings in the summary that have a repair to try.
+    the repaired text is written to the file, and the outcome is that of the repaired file; standard input stays as it
+    is.  What is less grave than `fix_severity` is not repaired.  `repairable` is the number of findings in the summary
+    that have a repair to try.
     """
 
     def __init__(
@@ -55,11 +56,12 @@ class Session:
         *,
         repairs: bool = False,
         writes: bool = False,
+        fix_severity: Severity = Severity.WARNING,
     ) -> None:
         self.summary, self.repairable = Summary(), 0
         self._terms, self._reader = terms, reader
         self._baseline, self._baseline_file = baseline, baseline_file
-        self._repairs, self._writes = repairs, writes
+        self._repairs, self._writes, self._fix_severity = repairs, writes, fix_severity
         self._unused: list[Entry] = []
 
     def judge(self, files: Sequence[str]) -> Iterator[FileOutcome]:
@@ -99,7 +101,7 @@ class Session:
 
     def _outcome(self, judged: Judged) -> FileOutcome:
         accepted, rewrite = self._accepted(judged), None
-        if self._repairs and _repairable(accepted):
+        if self._repairs and self._to_repair(accepted):
             judged, rewrite = self._repaired(judged)
             accepted = self._accepted(judged)
         self._unused += accepted.unused if not judged.problems else []
@@ -108,7 +110,7 @@ class Session:
             message = "contains no document; did the command before the pipe fail?"
             judged.problems.append(Problem(STANDARD_INPUT, 1, 1, message, lasting=False))
         self.summary.accepted += accepted.count
-        self.repairable += _repairable(accepted)
+        self.repairable += len(self._to_repair(accepted))
         self.summary.add(judged)
         return FileOutcome(judged, rewrite)
 
@@ -129,12 +131,12 @@ class Session:
         if not isinstance(text, str):
             return judged, None
         try:
-            repaired = repair(judged.file, text, self._terms, lambda again: self._accepted(again).new)
+            repaired = repair(judged.file, text, self._terms, lambda again: self._to_repair(self._accepted(again)))
         except Exception as error:
             judged.problems.append(defect(judged.file, "repaired", error))
             return judged, None
         rewrite = Rewrite(text, repaired.text)
-        if not self._writes or not repaired.count:
+        if not self._writes or not repaired.count or judged.file == STANDARD_INPUT:
             return judged, rewrite
         try:
             writing.write_over(judged.file, text, repaired.text)
@@ -144,6 +146,7 @@ class Session:
         self.summary.repaired += repaired.count
         return repaired.left, rewrite
 
-
-def _repairable(accepted: Accepted) -> int:
-    return sum(located.finding.edit is not None for located in accepted.new)
+    def _to_repair(self, accepted: Accepted) -> list[Located]:
+        """The findings that are grave enough, and have a repair."""
+        worst = self._fix_severity.rank
+        return [one for one in accepted.new if one.finding.edit is not None and one.finding.severity.rank <= worst]
