@@ -154,12 +154,13 @@ BAD = {
         "dump --cluster odd -o a.gz",
         "--cluster: Pod shop/web-1: Expected `object | null`, got `int` - …",
     ),
+    "odd text": ("dump --cluster text -o a.gz", "--cluster: Pod shop/\\ud800: 'utf-8' codec can't encode …"),
 }
 
 
 @pytest.mark.parametrize(("command", "message"), BAD.values(), ids=BAD)
 def test_what_cannot_be_used_is_named_in_one_line(run, api, tmp_path, command, message):
-    code, out, err = run(command, odd=pod() | {"spec": 3})
+    code, out, err = run(command, odd=pod() | {"spec": 3}, text=json.dumps(pod(name="\ud800")))
     said, cut, _ = f"evenkeel: {message}".partition("…")
 
     assert (2, "", 1) == (code, out, len(err.splitlines()))

@@ -16,7 +16,11 @@ from tests.properties.judging import at_most, fuzz, objects, sent
 from tests.support import strategies as some
 from webhook.cli import main as cli
 
-texts = st.one_of(
+HEADER = '{"kind": "ClusterDump", "version": 1}'
+dumps = st.lists(some.perhaps_damaged(some.cluster_objects), max_size=3).map(
+    lambda found: "\n".join([HEADER, *(one if isinstance(one, str) else sent(one) for one in found)])
+)
+texts = dumps | st.one_of(
     some.yaml_texts,
     st.lists(some.perhaps_damaged(objects), max_size=2).map(lambda found: {"kind": "List", "items": found}),
     some.perhaps_damaged(some.cluster_objects),
@@ -33,6 +37,7 @@ COMMANDS = (
         "admit -f one --cluster two",
     ),
     *("policy check one", "policy show --policy one --cluster two", "policy show --labels app=web --cluster one"),
+    *("dump --cluster one", "dump --cluster one -n shop -o out"),
 )
 
 
@@ -41,8 +46,8 @@ COMMANDS = (
 def test_the_command_line_ends_with_an_exit_code(command, files):
     """0, 1 or 2, and 2 with a reason."""
     with TemporaryDirectory() as folder, at_most(seconds=10), streams(files[0]) as errors:
-        paths = {name: Path(folder, name) for name in ("one", "two")}
-        for path, text in zip(paths.values(), files, strict=True):
+        paths = {name: Path(folder, name) for name in ("one", "two", "out")}
+        for path, text in zip(paths.values(), files, strict=False):
             path.write_bytes(text.encode("utf-8", "surrogatepass"))
 
         code = cli.main([str(paths.get(word, word)) for word in command.split()])

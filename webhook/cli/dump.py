@@ -44,25 +44,19 @@ def run(args: argparse.Namespace) -> int:
     source = inputs.source(args)
     namespace = selection.namespace(args, source, default="")
     contents = inputs.contents(source, namespace)
-    objects = contents.objects if source.live else _reduced(contents.objects)
     lines, found = Lines(), set()
-    for obj in _with_count(objects):
-        lines.add(obj)
-        if obj["kind"] == "Namespace":
-            found.add(texts_at(obj, "metadata.name")[0])
+    try:
+        for obj in _with_count(contents.objects if source.live else reduced(contents.objects)):
+            lines.add(obj)
+            if obj["kind"] == "Namespace":
+                found.add(texts_at(obj, "metadata.name")[0])
+    except ValueError as error:
+        raise UsageError(f"--cluster: {error}") from error
     _report(contents)
     if namespace and found and namespace not in found:
         raise UsageError(f'--namespace: found "{namespace}", which is no namespace of the cluster')
     _write(args.output, contents, lines)
     return 0
-
-
-def _reduced(objects: Iterable[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
-    """What is read of the objects of a file, which may have more."""
-    try:
-        yield from reduced(objects)
-    except ValueError as error:
-        raise UsageError(f"--cluster: {error}") from error
 
 
 def _report(contents: Contents) -> None:

@@ -14,12 +14,14 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import BinaryIO
 
 from webhook.cluster.cluster import Contents, FormatError
 from webhook.cluster.fields import as_line, from_line, only_read
 from webhook.cluster.listed import LISTED
 from webhook.objects.fields import texts_at
+from webhook.objects.references import ObjectRef
 
 KIND, VERSION = "ClusterDump", 1
 CHUNK = 1 << 18  # Bytes of lines that are compressed together.
@@ -41,7 +43,7 @@ class Lines:
         self._lines: list[bytes] = []
 
     def add(self, obj: Mapping[str, object]) -> None:
-        """Take an object."""
+        """Take an object; ValueError names it if its text is none that a file can hold."""
         kind, namespace, name = texts_at(obj, "kind", "metadata.namespace", "metadata.name")
         place = (kind, namespace)
         if place != self._place or self._size > CHUNK:
@@ -50,7 +52,8 @@ class Lines:
         if name < self._last.get(place, ""):
             self._mixed.add(place)
         self._last[place] = name
-        line = as_line(obj)
+        with _naming(obj):
+            line = as_line(obj)
         self._lines.append(line)
         self._size += len(line)
 
@@ -100,12 +103,20 @@ def reduced(objects: Iterable[Mapping[str, object]]) -> Iterator[Mapping[str, ob
     ValueError names an object that has another form.
     """
     for obj in objects:
-        api_version, kind, namespace, name = texts_at(obj, "apiVersion", "kind", "metadata.namespace", "metadata.name")
+        api_version, kind = texts_at(obj, "apiVersion", "kind")
         if (api_version, kind) in _GVKS:
-            try:
-                yield only_read(obj)
-            except (ValueError, RecursionError) as error:
-                raise ValueError(f"{kind} {namespace}/{name}: {error}") from error
+            with _naming(obj):
+                found = only_read(obj)
+            yield found
+
+
+@contextmanager
+def _naming(obj: Mapping[str, object]) -> Iterator[None]:
+    """Put the object's name before an error in it."""
+    try:
+        yield
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{ObjectRef.of(obj)}: {error}") from error
 
 
 def is_header(line: bytes) -> bool:
