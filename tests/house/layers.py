@@ -64,6 +64,7 @@ rules
 findings.evaluation · findings.wording
 findings.rule
 findings
+placement.pending
 placement.remedies
 placement.explanation · placement.subject
 placement.pods · placement.room

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.placing import HOSTNAME, INFRA, attempted, node, running, spread
-from webhook.placement.explanation import explain
+from webhook.placement.explanation import agrees, explain
 
 
 def domains(explained):
@@ -78,3 +80,20 @@ def test_a_cluster_without_nodes():
     found = explain(attempted(constraints=[spread()]))
 
     assert ("no nodes available to schedule pods", ()) == (found.message, found.constraints[0].domains)
+
+
+SAID = "0/1 nodes are available: 1 Insufficient cpu."
+
+
+@pytest.mark.parametrize(
+    ("said", "same"),
+    [
+        (SAID, True),
+        (f"{SAID} preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.", True),
+        (f"{SAID} no new claims to deallocate, preemption: 0/1 nodes are available: 1 No victims found.", True),
+        ("0/2 nodes are available: 2 Insufficient cpu.", False),
+        ("", False),
+    ],
+)
+def test_the_same_is_said_up_to_claims_and_preemption(said, same):
+    assert same is agrees(said, SAID)

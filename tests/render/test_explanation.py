@@ -12,7 +12,7 @@ from tests.support.placing import attempted, node, running, spread
 from webhook.placement.explanation import explain
 from webhook.placement.remedies import NOW, Remedy
 from webhook.placement.subject import OWN, Verdict, of_new_pod, of_pod
-from webhook.render.explanation import Explained, agrees, as_json, text
+from webhook.render.explanation import Explained, as_json, text
 
 TIME = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SAID = "0/1 nodes are available: 1 Insufficient cpu."
@@ -25,20 +25,6 @@ def explained(*objects, subject=None, remedies=(), constraints=(), **spec):
 
 def lines(one):
     return [line.strip() for line in text(one, TIME).splitlines()]
-
-
-@pytest.mark.parametrize(
-    ("said", "same"),
-    [
-        (SAID, True),
-        (f"{SAID} preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.", True),
-        (f"{SAID} no new claims to deallocate, preemption: 0/1 nodes are available: 1 No victims found.", True),
-        ("0/2 nodes are available: 2 Insufficient cpu.", False),
-        ("", False),
-    ],
-)
-def test_the_same_is_said_up_to_claims_and_preemption(said, same):
-    assert same is agrees(said, SAID)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +104,7 @@ def test_a_label_that_the_api_server_has_merged_is_shown_once():
 
 def test_remedies_and_none():
     assert "No single change and no pair of changes that evenkeel knows lets it in." in lines(explained())
-    remedy = Remedy("uncordon n1", NOW, tuple(f"n{i}" for i in range(9)))
+    remedy = Remedy("uncordon n1", NOW, tuple(f"n{i}" for i in range(9)), attempted())
     found = lines(explained(remedies=[remedy]))
 
     assert "uncordon n1   -> n0, n1, n2, n3, n4 and 4 more" in found

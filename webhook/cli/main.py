@@ -21,6 +21,7 @@ COMMANDS = {
     "explain": "explain where a Pod may run, why it waits, and what would let it in",
     "lint": "judge manifests before they reach a cluster",
     "manifests": "print the webhook configurations and RBAC",
+    "pending": "list every Pod that could not be placed, by workload and cause, with what would free most",
     "policy": "check a policy file, show the settings for one Pod, or print the schema",
     "rules": "print the catalogue of rules, or one rule's page",
     "serve": "serve the webhook over TLS",

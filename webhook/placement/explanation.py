@@ -118,3 +118,10 @@ def _explained(counted: DomainCounts, nodes: Nodes, feasible: NodeSet, shut: Nod
     ]
     unlabelled = nodes.all & ~nodes.carrying(constraint.topology_key)
     return ConstraintExplained(constraint, min_match_num, counted.self_match_num, tuple(domains), unlabelled)
+
+
+def agrees(said: str, computed: str) -> bool:
+    """Whether kube-scheduler says what we compute, as far as we compute it: not of claims, and not of preemption."""
+    for end in (" no new claims to deallocate", " preemption:"):
+        said = said.partition(end)[0]
+    return said.strip() == computed

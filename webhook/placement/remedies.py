@@ -54,12 +54,14 @@ class Remedy(NamedTuple):
     """
     A change under which a node takes the Pod; `nodes` are those that then do.
 
-    `where` is NOW for one that is made in the cluster, TEMPLATE for one that rolls out the workload.
+    `where` is NOW for one that is made in the cluster, TEMPLATE for one that rolls out the workload.  `cycle` is the
+    attempt as it would be after the change.
     """
 
     change: str
     where: str
     nodes: tuple[str, ...]
+    cycle: Cycle
 
 
 class Variant(NamedTuple):
@@ -96,7 +98,7 @@ def _first(where: str, variants: Iterator[Variant], before: str = "") -> Remedy 
     """The first variant under which a node takes the Pod."""
     for change, cycle in islice(variants, TRIES):
         if feasible := feasible_nodes(cycle):
-            return Remedy(f"{before}{change}", where, tuple(cycle.snapshot.nodes.names(feasible)))
+            return Remedy(f"{before}{change}", where, tuple(cycle.snapshot.nodes.names(feasible)), cycle)
     return None
 
 

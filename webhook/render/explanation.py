@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.placement.explanation import ConstraintExplained, Domain, Explanation
+from webhook.placement.explanation import ConstraintExplained, Domain, Explanation, agrees
 from webhook.placement.remedies import NOW, TEMPLATE, Remedy
 from webhook.placement.subject import OWN, POLICY, SYSTEM, Subject
 from webhook.scheduler.nodes import NodeSet
@@ -227,13 +227,6 @@ def _said(explained: Explained, now: datetime) -> Iterator[str]:
             yield f"  evenkeel computes now: {computed or 'a node passes'}"
     elif computed:
         yield f"  evenkeel computes: {computed}"
-
-
-def agrees(said: str, computed: str) -> bool:
-    """Whether kube-scheduler says what we compute, as far as we compute it: not of claims, and not of preemption."""
-    for end in (" no new claims to deallocate", " preemption:"):
-        said = said.partition(end)[0]
-    return said.strip() == computed
 
 
 def _ago(time: str, now: datetime) -> str:

@@ -1,0 +1,68 @@
+"""evenkeel pending: which Pods it lists, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.build import pod
+from tests.support.placing import INFRA, node, requesting, running
+
+SAID = "0/1 nodes are available: 1 node(s) had untolerated taint(s)."
+
+
+def waiting(name, *, reason="Unschedulable", message=SAID, spec=None, **metadata):
+    condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
+    raw = pod(name=name, spec={"containers": requesting(), **(spec or {})}, **metadata)
+    return raw | {"status": {"phase": "Pending", "conditions": [condition]}}
+
+
+CLUSTER = [
+    node("n1", taints=[INFRA]),
+    waiting("web-1"),
+    waiting("web-2", labels={"app": "db"}),
+    waiting("gated", reason="SchedulingGated"),
+    waiting("other", spec={"schedulerName": "volcano"}),
+    waiting("going", deletionTimestamp="2026-01-01T00:00:00Z"),
+    waiting("elsewhere", namespace="other"),
+    pod(name="new"),
+    running("n1"),
+]
+
+
+@pytest.fixture
+def pending(run):
+    def ask(options="", cluster=CLUSTER):
+        items = {"apiVersion": "v1", "kind": "List", "items": cluster}
+        return run(f"pending --cluster dump {options}", dump=items)
+
+    return ask
+
+
+def test_what_kube_scheduler_refused_is_listed_and_what_else_waits_is_counted(pending):
+    code, out, err = pending("-n shop")
+
+    assert (0, "") == (code, err)
+    assert "2 Pods could not be placed." == out.splitlines()[0]
+    assert "Pod shop/web-1 in shop: 1: web-1" in out
+    assert "1 more waits: SchedulingGated." in out
+    assert "1 more waits: not tried yet." in out
+    assert "1 more waits: placed by the scheduler volcano." in out
+    assert "2 of 2 agree with the scheduler's own message." == out.splitlines()[-1]
+
+
+def pods(found):
+    return sorted(name for group in json.loads(found.out)["groups"] for name in group["pods"])
+
+
+def test_namespaces_and_labels(pending):
+    assert ["elsewhere", "web-1", "web-2"] == pods(pending("-A -o json"))
+    assert ["web-2"] == pods(pending("-n shop -l app=db -o json"))
+    assert [] == pods(pending("-o json"))  # the namespace default
+
+
+def test_exit_codes(pending):
+    assert 1 == pending("-A --fail-on pending").code
+    assert 0 == pending("-A --fail-on pending", [node("n1")]).code
+    assert 2 == pending("-l ===").code

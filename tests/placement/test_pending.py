@@ -1,0 +1,69 @@
+"""Pods that wait, by workload and cause, with what frees most."""
+
+from __future__ import annotations
+
+from tests.support.build import pod
+from tests.support.placing import INFRA, node, requesting, running, spread
+from webhook.placement.pending import PASSES, pending
+from webhook.placement.subject import of_pod
+from webhook.scheduler.features import LATEST
+from webhook.scheduler.snapshot import from_objects
+
+SAID = "0/1 nodes are available: 1 node(s) had untolerated taint(s)."
+
+
+def waiting(name, *constraints, owner=None, said=SAID, cpu="100m", **spec):
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
+    raw = pod(*constraints, name=name, owner=owner, spec={"containers": requesting(cpu), **spec})
+    return raw | {"status": {"phase": "Pending", "conditions": [condition]}}
+
+
+def listed(objects, *pods):
+    return pending([of_pod(one, {}) for one in pods], from_objects(objects, LATEST), LATEST)
+
+
+def test_pods_of_one_workload_that_wait_for_the_same_are_one_group():
+    found = listed(
+        [node("n1", taints=[INFRA])],
+        waiting("web-2", owner="ReplicaSet/web"),
+        waiting("web-1", owner="ReplicaSet/web"),
+        waiting("alone", said="something else"),
+    )
+    first, second = found.groups
+
+    assert ("shop", "ReplicaSet/web", SAID, ("web-1", "web-2")) == first[:4]
+    assert ("Pod shop/alone", ("alone",)) == (second.workload, second.pods)
+    assert (2, 3) == (found.agree, found.compared)
+
+
+def test_the_change_that_lets_in_the_most_of_all_that_wait():
+    """Untainted, n1 would take both; a toleration in the template only one."""
+    found = listed([node("n1", taints=[INFRA])], waiting("a"), waiting("b", cpu="1"))
+
+    assert {("take the taint dedicated=infra:NoSchedule off n1", 2)} == {
+        (group.remedy.change, group.frees) for group in found.groups
+    }
+
+
+def test_a_change_in_the_template_counts_for_its_workload():
+    nodes = [node("a1", "a"), node("b1", "b", taints=[{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}])]
+    same = [waiting(f"web-{i}", spread(), owner="ReplicaSet/web") for i in range(3)]
+    (group,) = listed([*nodes, running("a1")], *same).groups
+
+    assert group.frees == 3
+
+
+def test_a_pod_that_would_run_now():
+    (group,) = listed([node("n1")], waiting("web-1")).groups
+
+    assert (PASSES, None, 0) == (group.cause, group.remedy, group.frees)
+
+
+def test_no_pod_waits():
+    assert ((), 0, 0) == listed([node("n1")])
+
+
+def test_a_cluster_without_nodes_has_no_remedy():
+    (group,) = listed([], waiting("web-1")).groups
+
+    assert ("no nodes available to schedule pods", None) == (group.cause, group.remedy)

@@ -1,0 +1,52 @@
+"""The Pods that wait, as text and JSON."""
+
+from __future__ import annotations
+
+import json
+
+from tests.support.placing import attempted
+from webhook.placement.pending import Group, PendingList
+from webhook.placement.remedies import NOW, Remedy
+from webhook.render.pending import as_json, text
+
+CAUSE = "0/1 nodes are available: 1 node(s) were unschedulable."
+
+
+def listed():
+    remedy = Remedy("uncordon n1", NOW, ("n1",), attempted())
+    return PendingList(
+        (
+            Group("shop", "Deployment/web", CAUSE, ("a", "b", "c", "d"), remedy, 4),
+            Group("shop", "Job/\x1b[31m", CAUSE, ("e",), None, 0),
+        ),
+        4,
+        5,
+    )
+
+
+def test_as_text():
+    assert [
+        "5 Pods could not be placed.",
+        "Services cannot be listed.",
+        "Deployment/web in shop: 4: a, b, c and 1 more",
+        f"  {CAUSE}",
+        "  now: uncordon n1: lets in 4 of 5, each by itself",
+        "Job/\\u001b[31m in shop: 1: e",
+        f"  {CAUSE}",
+        "1 more waits: SchedulingGated.",
+        "4 of 5 agree with the scheduler's own message.",
+    ] == [line for line in text(listed(), {"SchedulingGated": 1}, ["Services cannot be listed."]).splitlines() if line]
+
+
+def test_nothing_waits():
+    assert "0 Pods could not be placed." == text(PendingList((), 0, 0), {})
+
+
+def test_as_json():
+    found = json.loads(as_json(listed(), {"SchedulingGated": 1}))
+
+    assert ("PendingList", 4, 5, {"SchedulingGated": 1}) == tuple(
+        found[name] for name in ("kind", "agree", "compared", "others")
+    )
+    assert [{"change": "uncordon n1", "where": "now", "frees": 4}, None] == [one["remedy"] for one in found["groups"]]
+    assert ["e"] == found["groups"][1]["pods"]

@@ -1,0 +1,73 @@
+"""
+List every Pod that kube-scheduler could not place, by workload and cause, with the change that would free most:
+
+    evenkeel pending             those of the context's namespace
+    evenkeel pending -A          those of all namespaces
+    evenkeel pending -A --cluster cluster.jsonl.gz
+
+Causes are computed as kube-scheduler computes them, for the cluster as it is now. The last line says how often that is
+what kube-scheduler itself has said. `evenkeel explain pod/NAME` shows one Pod in full.
+Exit code: 0, or 1 with --fail-on pending if any Pod waits; 2: bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+
+from webhook.cli import inputs, known, selection
+from webhook.objects.fields import texts_at, value_at
+from webhook.objects.labels import labels_of
+from webhook.placement.pending import pending
+from webhook.placement.subject import DEFAULT_SCHEDULER, Raw, Subject, of_pod
+from webhook.render import pending as render
+
+UNSCHEDULABLE = "Unschedulable"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    inputs.add_cluster_arguments(parser, inputs.LIVE)
+    selection.add_namespace_arguments(parser)
+    selection.add_selector_argument(parser)
+    selection.add_output_argument(parser)
+    parser.add_argument("--fail-on", choices=("pending",), help="exit 1 if any Pod waits")
+    inputs.add_version_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    source = inputs.source(args)
+    chosen = selection.selection(args, source)
+
+    def wanted(pod: Raw) -> bool:
+        namespace, phase, node = texts_at(pod, "metadata.namespace", "status.phase", "spec.nodeName")
+        return (
+            not node
+            and phase in ("", "Pending")
+            and value_at(pod, ("metadata", "deletionTimestamp")) is None
+            and chosen.namespace in ("", namespace)
+            and chosen.selector.matches(labels_of(value_at(pod, ("metadata", "labels"))))
+        )
+
+    found = known.read(source, args.kubernetes_version, wanted, chosen.namespace)
+    subjects = [of_pod(pod, found.others) for pod in found.pods]
+    waiting = [subject for subject in subjects if _refused(subject)]
+    listed = pending(waiting, found.snapshot, found.features)
+    others = Counter(_other(subject) for subject in subjects if not _refused(subject))
+    print(render.as_json(listed, others) if args.output == selection.JSON else render.text(listed, others, found.notes))
+    return 1 if args.fail_on and waiting else 0
+
+
+def _refused(subject: Subject) -> bool:
+    """Whether kube-scheduler has tried to place the Pod, and found no node."""
+    return subject.verdict.reason == UNSCHEDULABLE and _scheduler(subject) == DEFAULT_SCHEDULER
+
+
+def _scheduler(subject: Subject) -> str:
+    return texts_at(subject.raw, "spec.schedulerName")[0] or DEFAULT_SCHEDULER
+
+
+def _other(subject: Subject) -> str:
+    """Why a Pod waits that kube-scheduler has not refused."""
+    if (scheduler := _scheduler(subject)) != DEFAULT_SCHEDULER:
+        return f"placed by the scheduler {scheduler}"
+    return subject.verdict.reason or "not tried yet"

@@ -1,0 +1,108 @@
+"""
+All Pods that kube-scheduler could not place, grouped by what made them and by cause, each group with what frees most.
+
+    subjects ──each attempted──> groups by (workload, cause) ──remedies, tried on every Pod that waits──> PendingList
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from webhook.objects.fields import value_at
+from webhook.placement.explanation import agrees
+from webhook.placement.remedies import NOW, Remedy, remedies
+from webhook.placement.subject import Subject, attempt
+from webhook.scheduler.features import Features
+from webhook.scheduler.profile import Cycle, Feasibility, feasible_nodes, find_feasible, message
+from webhook.scheduler.snapshot import Snapshot
+
+PASSES = "a node passes now"
+
+
+class Group(NamedTuple):
+    """
+    Pods of one namespace and workload that wait for the same cause: what kube-scheduler would say now.
+
+    `remedy` is the change that lets in the most of all Pods that wait, each taken by itself: `frees` of them.
+    """
+
+    namespace: str
+    workload: str
+    cause: str
+    pods: tuple[str, ...]
+    remedy: Remedy | None
+    frees: int
+
+
+class PendingList(NamedTuple):
+    """The groups, the largest first; of `compared` Pods kube-scheduler has told `agree` what is computed here."""
+
+    groups: tuple[Group, ...]
+    agree: int
+    compared: int
+
+
+class _Waiting(NamedTuple):
+    subject: Subject
+    cycle: Cycle
+    found: Feasibility
+    cause: str
+
+
+def pending(subjects: Sequence[Subject], snapshot: Snapshot, features: Features) -> PendingList:
+    """What each of the Pods waits for; Pods that are alike are attempted once."""
+    alike: dict[str, tuple[Cycle, Feasibility, str]] = {}
+    waiting: list[_Waiting] = []
+    for subject in subjects:
+        key = _likeness(subject)
+        if key not in alike:
+            cycle = attempt(subject, snapshot, features).cycle
+            found = find_feasible(cycle)
+            alike[key] = cycle, found, message(cycle, found)
+        waiting.append(_Waiting(subject, *alike[key]))
+    grouped: dict[tuple[str, str, str], list[_Waiting]] = {}
+    for one in waiting:
+        made_by = one.subject.workload or str(one.subject.ref)
+        grouped.setdefault((one.subject.ref.namespace, made_by, one.cause), []).append(one)
+    groups = [_group(*key, those, waiting) for key, those in grouped.items()]
+    said = [one for one in waiting if one.subject.verdict.message]
+    return PendingList(
+        tuple(sorted(groups, key=lambda one: (-len(one.pods), one.namespace, one.workload, one.cause))),
+        sum(agrees(one.subject.verdict.message, one.cause) for one in said),
+        len(said),
+    )
+
+
+def _likeness(subject: Subject) -> str:
+    """What decides where a Pod may run, of its namespace."""
+    raw = subject.raw
+    owners, labels = (value_at(raw, ("metadata", name)) for name in ("ownerReferences", "labels"))
+    return json.dumps([subject.ref.namespace, owners, labels, raw.get("spec")], sort_keys=True, default=str)
+
+
+def _group(namespace: str, workload: str, cause: str, those: Sequence[_Waiting], waiting: Sequence[_Waiting]) -> Group:
+    names = tuple(sorted(one.subject.ref.name for one in those))
+    if not cause:
+        return Group(namespace, workload, PASSES, names, None, 0)
+    offered = remedies(those[0].cycle, those[0].found)
+    freed = [(_frees(remedy, those, waiting), remedy) for remedy in offered]
+    most = max((number for number, _ in freed), default=0)
+    best = next((remedy for number, remedy in freed if number == most), None)
+    return Group(namespace, workload, cause, names, best, most)
+
+
+def _frees(remedy: Remedy, those: Sequence[_Waiting], waiting: Sequence[_Waiting]) -> int:
+    """How many of the Pods that wait a change lets in, each by itself; one in the template helps its workload alone."""
+    if remedy.where != NOW:
+        return len(those)
+    return sum(_let_in(waiting, remedy.cycle.snapshot))
+
+
+def _let_in(waiting: Iterable[_Waiting], snapshot: Snapshot) -> Iterable[bool]:
+    known: dict[int, bool] = {}  # Pods that are alike share their attempt.
+    for one in waiting:
+        if id(one.cycle) not in known:
+            known[id(one.cycle)] = feasible_nodes(one.cycle._replace(snapshot=snapshot)) != 0
+        yield known[id(one.cycle)]

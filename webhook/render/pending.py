@@ -1,0 +1,66 @@
+"""The Pods that wait, as text and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.placement.pending import Group, PendingList
+from webhook.render.explanation import API_VERSION
+
+MOST_NAMES = 3
+
+
+def text(listed: PendingList, others: Mapping[str, int], notes: Sequence[str] = ()) -> str:
+    """For a person; `others` are Pods that wait for something else than a node, by what that is."""
+    return "\n".join(_lines(listed, others, notes))
+
+
+def _lines(listed: PendingList, others: Mapping[str, int], notes: Sequence[str]) -> Iterator[str]:
+    number = sum(len(group.pods) for group in listed.groups)
+    yield f"{number} Pod{'' if number == 1 else 's'} could not be placed."
+    yield from notes
+    for group in listed.groups:
+        yield ""
+        yield from _group(group, number)
+    for why, count in sorted(others.items()):
+        yield ""
+        yield one_line(f"{count} more wait{'s' if count == 1 else ''}: {why}.", LINE_LIMIT)
+    if listed.compared:
+        yield ""
+        yield f"{listed.agree} of {listed.compared} agree with the scheduler's own message."
+
+
+def _group(group: Group, number: int) -> Iterator[str]:
+    names = ", ".join(one_line(name, LINE_LIMIT) for name in group.pods[:MOST_NAMES])
+    more = f" and {len(group.pods) - MOST_NAMES:,} more" if len(group.pods) > MOST_NAMES else ""
+    yield f"{one_line(f'{group.workload} in {group.namespace}', LINE_LIMIT)}: {len(group.pods)}: {names}{more}"
+    yield f"  {one_line(group.cause, 4 * LINE_LIMIT)}"
+    if group.remedy is not None:
+        freed = f"lets in {group.frees} of {number}" + (", each by itself" if group.frees > 1 else "")
+        yield f"  {group.remedy.where}: {one_line(group.remedy.change, LINE_LIMIT)}: {freed}"
+
+
+def as_json(listed: PendingList, others: Mapping[str, int]) -> str:
+    """The form `PendingList`, for programs."""
+    found = {
+        "apiVersion": API_VERSION,
+        "kind": "PendingList",
+        "groups": [
+            {
+                "namespace": group.namespace,
+                "workload": group.workload,
+                "pods": list(group.pods),
+                "cause": group.cause,
+                "remedy": None
+                if group.remedy is None
+                else {"change": group.remedy.change, "where": group.remedy.where, "frees": group.frees},
+            }
+            for group in listed.groups
+        ],
+        "agree": listed.agree,
+        "compared": listed.compared,
+        "others": dict(sorted(others.items())),
+    }
+    return json.dumps(found, indent=2, ensure_ascii=False)
