@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from tests.support.build import SELECTOR, constraint, namespace, pod, service, workload
+from tests.support.build import SELECTOR, constraint, namespace, node, pod, service, workload
 from tests.support.commands import POLICY, Run
 from webhook.admission.weighing import MOST_CONSTRAINTS
 
@@ -26,7 +26,8 @@ WARNS = "Warning: selector-misses-own-pod: topologySpreadConstraints[0].labelSel
 
 
 def test_every_object_is_answered_as_kubectl_would_say_it(run):
-    code, out, err = run("admit -f new", new=[pod(constraint()), WARNED, DENIED, pod(constraint(), name="last")])
+    objects = [pod(constraint()), WARNED, DENIED, pod(constraint(), name="last")]
+    code, out, err = run("admit -f new --cluster nodes", new=objects, nodes=[node()])
     fine, warning, warned, denied, last = out.splitlines()
 
     assert (1, "") == (code, err)
@@ -51,7 +52,7 @@ def test_what_is_in_a_system_namespace_is_never_sent(run, obj):
 
 def test_an_update_warns_of_what_was_wrong_already(run):
     new = workload("Deployment", EMPTY, labels={"app": "web", "new": ""})
-    code, out, _ = run("admit -f new --old old", new=new, old=[WARNED, DENIED])
+    code, out, _ = run("admit -f new --old old --cluster nodes", new=new, old=[WARNED, DENIED], nodes=[node()])
 
     assert (0, ["Warning", "deployment.apps/web configured"]) == (code, [out.split(":")[0], out.splitlines()[-1]])
     assert "empty-selector" in out

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.build import constraint, namespace, pod, workload
+from tests.support.build import constraint, namespace, node, pod, workload
 from webhook.cli import lint
 from webhook.cli import main as cli
 from webhook.lint import files as lint_files
@@ -72,14 +72,35 @@ error: spec.template.spec.topologySpreadConstraints[0].labelSelector: must selec
 
 1 error in 1 of 2 files, 2 objects; --fix repairs 1 of them
 """
+SKIPPED = (
+    "note: skipped tainted-domain, unknown-topology-key, unlabelled-nodes: no node is known: give a cluster, or "
+    "manifests of its nodes\n"
+)
 
 
 def test_text_quotes_the_line_and_points_at_the_field(run):
-    assert Run(1, TEXT, "") == run("shop fine.yaml", {"shop/web.yaml": ERROR, "fine.yaml": FINE})
+    assert Run(1, TEXT + SKIPPED, "") == run("shop fine.yaml", {"shop/web.yaml": ERROR, "fine.yaml": FINE})
+
+
+def test_nodes_of_a_dump_or_of_the_input_are_enough_for_the_rules_that_need_them(run):
+    wrong = workload("StatefulSet", constraint(topologyKey="rack"))
+    for options, files in (("--cluster nodes a.yaml", {"nodes": node()}), (".", {"nodes.yaml": node()})):
+        found = run(f"{options} --fail-on warning", {"a.yaml": wrong, **files})
+        assert (1, True) == (found.code, "(unknown-topology-key)" in found.out)
+        assert "skipped" not in found.out
+
+
+def test_advice_cannot_be_made_an_error(run):
+    code, _, err = run("--rule tainted-domain=error a.yaml", a=FINE)
+
+    assert 2 == code
+    assert (
+        "--rule: tainted-domain: found error, wanted warning or info or ignore: it is advice, and never denies" in err
+    )
 
 
 def test_text_says_so_when_nothing_is_found(run):
-    assert Run(0, "no findings in 1 file, 1 object\n", "") == run("a.yaml", a=FINE)
+    assert Run(0, f"no findings in 1 file, 1 object\n{SKIPPED}", "") == run("a.yaml", a=FINE)
 
 
 class Exits(NamedTuple):
@@ -139,7 +160,7 @@ def test_a_file_that_cannot_be_read_is_told_with_its_line_and_the_others_are_jud
     code, out, _ = run(".", a="kind: [\n", b=ERROR)
 
     assert (2, True, True) == (code, "  --> a.yaml:2:1\n" in out, "  --> b.yaml:27:7" in out)
-    assert out.splitlines()[-1].startswith("1 error, 1 problem in 2 of 2 files, 1 object")
+    assert out.splitlines()[-2].startswith("1 error, 1 problem in 2 of 2 files, 1 object")
 
 
 @pytest.mark.parametrize("form", ["text", "json", "junit", "sarif", "github"])

@@ -1,4 +1,4 @@
-"""What is watched is read, and what nothing reads is said to be unread."""
+"""What is watched is read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from tests.support import ROOT
-from webhook.cluster.watched import BY_KIND, POD, UNREAD, WATCHED, watched
+from webhook.cluster.watched import BY_KIND, POD, WATCHED, watched
 
 # What else of a Snapshot shows a kind; those that fill it are no readers.
 SHOWN_BY = {
@@ -34,15 +34,12 @@ def read_attributes():
 
 
 @pytest.mark.parametrize("kind", WATCHED, ids=lambda kind: kind.kind)
-def test_a_kind_that_is_watched_is_read_or_said_to_be_unread(kind):
-    read = not SHOWN_BY[kind.kind].isdisjoint(read_attributes())
-
-    assert read is (UNREAD not in kind.purpose)
+def test_a_kind_that_is_watched_is_read(kind):
+    assert not SHOWN_BY[kind.kind].isdisjoint(read_attributes())
 
 
 def test_pods_are_watched_only_where_the_policy_asks_for_them():
     assert [POD] == [kind for kind in watched(True) if kind not in watched(False)]
-    assert (UNREAD in POD.purpose) is (UNREAD in (ROOT / "docs" / "policy.md").read_text("utf-8").lower())
 
 
 @pytest.mark.parametrize(

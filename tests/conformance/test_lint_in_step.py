@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 
 from tests.support import DATA
 from tests.support import strategies as some
+from tests.support.build import snapshot
 from tests.support.lint import terms
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
 from webhook.documents.reading import read_documents
 from webhook.findings.finding import Severity
+from webhook.findings.others import Others
 from webhook.lint.judging import judge
 from webhook.lint.repair import repair
 from webhook.lint.results import UNUSED_SUPPRESSION
@@ -44,25 +46,32 @@ def said(findings):
     return sorted((f.rule, str(f.severity), path_text(f.path), f.message, f.found, f.wanted, f.fix) for f in findings)
 
 
-def by_the_webhook(obj, policy, version=LATEST):
-    request = AdmissionRequest.of(obj, phase=VALIDATE, kinds=policy.kinds, namespace="default")
-    return said(review(request, Terms(policy, None, version)).findings)
+def asked(obj, policy):
+    return AdmissionRequest.of(obj, phase=VALIDATE, kinds=policy.kinds, namespace="default")
 
 
-def by_lint(text, policy, version=LATEST):
-    judged = judge("a.yaml", text, terms(policy=policy, features=version))
+def by_the_webhook(obj, policy, version=LATEST, beside=()):
+    others = Others(one for other in beside for one in asked(other, policy).workloads)
+    given = Terms(policy, snapshot(*beside) if beside else None, version, others)
+    return said(review(asked(obj, policy), given).findings)
 
-    assert ([], 1) == (judged.problems, judged.objects)
+
+def by_lint(text, policy, version=LATEST, beside=()):
+    text = "---\n".join((text, *(f"{json.dumps(other)}\n" for other in beside)))
+    judged = judge("a.yaml", text, terms(policy=policy, features=version, snapshot=snapshot(*beside)))
+
+    assert ([], 1 + len(beside)) == (judged.problems, judged.objects)
     return said(one.finding for one in judged.found)
 
 
 @pytest.mark.parametrize("one, example", EXAMPLES, ids=lambda value: getattr(value, "id", ""))
 def test_examples_of_rules(one, example):
-    (obj,), policy = read_documents(example), switched_on(one)
-    found = by_the_webhook(obj, policy)
+    (obj,), policy, beside = read_documents(example), switched_on(one), read_documents(one.beside)
+    found = by_the_webhook(obj, policy, beside=beside)
 
     assert bool(found) == (example == one.bad)
-    assert found == by_lint(example, policy) == by_lint(json.dumps(obj, indent=2), policy)
+    assert found == by_lint(example, policy, beside=beside)
+    assert found == by_lint(f"{json.dumps(obj, indent=2)}\n", policy, beside=beside)
 
 
 @pytest.mark.parametrize("recorded", ["validation", "placement"])

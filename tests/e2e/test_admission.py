@@ -13,6 +13,7 @@ from tests.e2e.words import (
     MISSED,
     MISSES,
     SELECT,
+    UNKNOWN,
     constraints_of,
     defaulted,
     denial,
@@ -93,7 +94,7 @@ def test_a_warning_is_printed_once_and_the_object_is_made(plane, running, namesp
 
 
 def test_a_denial_comes_with_the_warnings(plane, running, namespace):
-    output = plane.apply(deployment(namespace, MISSES, EMPTY | {"topologyKey": "rack"}))
+    output = plane.apply(deployment(namespace, MISSES, EMPTY | {"topologyKey": HOSTNAME}))
 
     assert (1, "", MISSED + denial(empty_selector(index=1))) == output
 
@@ -108,8 +109,12 @@ def test_more_warnings_than_a_person_reads_are_counted(plane, running, namespace
     output = plane.apply(deployment(namespace, *(MISSES | {"topologyKey": f"rack{i}"} for i in range(7))))
 
     assert 0 == output.code
-    said = [MISSED.replace("[0]", f"[{i}]") for i in range(5)]
-    assert "".join(said) + "Warning: evenkeel: 2 more; all of them: evenkeel admit -f FILE -o json\n" == output.stderr
+    said = [
+        line.format(i) for i in range(3) for line in (MISSED.replace("[0]", "[{}]"), UNKNOWN.replace("rack", "rack{0}"))
+    ]
+    assert (
+        "".join(said[:5]) + "Warning: evenkeel: 9 more; all of them: evenkeel admit -f FILE -o json\n" == output.stderr
+    )
 
 
 def test_a_changed_template_is_judged(plane, running, namespace):
@@ -148,7 +153,7 @@ def test_what_the_api_server_warns_of_is_not_said_twice(plane, running, namespac
 
 
 def test_what_the_api_server_refuses_it_refuses_first(plane, running, namespace):
-    output = plane.apply(deployment(namespace, constraint(maxSkew=0), EMPTY | {"topologyKey": "rack"}))
+    output = plane.apply(deployment(namespace, constraint(maxSkew=0), EMPTY | {"topologyKey": HOSTNAME}))
 
     assert output == (
         1,

@@ -19,7 +19,7 @@ from tests.e2e.words import (
     selecting,
     stored,
 )
-from tests.support.build import constraint
+from tests.support.build import HOSTNAME, constraint
 
 SKIP, IGNORE = {"evenkeel.dev/skip": "true"}, {"evenkeel.dev/ignore": "empty-selector"}
 
@@ -70,7 +70,7 @@ def test_an_annotation_silences_a_rule(plane, running, namespace, where):
 
 @under(earlyAnswer=True, ownedObjects="Deny")
 def test_an_early_answer_has_all_errors_before_the_api_server_has_one(plane, running, namespace):
-    output = plane.apply(deployment(namespace, constraint(maxSkew=0), EMPTY | {"topologyKey": "rack"}))
+    output = plane.apply(deployment(namespace, constraint(maxSkew=0), EMPTY | {"topologyKey": HOSTNAME}))
 
     max_skew = (
         "spec.template.spec.topologySpreadConstraints[0].maxSkew: must be greater than zero (invalid-constraint): "

@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.webhook import installed
 from tests.e2e.words import EMPTY, denial, empty_selector, of, pods_of, rolled_out
-from tests.support.build import constraint
+from tests.support.build import HOSTNAME, constraint
 from tests.support.serving import until
 
 NAMESPACE = "shop"
@@ -75,7 +75,7 @@ def test_its_pods_are_replaced(plane, what):
 
 @each_kind
 def test_a_second_error_beside_the_old_one_is_denied(plane, what):
-    output = patched(plane, what, "add", "/-", EMPTY | {"topologyKey": "rack"})
+    output = patched(plane, what, "add", "/-", EMPTY | {"topologyKey": HOSTNAME})
 
     fix = f"write labelSelector: {{matchLabels: {{app: {what}}}}}"
     assert (1, "", OLD + denial(empty_selector(index=1, fix=fix), doing="")) == output

@@ -11,6 +11,10 @@ MISSED = (
     "Warning: selector-misses-own-pod: topologySpreadConstraints[0].labelSelector: must match the Pod's own labels, "
     'but is "app=db"\n'
 )
+UNKNOWN = (
+    'Warning: unknown-topology-key: topologySpreadConstraints[{0}].topologyKey: no node has the label "rack": '
+    "no Pod can be placed\n"
+)
 # The entry that denies a kind, and where its Pod spec is.
 KINDS = {
     "Pod": ("pods", "spec"),

@@ -48,7 +48,7 @@ lint.walk · lint.writing
 {PURE}\
 lint.repair
 lint.judging
-lint.baseline · lint.context · lint.suppressions
+lint.baseline · lint.beside · lint.context · lint.suppressions
 lint
 admission.dry_run
 admission.review
@@ -70,7 +70,7 @@ placement.explanation · placement.subject
 placement.pods · placement.room
 placement
 scheduler.profile
-scheduler.default_constraints · scheduler.filtering · scheduler.fit · scheduler.scoring
+scheduler.default_constraints · scheduler.domains · scheduler.filtering · scheduler.fit · scheduler.scoring
 scheduler.inclusion · scheduler.snapshot
 scheduler.incoming · scheduler.validation
 scheduler.affinity · scheduler.resources

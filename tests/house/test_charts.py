@@ -23,6 +23,8 @@ EXPECTED = {
         "mistakes/operators.yaml:16 wrong-revision-key",
         "mistakes/overlay.yaml:10 misspelt-topology-key",
     },
+    # Each of its nodes counts, those with taints, too.
+    "kruise": {"kruise/cloneset.yaml:30 counts-tainted-nodes"},
 }
 PASSED_OVER = {
     "helm": {"template": 3},

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.support.build import namespace
+from tests.support.build import namespace, node
 from tests.support.lint import KEYS, MISSPELT, WEB, shown, terms
 from webhook.lint.context import Context, context_objects, may_hold_context, patches_in
 from webhook.scheduler.snapshot import Snapshot
@@ -67,3 +67,18 @@ def test_without_namespaces_and_nodes_the_cluster_stays_as_it_is():
 def test_what_cannot_be_read_gives_no_context():
     assert [] == [*context_objects("kind: Node\n  a: [")]
     assert [] == [*patches_in("patches: [")]
+
+
+def test_nodes_among_the_manifests_are_known_with_their_taints():
+    there = {"apiVersion": "v1", "kind": "List", "items": [node(), node("n2", ["a=b:NoSchedule"], cordoned=True)]}
+    plain, tainted = context(there).snapshot(None).nodes
+
+    assert ((), False) == (plain.taints, plain.unschedulable)
+    assert (("a", "b", "NoSchedule"), True) == (*tainted.taints, tainted.unschedulable)
+
+
+def test_what_the_nodes_among_the_manifests_make_of_a_constraint():
+    text = f"{WEB}{KEYS}        labelSelector: {{matchLabels: {{app: web}}}}\n"
+
+    assert ["13:9-26 unknown-topology-key"] == shown(text, terms(snapshot=context(node()).snapshot(None)))
+    assert [] == shown(text, terms(snapshot=context(namespace("shop")).snapshot(None)))

@@ -298,3 +298,44 @@ def test_the_constraints_of_all_templates_count_together():
     weigh(parse_workloads(fleet(sets=[{"template": half}, {"template": half}]), Kinds([FLEET])))
     with pytest.raises(TooLarge):
         weigh(parse_workloads(fleet(sets=[{"template": half}, {"template": rest}]), Kinds([FLEET])))
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "most"),
+    [
+        ("StatefulSet", {}, 3),
+        ("ReplicaSet", {}, 3),
+        ("ReplicationController", {}, 3),
+        ("Deployment", {}, 4),
+        ("Deployment", {"replicas": 9}, 12),
+        ("Deployment", {"strategy": {"type": "Recreate"}}, 3),
+        ("Deployment", {"strategy": {"rollingUpdate": {"maxSurge": 2}}}, 5),
+        ("Deployment", {"strategy": {"rollingUpdate": {"maxSurge": "0%"}}}, 3),
+        ("Deployment", {"strategy": {"rollingUpdate": {"maxSurge": "34%"}}}, 5),
+        ("Deployment", {"strategy": {"rollingUpdate": {"maxSurge": "many"}}}, 4),
+        ("Deployment", {"strategy": {"rollingUpdate": []}}, 4),
+        ("Deployment", {"replicas": None}, None),
+        ("Deployment", {"replicas": 0}, None),
+        ("Deployment", {"replicas": True}, None),
+        ("Job", {"parallelism": 3}, None),
+        ("DaemonSet", {}, None),
+        ("Rollout", {}, None),
+    ],
+)
+def test_the_most_pods_at_a_time(kind, spec, most):
+    made = workload(kind, spec=spec)
+    made |= {"apiVersion": "argoproj.io/v1alpha1"} if kind == "Rollout" else {}
+    (found,) = parse_workloads(made)
+
+    assert most == found.most_pods
+
+
+def test_the_spec_of_its_pods_is_known_only_where_there_is_a_template():
+    custom = Kind("a/v1", "Fleet", "fleets", template=None, constraints=("spec", "spread"), labels=("spec", "labels"))
+    (bare,) = parse_workloads(fleet(spread=[constraint()], labels={}), Kinds((custom,)))
+
+    assert ({}, {}, None) == (
+        parse_workloads(workload("Job"))[0].pod_spec,
+        parse_workloads(pod())[0].pod_spec,
+        bare.pod_spec,
+    )

@@ -84,6 +84,18 @@ REFUSED = [
         f'rules.pinned-pod.severity: found "off", {SEVERITIES}',
     ),
     refused(
+        "advice that is to deny",
+        "rules: {tainted-domain: error, too-few-domains: {severity: error}, skew-never-binds: {enforced: true}}",
+        "rules.skew-never-binds.enforced: found true, wanted false: it is advice, and never denies",
+        'rules.tainted-domain: found "error", wanted warning or info or ignore: it is advice, and never denies',
+        'rules.too-few-domains.severity: found "error", wanted warning or info or ignore: it is advice, and …',
+    ),
+    refused(
+        "advice that is to deny in an override",
+        "overrides: [{name: a, schedulerName: b, rules: {unknown-topology-key: error}}]",
+        'overrides[0].rules.unknown-topology-key: found "error", wanted warning or info or ignore: it is advice, and …',
+    ),
+    refused(
         "parameters of the wrong type, or too small",
         "rules: {excessive-max-skew: {maxSkew: '1', topologyKeys: zone}, missing-constraints: {minReplicas: 0}}",
         'rules.excessive-max-skew.maxSkew: found "1", wanted an integer',

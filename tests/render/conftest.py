@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.support.build import constraint, policy, workload
+from tests.support.build import constraint, node, policy, snapshot, workload
 from tests.support.lint import EVIL, summary, terms
 
 
@@ -23,7 +23,7 @@ def everything():
         "info.yaml": json.dumps(info, indent=1),
         "t.yaml": "{{ x",
     }
-    return summary(**files)
+    return summary(terms(snapshot=snapshot(node())), **files)
 
 
 @pytest.fixture
@@ -36,5 +36,5 @@ def skipping():
         "spec": {"constraints": [constraint(labelSelector=None)]},
     }
     described = "{apiVersion: example.com/v1, kind: Thing, resource: things, constraints: spec.constraints}"
-    by = terms(policy=policy(f"workloads: [{described}]"))
+    by = terms(policy=policy(f"workloads: [{described}]"), snapshot=snapshot(node()))
     return summary(by, a=json.dumps(thing), b=json.dumps(thing))

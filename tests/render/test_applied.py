@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from tests.support.build import FEATURES, constraint, pod, policy, service, snapshot, workload
+from tests.support.build import FEATURES, constraint, node, pod, policy, service, snapshot, workload
 from webhook.admission.dry_run import Applied, dry_run
 from webhook.admission.terms import Terms
 from webhook.documents.reading import read_objects
@@ -109,7 +109,8 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_kubectl_would_print(case):
-    lines = text(case.applied(), "f", policy(case.applied.keywords.get("rules", ""))).splitlines()
+    printed = text(case.applied(), "f", policy(case.applied.keywords.get("rules", ""))).splitlines()
+    lines = [line for line in printed if not line.startswith("  skipped: ")]
 
     assert len(case.lines) == len(lines)
     assert [] == [(line, wanted) for line, wanted in zip(lines, case.lines, strict=True) if not line.startswith(wanted)]
@@ -118,11 +119,22 @@ def test_what_kubectl_would_print(case):
 def test_rules_that_were_skipped_for_one_reason_are_one_line():
     thing = "{apiVersion: e.com/v1, kind: Thing, resource: things, constraints: spec.topologySpreadConstraints}"
     rules = f"{{workloads: [{thing}]}}"
-    lines = text(applied(THING, rules=rules), "f", policy(rules)).splitlines()
+    lines = text(applied(THING, rules=rules, objects=[node()]), "f", policy(rules)).splitlines()
     skipped = [line for line in lines if line.startswith("  skipped: ")]
 
     assert 1 == len(skipped)
     assert "empty-selector, " in skipped[0]
+
+
+def test_rules_are_said_to_be_skipped_only_where_they_would_be_run():
+    hard, soft, none = (
+        [line for line in text(applied(obj), "f", policy()).splitlines() if line.startswith("  skipped: ")]
+        for obj in (pod(constraint()), pod(constraint(whenUnsatisfiable="ScheduleAnyway")), pod())
+    )
+
+    assert hard[1].startswith("  skipped: tainted-domain, unknown-topology-key, unlabelled-nodes: no node is known")
+    assert soft[1].startswith("  skipped: unknown-topology-key: no node is known")
+    assert (2, 2, 0) == (len(hard), len(soft), len(none))
 
 
 @pytest.mark.parametrize(

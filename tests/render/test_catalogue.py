@@ -26,13 +26,15 @@ def test_a_section_has_the_headings_that_the_rule_has_a_use_for(rule):
         "Yields to": rule.yields_to is not None,
     }
 
-    assert [*ALWAYS, *(name for name, there in more.items() if there)] == headings(rule)
+    why, *examples = ALWAYS
+    beside = ["Beside"] if rule.beside else []
+    assert [why, *beside, *examples, *(name for name, there in more.items() if there)] == headings(rule)
 
 
 def test_every_heading_is_of_use_somewhere_and_not_everywhere():
     found = [set(headings(rule)) - set(ALWAYS) for rule in RULES.values()]
 
-    assert {"Parameters", "Switch it on", "Yields to"} == set().union(*found)
+    assert {"Beside", "Parameters", "Switch it on", "Yields to"} == set().union(*found)
     assert set() in found
 
 
@@ -43,6 +45,8 @@ def test_a_section_shows_the_examples(rule):
     assert lines.startswith(f"## {rule.id}\n")
     assert all(f"```yaml\n{example}```" in lines for example in (rule.bad, rule.good))
     assert f"Default severity: `{rule.severity}`." in lines
+    assert f"```yaml\n{rule.beside}```" in lines or not rule.beside
+    assert ("It is advice: at most a `warning`" in lines) is rule.advice
 
 
 @every_rule

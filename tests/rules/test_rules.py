@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, pod, snapshot, workload
+from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, node, owned_by, pod, snapshot, workload
 from webhook.documents.reading import read_documents
 from webhook.findings import wording
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Severity
+from webhook.findings.others import Others
 from webhook.objects.kinds import KINDS, Kind, Kinds
 from webhook.objects.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS, RULES
@@ -20,12 +21,12 @@ from webhook.rules.misspelt_topology_key import within
 from webhook.scheduler.features import features
 
 
-def findings(obj, minor=None, snapshot=None, kinds=None, **settings):
+def findings(obj, minor=None, snapshot=None, kinds=None, others=None, **settings):
     """What the rules find, with the default settings save for those given as rule_id=Setting."""
     chosen = {**DEFAULT_SETTINGS, **{name.replace("_", "-"): setting for name, setting in settings.items()}}
     (one,) = parse_workloads(obj, Kinds(kinds or KINDS))
     version = FEATURES if minor is None else features(minor)
-    return evaluate(one, chosen, snapshot, version).findings
+    return evaluate(one, chosen, snapshot, version, others).findings
 
 
 def shown(obj, **given):
@@ -39,7 +40,9 @@ class TestEveryRule:
     def found(self, one, example):
         setting = one.setting(Severity.WARNING if one.severity is Severity.IGNORE else None, False, one.example)
         (obj,) = read_documents(example)
-        return findings(obj, **{one.id: setting})
+        beside = read_documents(one.beside)
+        others = Others(other for each in beside for other in parse_workloads(each))
+        return findings(obj, snapshot=snapshot(*beside), others=others, **{one.id: setting})
 
     def test_the_bad_example_raises_its_own_id_only(self, one):
         assert {one.id} == {finding.rule for finding in self.found(one, one.bad)}
@@ -370,7 +373,7 @@ KEYS += [
 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_key_of_ones_own_is_no_mistake(key):
-    assert () == findings(pod(constraint(topologyKey=key)))
+    assert () == findings(pod(constraint(topologyKey=key, nodeTaintsPolicy="Honor")))
 
 
 def test_the_empty_selector_is_worth_a_remark_where_it_counts():
@@ -596,3 +599,489 @@ class TestOutsideAPodTemplate:
         found = findings(self.obj(constraint(), labels={"app": "db"}), kinds=self.LABELLED)
 
         assert ["selector-misses-own-pod"] == [f.rule for f in found]
+
+
+ZONES = (node("n1"), node("n2", **{ZONE: "b"}))
+INFRA = node("n3", ["dedicated=infra:NoSchedule"], **{ZONE: "c"})
+THREE = (*ZONES, INFRA)
+TOLERANT = {"tolerations": [{"key": "dedicated", "operator": "Exists"}]}
+HARD_HOST = constraint(topologyKey=HOSTNAME)
+
+
+def stateful(*constraints, replicas=6, pod_spec=None, **fields):
+    """A StatefulSet: it has no rollout that adds Pods."""
+    made = workload("StatefulSet", *constraints, spec={"replicas": replicas}, **fields)
+    made["spec"]["template"]["spec"] |= pod_spec or {}
+    return made
+
+
+def on(obj, *nodes, **given):
+    """The findings of `obj` in a cluster with these nodes, as `rule field`."""
+    return shown(obj, snapshot=snapshot(*nodes), **given)
+
+
+def said(obj, *nodes, rule, **given):
+    """The message and the fix of the only finding of a rule."""
+    ((message, fix),) = [
+        (f.message, f.fix) for f in findings(obj, snapshot=snapshot(*nodes), **given) if f.rule == rule
+    ]
+    return message, fix
+
+
+ADVICE = [rule for rule in RULES.values() if rule.advice]
+
+
+class TestAdvice:
+    def test_what_needs_nodes_or_may_be_meant_is_advice(self):
+        """The table of rules that need nodes: these, and those that hold of the object alone."""
+        assert {
+            *("counts-tainted-nodes", "selector-matches-others", "skew-never-binds", "tainted-domain"),
+            *("too-few-domains", "unknown-topology-key", "unlabelled-nodes"),
+        } == {rule.id for rule in ADVICE}
+        assert all(rule.advice for rule in RULES.values() if rule.needs)
+
+    @pytest.mark.parametrize("one", ADVICE, ids=lambda one: one.id)
+    def test_it_warns_at_most(self, one):
+        assert (Severity.WARNING, Severity.INFO, Severity.IGNORE) == one.severities
+        assert one.severity in one.severities
+
+    @pytest.mark.parametrize("one", ADVICE, ids=lambda one: one.id)
+    def test_it_does_not_judge_what_a_controller_creates(self, one):
+        (obj,), beside = read_documents(one.bad), read_documents(one.beside)
+        owned = {**obj, "metadata": {**obj["metadata"], **owned_by("ReplicaSet/web")}}
+        others = Others(other for each in beside for other in parse_workloads(each))
+
+        assert [] == [f for f in findings(owned, snapshot=snapshot(*beside), others=others) if f.rule == one.id]
+
+
+class TestUnknownTopologyKey:
+    def test_a_key_that_no_node_carries(self):
+        message, fix = said(pod(constraint(topologyKey="rack")), *THREE, rule="unknown-topology-key")
+
+        assert 'no node has the label "rack": no Pod can be placed' == message
+        assert f'label the nodes with "rack", or use one of {HOSTNAME}, {ZONE}' == fix
+
+    def test_a_soft_constraint_spreads_nothing(self):
+        soft = constraint(topologyKey="rack", whenUnsatisfiable="ScheduleAnyway")
+
+        assert said(pod(soft), *THREE, rule="unknown-topology-key")[0].endswith("it spreads nothing")
+
+    def test_a_key_that_one_node_carries_is_known(self):
+        obj = pod(constraint(topologyKey="rack", whenUnsatisfiable="ScheduleAnyway"))
+
+        assert [] == on(obj, *THREE, node("n4", rack="r1"))
+
+    @pytest.mark.parametrize(
+        ("key", "rule"),
+        [
+            ("a b", "malformed-topology-key"),
+            ("kubernetes.io/zone", "misspelt-topology-key"),
+            ("failure-domain.beta.kubernetes.io/zone", "misspelt-topology-key"),
+            ("", "invalid-constraint"),
+            ("rack", "unknown-topology-key"),
+        ],
+    )
+    def test_one_rule_speaks_for_a_key(self, key, rule):
+        assert [f"{rule} [0].topologyKey"] == on(pod(constraint(topologyKey=key)), *THREE)
+
+    def test_it_needs_no_labels_of_pods(self):
+        bare = TestOutsideAPodTemplate()
+        found = on(bare.obj(constraint(topologyKey="rack")), *THREE, kinds=bare.BARE)
+
+        assert ["unknown-topology-key"] == [one.partition(" ")[0] for one in found]
+
+
+class TestUnlabelledNodes:
+    NOWHERE = node("n4", rack="r1")
+
+    def test_they_are_counted_among_those_that_it_may_use(self):
+        obj = pod(constraint(nodeTaintsPolicy="Honor"))
+        message, fix = said(obj, *THREE, self.NOWHERE, rule="unlabelled-nodes")
+
+        assert "1 of 3 nodes it may use lacks it, and get none of its Pods" == message
+        assert f"label n4 with {ZONE}" == fix
+
+    @pytest.mark.parametrize(
+        ("spec", "nodes"),
+        [
+            ({}, [node("n4", ["a=b:NoExecute"], rack="r")]),
+            ({}, [node("n4", cordoned=True, rack="r")]),
+            ({}, [node("n4", ["node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule"], rack="r")]),
+            ({"nodeSelector": {ZONE: "a"}}, [NOWHERE]),
+            ({"nodeName": "n1"}, [NOWHERE]),
+        ],
+        ids=["a taint", "cordoned", "it has only just joined", "a node selector", "a Pod that is bound"],
+    )
+    def test_a_node_that_it_would_not_run_on_anyway_lacks_nothing(self, spec, nodes):
+        assert [] == [f for f in on(pod(constraint(), spec=spec), *ZONES, *nodes) if "unlabelled" in f]
+
+    def test_a_soft_constraint_keeps_no_pod_off(self):
+        assert [] == on(pod(constraint(whenUnsatisfiable="ScheduleAnyway")), *ZONES, self.NOWHERE)
+
+    def test_a_key_that_no_node_carries_is_said_once(self):
+        assert ["unknown-topology-key [0].topologyKey"] == on(pod(constraint(topologyKey="rack")), *ZONES)
+
+
+class TestTooFewDomains:
+    def test_a_domain_takes_max_skew_pods(self):
+        message, fix = said(stateful(constraint(minDomains=4, maxSkew=2)), *ZONES, rule="too-few-domains")
+
+        assert "2 domains: 4 of 6 Pods fit until nodes join others" == message
+        assert "lower minDomains to 2, or add nodes in further domains" == fix
+
+    @pytest.mark.parametrize(
+        ("fields", "options"),
+        [
+            ({"minDomains": 2}, {}),
+            ({"minDomains": 3, "maxSkew": 3}, {}),
+            ({}, {}),
+            ({"minDomains": 3}, {"replicas": 2}),
+            ({"minDomains": 3}, {"replicas": 0}),
+            ({"minDomains": 3}, {"replicas": None}),
+            ({"minDomains": 3}, {"pod_spec": {"nodeSelector": {"pool": "empty"}}}),
+            ({"minDomains": 3, "labelSelector": {"matchLabels": {"app": "db"}}}, {}),
+        ],
+        ids=[
+            "there are enough",
+            "they take them all",
+            "none is asked for",
+            "few replicas",
+            "no replica",
+            "an autoscaler says how many",
+            "a pool that is scaled to zero",
+            "it counts others",
+        ],
+    )
+    def test_nobody_waits(self, fields, options):
+        assert [] == [f for f in on(stateful(constraint(**fields), **options), *ZONES) if "too-few" in f]
+
+    def test_a_domain_whose_nodes_do_not_count_is_none(self):
+        honoring = stateful(constraint(minDomains=3, nodeTaintsPolicy="Honor"))
+
+        assert ["too-few-domains [0].minDomains"] == on(honoring, *THREE)
+
+    def test_the_pods_of_a_job_make_room(self):
+        assert [] == on(workload("Job", constraint(minDomains=3), spec={"parallelism": 6}), *ZONES)
+
+
+class TestTaintedDomain:
+    def test_it_bars_the_others(self):
+        message, fix = said(stateful(constraint()), *THREE, rule="tainted-domain")
+
+        assert "must be Honor, or 4 of 6 Pods wait: c is tainted" == message
+        assert "set nodeTaintsPolicy: Honor, or tolerate dedicated=infra:NoSchedule, or remove the taint" == fix
+
+    @pytest.mark.parametrize(
+        "closed",
+        [
+            node("n3", cordoned=True, **{ZONE: "c"}),
+            node("n3", ["node.kubernetes.io/unschedulable:NoSchedule"], cordoned=True, **{ZONE: "c"}),
+        ],
+        ids=["by its spec", "by the taint, too"],
+    )
+    def test_a_cordoned_node_closes_its_domain(self, closed):
+        message, fix = said(stateful(constraint()), *ZONES, closed, rule="tainted-domain")
+
+        assert "must be Honor, or 4 of 6 Pods wait: c is cordoned" == message
+        assert "set nodeTaintsPolicy: Honor, or uncordon the nodes" == fix
+
+    def test_many_domains_are_summed_up(self):
+        closed = [node(f"m{i}", ["node-role.kubernetes.io/control-plane:NoSchedule"]) for i in range(3)]
+        message, _ = said(stateful(HARD_HOST), *ZONES, *closed, rule="tainted-domain")
+
+        assert "must be Honor, or 4 of 6 Pods wait: m0 and 2 more are tainted" == message
+
+    @pytest.mark.parametrize(
+        ("fields", "options", "nodes"),
+        [
+            ({"nodeTaintsPolicy": "Honor"}, {}, THREE),
+            ({"whenUnsatisfiable": "ScheduleAnyway"}, {}, THREE),
+            ({"maxSkew": 3}, {}, THREE),
+            ({}, {"replicas": 2}, THREE),
+            ({}, {"replicas": 0}, THREE),
+            ({}, {"replicas": None}, THREE),
+            ({}, {"pod_spec": TOLERANT}, THREE),
+            ({}, {"pod_spec": {"nodeSelector": {ZONE: "a"}}}, THREE),
+            ({}, {"pod_spec": {"nodeSelector": {"pool": "empty"}}}, THREE),
+            ({}, {}, (*THREE, node("n4", **{ZONE: "c"}))),
+            ({}, {}, (*ZONES, node("n3", ["busy:PreferNoSchedule"], **{ZONE: "c"}))),
+            ({}, {}, (INFRA,)),
+            ({}, {}, (*ZONES, node("n3", ["a:NoSchedule"], rack="r"))),
+            ({"minDomains": 4}, {}, THREE),
+            ({"labelSelector": {"matchLabels": {"app": "db"}}}, {}, THREE),
+        ],
+        ids=[
+            "taints are honoured",
+            "a soft constraint",
+            "the others take all",
+            "few replicas",
+            "no replica",
+            "an autoscaler says how many",
+            "it is tolerated",
+            "it is not asked for",
+            "a pool that is scaled to zero",
+            "one node takes it",
+            "only preferred",
+            "nothing takes it",
+            "no domain at all",
+            "minDomains holds the minimum at 0",
+            "it counts others",
+        ],
+    )
+    def test_nobody_waits_for_it(self, fields, options, nodes):
+        assert [] == [f for f in on(stateful(constraint(**fields), **options), *nodes) if "tainted-domain" in f]
+
+    def test_to_honor_taints_is_no_help_where_too_few_domains_are_left(self):
+        message, fix = said(stateful(constraint(minDomains=3)), *THREE, rule="tainted-domain")
+
+        assert "4 of 6 Pods wait: c is tainted" == message
+        assert "tolerate dedicated=infra:NoSchedule, or remove the taint" == fix
+
+    def test_before_1_26_nothing_honors_taints(self):
+        assert (
+            "4 of 6 Pods wait: c is tainted" == said(stateful(constraint()), *THREE, rule="tainted-domain", minor=25)[0]
+        )
+
+    def test_a_domain_that_counts_for_no_other_constraint_does_not_count(self):
+        """A node counts only if it carries the key of each hard constraint."""
+        assert [] == [f for f in on(stateful(constraint(), constraint(topologyKey="rack")), *THREE) if "tainted" in f]
+
+    @pytest.mark.parametrize("kind", ["DaemonSet", "Job", "CronJob"])
+    def test_a_kind_whose_pods_do_not_wait_for_it(self, kind):
+        made = workload(kind, constraint(), spec={"parallelism": 6})
+
+        assert [] == [f for f in on(made, *THREE) if "tainted" in f]
+
+
+class TestCountsTaintedNodes:
+    FOUND = "counts-tainted-nodes [0].nodeTaintsPolicy"
+
+    def test_it_needs_no_nodes(self):
+        assert [self.FOUND] == shown(stateful(HARD_HOST))
+
+    def test_what_the_nodes_say_is_worse(self):
+        assert ["tainted-domain [0].nodeTaintsPolicy"] == on(stateful(HARD_HOST), *THREE)
+
+    @pytest.mark.parametrize(
+        ("obj", "minor"),
+        [
+            (stateful(constraint()), None),
+            (stateful(HARD_HOST | {"nodeTaintsPolicy": "Honor"}), None),
+            (stateful(HARD_HOST | {"whenUnsatisfiable": "ScheduleAnyway"}), None),
+            (stateful(HARD_HOST, pod_spec={"tolerations": [{"operator": "Exists"}]}), None),
+            (stateful(HARD_HOST), 25),
+            (workload("DaemonSet", HARD_HOST), None),
+            (pod(HARD_HOST, spec={"nodeName": "n1"}), None),
+            (stateful(HARD_HOST | {"maxSkew": 6}), None),
+            (stateful(HARD_HOST | {"labelSelector": {"matchLabels": {"app": "db"}}}), None),
+            (stateful(HARD_HOST | {"labelSelector": {}}), None),
+        ],
+        ids=[
+            "zones",
+            "taints are honoured",
+            "a soft constraint",
+            "every taint is tolerated",
+            "no policy before 1.26",
+            "a DaemonSet",
+            "a Pod that is bound",
+            "the skew never refuses",
+            "it counts others",
+            "it counts nothing",
+        ],
+    )
+    def test_no_node_counts_in_vain(self, obj, minor):
+        assert [] == [f for f in shown(obj, minor=minor) if "counts-tainted" in f]
+
+    def test_a_toleration_of_one_effect_is_not_all(self):
+        obj = stateful(HARD_HOST, pod_spec={"tolerations": [{"operator": "Exists", "effect": "NoExecute"}]})
+
+        assert [self.FOUND] == shown(obj)
+
+
+class TestSkewNeverBinds:
+    FOUND = "skew-never-binds [0].maxSkew"
+
+    def found(self, obj):
+        return [f for f in shown(obj) if "skew-never-binds" in f]
+
+    @pytest.mark.parametrize(
+        ("max_skew", "spec", "found"),
+        [
+            (4, {"replicas": 3}, True),
+            (3, {"replicas": 3}, False),
+            (3, {"replicas": 3, "strategy": {"type": "Recreate"}}, True),
+            (3, {"replicas": 3, "strategy": {"rollingUpdate": {"maxSurge": 0}}}, True),
+            (5, {"replicas": 3, "strategy": {"rollingUpdate": {"maxSurge": "50%"}}}, True),
+            (4, {"replicas": 3, "strategy": {"rollingUpdate": {"maxSurge": "50%"}}}, False),
+            (9, {"replicas": 0}, False),
+            (9, {"replicas": None}, False),
+        ],
+        ids=[
+            "with its surge",
+            "without",
+            "at once",
+            "none",
+            "half, rounded up",
+            "or down",
+            "scaled to 0",
+            "autoscaled",
+        ],
+    )
+    def test_the_pods_of_a_rollout_count(self, max_skew, spec, found):
+        assert [self.FOUND] * found == self.found(workload("Deployment", constraint(maxSkew=max_skew), spec=spec))
+
+    @pytest.mark.parametrize(
+        ("selector", "found"),
+        [
+            ({"matchLabels": {"app": "web"}}, True),
+            ({"matchLabels": {"app": "web", "tier": "front"}}, True),
+            ({"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]}, True),
+            ({"matchExpressions": [{"key": "app", "operator": "In", "values": ["web", "api"]}]}, False),
+            ({"matchLabels": {"tier": "front"}}, False),
+            ({"matchLabels": {"app": "db"}}, False),
+            ({}, False),
+        ],
+        ids=["its own", "and more", "as an expression", "of two", "another label", "that misses it", "none"],
+    )
+    def test_only_its_own_pods_are_known_to_be_counted(self, selector, found):
+        obj = stateful(constraint(maxSkew=6, labelSelector=selector), labels={"app": "web", "tier": "front"})
+
+        assert [self.FOUND] * found == self.found(obj)
+
+    @pytest.mark.parametrize("kind", ["Job", "CronJob", "DaemonSet", "PodTemplate"])
+    def test_other_kinds_keep_to_no_number(self, kind):
+        assert [] == self.found(workload(kind, constraint(maxSkew=9)))
+
+    def test_a_soft_constraint_refuses_nothing_anyway(self):
+        assert [] == self.found(stateful(constraint(maxSkew=6, whenUnsatisfiable="ScheduleAnyway")))
+
+    def test_the_numbers_are_named(self):
+        message, fix = said(stateful(constraint(maxSkew=6)), rule="skew-never-binds")
+
+        assert "never refuses a node: there are at most 6 Pods" == message
+        assert "lower maxSkew below 6, or drop the constraint" == fix
+        assert "drop the constraint" == said(stateful(constraint(), replicas=1), rule="skew-never-binds")[1]
+
+
+STABLE, CANARY = ({"app": "web", "track": track} for track in ("stable", "canary"))
+
+
+class TestSelectorMatchesOthers:
+    FOUND = "selector-matches-others [0].labelSelector"
+
+    def stable(self, **fields):
+        spec = {"selector": {"matchLabels": STABLE}, "strategy": {"type": "Recreate"}}
+        return workload("Deployment", constraint(**fields), labels=STABLE, spec=spec)
+
+    def beside(self, *objects):
+        return Others(one for obj in objects for one in parse_workloads(obj))
+
+    def test_the_other_is_named_with_a_selector_that_leaves_it_out(self):
+        other = self.beside(workload("Deployment", labels=CANARY, name="canary"))
+        message, fix = said(self.stable(), rule="selector-matches-others", others=other)
+
+        assert "also counts the Pods of Deployment canary" == message
+        assert "write labelSelector: {matchLabels: {app: web, track: stable}}" == fix
+
+    @pytest.mark.parametrize(
+        ("fields", "other"),
+        [
+            ({}, workload("Deployment", labels={"app": "db"}, name="db")),
+            ({}, workload("Deployment", labels=CANARY, name="canary", namespace="other")),
+            ({}, workload("ReplicaSet", labels=STABLE, name="web-1", owner="Deployment/web")),
+            ({}, workload("Deployment", labels=CANARY)),
+            ({"matchLabelKeys": ["track"]}, workload("Deployment", labels=CANARY, name="canary")),
+            ({"matchLabelKeys": ["pod-template-hash"]}, workload("Deployment", labels=CANARY, name="canary")),
+            ({"labelSelector": {}}, workload("Deployment", labels=CANARY, name="canary")),
+            (
+                {"labelSelector": {"matchLabels": {"app": "db"}}},
+                workload("Deployment", labels={"app": "db"}, name="db"),
+            ),
+        ],
+        ids=[
+            "other labels",
+            "another namespace",
+            "its own ReplicaSet",
+            "itself",
+            "a key that tells them apart",
+            "a revision of its own",
+            "a selector that counts nothing",
+            "a selector that misses its own",
+        ],
+    )
+    def test_it_counts_no_other(self, fields, other):
+        assert [] == [f for f in shown(self.stable(**fields), others=self.beside(other)) if "matches-others" in f]
+
+    @pytest.mark.parametrize(
+        ("labels", "found"),
+        [
+            (CANARY | {"pod-template-hash": "x"}, True),
+            (STABLE, True),
+            (STABLE | {"pod-template-hash": "x"}, False),
+            ({"app": "db"}, False),
+        ],
+        ids=["of the other", "which no ReplicaSet made", "its own", "of other labels"],
+    )
+    def test_a_pod_in_the_cluster(self, labels, found):
+        there = pod(labels=labels, spec={"nodeName": "n1"})
+
+        assert [self.FOUND] * found == [f for f in on(self.stable(), node(), there) if "matches-others" in f]
+
+    def test_a_pod_in_another_namespace_is_not_counted(self):
+        there = pod(labels=CANARY, spec={"nodeName": "n1"}, namespace="other")
+
+        assert [] == [f for f in on(self.stable(), node(), there) if "matches-others" in f]
+
+    def test_a_pod_without_a_workload_is_not_told_from_others_like_it(self):
+        there = pod(labels=CANARY, spec={"nodeName": "n1"})
+
+        assert [] == on(pod(constraint()), node(), there)
+
+    def test_without_others_it_is_skipped(self):
+        (one,) = parse_workloads(self.stable())
+        skipped = {s.rule: s.reason for s in evaluate(one, DEFAULT_SETTINGS, None, FEATURES).skipped}
+
+        assert skipped["selector-matches-others"].startswith("no other workload and no Pod is known")
+
+
+class TestWhatIsNotKnown:
+    def skipped(self, obj, *nodes, kinds=KINDS):
+        (one,) = parse_workloads(obj, Kinds(kinds))
+        return {s.rule: s.reason for s in evaluate(one, DEFAULT_SETTINGS, snapshot(*nodes), FEATURES).skipped}
+
+    def test_without_nodes_what_needs_them_is_skipped(self):
+        found = self.skipped(stateful(constraint(minDomains=2)))
+
+        assert {"tainted-domain", "too-few-domains", "unknown-topology-key", "unlabelled-nodes"} < found.keys()
+        assert "no node is known: give a cluster, or manifests of its nodes" == found["tainted-domain"]
+
+    def test_what_a_constraint_gives_no_cause_for_is_not_skipped(self):
+        assert "too-few-domains" not in self.skipped(stateful(constraint()))
+        assert {"selector-matches-others", "unknown-topology-key"} == set(
+            self.skipped(stateful(constraint(whenUnsatisfiable="ScheduleAnyway")))
+        )
+
+    def test_with_nodes_it_is_not(self):
+        assert {"selector-matches-others"} == set(self.skipped(stateful(constraint(minDomains=2)), *THREE))
+
+    def test_where_tolerations_stand_is_not_known_outside_a_pod_template(self):
+        labelled = TestOutsideAPodTemplate()
+        obj = labelled.obj(constraint(), labels={"app": "web"})
+
+        assert self.skipped(obj, *THREE, kinds=labelled.LABELLED)["tainted-domain"].startswith(
+            "the tolerations and the"
+        )
+
+    def test_more_tolerations_than_can_be_held_against_all_nodes(self):
+        many = {"tolerations": [{"key": f"k{i}", "operator": "Exists"} for i in range(200)]}
+        few = {"tolerations": many["tolerations"][:50]}
+
+        assert "tainted-domain" in self.skipped(stateful(constraint(), pod_spec=many), *THREE)
+        assert "tainted-domain" not in self.skipped(stateful(constraint(), pod_spec=few), *THREE)
+
+    @pytest.mark.parametrize("wrong", [None, 1, "x", [], [1], {}, {"a": 1}], ids=repr)
+    @pytest.mark.parametrize("field", ["tolerations", "nodeSelector", "affinity"])
+    def test_fields_of_a_wrong_type_read_as_if_they_were_absent(self, field, wrong):
+        assert ["tainted-domain [0].nodeTaintsPolicy"] == on(
+            stateful(constraint(), pod_spec={field: wrong}), *THREE
+        ) or (field == "nodeSelector" and wrong == {"a": 1})

@@ -114,3 +114,27 @@ def test_a_set_holds_the_nodes_that_were_put_in(chosen):
 
     assert [f"n{i}" for i in sorted(chosen)] == list(nodes.names(found))
     assert len(chosen) == found.bit_count()
+
+
+def test_a_key_that_no_node_carries_is_not_kept(several):
+    """Whoever writes Pods writes such keys."""
+    for i in range(100):
+        assert (0, {}) == (several.carrying(f"k{i}"), several.domains(f"k{i}"))
+
+    assert set() == {key for kept in (several._carrying, several._domains) for key in kept if key.startswith("k")}
+
+
+def test_label_keys_that_some_nodes_carry_and_those_that_all_do():
+    nodes = Nodes([Node("a", {"x": "1", "y": "1"}), Node("b", {"x": "2"})])
+
+    assert ({"x", "y"}, {"x"}) == (nodes.label_keys, nodes.label_keys_of_all)
+    assert (set(), set()) == (Nodes().label_keys, Nodes().label_keys_of_all)
+
+
+@pytest.mark.parametrize(
+    ("node", "closed"),
+    [(Node("a", {}), False), (Node("a", {}, (TAINT,)), True), (Node("a", {}, unschedulable=True), True)],
+    ids=["free", "tainted", "cordoned"],
+)
+def test_whether_any_node_is_closed_to_some(node, closed):
+    assert closed is Nodes([Node("b", {}), node]).closed_to_some

@@ -98,6 +98,18 @@ def service(name="web", selector=None, namespace="shop"):
     }
 
 
+def node(name="n1", taints=(), cordoned=False, **labels):
+    """A node with its hostname, in zone a unless `labels` say otherwise; taints are `key=value:effect`."""
+    spec = {"taints": [_taint(text) for text in taints], "unschedulable": cordoned}
+    carried = {HOSTNAME: name, **(labels or {ZONE: "a"})}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": carried}, "spec": spec}
+
+
+def _taint(text):
+    (key, _, value), effect = text.partition(":")[0].partition("="), text.partition(":")[2]
+    return {"key": key, "value": value, "effect": effect}
+
+
 def namespace(name="shop", **labels):
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 

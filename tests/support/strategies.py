@@ -248,7 +248,7 @@ def requests(draw, kinds=KINDS):
 SPREAD = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
 PLAIN = {"apiVersion": "config.evenkeel.dev/v1alpha1", "kind": "SpreadPolicy"}
 STRICT = PLAIN | {
-    "rules": {rule: {"severity": "error", **RULES[rule].example} for rule in RULES},
+    "rules": {rule: {"severity": "warning" if one.advice else "error", **one.example} for rule, one in RULES.items()},
     "defaulting": {
         "defaultingType": "List",
         "defaultConstraints": [
@@ -276,7 +276,9 @@ STRICT = PLAIN | {
         {"apiVersion": "a.io/v1", "kind": "Bare", "resource": "bares", "constraints": "spec.constraints"},
     ],
 }
-ENFORCED = STRICT | {"rules": {rule: {**setting, "enforced": True} for rule, setting in STRICT["rules"].items()}}
+ENFORCED = STRICT | {
+    "rules": {rule: {**setting, "enforced": not RULES[rule].advice} for rule, setting in STRICT["rules"].items()}
+}
 LAYERED = STRICT | {
     "rules": {},
     "overrides": [

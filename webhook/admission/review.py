@@ -86,7 +86,7 @@ def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Te
     skipped: dict[Skipped, None] = {}
     for workload in request.workloads:
         rules = in_force[workload.path]
-        found = evaluate(workload, rules.settings, terms.snapshot, terms.features)
+        found = evaluate(workload, rules.settings, terms.snapshot, terms.features, terms.others)
         only_audited = _audited(workload, request, terms)
         for finding in found.findings:
             certain = finding.enforced or finding.rule not in rules.doubted

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from webhook.policy.policy import Policy
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 
+if TYPE_CHECKING:
+    from webhook.findings.others import Others
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The policy, one view of the cluster (None where no cluster is known), and the features of its version."""
+    """
+    The policy, one view of the cluster (None where no cluster is known), and the features of its version.
+
+    `others` are the other workloads of the input that the object is from; None for an API server's request.
+    """
 
     policy: Policy
     snapshot: Snapshot | None
     features: Features
+    others: Others | None = None
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str] | None:
         """The labels of a namespace; None where they are not known."""

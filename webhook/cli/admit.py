@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from webhook.admission.dry_run import Applied, dry_run
+from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.terms import Terms
 from webhook.cli import inputs
 from webhook.cli.usage import UsageError
+from webhook.findings.others import Others
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.fields import as_mapping
+from webhook.objects.workload import Workload
 from webhook.policy.policy import Policy
 from webhook.render import applied as render
 
@@ -60,7 +63,8 @@ def run(args: argparse.Namespace) -> int:
     old = {_identity(obj, args.namespace): obj for obj in inputs.objects(args.old)} if args.old else None
     source = inputs.source(args)
     cluster, features = inputs.cluster(source), inputs.features(args.kubernetes_version, source)
-    terms = Terms(inputs.policy(args.policy, features), cluster, features)
+    policy = inputs.policy(args.policy, features)
+    terms = Terms(policy, cluster, features, Others(_workloads(objects, policy, args.namespace)))
     code = 0
     for file, obj in objects:
         before = _before(obj, old, args)
@@ -68,6 +72,13 @@ def run(args: argparse.Namespace) -> int:
         _print(applied, file, args.output, terms.policy)
         code = code if applied.denied_by is None else 1
     return code
+
+
+def _workloads(
+    objects: Iterable[tuple[str, Mapping[str, object]]], policy: Policy, namespace: str
+) -> Iterator[Workload]:
+    for _, obj in objects:
+        yield from AdmissionRequest.of(obj, phase=VALIDATE, kinds=policy.kinds, namespace=namespace).workloads
 
 
 def _before(

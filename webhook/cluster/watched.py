@@ -48,17 +48,14 @@ class Watched:
 
 
 SELECTOR = "their selectors, to derive the selector of default constraints"
-UNREAD = "no rule reads them yet"
-NODE = Watched(
-    CORE, "Node", "nodes", "label keys: `misspelt-topology-key` accepts a key that a node has", namespaced=False
-)
+NODE = Watched(CORE, "Node", "nodes", "labels and taints, for the rules on topology keys and domains", namespaced=False)
 NAMESPACE = Watched(CORE, "Namespace", "namespaces", "labels, for overrides and `evenkeel.dev/skip`", namespaced=False)
 SERVICE = Watched(CORE, "Service", "services", SELECTOR)
 POD = Watched(
     CORE,
     "Pod",
     "pods",
-    f"to count Pods by labels and node; {UNREAD}",
+    "to count Pods by labels and node: `selector-matches-others`",
     needed=WATCH_PODS,
     query={"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"},
 )

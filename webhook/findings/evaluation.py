@@ -6,36 +6,64 @@ Runs every rule over one workload.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 from webhook.findings.finding import Cause, Evaluation, Finding, Severity, Skipped
-from webhook.findings.rule import MATCH_LABEL_KEYS, RULES, UNKNOWN_FIELDS, Rule, RuleSetting, RuleSettings, Subject
-from webhook.objects.fields import FieldPath
+from webhook.findings.rule import (
+    CLOSED_NODES,
+    PLACING,
+    RULES,
+    UNKNOWN_FIELDS,
+    UNLABELLED_NODES,
+    Need,
+    Rule,
+    RuleSetting,
+    RuleSettings,
+    Subject,
+)
+from webhook.objects.fields import FieldPath, as_mapping, children
 from webhook.objects.kinds import PREFIXED_JOB_LABELS, Kind
 from webhook.objects.workload import Workload
-from webhook.scheduler.constraint import read_constraints
+from webhook.scheduler.constraint import HARD, Reading, read_constraints
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 
+if TYPE_CHECKING:
+    from webhook.findings.others import Others
+
+MOST_PLACING_VALUES = 500
 TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
 
 NOTHING_FOUND = Evaluation()
 
 
-def evaluate(workload: Workload, settings: RuleSettings, snapshot: Snapshot | None, features: Features) -> Evaluation:
+def evaluate(
+    workload: Workload,
+    settings: RuleSettings,
+    snapshot: Snapshot | None,
+    features: Features,
+    others: Others | None = None,
+) -> Evaluation:
     """
     The findings on `workload`, of at most one rule per field, in the order of the fields.
 
     The annotation `evenkeel.dev/ignore` silences rules that are not enforced.  A rule that cannot be run is reported as
     skipped.
     """
-    found = find_all(workload, settings, snapshot, features)
+    found = find_all(workload, settings, snapshot, features, others)
     return replace(found, findings=_one_per_field(found.findings, len(workload.path) + 2)) if found.findings else found
 
 
-def find_all(workload: Workload, settings: RuleSettings, snapshot: Snapshot | None, features: Features) -> Evaluation:
+def find_all(
+    workload: Workload,
+    settings: RuleSettings,
+    snapshot: Snapshot | None,
+    features: Features,
+    others: Others | None = None,
+) -> Evaluation:
     """Like `evaluate`, but with the findings of every rule on a field."""
     running = _running(workload, settings)
     if not running:
@@ -45,26 +73,29 @@ def find_all(workload: Workload, settings: RuleSettings, snapshot: Snapshot | No
     addable = added | (TOPOLOGY_LABELS if features.topology_labels else frozenset())
     findings: list[Finding] = []
     skipped: list[Skipped] = []
+    constraints, unmet = reading.parsed(workload.labels), _unmet(workload, snapshot, others)
+    there = reading.words | _words(reading, snapshot)
+    there |= {UNKNOWN_FIELDS} if reading.unknown or workload.misplaced else set()
     bare = Subject(
         workload,
         reading,
-        reading.parsed(workload.labels),
+        constraints,
+        tuple([constraint for constraint in constraints if constraint.when_unsatisfiable == HARD]),
         addable,
         carries=workload.labels.keys() | added,
         features=features,
         snapshot=snapshot,
+        others=others,
         parameters={},
     )
-    has = {
-        None: True,
-        MATCH_LABEL_KEYS: reading.merges,
-        UNKNOWN_FIELDS: bool(reading.unknown or workload.misplaced),
-    }
     for rule, setting in running:
         if not rule.operators_too and not workload.labels_known:
             skipped.append(Skipped(rule.id, labels_unknown(workload.kind)))
             continue
-        if not has[rule.only_with]:
+        if not rule.looks_for <= there:
+            continue
+        if not unmet.isdisjoint(rule.needs):
+            skipped.append(Skipped(rule.id, next(need.value for need in rule.needs if need in unmet)))
             continue
         subject = replace(bare, parameters=setting.parameters) if setting.parameters else bare
         for cause in rule.check(subject):
@@ -77,6 +108,36 @@ def labels_unknown(kind: Kind) -> str:
     return f"the labels of the Pods of a {kind.kind} are not known: name their path in the policy's workloads"
 
 
+def _unmet(workload: Workload, snapshot: Snapshot | None, others: Others | None) -> Set[Need]:
+    """What is not known, of all that a rule may need."""
+    unmet = set() if snapshot is not None and snapshot.nodes.all else {Need.NODES}
+    if others is None and (snapshot is None or not snapshot.pods):
+        unmet.add(Need.OTHERS)
+    pod_spec = workload.pod_spec
+    if pod_spec is None or not (PLACING.isdisjoint(pod_spec) or _is_light(pod_spec)):
+        unmet.add(Need.POD_SPEC)
+    return unmet
+
+
+def _is_light(pod_spec: Mapping[str, object]) -> bool:
+    """Whether tolerations, node selector and node affinity can be held against all nodes in reasonable time."""
+    affinity = as_mapping(pod_spec.get("affinity")).get("nodeAffinity")
+    values = [pod_spec.get("tolerations"), pod_spec.get("nodeSelector"), affinity]
+    for value in values:  # the loop appends to it
+        values += children(value)
+        if len(values) > MOST_PLACING_VALUES:
+            return False
+    return True
+
+
+def _words(reading: Reading, snapshot: Snapshot | None) -> Set[str]:
+    """What is so of the nodes, or may be so if they are not known."""
+    if snapshot is None or not snapshot.nodes.all:
+        return {CLOSED_NODES, UNLABELLED_NODES}
+    found = {CLOSED_NODES} if snapshot.nodes.closed_to_some else set()
+    return found if reading.topology_keys <= snapshot.nodes.label_keys_of_all else found | {UNLABELLED_NODES}
+
+
 def _running(workload: Workload, settings: RuleSettings) -> list[tuple[Rule, RuleSetting]]:
     """The rules that are on, not silenced by an annotation, and have constraints to look at if they need them."""
     found = []
@@ -84,6 +145,8 @@ def _running(workload: Workload, settings: RuleSettings) -> list[tuple[Rule, Rul
         if setting.severity is Severity.IGNORE or (rule_id in workload.ignored_rules and not setting.enforced):
             continue
         rule = RULES[rule_id]
+        if rule.advice and workload.owner is not None:  # nobody would read it
+            continue
         if workload.has_constraints or workload.misplaced or not rule.needs_constraints:
             found.append((rule, setting))
     return found

@@ -4,18 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
 from inspect import cleandoc
+from typing import TYPE_CHECKING
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.objects.fields import FieldPath
+from webhook.objects.reading import Reader
 from webhook.objects.workload import Workload
-from webhook.scheduler.constraint import Constraint, Reading
+from webhook.scheduler.constraint import Constraint, Reading, read_selector
 from webhook.scheduler.features import Features
+from webhook.scheduler.incoming import IncomingPod, read_incoming_pod
+from webhook.scheduler.nodes import Nodes
+from webhook.scheduler.selectors import EQUALS, IN, Match, Requirement, Selector, as_selector
 from webhook.scheduler.snapshot import Snapshot
 
+if TYPE_CHECKING:
+    from webhook.findings.others import Others  # Only commands know of other workloads.
+
 MOST_LABELS_COPIED = 20
-MATCH_LABEL_KEYS, UNKNOWN_FIELDS = "matchLabelKeys", "unknown fields"
+PLACING = frozenset({"tolerations", "nodeSelector", "affinity"})  # By these fields a Pod chooses among nodes.
+NO_NODES = Nodes()
+ADVICE = "it is advice, and never denies"
+CLOSED_NODES, UNLABELLED_NODES = "closed nodes", "nodes without a topology key"
+MATCH_LABEL_KEYS, MIN_DOMAINS, UNKNOWN_FIELDS = "matchLabelKeys", "minDomains", "unknown fields"
+
+
+class Need(Enum):
+    """What a rule may need besides the constraints; the value is said where it is not known."""
+
+    POD_SPEC = "the tolerations and the node affinity of its Pods are not known, or too large to judge"
+    NODES = "no node is known: give a cluster, or manifests of its nodes"
+    OTHERS = "no other workload and no Pod is known: give a cluster with its Pods"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +56,20 @@ class Subject:
     """
     What a rule may look at, and nothing else.
 
-    `reading` is what the constraints were parsed from.  `addable` are the label keys that may still be added, by a
-    controller or at binding; `carries` are those that a Pod has, or may have, before it is scheduled.
+    `reading` is what the constraints were parsed from, and `hard` are the hard ones of them.  `addable` are the label
+    keys that may still be added, by a controller or at binding; `carries` are those that a Pod has, or may have, before
+    it is scheduled.  `others` are the other workloads of the input, None if they are not known.
     """
 
     workload: Workload
     reading: Reading
     constraints: tuple[Constraint, ...]
+    hard: tuple[Constraint, ...]
     addable: frozenset[str]
     carries: Set[str]
     features: Features
     snapshot: Snapshot | None
+    others: Others | None
     parameters: Mapping[str, object]
 
     def at(self, constraint: Constraint, *names: str | int) -> FieldPath:
@@ -65,6 +89,40 @@ class Subject:
     def flag(self, name: str) -> bool:
         """A parameter that is a boolean; False if it is not set."""
         return self.parameters.get(name) is True
+
+    @property
+    def nodes(self) -> Nodes:
+        """The nodes of the cluster; none if they are not known."""
+        return NO_NODES if self.snapshot is None else self.snapshot.nodes
+
+    def counts_own(self, constraint: Constraint) -> bool:
+        """Whether the constraint counts its own Pods, so that a skew can arise; False if no label can make it so."""
+        selector = constraint.selector
+        if selector.empty and not self.features.empty_selector_counts:
+            return False
+        return selector.match(self.workload.labels, self.addable) is not Match.NO
+
+    def never_binds(self, constraint: Constraint) -> bool:
+        """Whether the constraint counts this workload's Pods only, and there are never more than maxSkew of them."""
+        most, own = self.workload.most_pods, _comparable(self.workload_selector)
+        if most is None or constraint.max_skew < most or self.workload.pinned or not self.counts_own(constraint):
+            return False
+        return bool(own) and own <= _comparable(constraint.selector)
+
+    @cached_property
+    def pod(self) -> IncomingPod:
+        """What one of its Pods asks of a node but resources; what has the wrong type reads as if it were absent."""
+        metadata = {"namespace": self.workload.namespace, "labels": self.workload.labels}
+        spec = {name: value for name, value in (self.workload.pod_spec or {}).items() if name in PLACING}
+        return read_incoming_pod(Reader(), {"metadata": metadata, "spec": spec})
+
+    @cached_property
+    def workload_selector(self) -> Selector:
+        """The workload's own selector, by which its controller finds its Pods; NOTHING if it has none."""
+        raw: object = self.workload.selector or None
+        if raw and self.workload.kind.kind == "ReplicationController":
+            raw = {"matchLabels": raw}
+        return as_selector(read_selector(Reader(), raw, ()))
 
     @cached_property
     def own_selector(self) -> dict[str, str]:
@@ -91,18 +149,30 @@ class Subject:
         return f"write labelSelector: {{matchLabels: {{{labels}}}}}"
 
 
+def _comparable(selector: Selector) -> set[Requirement]:
+    """The requirements, of which those that ask for one value of a label are written in one way."""
+    return {
+        one._replace(operator=EQUALS) if one.operator == IN and len(one.values) == 1 else one
+        for one in selector.requirements
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """
     One rule.  Of the `required` parameters one must be given; `example` has those under which the bad example is bad.
-
-    It finds something `only_with` matchLabelKeys, or with unknown fields, if that is set, and is not run without.
 
     `yields_to` is the rule whose finding is shown if both find the same field.  Only rules that are `operators_too` are
     run where the Pods' labels are not known, as in a custom resource whose operator makes the Pods.
 
     If it is `rejected_by_api_server`, the API server rejects what the rule finds, and no other rule is reported on that
     field.  If `defaults_keep`, the constraints that defaulting writes never break the rule.
+
+    One that is `advice` is at most a warning, is never enforced, and does not judge what a controller creates.  It is
+    skipped where one of its `needs` is not known.  `beside` are the objects that its examples stand beside.
+
+    It is run only where all that it `looks_for` is there: words of `Reading.words`, UNKNOWN_FIELDS, CLOSED_NODES
+    (tainted or cordoned), UNLABELLED_NODES.  There may still be nothing to find.
     """
 
     id: str
@@ -116,12 +186,20 @@ class Rule:
     required: tuple[str, ...]
     example: Mapping[str, object]
     needs_constraints: bool
-    only_with: str | None
     yields_to: str | None
     operators_too: bool
     rejected_by_api_server: bool
     defaults_keep: bool
+    advice: bool
+    needs: tuple[Need, ...]
+    looks_for: frozenset[str]
+    beside: str
     check: Callable[[Subject], Iterable[Cause]]
+
+    @property
+    def severities(self) -> tuple[Severity, ...]:
+        """Those that a policy may give it."""
+        return tuple(severity for severity in Severity if not (self.advice and severity is Severity.ERROR))
 
     def setting(
         self, severity: Severity | None = None, enforced: bool = False, parameters: Mapping[str, object] | None = None
@@ -151,11 +229,14 @@ def rule(
     required: tuple[str, ...] = (),
     example: Mapping[str, object] | None = None,
     needs_constraints: bool = True,
-    only_with: str | None = None,
     yields_to: str | None = None,
     operators_too: bool = False,
     rejected_by_api_server: bool = False,
     defaults_keep: bool = False,
+    advice: bool = False,
+    needs: tuple[Need, ...] = (),
+    looks_for: tuple[str, ...] = (),
+    beside: str = "",
 ) -> Callable[[Callable[[Subject], Iterable[Cause]]], Callable[[Subject], Iterable[Cause]]]:
     """Register a function as a rule: its name is the id, its docstring the rationale; `parameters` are JSON schemas."""
 
@@ -175,11 +256,14 @@ def rule(
             required=required,
             example=example or {},
             needs_constraints=needs_constraints,
-            only_with=only_with,
             yields_to=yields_to,
             operators_too=operators_too,
             rejected_by_api_server=rejected_by_api_server,
             defaults_keep=defaults_keep,
+            advice=advice,
+            needs=needs,
+            looks_for=frozenset(looks_for),
+            beside=f"{cleandoc(beside)}\n" if beside else "",
             check=check,
         )
         return check

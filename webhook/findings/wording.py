@@ -10,7 +10,7 @@ from webhook.objects.fields import FieldPath, path_text
 
 WARNING_LIMIT, MOST_WARNINGS = 256, 5  # If all exceed 4,096 characters, the API server cuts each at 256.
 LINE_LIMIT, MOST_LINES = 1_000, 100
-SUMMARY_LIMIT = 4 * LINE_LIMIT
+NAME_LIMIT, SUMMARY_LIMIT = 63, 4 * LINE_LIMIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +102,10 @@ class Words:
 def worded(denying: Sequence[Finding], warning: Sequence[Finding], findings: Iterable[Finding]) -> Words:
     """What to say of `findings`, of which some deny and some warn."""
     return Words(denial(denying), warnings(warning), summary(findings))
+
+
+def some(names: Iterable[str], most: int = 3) -> str:
+    """The first names, in their order, and how many more there are: `a, b, c and 2 more`."""
+    ordered = sorted(names)
+    shown = ", ".join(one_line(name, NAME_LIMIT) for name in ordered[:most])
+    return f"{shown} and {len(ordered) - most} more" if len(ordered) > most else shown

@@ -47,7 +47,7 @@ def context_objects(text: str) -> Iterator[Mapping[str, object]]:
             continue
         for _, obj in (item for document in documents for item in items_of(document)):
             if isinstance(obj, dict) and (obj.get("apiVersion"), obj.get("kind")) in _KINDS and _is_valid(obj):
-                yield {name: obj.get(name) for name in ("apiVersion", "kind", "metadata")}
+                yield {name: obj.get(name) for name in ("apiVersion", "kind", "metadata", "spec")}
 
 
 def _is_valid(obj: Mapping[str, object]) -> bool:

@@ -16,6 +16,7 @@ from webhook.documents.reading import items_of, read_documents
 from webhook.documents.scalars import DocumentError, Repeated
 from webhook.documents.spans import Span
 from webhook.findings.finding import Finding, Severity
+from webhook.lint.beside import others_in
 from webhook.lint.chunks import Chunk, Lines, chunks
 from webhook.lint.notes import KIND, PATCH, REPEATED, SYSTEM, TEMPLATE, UNREAD, Note
 from webhook.lint.passing_over import (
@@ -40,7 +41,7 @@ BUILD = "lint what is built: kustomize build FOLDER | evenkeel lint -"
 
 def judge(file: str, text: str, terms: LintTerms) -> Judged:
     """The findings and problems in the manifests in `text`; `file` is the name to report them under."""
-    return _File(file, text, terms).judged()
+    return _File(file, text, replace(terms, others=others_in(text, terms))).judged()
 
 
 def unread(file: str, line: int, column: int, reason: str) -> Note:

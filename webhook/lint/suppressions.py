@@ -68,10 +68,10 @@ def suppressed_by_annotations(obj: Mapping[str, object], workloads: Sequence[Wor
     for workload in workloads:
         settings = terms.policy.in_force(workload, terms.namespace_labels(workload.namespace)).settings
         unsuppressed = replace(workload, ignored_rules=frozenset())
-        evaluation = evaluate(unsuppressed, settings, terms.snapshot, terms.features)
+        evaluation = evaluate(unsuppressed, settings, terms.snapshot, terms.features, terms.others)
         suppressing = {rule for rule in workload.ignored_rules if rule in settings and not settings[rule].enforced}
         count += sum(finding.rule in suppressing for finding in evaluation.findings)
-        found = find_all(unsuppressed, settings, terms.snapshot, terms.features).findings
+        found = find_all(unsuppressed, settings, terms.snapshot, terms.features, terms.others).findings
         used |= {finding.rule for finding in found if finding.rule in suppressing}
         run = rules_run(settings) - {skipped.rule for skipped in evaluation.skipped}
         idle |= {rule: _reason(settings[rule]) for rule in run}

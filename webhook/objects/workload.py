@@ -6,13 +6,14 @@ An object with a Pod template, or a Pod: its constraints, replicas, and the labe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath, as_list, as_mapping, mappings_at, texts_at, value_at
-from webhook.objects.kinds import EACH, FIELD, KINDS, TEMPLATE, Kind, Kinds, find_kinds
+from webhook.objects.kinds import APPS, CORE, EACH, FIELD, KINDS, TEMPLATE, Kind, Kinds, find_kinds
 from webhook.objects.labels import Labels, labels_of
 from webhook.objects.names import IGNORE_ANNOTATION
 from webhook.objects.references import ObjectRef, Owner, controller_of
@@ -20,6 +21,10 @@ from webhook.objects.references import ObjectRef, Owner, controller_of
 Indices = tuple[int, ...]
 MOST_TEMPLATES = 50  # of one object
 LONGEST_IGNORE = 4_096
+DEPLOYMENT = (APPS, "Deployment")
+REPLICATED = {DEPLOYMENT, (APPS, "StatefulSet"), (APPS, "ReplicaSet"), (CORE, "ReplicationController")}
+DEFAULT_SURGE = "25%"  # of a Deployment
+_PERCENT = re.compile("[0-9]{1,9}%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,8 @@ class Workload:
     `surges` says whether a rolling update may run more Pods than `replicas`.  `misplaced` are the paths of constraints
     that stand where the API has no such field.
 
-    It is `stored` if it is a Pod that an API server has accepted, whose matchLabelKeys are merged already.
+    It is `stored` if it is a Pod that an API server has accepted, whose matchLabelKeys are merged already.  `spec` is
+    the object's, and `pod_spec` that of its Pods, None if the constraints are outside a Pod template; both are raw.
     """
 
     kind: Kind
@@ -54,6 +60,8 @@ class Workload:
     uid: str
     scheduled: bool
     misplaced: tuple[FieldPath, ...]
+    spec: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
+    pod_spec: Mapping[str, object] | None = field(default=None, repr=False, compare=False)
     is_pod: bool = field(init=False)
     stored: bool = field(init=False)
     has_constraints: bool = field(init=False)
@@ -77,6 +85,28 @@ class Workload:
         An owner reference to a DaemonSet is no proof: any user may write one.
         """
         return self.kind.kind == "DaemonSet" or bool(self.node_name) or self.affine_to_one_node
+
+    @property
+    def most_pods(self) -> int | None:
+        """
+        The most Pods that it has at a time, those of a rollout included, but not those that terminate.
+
+        None where that is not known: no replicas are written, as with an autoscaler, or 0 of them, or the kind's
+        controller is not a built-in one that keeps to a number.
+        """
+        known = (self.kind.api_version, self.kind.kind)
+        replicas = self.spec.get("replicas")
+        if known not in REPLICATED or not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 1:
+            return None
+        return replicas if known != DEPLOYMENT or self.strategy == "Recreate" else replicas + self._surge(replicas)
+
+    def _surge(self, replicas: int) -> int:
+        """The Pods that a rolling update of a Deployment may add; a percentage is rounded up."""
+        surge = value_at(self.spec, ("strategy", "rollingUpdate", "maxSurge"))
+        if isinstance(surge, int) and not isinstance(surge, bool):
+            return max(surge, 0)
+        percent = surge if isinstance(surge, str) and _PERCENT.fullmatch(surge) else DEFAULT_SURGE
+        return -(-replicas * int(percent[:-1]) // 100)
 
     def pods_labels(self) -> Labels:
         """The labels that every Pod of it has, with "added" for each value that only the controller knows."""
@@ -200,6 +230,8 @@ def _workload(shared: _Shared, kind: Kind, indices: Sequence[int]) -> Workload:
         uid=shared.uid,
         scheduled=is_pod and _was_scheduled(obj.get("status")),
         misplaced=_misplaced(template, (beside, in_template, metadata)) if kind.built_in and not is_pod else (),
+        spec=shared.spec,
+        pod_spec=pod_spec if kind.template is not None else None,
     )
 
 

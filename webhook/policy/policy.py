@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from webhook.findings.finding import Severity
-from webhook.findings.rule import Rule, RuleSetting, RuleSettings
+from webhook.findings.rule import ADVICE, Rule, RuleSetting, RuleSettings
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.kinds import Kinds
 from webhook.objects.labels import Labels
@@ -116,8 +116,17 @@ class Policy:
             yield from (settings[rule.id] for rule in rules)
 
     def with_severities(self, severities: Mapping[str, Severity]) -> Policy:
-        """A copy with other severities, also in overrides; PolicyError if a rule lacks a parameter that it needs."""
-        causes = tuple(
+        """
+        A copy with other severities, also in overrides.
+
+        PolicyError if a rule cannot have its severity, or lacks a parameter that it needs.
+        """
+        causes = [
+            f"{rule_id}: found {severity}, wanted {' or '.join(RULES[rule_id].severities)}: {ADVICE}"
+            for rule_id, severity in severities.items()
+            if severity not in RULES[rule_id].severities
+        ]
+        causes += (
             f"{rule_id}: must have {' or '.join(RULES[rule_id].required)}; give its parameters in a policy file"
             for rule_id, severity in severities.items()
             if severity is not Severity.IGNORE and RULES[rule_id].lacks_parameters(self.settings[rule_id])

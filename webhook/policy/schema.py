@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from webhook.findings.finding import Severity
-from webhook.findings.rule import Rule
+from webhook.findings.rule import ADVICE, Rule
 from webhook.objects.fields import FieldPath, as_mapping, path_text
 from webhook.objects.reading import brief
 from webhook.rules import RULES
@@ -34,8 +34,9 @@ def _object(required: tuple[str, ...] = (), /, **properties: Schema) -> dict[str
 
 
 def _rule(rule: Rule) -> Schema:
-    severities: Schema = {"enum": [str(severity) for severity in Severity]}
-    setting = _object(severity=severities, enforced={"type": "boolean"}, **rule.parameters)
+    severities: Schema = {"enum": [str(severity) for severity in rule.severities]}
+    enforced: Schema = {"const": False, "description": ADVICE} if rule.advice else {"type": "boolean"}
+    setting = _object(severity=severities, enforced=enforced, **rule.parameters)
     return {"description": rule.title, "if": {"type": "object"}, "then": setting, "else": severities}
 
 
@@ -130,10 +131,11 @@ def _reasons(error: ValidationError, path: FieldPath) -> Iterator[str]:
     elif error.validator == "required":
         missing = sorted(set(wanted) - set(found))
         yield f"{where}must have {', '.join(missing)}"
+    elif error.validator == "const" and wanted is False:
+        yield f"{where}found {brief(found)}, wanted false: {ADVICE}"
     elif error.validator in ("enum", "const"):
         allowed = wanted if isinstance(wanted, list) else [wanted]
-        hint = "; YAML reads a bare off as false: write ignore" if found is False and "ignore" in allowed else ""
-        yield f"{where}found {brief(found)}, wanted {' or '.join(allowed)}{hint}"
+        yield f"{where}found {brief(found)}, wanted {' or '.join(allowed)}{_hint(found, allowed)}"
     elif error.validator == "type":
         yield f"{where}found {brief(found)}, wanted {_article(wanted)}"
     elif error.validator == "pattern":
@@ -144,6 +146,13 @@ def _reasons(error: ValidationError, path: FieldPath) -> Iterator[str]:
         yield f"{where}found {brief(found)}, wanted a string that is not empty"
     else:
         yield f"{where}found {brief(found)}, {error.validator} must be {wanted}"
+
+
+def _hint(found: object, allowed: Collection[object]) -> str:
+    if found is False and Severity.IGNORE in allowed:
+        return "; YAML reads a bare off as false: write ignore"
+    advice = found == Severity.ERROR and Severity.WARNING in allowed
+    return f": {ADVICE}" if advice else ""
 
 
 def _shown(path: FieldPath) -> str:

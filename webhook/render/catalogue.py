@@ -17,7 +17,12 @@ An `error` denies, a `warning` warns, an `info` shows in reports only; a policy 
 platform team's own policy: switch on those that you want.
 
 At most one rule is reported for a field: the one with the gravest severity, and among equals the one that the others
-yield to. A rule that cannot be run, because it needs labels that are not known, is reported as skipped.
+yield to. A rule that cannot be run, because it needs labels, nodes or other workloads that are not known, is reported
+as skipped.
+
+Some rules are advice: what they find holds in the cluster as it is now, or may be what was wanted. They are at most a
+`warning`, a policy that sets them to `error` or enforces them is refused, and they do not judge what a controller
+creates.
 """
 
 
@@ -37,8 +42,11 @@ def table() -> str:
 def section(rule: Rule) -> Iterator[str]:
     """One rule, always under the same headings."""
     yield from (f"## {rule.id}", "", f"{rule.title[0].upper()}{rule.title[1:]}.", "")
-    yield from (f"Default severity: `{rule.severity}`.", "")
+    advice = " It is advice: at most a `warning`, and never enforced." if rule.advice else ""
+    yield from (f"Default severity: `{rule.severity}`.{advice}", "")
     yield from ("### Why", "", rule.rationale, "")
+    if rule.beside:
+        yield from ("### Beside", "", "Both examples stand beside:", "", "```yaml", rule.beside.rstrip(), "```", "")
     yield from ("### Bad", "", "```yaml", rule.bad.rstrip(), "```", "")
     yield from ("### Good", "", "```yaml", rule.good.rstrip(), "```", "")
     yield from ("### Fix", "", f"{rule.fix[0].upper()}{rule.fix[1:]}.", "")

@@ -15,7 +15,7 @@ from webhook.objects.reading import brief
     severity=Severity.WARNING,
     fix="name a label that the Pod carries, or remove the key",
     yields_to="wrong-revision-key",
-    only_with=MATCH_LABEL_KEYS,
+    looks_for=(MATCH_LABEL_KEYS,),
     bad="""
     apiVersion: v1
     kind: Pod

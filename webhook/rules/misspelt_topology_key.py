@@ -45,7 +45,7 @@ DEPRECATED = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kub
     spec:
       topologySpreadConstraints:
       - maxSkew: 1
-        topologyKey: topology.kubernetes.io/hostname
+        topologyKey: kubernetes.io/zone
         whenUnsatisfiable: DoNotSchedule
         labelSelector: {matchLabels: {app: web}}
     """,
@@ -56,7 +56,7 @@ DEPRECATED = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kub
     spec:
       topologySpreadConstraints:
       - maxSkew: 1
-        topologyKey: kubernetes.io/hostname
+        topologyKey: topology.kubernetes.io/zone
         whenUnsatisfiable: DoNotSchedule
         labelSelector: {matchLabels: {app: web}}
     """,

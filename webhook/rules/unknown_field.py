@@ -19,7 +19,7 @@ MOST_CAUSES = 100
     title="a field is none that the API has, so it is ignored",
     severity=Severity.WARNING,
     fix="remove the field, or correct its name",
-    only_with=UNKNOWN_FIELDS,
+    looks_for=(UNKNOWN_FIELDS,),
     operators_too=True,
     bad="""
     apiVersion: v1

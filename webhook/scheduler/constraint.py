@@ -121,6 +121,17 @@ class Reading:
         return any(written.match_label_keys for written in self.written)
 
     @cached_property
+    def words(self) -> frozenset[str]:
+        """What stands in any constraint: the topology keys, the values of whenUnsatisfiable, and optional fields."""
+        found = {word for one in self.written for word in (one.topology_key, one.when_unsatisfiable)}
+        found |= {"minDomains"} if any(one.min_domains is not None for one in self.written) else set()
+        return frozenset(found | ({"matchLabelKeys"} if self.merges else set()))
+
+    @cached_property
+    def topology_keys(self) -> frozenset[str]:
+        return frozenset([written.topology_key for written in self.written])
+
+    @cached_property
     def unmerged(self) -> tuple[Constraint, ...]:
         """What `parse_constraints` returns for a Pod that has no label."""
         return tuple([_constraint(i, written, {}) for i, written in enumerate(self.written)])

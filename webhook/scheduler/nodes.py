@@ -147,6 +147,8 @@ class Nodes:
 
     def carrying(self, key: str) -> NodeSet:
         """The nodes that have the label `key`."""
+        if key not in self.label_keys:
+            return 0
         if key not in self._carrying:
             self._carrying[key] = union(self.domains(key).values())
         return self._carrying[key]
@@ -154,6 +156,8 @@ class Nodes:
     def domains(self, key: str) -> Mapping[str, NodeSet]:
         """The nodes by their value of the label `key`; those that lack it are left out."""
         found = self._domains.get(key)
+        if found is None and key not in self.label_keys:
+            return {}  # and keep nothing: whoever writes Pods could fill the memory with such keys
         if found is None:
             places: dict[str, NodeSet] = {}
             for position, node in enumerate(self._nodes):
@@ -176,6 +180,20 @@ class Nodes:
     def label_keys(self) -> frozenset[str]:
         """The label keys that any node carries."""
         return frozenset([key for node in self._nodes for key in node.labels])
+
+    @cached_property
+    def label_keys_of_all(self) -> frozenset[str]:
+        """The label keys that every node carries."""
+        return (
+            frozenset(self._nodes[0].labels).intersection(*[node.labels for node in self._nodes])
+            if self.all
+            else frozenset()
+        )
+
+    @cached_property
+    def closed_to_some(self) -> bool:
+        """Whether any node is cordoned, or has a taint."""
+        return bool(self.by_taints or self.unschedulable)
 
     @cached_property
     def unschedulable(self) -> NodeSet:

@@ -1,0 +1,82 @@
+"""What kubectl prints of nodes that make a constraint useless or harmful, and that the scheduler then does so."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.e2e.kubelet import set_taints
+from tests.e2e.placement import refusal, settled
+from tests.e2e.webhook import installed
+from tests.e2e.words import UNKNOWN, deployment
+from tests.support.build import HOSTNAME, ZONE, constraint
+from tests.support.serving import until
+from webhook.scheduler.filtering import UNEVEN, UNLABELLED
+
+CREATED, REPLICAS = "deployment.apps/web created\n", 6
+AT_ONCE = {"replicas": REPLICAS, "strategy": {"type": "Recreate"}}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def running(plane, tmp_path_factory):
+    with installed(plane, tmp_path_factory.mktemp("webhook")) as running:
+        yield running
+
+
+@pytest.fixture
+def tainted(plane):
+    """Nodes of which none takes a Pod without a toleration; the test names them."""
+    names: list[str] = []
+
+    def taint(*nodes: str) -> None:
+        names.extend(nodes)
+        for name in nodes:
+            set_taints(plane.api, name, {"key": "dedicated", "value": "infra", "effect": "NoSchedule"})
+
+    yield taint
+    for name in names:
+        set_taints(plane.api, name)
+
+
+def waiting(plane, namespace, count=REPLICAS):
+    """The scheduler's messages on the Pods that it could not place."""
+    return [said for one in settled(plane, namespace, count) if (said := refusal(one))]
+
+
+def warned(plane, made, warning):
+    """Whether the taints are known to evenkeel: the API server answers a dry run with this warning."""
+    output = plane.kubectl("apply", "--dry-run=server", "-f", "-", stdin=json.dumps(made))
+    return output.stderr == warning
+
+
+def test_a_key_that_no_node_carries(plane, namespace):
+    output = plane.apply(deployment(namespace, constraint(topologyKey="rack"), spec=AT_ONCE))
+
+    assert (0, CREATED, UNKNOWN.format(0)) == output
+    assert [True] * REPLICAS == [UNLABELLED in said for said in waiting(plane, namespace)]
+
+
+@pytest.mark.parametrize(
+    ("key", "nodes", "what", "left"),
+    [(ZONE, ("c1", "c2", "c3"), "c is tainted", 4), (HOSTNAME, ("c1", "c2", "c3"), "", 0)],
+    ids=["a zone", "nodes of which enough are left"],
+)
+def test_a_domain_whose_every_node_is_tainted(plane, namespace, tainted, key, nodes, what, left):
+    tainted(*nodes)
+    made = deployment(namespace, constraint(topologyKey=key), spec=AT_ONCE)
+    message = f"must be Honor, or {left} of {REPLICAS} Pods wait: {what}"
+    warning = f"Warning: tainted-domain: topologySpreadConstraints[0].nodeTaintsPolicy: {message}\n" if left else ""
+    until(lambda: warned(plane, made, warning), "the taints to be known")
+    output = plane.apply(made)
+
+    assert (0, CREATED, warning) == output
+    assert [True] * left == [UNEVEN in said for said in waiting(plane, namespace)]
+
+
+def test_taints_that_are_honoured_bar_nothing(plane, namespace, tainted):
+    tainted("c1", "c2", "c3")
+    output = plane.apply(deployment(namespace, constraint(nodeTaintsPolicy="Honor"), spec=AT_ONCE))
+
+    assert (0, CREATED, "") == output
+    assert [] == waiting(plane, namespace)

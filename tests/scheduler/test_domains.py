@@ -1,0 +1,77 @@
+"""Which nodes a hard constraint counts, and which would take the Pod."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.build import FEATURES, ZONE, constraint, node, pod, snapshot
+from webhook.objects.reading import Reader
+from webhook.scheduler.constraint import parse_constraints
+from webhook.scheduler.domains import eligible_nodes, open_nodes, usable_nodes
+from webhook.scheduler.incoming import read_incoming_pod
+
+NODES = (
+    node("plain"),
+    node("cordoned", cordoned=True),
+    node("drained", ["node.kubernetes.io/unschedulable:NoSchedule"], cordoned=True),
+    node("infra", ["dedicated=infra:NoSchedule"], **{ZONE: "b"}),
+    node("preferred", ["busy:PreferNoSchedule"], **{ZONE: "b"}),
+    node("nowhere", rack="r1"),
+)
+EVERY = {"plain", "cordoned", "drained", "infra", "preferred", "nowhere"}
+TOLERANT = {"tolerations": [{"operator": "Exists"}]}
+IN_B = {"nodeSelector": {ZONE: "b"}}
+
+
+@pytest.fixture
+def nodes():
+    return snapshot(*NODES).nodes
+
+
+def incoming(spec):
+    return read_incoming_pod(Reader(), pod(spec=spec))
+
+
+@pytest.mark.parametrize(
+    ("spec", "shut", "unused"),
+    [
+        ({}, {"cordoned", "drained", "infra"}, {"cordoned", "drained", "infra"}),
+        (TOLERANT, set(), set()),
+        (
+            {"tolerations": [{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}]},
+            {"infra"},
+            {"infra"},
+        ),
+        ({"tolerations": [{"key": "dedicated", "value": "infra"}]}, {"cordoned", "drained"}, {"cordoned", "drained"}),
+        (IN_B, {"cordoned", "drained", "infra"}, EVERY - {"preferred"}),
+    ],
+    ids=["no toleration", "all of them", "that of a cordon", "that of a taint", "a node selector"],
+)
+def test_nodes_that_take_the_pod(spec, shut, unused, nodes):
+    asking = incoming(spec)
+
+    assert EVERY - shut == set(nodes.names(open_nodes(asking, nodes)))
+    assert EVERY - unused == set(nodes.names(usable_nodes(asking, nodes)))
+
+
+@pytest.mark.parametrize(
+    ("fields", "spec", "left_out"),
+    [
+        ({}, {}, {"nowhere"}),
+        ({"nodeTaintsPolicy": "Honor"}, {}, {"nowhere", "drained", "infra"}),
+        ({}, IN_B, {"nowhere", "plain", "cordoned", "drained"}),
+        ({"nodeAffinityPolicy": "Ignore"}, IN_B, {"nowhere"}),
+        ({"topologyKey": "rack"}, {}, EVERY - {"nowhere"}),
+    ],
+    ids=["by its key", "by its taints", "by affinity", "whatever the affinity", "by another key"],
+)
+def test_nodes_that_a_constraint_counts(fields, spec, left_out, nodes):
+    hard = parse_constraints([constraint(**fields)], {"app": "web"}, FEATURES)
+
+    assert EVERY - left_out == set(nodes.names(eligible_nodes(hard[0], hard, incoming(spec), nodes)))
+
+
+def test_a_node_counts_only_if_it_carries_every_key(nodes):
+    hard = parse_constraints([constraint(), constraint(topologyKey="rack")], {"app": "web"}, FEATURES)
+
+    assert 0 == eligible_nodes(hard[0], hard, incoming({}), nodes)

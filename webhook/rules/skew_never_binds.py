@@ -1,0 +1,66 @@
+"""skew-never-binds: a maxSkew that the workload has too few Pods to reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.findings.finding import Cause, Severity
+from webhook.findings.rule import Subject, rule
+from webhook.scheduler.constraint import HARD
+
+
+@rule(
+    title="maxSkew is not smaller than the number of Pods, so the skew never refuses a node",
+    severity=Severity.INFO,
+    fix="lower maxSkew, or drop the constraint",
+    advice=True,
+    looks_for=(HARD,),
+    bad="""
+    apiVersion: apps/v1
+    kind: StatefulSet
+    metadata: {name: db}
+    spec:
+      replicas: 3
+      selector: {matchLabels: {app: db}}
+      template:
+        metadata: {labels: {app: db}}
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 3
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: DoNotSchedule
+            labelSelector: {matchLabels: {app: db}}
+    """,
+    good="""
+    apiVersion: apps/v1
+    kind: StatefulSet
+    metadata: {name: db}
+    spec:
+      replicas: 3
+      selector: {matchLabels: {app: db}}
+      template:
+        metadata: {labels: {app: db}}
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 1
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: DoNotSchedule
+            labelSelector: {matchLabels: {app: db}}
+    """,
+)
+def skew_never_binds(subject: Subject) -> Iterator[Cause]:
+    """
+    The skew is at most the number of Pods that the selector counts.  If these are only the workload's own, and with
+    those that a rolling update adds there are no more than maxSkew, all of them may be placed in one domain.  What is
+    left of the constraint keeps Pods off nodes without the key, which node affinity says more clearly.
+
+    A workload without replicas, or with 0, is not reported, since it may have an autoscaler.
+    """
+    for constraint in subject.hard:
+        if constraint.max_skew >= subject.workload.replicas and subject.never_binds(constraint):
+            most = subject.workload.most_pods or 0
+            count = "1 Pod" if most == 1 else f"{most} Pods"
+            fix = f"lower maxSkew below {most}, or drop the constraint" if most > 1 else "drop the constraint"
+            path, wanted = subject.at(constraint, "maxSkew"), f"less than {most}, the most Pods there are at a time"
+            message = f"never refuses a node: there are at most {count}"
+            yield Cause(path, message, str(constraint.max_skew), wanted, fix=fix)

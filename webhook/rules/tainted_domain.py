@@ -1,0 +1,131 @@
+"""tainted-domain: a domain that takes none of the Pods, and bars the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+
+from webhook.findings.finding import Cause, Severity
+from webhook.findings.rule import CLOSED_NODES, Need, Subject, rule
+from webhook.findings.wording import some
+from webhook.objects.kinds import BATCH
+from webhook.scheduler.constraint import HARD, HONOR, Constraint
+from webhook.scheduler.domains import UNSCHEDULABLE, eligible_nodes, open_nodes, usable_nodes
+from webhook.scheduler.nodes import NodeSet, Taint
+
+
+@rule(
+    title="a domain whose every node has a taint that the Pod does not tolerate bars the others",
+    severity=Severity.WARNING,
+    fix="set nodeTaintsPolicy: Honor",
+    advice=True,
+    needs=(Need.POD_SPEC, Need.NODES),
+    looks_for=(HARD, CLOSED_NODES),
+    beside="""
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}
+    ---
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n2, labels: {kubernetes.io/hostname: n2, topology.kubernetes.io/zone: b}}
+    ---
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n3, labels: {kubernetes.io/hostname: n3, topology.kubernetes.io/zone: c}}
+    spec: {taints: [{key: dedicated, value: infra, effect: NoSchedule}]}
+    """,
+    bad="""
+    apiVersion: apps/v1
+    kind: StatefulSet
+    metadata: {name: db}
+    spec:
+      replicas: 6
+      selector: {matchLabels: {app: db}}
+      template:
+        metadata: {labels: {app: db}}
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 1
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: DoNotSchedule
+            labelSelector: {matchLabels: {app: db}}
+    """,
+    good="""
+    apiVersion: apps/v1
+    kind: StatefulSet
+    metadata: {name: db}
+    spec:
+      replicas: 6
+      selector: {matchLabels: {app: db}}
+      template:
+        metadata: {labels: {app: db}}
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 1
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
+            labelSelector: {matchLabels: {app: db}}
+    """,
+)
+def tainted_domain(subject: Subject) -> Iterator[Cause]:
+    """
+    With nodeTaintsPolicy Ignore, which is the default, a domain counts although none of its nodes takes the Pod: all of
+    them have a taint that it does not tolerate, or are cordoned.  The domain stays at 0 Pods, so that each of the
+    others takes maxSkew Pods and no more, and the remaining replicas wait.
+
+    Jobs are not reported, since their Pods make room, and neither is a workload that no node takes.
+    """
+    workload = subject.workload
+    if workload.pinned or workload.kind.api_version == BATCH:
+        return
+    pod, nodes = subject.pod, subject.nodes
+    for constraint in subject.hard:
+        if constraint.node_taints_policy == HONOR or not 1 <= constraint.max_skew < workload.replicas:
+            continue
+        eligible = eligible_nodes(constraint, subject.hard, pod, nodes)
+        not_closed = eligible & open_nodes(pod, nodes)
+        if not_closed == eligible or not subject.counts_own(constraint):
+            continue
+        domains, unclosed, usable = (
+            nodes.placed(constraint.topology_key, those).all
+            for those in (eligible, not_closed, eligible & usable_nodes(pod, nodes))
+        )
+        closed, fit = domains - unclosed, constraint.max_skew * len(usable)
+        if closed and len(domains) >= constraint.min_domains and 0 < fit < workload.replicas:
+            yield _cause(subject, constraint, closed, eligible, len(usable))
+
+
+def _cause(subject: Subject, constraint: Constraint, closed: Set[str], eligible: NodeSet, usable: int) -> Cause:
+    """`closed` are the domains whose `eligible` nodes do not take the Pod, `usable` is the number of those that do."""
+    first, replicas = min(closed), subject.workload.replicas
+    taint = _taint(subject, eligible & subject.nodes.domains(constraint.topology_key)[first])
+    honored = usable >= constraint.min_domains and subject.features.node_inclusion_policies
+    are, why = "is" if len(closed) == 1 else "are", "cordoned" if _cordons(taint) else "tainted"
+    message = f"{replicas - constraint.max_skew * usable} of {replicas} Pods wait: {some(closed, 1)} {are} {why}"
+    return Cause(
+        subject.at(constraint, "nodeTaintsPolicy"),
+        f"must be Honor, or {message}" if honored else message,
+        found=f"{constraint.node_taints_policy}, and no node of {some(closed)} takes the Pod: {_shown(taint)}",
+        wanted=f"{HONOR}, or in each domain a node that takes the Pod",
+        fix=("set nodeTaintsPolicy: Honor, or " if honored else "") + _remedy(taint),
+    )
+
+
+def _taint(subject: Subject, nodes: NodeSet) -> Taint:
+    """A taint that keeps the Pod off one of these nodes."""
+    untolerated = subject.nodes.untolerated(subject.pod.tolerations).items()
+    return next((taint for taint, those in untolerated if those & nodes), UNSCHEDULABLE)
+
+
+def _cordons(taint: Taint) -> bool:
+    return taint.key == UNSCHEDULABLE.key
+
+
+def _shown(taint: Taint) -> str:
+    """As kubectl prints it."""
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+
+
+def _remedy(taint: Taint) -> str:
+    return "uncordon the nodes" if _cordons(taint) else f"tolerate {_shown(taint)}, or remove the taint"

@@ -1,0 +1,88 @@
+"""too-few-domains: fewer domains than minDomains, and more replicas than those may take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.findings.finding import Cause, Severity
+from webhook.findings.rule import MIN_DOMAINS, Need, Subject, rule
+from webhook.findings.wording import some
+from webhook.objects.kinds import BATCH
+from webhook.scheduler.constraint import HARD
+from webhook.scheduler.domains import eligible_nodes
+
+
+@rule(
+    title="there are fewer domains than minDomains, so some replicas wait until nodes join",
+    severity=Severity.INFO,
+    fix="lower minDomains, or add nodes in further domains",
+    advice=True,
+    needs=(Need.POD_SPEC, Need.NODES),
+    looks_for=(HARD, MIN_DOMAINS),
+    beside="""
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}
+    ---
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n2, labels: {kubernetes.io/hostname: n2, topology.kubernetes.io/zone: b}}
+    """,
+    bad="""
+    apiVersion: apps/v1
+    kind: StatefulSet
+    metadata: {name: db}
+    spec:
+      replicas: 6
+      selector: {matchLabels: {app: db}}
+      template:
+        metadata: {labels: {app: db}}
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 1
+            minDomains: 3
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: DoNotSchedule
+            labelSelector: {matchLabels: {app: db}}
+    """,
+    good="""
+    apiVersion: apps/v1
+    kind: StatefulSet
+    metadata: {name: db}
+    spec:
+      replicas: 6
+      selector: {matchLabels: {app: db}}
+      template:
+        metadata: {labels: {app: db}}
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 1
+            minDomains: 2
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: DoNotSchedule
+            labelSelector: {matchLabels: {app: db}}
+    """,
+)
+def too_few_domains(subject: Subject) -> Iterator[Cause]:
+    """
+    While there are fewer eligible domains than minDomains, the scheduler takes 0 for the fewest Pods of any domain:
+    each domain takes maxSkew Pods and no more.  That is what minDomains is for where an autoscaler adds nodes in
+    further domains; elsewhere the other replicas wait for ever.
+
+    Jobs are not reported, since their Pods make room, and neither is a workload that no domain is eligible for.
+    """
+    workload = subject.workload
+    if workload.pinned or workload.kind.api_version == BATCH:
+        return
+    for constraint in subject.hard:
+        if constraint.min_domains <= 1 or workload.replicas <= constraint.max_skew or constraint.max_skew < 1:
+            continue
+        eligible = eligible_nodes(constraint, subject.hard, subject.pod, subject.nodes)
+        domains = subject.nodes.placed(constraint.topology_key, eligible).all
+        fit = constraint.max_skew * len(domains)
+        if 0 < len(domains) < constraint.min_domains and workload.replicas > fit and subject.counts_own(constraint):
+            counted = "1 domain" if len(domains) == 1 else f"{len(domains)} domains"
+            message = f"{counted}: {fit} of {workload.replicas} Pods fit until nodes join others"
+            fix = f"lower minDomains to {len(domains)}, or add nodes in further domains"
+            path, found = subject.at(constraint, "minDomains"), f"{constraint.min_domains}, domains {some(domains)}"
+            yield Cause(path, message, found, f"at most {len(domains)}, or further domains", fix=fix)

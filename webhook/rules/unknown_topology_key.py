@@ -1,0 +1,67 @@
+"""unknown-topology-key: a key that no node carries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.findings.finding import Cause, Severity
+from webhook.findings.rule import UNLABELLED_NODES, Need, Subject, rule
+from webhook.objects.reading import brief
+from webhook.rules.misspelt_topology_key import WELL_KNOWN
+
+
+@rule(
+    title="no node carries the topologyKey",
+    severity=Severity.WARNING,
+    fix="label the nodes, or use a key that they carry",
+    yields_to="misspelt-topology-key",
+    operators_too=True,
+    advice=True,
+    needs=(Need.NODES,),
+    looks_for=(UNLABELLED_NODES,),
+    beside="""
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}
+    ---
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n2, labels: {kubernetes.io/hostname: n2, topology.kubernetes.io/zone: b}}
+    """,
+    bad="""
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: rack
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+    """,
+    good="""
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+    """,
+)
+def unknown_topology_key(subject: Subject) -> Iterator[Cause]:
+    """
+    While no node carries the key, a hard constraint leaves every Pod Pending, and a soft one does nothing.  A key that
+    only nodes of an empty, autoscaled pool would carry is reported, too: nobody can know of them.
+    """
+    carried = subject.nodes.label_keys
+    for constraint in subject.constraints:
+        key = constraint.topology_key
+        if key and key not in carried:
+            known = ", ".join(one for one in WELL_KNOWN if one in carried)
+            fix = f"label the nodes with {brief(key)}" + (f", or use one of {known}" if known else "")
+            effect = "no Pod can be placed" if constraint.hard else "it spreads nothing"
+            message = f"no node has the label {brief(key, 40)}: {effect}"
+            yield Cause(subject.at(constraint, "topologyKey"), message, brief(key), "a key that nodes carry", fix=fix)

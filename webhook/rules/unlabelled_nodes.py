@@ -1,0 +1,75 @@
+"""unlabelled-nodes: nodes that the Pod could use if they carried the key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.findings.finding import Cause, Severity
+from webhook.findings.rule import UNLABELLED_NODES, Need, Subject, rule
+from webhook.findings.wording import some
+from webhook.scheduler.constraint import HARD
+from webhook.scheduler.domains import usable_nodes
+
+
+@rule(
+    title="nodes that would take the Pod lack the topologyKey of a hard constraint",
+    severity=Severity.INFO,
+    fix="label these nodes",
+    yields_to="unknown-topology-key",
+    advice=True,
+    needs=(Need.POD_SPEC, Need.NODES),
+    looks_for=(HARD, UNLABELLED_NODES),
+    beside="""
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}
+    ---
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n2, labels: {kubernetes.io/hostname: n2, topology.kubernetes.io/zone: b}}
+    ---
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n3, labels: {kubernetes.io/hostname: n3}}
+    """,
+    bad="""
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+    """,
+    good="""
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: ScheduleAnyway
+        labelSelector: {matchLabels: {app: web}}
+    """,
+)
+def unlabelled_nodes(subject: Subject) -> Iterator[Cause]:
+    """
+    A hard constraint keeps its Pods off every node that lacks the key.  The nodes that are named pass the Pod's node
+    affinity and its tolerations, so that only the missing label bars them.
+    """
+    if subject.workload.pinned:
+        return
+    usable = usable_nodes(subject.pod, subject.nodes)
+    for constraint in subject.hard:
+        lacking = usable & ~subject.nodes.carrying(constraint.topology_key)
+        if lacking:
+            lack = "lacks" if lacking.bit_count() == 1 else "lack"
+            message = (
+                f"{lacking.bit_count()} of {usable.bit_count()} nodes it may use {lack} it, and get none of its Pods"
+            )
+            path, names = subject.at(constraint, "topologyKey"), some(subject.nodes.names(lacking))
+            fix = f"label {names} with {constraint.topology_key}"
+            yield Cause(path, message, f"without it: {names}", "a key that all these nodes carry", fix=fix)
