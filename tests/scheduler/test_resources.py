@@ -174,6 +174,7 @@ BOUND = [
     Bound("more is requested", "2 2 2 2", of(reported("1", "1"))),
     Bound("more is allocated, nothing said of what is in use", "2 2 2 3", of(reported("3"))),
     Bound("more is allocated, nothing is said to be in use", "2 3 3 3", of(reported("3", ""))),
+    Bound("an empty status", "2 2 2 2", of({"name": "c", "allocatedResources": {}, "resources": {"requests": {}}})),
     Bound("that of another container", "2 2 2 2", of(reported("3", "4", name="other"))),
     Bound("a resize that cannot be done", "2 1 1 1", of(reported("1", "1"), conditions=INFEASIBLE)),
     Bound("one that must wait", "2 2 2 2", of(reported("1", "1"), conditions=DEFERRED)),

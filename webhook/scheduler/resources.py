@@ -255,11 +255,13 @@ def _read_status(
     reader: Reader, status: Mapping[str, object], path: FieldPath
 ) -> tuple[bool, Amounts | None, Amounts | None]:
     """Whether the status of a Pod or a container has `resources`, what is allocated, and what is actuated."""
-    raw = status.get("resources")
-    resources = reader.mapping(raw, (*path, "resources"))
-    allocated = _read_amounts(reader, status.get("allocatedResources"), (*path, "allocatedResources"))
-    actuated = _read_amounts(reader, resources.get("requests"), (*path, "resources", "requests"))
-    return raw is not None, allocated or None, actuated or None
+    resources = reader.mapping(status.get("resources"), (*path, "resources"))
+    allocated, actuated = status.get("allocatedResources"), resources.get("requests")
+    return (
+        status.get("resources") is not None,
+        None if allocated is None else _read_amounts(reader, allocated, (*path, "allocatedResources")),
+        None if actuated is None else _read_amounts(reader, actuated, (*path, "resources", "requests")),
+    )
 
 
 def _is_infeasible(reader: Reader, status: Mapping[str, object]) -> bool:
