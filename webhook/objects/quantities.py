@@ -86,9 +86,7 @@ def thousandths(nanos: int) -> int:
 
 def read_quantity(reader: Reader, value: object, path: FieldPath, *field: str) -> int:
     """The nanos of a quantity in raw JSON, where it may be a number, too; null is 0."""
-    if value is None:
-        return 0
-    nanos = parse_quantity(text) if (text := _text(value)) is not None else None
+    nanos = parse_quantity(value.strip(" ")) if isinstance(value, str) else _from_number(value)
     if nanos is None:
         reader.errors.append(
             FieldError(TYPE_INVALID, (*path, *field), value, "must be a quantity such as 500m, 2 or 1.5Gi")
@@ -97,10 +95,10 @@ def read_quantity(reader: Reader, value: object, path: FieldPath, *field: str) -
     return nanos
 
 
-def _text(value: object) -> str | None:
-    """A JSON string or number as text."""
-    if isinstance(value, str):
-        return value.strip(" ")
+def _from_number(value: object) -> int | None:
+    """The nanos of a JSON number; null is 0."""
+    if value is None:
+        return 0
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return str(value) if isinstance(value, float) or value.bit_length() < LONGEST else None
+    return parse_quantity(str(value)) if isinstance(value, float) or value.bit_length() < LONGEST else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath
@@ -23,6 +24,10 @@ HUGE_PAGES, VOLUMES, NATIVE = "hugepages-", "attachable-volumes-", "kubernetes.i
 # What a container that states no request of it counts for where nodes are scored: 0.1 CPUs, 200 MiB.
 NON_ZERO = {CPU: 100 * MILLI, MEMORY: (200 << 20) * NANO}
 Amounts = dict[str, int]  # Nanos by the name of the resource, a ResourceList.
+Stated = tuple[tuple[str, int], ...]  # The same as it was read, which does not change.
+# Pods of a workload request the same, so what was computed is kept: this many times, of Pods with no more than so many
+# amounts, some 25 kB at most.
+_KEPT, _MOST_KEPT = 512, 64
 
 
 class _Container(NamedTuple):
@@ -34,22 +39,22 @@ class _Container(NamedTuple):
 
     init: bool
     sidecar: bool
-    spec: Amounts
-    reported: bool
-    allocated: Amounts | None
-    actuated: Amounts | None
+    spec: Stated
+    reported: bool = False
+    allocated: Stated | None = None
+    actuated: Stated | None = None
 
 
-class _Amounts(NamedTuple):
+class _Pod(NamedTuple):
     """What the requests of a Pod are computed from; `reported`, `allocated` and `actuated` are those of its status."""
 
-    containers: Sequence[_Container]
-    pod_level: Amounts
-    overhead: Amounts
+    containers: tuple[_Container, ...]
+    pod_level: Stated
+    overhead: Stated
     infeasible: bool  # A resize that was asked for cannot be done on its node.
     reported: bool
-    allocated: Amounts | None
-    actuated: Amounts | None
+    allocated: Stated | None
+    actuated: Stated | None
 
 
 def read_requests(reader: Reader, raw: Mapping[str, object], features: Features, *, bound: bool) -> Requests:
@@ -61,10 +66,18 @@ def read_requests(reader: Reader, raw: Mapping[str, object], features: Features,
     what cannot be read; it counts as 0.
     """
     pod = _read(reader, raw, bound and features.allocated_resources)
+    size = sum([len(one.spec) + len(one.allocated or ()) + len(one.actuated or ()) + 1 for one in pod.containers])
+    size += len(pod.pod_level) + len(pod.overhead) + len(pod.allocated or ()) + len(pod.actuated or ())
+    compute = _requests if size <= _MOST_KEPT else _requests.__wrapped__
+    return compute(pod, features, bound)
+
+
+@lru_cache(maxsize=_KEPT)
+def _requests(pod: _Pod, features: Features, bound: bool) -> Requests:
     requested = _pod_requests(pod, features, {})
     if not bound:
-        non_zero = _pod_requests(pod._replace(pod_level={}), features, NON_ZERO)
-    elif features.pod_level_resources and any(map(_is_pod_level, pod.pod_level)):
+        non_zero = _pod_requests(pod._replace(pod_level=()), features, NON_ZERO)
+    elif features.pod_level_resources and any(_is_pod_level(name) for name, _ in pod.pod_level):
         missing = {name: amount for name, amount in NON_ZERO.items() if name not in requested}
         non_zero = _pod_requests(pod, features, missing) if missing else requested
     else:
@@ -85,7 +98,7 @@ def read_allocatable(reader: Reader, raw: object, path: FieldPath) -> Allocatabl
 
     What a node has, from its status.allocatable; `reader` collects what cannot be read.
     """
-    amounts = _read_amounts(reader, raw, path)
+    amounts = dict(_read_amounts(reader, raw, path))
     return Allocatable(
         thousandths(amounts.get(CPU, 0)),
         whole(amounts.get(MEMORY, 0)),
@@ -121,7 +134,7 @@ def _is_pod_level(name: str) -> bool:
     return name in (CPU, MEMORY) or name.startswith(HUGE_PAGES)
 
 
-def _pod_requests(pod: _Amounts, features: Features, missing: Amounts) -> Amounts:
+def _pod_requests(pod: _Pod, features: Features, missing: Amounts) -> Amounts:
     """
     upstream: helpers.go:PodRequests (v1.37)
 
@@ -130,22 +143,22 @@ def _pod_requests(pod: _Amounts, features: Features, missing: Amounts) -> Amount
     requests = _aggregate(pod, features, missing)
     if features.pod_level_resources:
         requests |= _pod_level(pod, features)
-    _add(requests, pod.overhead)
+    _add(requests, dict(pod.overhead))
     return requests
 
 
-def _pod_level(pod: _Amounts, features: Features) -> Amounts:
+def _pod_level(pod: _Pod, features: Features) -> Amounts:
     """What stands in place of sums over containers: the requests of the Pod as a whole, of a bound one in effect."""
-    requests = {name: amount for name, amount in pod.pod_level.items() if _is_pod_level(name)}
+    requests = {name: amount for name, amount in pod.pod_level if _is_pod_level(name)}
     if not requests or not (features.pod_allocated_resources and pod.reported):
         return requests
-    in_effect = _greatest({} if pod.infeasible else pod.pod_level, pod.actuated or {}, pod.allocated or {})
+    in_effect = _greatest(() if pod.infeasible else pod.pod_level, pod.actuated or (), pod.allocated or ())
     if features.greatest_of_sums:
         return {name: amount for name, amount in in_effect.items() if _is_pod_level(name)}
     return {name: in_effect.get(name, 0) for name in requests}
 
 
-def _aggregate(pod: _Amounts, features: Features, missing: Amounts) -> Amounts:
+def _aggregate(pod: _Pod, features: Features, missing: Amounts) -> Amounts:
     """
     upstream: helpers.go:AggregateContainerRequests (v1.37)
 
@@ -157,29 +170,30 @@ def _aggregate(pod: _Amounts, features: Features, missing: Amounts) -> Amounts:
         return _sum(containers, [_in_effect(one, pod.infeasible) for one in containers], missing)
     specified = [one.spec for one in containers]
     lists = [] if pod.infeasible else [specified]
-    of_the_pod = []
+    of_the_pod: list[Stated] = []
     if features.pod_allocated_resources and pod.allocated is not None and pod.actuated is not None:
         of_the_pod = [pod.actuated, pod.allocated]
     else:
-        unreported: Sequence[Amounts] = [{}] * len(containers) if pod.infeasible else specified
+        unreported: Sequence[Stated] = [()] * len(containers) if pod.infeasible else specified
         allocated = [_first(one.allocated, other) for one, other in zip(containers, unreported, strict=True)]
         actuated = [_first(one.actuated, other) for one, other in zip(containers, allocated, strict=True)]
         lists += [each for each in (allocated, actuated) if each not in lists]
-    return _greatest(*[_sum(containers, each, missing) for each in lists], *of_the_pod)
+    return _greatest(*[tuple(_sum(containers, each, missing).items()) for each in lists], *of_the_pod)
 
 
-def _first(amounts: Amounts | None, otherwise: Amounts) -> Amounts:
+def _first(amounts: Stated | None, otherwise: Stated) -> Stated:
     return otherwise if amounts is None else amounts
 
 
-def _in_effect(container: _Container, infeasible: bool) -> Amounts:
+def _in_effect(container: _Container, infeasible: bool) -> Stated:
     """The greatest amounts of a container; until 1.36 a status counts only where it has `resources`."""
     if not container.reported or (container.init and not container.sidecar):
         return container.spec
-    return _greatest({} if infeasible else container.spec, container.actuated or {}, container.allocated or {})
+    most = _greatest(() if infeasible else container.spec, container.actuated or (), container.allocated or ())
+    return tuple(most.items())
 
 
-def _sum(containers: Sequence[_Container], amounts: Sequence[Amounts], missing: Amounts) -> Amounts:
+def _sum(containers: Sequence[_Container], amounts: Sequence[Stated], missing: Amounts) -> Amounts:
     """
     upstream: helpers.go:aggregateContainerResourcesByFn (v1.37)
 
@@ -190,16 +204,16 @@ def _sum(containers: Sequence[_Container], amounts: Sequence[Amounts], missing: 
     sidecars: Amounts = {}
     starting: list[Amounts] = []
     for container, own in zip(containers, amounts, strict=True):
-        needed = missing | own if missing else own
+        needed = missing | dict(own)
         if not container.init or container.sidecar:
             _add(total, needed)
         if container.sidecar:
             _add(sidecars, needed)
             starting.append(dict(sidecars))
         elif container.init:
-            starting.append(dict(needed))
-            _add(starting[-1], sidecars)
-    return _greatest(total, *starting)
+            _add(needed, sidecars)
+            starting.append(needed)
+    return _greatest(*[tuple(one.items()) for one in (total, *starting)])
 
 
 def _add(amounts: Amounts, more: Amounts) -> None:
@@ -207,27 +221,25 @@ def _add(amounts: Amounts, more: Amounts) -> None:
         amounts[name] = amounts.get(name, 0) + amount
 
 
-def _greatest(first: Amounts, *others: Amounts) -> Amounts:
+def _greatest(*lists: Stated) -> Amounts:
     """
     upstream: helpers.go:max (v1.37)
 
     The greatest amount of each resource.
     """
-    greatest = dict(first)
-    for other in others:
-        for name, amount in other.items():
-            if amount > greatest.get(name, -1):
-                greatest[name] = amount
+    greatest: Amounts = {}
+    for name, amount in chain.from_iterable(lists):
+        greatest[name] = max(amount, greatest.get(name, amount))
     return greatest
 
 
-def _read(reader: Reader, raw: Mapping[str, object], with_status: bool) -> _Amounts:
+def _read(reader: Reader, raw: Mapping[str, object], with_status: bool) -> _Pod:
     """What a raw Pod says of its resources; of its status only `with_status`."""
     spec = reader.mapping(raw.get("spec"), ("spec",))
     status = reader.mapping(raw.get("status"), ("status",)) if with_status else {}
     resources = reader.mapping(spec.get("resources"), ("spec", "resources"))
-    return _Amounts(
-        list(_read_containers(reader, spec, status)),
+    return _Pod(
+        tuple(_read_containers(reader, spec, status)),
         _read_amounts(reader, resources.get("requests"), ("spec", "resources", "requests")),
         _read_amounts(reader, spec.get("overhead"), ("spec", "overhead")),
         _is_infeasible(reader, status),
@@ -247,13 +259,13 @@ def _read_containers(reader: Reader, spec: Mapping[str, object], status: Mapping
             init = field == "initContainers"
             sidecar = init and item.get("restartPolicy") == "Always"
             known = statuses.get(reader.string(item.get("name"), at, "name")) if statuses else None
-            told = _read_status(reader, *known) if known is not None else (False, None, None)
+            told = _read_status(reader, *known) if known is not None else ()
             yield _Container(init, sidecar, amounts, *told)
 
 
 def _read_status(
     reader: Reader, status: Mapping[str, object], path: FieldPath
-) -> tuple[bool, Amounts | None, Amounts | None]:
+) -> tuple[bool, Stated | None, Stated | None]:
     """Whether the status of a Pod or a container has `resources`, what is allocated, and what is actuated."""
     resources = reader.mapping(status.get("resources"), (*path, "resources"))
     allocated, actuated = status.get("allocatedResources"), resources.get("requests")
@@ -272,7 +284,8 @@ def _is_infeasible(reader: Reader, status: Mapping[str, object]) -> bool:
     return False
 
 
-def _read_amounts(reader: Reader, raw: object, path: FieldPath) -> Amounts:
+def _read_amounts(reader: Reader, raw: object, path: FieldPath) -> Stated:
     if raw is None:
-        return {}
-    return {name: read_quantity(reader, value, path, name) for name, value in reader.mapping(raw, path).items()}
+        return ()
+    stated = reader.mapping(raw, path).items()
+    return tuple([(name, read_quantity(reader, value, path, name)) for name, value in stated])
