@@ -18,6 +18,7 @@ from webhook.scheduler.snapshot import Kept, Snapshot, by_rarest_label
 
 Gvk = tuple[str, str]  # apiVersion, kind
 Key = tuple[str, str]  # namespace, name
+_POD = POD.gvk
 
 
 class Store:
@@ -33,12 +34,16 @@ class Store:
         self._pods: dict[str, PodCounts] = {}
         self._usage = NodeUsage()
         self._changed: set[tuple[Gvk, str]] = set()
+        self._changed_pods: set[str] = set()  # The namespaces whose Pods changed.
         self._shared: set[tuple[Gvk, str]] = set()  # In use by a view; copy before changing.
         self._view = Snapshot()
+        # The view before.  To free it takes as long as to renew it, so that the next batch does, and no decision.
+        self._replaced: Snapshot | None = None
 
     def apply(self, kind: Gvk, batch: Iterable[tuple[Key, Kept | None]]) -> None:
         """Store the kept parts of some objects; None removes an object."""
         with self._lock:
+            self._replaced = None
             for key, kept in batch:
                 self._put(kind, key, kept)
 
@@ -55,10 +60,10 @@ class Store:
 
     def view(self) -> Snapshot:
         """A view of the objects.  While a batch is applied, it is the view before the batch, so no decision waits."""
-        if self._changed and self._lock.acquire(blocking=False):
+        if (self._changed or self._changed_pods) and self._lock.acquire(blocking=False):
             try:
-                self._view = self._renewed()
-                self._changed.clear()
+                self._replaced, self._view = self._view, self._renewed()
+                self._changed, self._changed_pods = set(), set()
             finally:
                 self._lock.release()
         return self._view
@@ -77,7 +82,7 @@ class Store:
         if (kind, namespace) in self._shared:
             those = self._objects[kind][namespace] = dict(those)
             self._shared.discard((kind, namespace))
-        if kind == POD.gvk:
+        if kind == _POD:
             counts = self._pods.setdefault(namespace, PodCounts())
             kept = self._usage.add(counts.add(kept)) if isinstance(kept, BoundPod) else None
             if isinstance(before, BoundPod):
@@ -87,11 +92,14 @@ class Store:
             del those[name]
         else:
             those[name] = kept
-        self._changed.add((kind, namespace))
+        if kind == _POD:
+            self._changed_pods.add(namespace)
+        else:
+            self._changed.add((kind, namespace))
 
     def _renewed(self) -> Snapshot:
         """The last view, updated with the changes since."""
-        fields: dict[str, Any] = {}
+        fields: dict[str, Any] = self._renewed_pods() if self._changed_pods else {}
         for kind, namespace in self._changed:
             those: Any = self._objects[kind][namespace]
             if kind == NODE.gvk:
@@ -103,21 +111,26 @@ class Store:
                 if field not in fields:
                     fields[field] = dict(getattr(self._view, field))
                 fields[field][key] = part
-                if not part:
-                    del fields[field][key]
                 if not those:
-                    del self._objects[kind][namespace]
-        if "pods" in fields:
-            fields["usage"] = self._usage.by_node()
+                    del fields[field][key], self._objects[kind][namespace]
         return replace(self._view, **fields)
+
+    def _renewed_pods(self) -> dict[str, object]:
+        """The fields of the view that Pods make up; a decision pays for these after some hundred Pods changed."""
+        pods = dict(self._view.pods)
+        for namespace in self._changed_pods:
+            if groups := self._pods[namespace].groups():
+                pods[namespace] = groups
+            else:
+                pods.pop(namespace, None)
+            if not self._objects[_POD][namespace]:
+                del self._objects[_POD][namespace], self._pods[namespace]
+        return {"pods": pods, "usage": self._usage.by_node()}
 
     def _part(self, kind: Gvk, namespace: str, those: Any) -> tuple[str, object, object]:
         """The field of the view that holds these objects, the key in it, and the value."""
         if kind == SERVICE.gvk:
             return "services", namespace, by_rarest_label([those[name] for name in sorted(those)])
-        if kind == POD.gvk:
-            counts = self._pods[namespace] if those else self._pods.pop(namespace)
-            return "pods", namespace, counts.groups()
         if those:
             self._shared.add((kind, namespace))
         return "controllers", (namespace, *kind), those

@@ -105,6 +105,16 @@ def label_set(labels: Labels) -> LabelSet:
     return tuple(sorted((intern(key), value) for key, value in labels.items()))
 
 
+class _Count:
+    """The Pods with the same labels, while they come and go; `group` is what was last returned of them."""
+
+    __slots__ = ("group", "labels", "nodes")
+
+    def __init__(self, labels: LabelSet) -> None:
+        self.labels, self.group = labels, PodGroup(dict(labels), {})
+        self.nodes: dict[str, int] = {}
+
+
 class PodCounts:
     """
     The Pods of one namespace that constraints count, by label set and node while they come and go.
@@ -114,46 +124,49 @@ class PodCounts:
     """
 
     def __init__(self) -> None:
-        self._label_sets: dict[LabelSet, LabelSet] = {}
-        self._nodes: dict[LabelSet, dict[str, int]] = {}
+        self._counts: dict[LabelSet, _Count] = {}
         self._groups: dict[LabelSet, PodGroup] = {}
-        self._changed: dict[LabelSet, None] = {}  # a set that keeps its order
+        self._changed: dict[_Count, None] = {}  # a set that keeps its order
 
     def add(self, pod: BoundPod) -> BoundPod:
         """Count a Pod; returns an equal one whose label set is shared with the other Pods that have the same labels."""
         if not pod.spreads:
             return pod
-        shared = self._label_sets.setdefault(pod.labels, pod.labels)
-        nodes = self._own(shared)
+        count = self._counts.get(pod.labels)
+        if count is None:
+            count = self._counts[pod.labels] = _Count(pod.labels)
+        nodes = self._own(count)
         nodes[pod.node] = nodes.get(pod.node, 0) + 1
-        return pod if pod.labels is shared else BoundPod(shared, pod.node, pod.requests)
+        return pod if pod.labels is count.labels else BoundPod(count.labels, pod.node, pod.requests)
 
     def remove(self, pod: BoundPod) -> None:
         """Stop counting a Pod that was added before."""
         if not pod.spreads:
             return
-        nodes = self._own(pod.labels)
+        count = self._counts[pod.labels]
+        nodes = self._own(count)
         nodes[pod.node] -= 1
         if not nodes[pod.node]:
             del nodes[pod.node]
-        if not nodes:
-            del self._label_sets[pod.labels], self._nodes[pod.labels]
+        if not nodes and not count.group.nodes:  # It came and went unseen.
+            del self._counts[pod.labels], self._changed[count]
 
-    def _own(self, labels: LabelSet) -> dict[str, int]:
-        """The counts of a label set by node, in a dictionary that no returned group holds."""
-        if labels not in self._changed or labels not in self._nodes:
-            self._nodes[labels] = dict(self._nodes.get(labels, ()))
-            self._changed[labels] = None
-        return self._nodes[labels]
+    def _own(self, count: _Count) -> dict[str, int]:
+        """The number of Pods by node, in a dictionary that no returned group holds."""
+        if count not in self._changed:
+            count.nodes = dict(count.nodes)
+            self._changed[count] = None
+        return count.nodes
 
     def groups(self) -> Mapping[LabelSet, PodGroup]:
         """The counts as they are now."""
         if self._changed:
             groups = dict(self._groups)
-            for labels in self._changed:
-                known = groups.pop(labels, None)
-                if nodes := self._nodes.get(labels):
-                    groups[labels] = PodGroup(known.labels if known is not None else dict(labels), nodes)
+            for count in self._changed:
+                if count.nodes:
+                    groups[count.labels] = count.group = PodGroup(count.group.labels, count.nodes)
+                else:
+                    del groups[count.labels], self._counts[count.labels]
             self._groups, self._changed = groups, {}
         return self._groups
 
