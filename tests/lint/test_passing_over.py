@@ -24,11 +24,12 @@ def test_json_with_comments_is_no_business_of_kubernetes():
     assert 1 == len(judged('{"apiVersion": "v1", "x": [}', file="pod.json").problems)
 
 
+VARIABLES = "maxSkew: '${A}', topologyKey: '${B}', whenUnsatisfiable: '${C}', minDomains: 2"
 TEMPLATES = [
     Case("one that is no YAML", "{{- if .Values.on }}\napiVersion: v1\n{{- end }}", []),
     Case("a value that YAML takes for an object", f"{WEB}{KEYS}        labelSelector: {{{{ .x }}}}\n", []),
     Case("a value in quotes", f"{WEB}{KEYS}        labelSelector: {{matchLabels: {{app: '{{{{ .x }}}}'}}}}\n", []),
-    Case("a variable", f"{WEB}      - maxSkew: ${{SKEW}}\n        topologyKey: ${{KEY}}\n", []),
+    Case("variables", f"{WEB}      - {{{VARIABLES}, labelSelector: {{matchLabels: {{app: web}}}}}}\n", []),
 ]
 
 
@@ -37,6 +38,46 @@ def test_a_template_is_passed_over_and_counted(case):
     found = judged(case.text)
 
     assert ([], [], [TEMPLATE]) == (found.problems, found.found, [note.why for note in found.notes])
+
+
+EMPTY, APP = "        labelSelector: {}\n", "        labelSelector: {matchLabels: {app: web}}\n"
+LABELS = "labels: {app: web}"
+
+
+def templated(selector, **replaced):
+    """A Deployment with one constraint, and other text in place of the labels or the constraint's fields."""
+    text = f"{WEB}{KEYS}{selector}".replace(LABELS, replaced.pop("labels", LABELS))
+    for field, value in replaced.items():
+        text = text.replace(f"{field}: {'1' if field == 'maxSkew' else 'zone'}", f"{field}: {value}")
+    return text
+
+
+IN_PART = [
+    Case("a field beside", templated(APP, maxSkew="${A}", topologyKey="a b"), ["13:9-25 malformed-topology-key"]),
+    Case("a selector", templated(APP.replace("web", "'${A}'"), topologyKey="a b"), ["13:9-25 malformed-topology-key"]),
+    Case("the label that is asked for", templated(APP, labels="labels: {app: '${A}'}"), []),
+    Case("another", templated(APP, labels="labels: {app: db, b: '${A}'}"), ["15:9-49 selector-misses-own-pod"]),
+    Case("the key of a label", templated(APP, labels="labels: {'${A}': web}"), []),
+    Case("the value in both", templated(APP.replace("web", "'${A}'"), labels="labels: {app: '${A}'}"), []),
+    Case("a key that fills a selector", templated(f"{EMPTY}        matchLabelKeys: ['${{A}}']\n"), []),
+    Case(
+        "a label, beside an empty selector", templated(EMPTY, labels="labels: {a: '${A}'}"), ["15:9-26 empty-selector"]
+    ),
+]
+
+
+@pytest.mark.parametrize("case", IN_PART, ids=lambda case: case.name)
+def test_a_placeholder_hides_what_rests_on_it_and_nothing_else(case):
+    found = judged(case.text)
+
+    assert case.finds == shown(case.text)
+    assert [(TEMPLATE, "judged in part")] == [(note.why, note.done) for note in found.notes]
+
+
+def test_a_rolling_update_whose_strategy_is_not_known_is_left_alone():
+    text = f"{WEB}{KEYS}{APP}".replace("app: web", "app: '${A}'").replace("Recreate", "'${B}'")
+
+    assert [] == shown(text)
 
 
 def test_what_is_no_template_where_it_matters_is_judged():

@@ -23,8 +23,10 @@ from webhook.lint.passing_over import (
     advice_for_kind,
     advice_for_template,
     holds_for_patch,
+    holds_unrendered,
     is_patch,
     is_unrendered,
+    rendered_part,
     should_parse,
 )
 from webhook.lint.results import Address, Judged, Located, Problem
@@ -152,10 +154,15 @@ class _File:
         if not self._is_judged(chunk, workloads, request.namespace in terms.never_sent):
             return
         patch = self.result.file in terms.patches or any(is_patch(workload, obj) for workload in workloads)
-        decision = review(_request(obj, terms.for_patches), terms.for_patches) if patch else review(request, terms)
+        unrendered = chunk.has_placeholders and any(map(is_unrendered, workloads))
+        if patch:
+            terms = terms.for_patches
+            request = _request(obj, terms)
+        if unrendered:
+            request = request._replace(workloads=tuple(map(rendered_part, request.workloads)))
         self._note_other_places(obj, chunk, workloads)
-        yield from self._findings(obj, chunk, workloads, decision, patch)
-        if not patch:
+        yield from self._findings(obj, chunk, workloads, review(request, terms), patch, unrendered)
+        if not (patch or unrendered):
             yield from self._suppressed(obj, workloads)
 
     def _note_other_places(self, obj: Mapping[str, object], chunk: Chunk, workloads: Sequence[Workload]) -> None:
@@ -175,9 +182,6 @@ class _File:
             if required or any(workload.has_constraints for workload in workloads):
                 self._note(chunk, SYSTEM, f"object in {workloads[0].namespace}", "passed over", NEVER_SENT)
             return False
-        if chunk.has_placeholders and any(map(is_unrendered, workloads)):
-            self._note(chunk, TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
-            return False
         return True
 
     def _findings(
@@ -187,18 +191,22 @@ class _File:
         workloads: Sequence[Workload],
         decision: Decision,
         patch: bool,
+        unrendered: bool,
     ) -> Iterator[_Unlocated]:
-        """The findings of the rules; for a patch, only those that do not depend on its base."""
+        """The findings of the rules; of a patch or a template, only those that hold whatever becomes of it."""
         named = ObjectRef.of(obj)
         if decision.outcome in (Outcome.NOT_JUDGED, Outcome.ERROR):
             self._unjudgeable(chunk, named, decision.error)
         if patch:
             if any(workload.has_constraints for workload in workloads):
                 self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
+        elif unrendered:
+            self._note(chunk, TEMPLATE, "template", "judged in part", advice_for_template(chunk.text))
         else:
             self.result.skipped |= dict.fromkeys(decision.skipped)
         for finding in decision.findings:
-            if not patch or holds_for_patch(finding, obj):
+            holds = not patch or holds_for_patch(finding, obj)
+            if holds and (not unrendered or holds_unrendered(finding, obj)):
                 yield _Unlocated(finding, named, _identity(named, workloads, finding), 0, ())
 
     def _suppressed(self, obj: Mapping[str, object], workloads: Sequence[Workload]) -> Iterator[_Unlocated]:

@@ -18,6 +18,11 @@ _LOOKS_LIKE_AN_OBJECT = re.compile(r"""(?:^|[{,])[ \t-]*["']?apiVersion["']?\s*:
 _COMMENT = re.compile(r"(?:^|[\s,\[{])/[/*]")  # of JSON with comments
 _RENDERED = frozenset({"HelmRelease", "HelmChart", "Application", "ApplicationSet"})
 _REQUIRED = {"maxSkew", "topologyKey", "whenUnsatisfiable"}
+_RESTS_ON = {
+    "minDomains": ("whenUnsatisfiable",),
+    "labelSelector": ("matchLabelKeys",),
+    "matchLabelKeys": ("labelSelector",),
+}
 _TIED_BY_SELECTOR = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"})
 
 
@@ -55,7 +60,33 @@ def is_unrendered(workload: Workload) -> bool:
     """Whether the constraints, the labels or the selector still have placeholders."""
     if not workload.has_constraints:
         return False
-    left: list[object] = [workload.raw_constraints, workload.labels, workload.selector]
+    return any(map(_unrendered, (workload.raw_constraints, workload.labels, workload.selector)))
+
+
+def rendered_part(workload: Workload) -> Workload:
+    """The workload, in which labels with placeholders may have any value; a key with one may be any key."""
+    known = {key: value for key, value in workload.labels.items() if not has_placeholders(value)}
+    return replace(
+        workload,
+        labels=known,
+        labels_known=workload.labels_known and not any(map(has_placeholders, workload.labels)),
+        addable=workload.addable | workload.labels.keys(),
+        surges=workload.surges and not has_placeholders(workload.strategy),
+    )
+
+
+def holds_unrendered(finding: Finding, obj: Mapping[str, object]) -> bool:
+    """Whether a finding holds whatever the placeholders become: none is in its field, or in one that it rests on."""
+    if FIELD not in finding.path:
+        return not _unrendered(value_at(obj, finding.path))
+    end = finding.path.index(FIELD) + 2
+    field = finding.path[end : end + 1]
+    rests_on = (field, *((name,) for name in _RESTS_ON.get(str(*field), ()))) if field else ((),)
+    return not any(_unrendered(value_at(obj, (*finding.path[:end], *names))) for names in rests_on)
+
+
+def _unrendered(value: object) -> bool:
+    left = [value]
     while left:
         value = left.pop()
         if isinstance(value, str) and has_placeholders(value):
