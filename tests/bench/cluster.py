@@ -147,7 +147,7 @@ def serve(folder):
                 return
             make, count = KINDS.get(resource_name, (None, 0))
             begin = int(query.get("continue", "0"))
-            end = min(count, begin + int(query["limit"]))
+            end = min(count, begin + int(query.get("limit", "0")))
             of = {"resourceVersion": "1", **({"continue": str(end)} if end < count else {})}
             body = json.dumps({"metadata": of, "items": [make(i) for i in range(begin, end)]}).encode()
             self.send_response(200)

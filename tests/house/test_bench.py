@@ -37,7 +37,7 @@ def test_the_programs_use_nothing_but_the_standard_library():
     assert "require" not in (programs.SOURCE / "go.mod").read_text("utf-8")
 
 
-@pytest.mark.parametrize("marker", ["bench", "bench calls", "bench-cluster", "bench lint"])
+@pytest.mark.parametrize("marker", ["bench", "bench calls", "bench-cluster", "bench dump", "bench lint"])
 def test_a_table_has_its_marks(marker):
     text = (ROOT / "docs" / "performance.md").read_text("utf-8")
 
