@@ -28,11 +28,12 @@ def test_a_github_command_names_no_file_for_standard_input():
     assert as_commands(summary(**{"-": "kind: ["})).startswith("::error title=evenkeel::cannot be read")
 
 
-def test_a_rule_that_was_skipped_is_a_notice(skipping):
+def test_rules_that_were_skipped_for_one_reason_are_one_notice(skipping):
     lines = as_commands(skipping).splitlines()
 
-    assert len(skipping.skipped) == len(lines)
-    assert all(re.match(r"::notice title=[a-z-]+ was skipped::", line) for line in lines)
+    assert len({skipped.reason for skipped in skipping.skipped}) == len(lines)
+    assert all(re.match(r"::notice title=\d+ rules? skipped::[a-z-]+[,:]", line) for line in lines)
+    assert all(any(skipped.rule in line for line in lines) for skipped in skipping.skipped)
 
 
 def test_a_note_is_a_notice_at_its_place_and_many_are_one():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from webhook.findings.finding import Severity
 from webhook.findings.wording import LINE_LIMIT, in_full, one_line
-from webhook.lint.notes import Note, alike, together
+from webhook.lint.notes import Note, alike, many, together
 from webhook.lint.results import Located, Problem, Summary
 
 MOST_NOTICES = 3  # of one sort
@@ -47,8 +48,12 @@ def _position(file: str, **position: int) -> dict[str, object]:
 
 
 def _skipped(summary: Summary) -> Iterator[str]:
+    """One notice for all rules that were skipped for one reason."""
+    rules = defaultdict[str, list[str]](list)
     for skipped in summary.skipped:
-        yield command("notice", skipped.reason, title=f"{skipped.rule} was skipped")
+        rules[skipped.reason].append(skipped.rule)
+    for reason, names in rules.items():
+        yield command("notice", f"{', '.join(names)}: {reason}", title=f"{many(len(names), 'rule')} skipped")
 
 
 def command(name: str, message: str, **properties: object) -> str:
