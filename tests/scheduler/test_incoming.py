@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from webhook.objects.fields import path_text
 from webhook.objects.reading import Reader
+from webhook.scheduler.features import LATEST, features
 from webhook.scheduler.incoming import read_incoming_pod
 from webhook.scheduler.nodes import Toleration
 
@@ -32,3 +33,20 @@ def test_what_has_a_wrong_type_is_named_and_reads_as_absent():
         "spec.tolerations[0].key",
         "spec.nodeName",
     ] == list(dict.fromkeys(path_text(error.path) for error in reader.errors))
+
+
+def test_its_requests_are_read_where_a_version_is_given():
+    raw = {"spec": {"containers": [{}], "resources": {"requests": {"cpu": "2"}}, "overhead": {"cpu": "1"}}}
+
+    assert [0, 1000, 3000] == [
+        read_incoming_pod(Reader(), raw, counted).requests.milli_cpu for counted in (None, features(33), features(34))
+    ]
+
+
+def test_a_request_that_cannot_be_read_is_named():
+    reader = Reader()
+    raw = {"spec": {"containers": [{"resources": {"requests": {"cpu": "lots"}}}]}}
+    found = read_incoming_pod(reader, raw, LATEST)
+
+    assert ["spec.containers[0].resources.requests.cpu"] == [path_text(error.path) for error in reader.errors]
+    assert 0 == found.requests.milli_cpu

@@ -28,7 +28,7 @@ def node(name, zone="a", allocatable=None, **spec):
 
 
 def cycle(*objects, constraints=(), minor=37, **spec):
-    asked = read_incoming_pod(Reader(), pod(spec=spec))
+    asked = read_incoming_pod(Reader(), pod(spec=spec), features(minor))
     return Cycle(asked, parsed(*constraints), from_objects(objects, features(minor)), features(minor))
 
 

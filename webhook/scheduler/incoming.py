@@ -9,9 +9,8 @@ from webhook.objects.labels import Labels
 from webhook.objects.reading import Reader
 from webhook.scheduler.affinity import ANY_NODE, PreferredTerm, RequiredNodeAffinity, read_preferred, read_required
 from webhook.scheduler.counts import NOTHING, Requests
-from webhook.scheduler.features import LATEST, Features
+from webhook.scheduler.features import Features
 from webhook.scheduler.nodes import Toleration
-from webhook.scheduler.resources import read_requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +30,12 @@ class IncomingPod:
     requests: Requests = NOTHING
 
 
-def read_incoming_pod(reader: Reader, raw: Mapping[str, object], features: Features = LATEST) -> IncomingPod:
-    """A raw Pod; its requests are those that `features` count, and `reader` collects what has the wrong type."""
+def read_incoming_pod(reader: Reader, raw: Mapping[str, object], features: Features | None = None) -> IncomingPod:
+    """
+    A raw Pod; `reader` collects what has the wrong type.
+
+    With `features`, its requests are read, too, as that version counts them; without, it requests nothing.
+    """
     metadata = reader.mapping(raw.get("metadata"), ("metadata",))
     spec = reader.mapping(raw.get("spec"), ("spec",))
     return IncomingPod(
@@ -47,5 +50,11 @@ def read_incoming_pod(reader: Reader, raw: Mapping[str, object], features: Featu
             ]
         ),
         node_name=reader.string(spec.get("nodeName"), ("spec", "nodeName")) or "",
-        requests=read_requests(reader, raw, features, bound=False),
+        requests=NOTHING if features is None else _requests(reader, raw, features),
     )
+
+
+def _requests(reader: Reader, raw: Mapping[str, object], features: Features) -> Requests:
+    from webhook.scheduler.resources import read_requests  # A server has no use for it.
+
+    return read_requests(reader, raw, features, bound=False)
