@@ -120,7 +120,8 @@ def test_no_planted_text_remains_but_where_it_is_allowed(kind):
 
 
 def test_annotations_that_evenkeel_reads_are_kept():
-    notes = {"evenkeel.dev/ignore": "a", "evenkeel.dev/defaulted-by": "b", "kubernetes.io/config.mirror": "c"}
+    names = ("evenkeel.dev/ignore", "evenkeel.dev/defaulted-by", "kubernetes.io/config.mirror")
+    notes = dict.fromkeys((*names, "deployment.kubernetes.io/revision"), "a")
     obj = {"metadata": {"annotations": notes | {"kubectl.kubernetes.io/last-applied-configuration": "secret"}}}
 
     assert {"metadata": {"annotations": notes}} == fields.only_read(obj)

@@ -96,6 +96,27 @@ def test_the_next_replica_of_a_deployment_has_the_labels_of_its_replica_set():
     assert (False, "Deployment/web") == (found.exists, found.workload)
 
 
+@pytest.mark.parametrize("current", [1, 2, 10])
+def test_the_next_replica_is_of_the_current_revision_where_others_differ_only_in_what_is_not_read(current):
+    """An image say.  A Deployment from a file has no revision, and then the newest counts."""
+
+    def revision(obj, number, **more):
+        annotations = {"deployment.kubernetes.io/revision": str(number)}
+        return {**obj, "metadata": {**obj["metadata"], **more, "annotations": annotations}}
+
+    sets = [
+        revision(MADE, number, name=f"web-{number}", labels={"pod-template-hash": str(number)}) for number in (1, 2, 10)
+    ]
+    for one, number in zip(sets, (1, 2, 10), strict=True):
+        template = {**one["spec"]["template"], "metadata": {"labels": {"app": "web", "pod-template-hash": str(number)}}}
+        one["spec"] = {**one["spec"], "template": template}
+    (found,) = next_replica(revision(DEPLOYMENT, current), others(*sets))
+    (of_file,) = next_replica(DEPLOYMENT, others(*sets))
+
+    assert str(current) == found.raw["metadata"]["labels"]["pod-template-hash"]
+    assert "10" == of_file.raw["metadata"]["labels"]["pod-template-hash"]
+
+
 def test_a_template_that_has_no_replica_set_yet_gets_a_hash_that_no_pod_has():
     old = {**MADE, "spec": {**MADE["spec"], "template": {"metadata": {"labels": {"app": "old"}}, "spec": {}}}}
     (found,) = next_replica(DEPLOYMENT, others(DEPLOYMENT, old))

@@ -13,10 +13,10 @@ from typing import Any, TypedDict
 import msgspec
 
 from webhook.cluster import decoding
-from webhook.objects.names import DEFAULTED_BY_ANNOTATION, IGNORE_ANNOTATION, MIRROR_ANNOTATION
+from webhook.objects.names import DEFAULTED_BY_ANNOTATION, IGNORE_ANNOTATION, MIRROR_ANNOTATION, REVISION_ANNOTATION
 
 CONDITIONS = ("PodScheduled", "PodResizePending")  # The types of a Pod's conditions that are read.
-ANNOTATIONS = (IGNORE_ANNOTATION, DEFAULTED_BY_ANNOTATION, MIRROR_ANNOTATION)
+ANNOTATIONS = (IGNORE_ANNOTATION, DEFAULTED_BY_ANNOTATION, REVISION_ANNOTATION, MIRROR_ANNOTATION)
 Annotations = TypedDict(  # type: ignore[misc]
     "Annotations", dict.fromkeys(ANNOTATIONS, Any), total=False
 )

@@ -5,4 +5,5 @@ from __future__ import annotations
 IGNORE_ANNOTATION = "evenkeel.dev/ignore"
 DEFAULTED_BY_ANNOTATION = "evenkeel.dev/defaulted-by"
 SKIP_LABEL = "evenkeel.dev/skip"
+REVISION_ANNOTATION = "deployment.kubernetes.io/revision"
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from webhook.objects.fields import as_list, as_mapping, mappings_at, path_text, texts_at, value_at
 from webhook.objects.kinds import KINDS, Kinds, find_kinds
 from webhook.objects.labels import labels_of
+from webhook.objects.names import REVISION_ANNOTATION
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectRef, Owner, controller_of
 from webhook.placement.pods import without_pod
@@ -142,13 +143,29 @@ def _owned_by(owner: Raw | None) -> dict[str, object]:
 
 
 def _replica_set(raw: Raw, ref: ObjectRef, template: Raw, others: Mapping[Place, Raw]) -> Raw | None:
-    """The ReplicaSet of a Deployment that has its template as it is now, or None."""
-    for (kind, namespace, _), other in sorted(others.items()):
-        if kind == "ReplicaSet" and namespace == ref.namespace:
-            owner = controller_of(as_mapping(other.get("metadata")))
-            if owner and (owner.kind, owner.name) == (ref.kind, ref.name) and _same_template(other, template):
-                return other
-    return None
+    """
+    The ReplicaSet of a Deployment that has its template as it is now, or None.
+
+    Of those whose templates differ only in what is not read, such as images, it is that of the Deployment's revision.
+    """
+    owned = [
+        other
+        for (kind, namespace, _), other in others.items()
+        if kind == "ReplicaSet" and namespace == ref.namespace and _owns(ref, other) and _same_template(other, template)
+    ]
+    current = _revision(raw)
+    return max(owned, key=lambda other: (_revision(other) == current, _revision(other)), default=None)
+
+
+def _owns(ref: ObjectRef, obj: Raw) -> bool:
+    owner = controller_of(as_mapping(obj.get("metadata")))
+    return owner is not None and (owner.kind, owner.name) == (ref.kind, ref.name)
+
+
+def _revision(obj: Raw) -> int:
+    """The number that the Deployment controller gives each revision, 0 if there is none."""
+    written = value_at(obj, ("metadata", "annotations", REVISION_ANNOTATION))
+    return int(written) if isinstance(written, str) and written.isdecimal() and len(written) < 20 else 0
 
 
 def _same_template(replica_set: Raw, template: Raw) -> bool:
