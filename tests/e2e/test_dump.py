@@ -122,6 +122,26 @@ def watched_part(snapshot):
     )
 
 
+EXPLAINED = ("pod/waiting", "deploy/deployment", "sts/statefulset", "job/job", "cj/cronjob")
+
+
+def test_a_dump_explains_what_the_cluster_explains(plane, namespace, pods, tmp_path):
+    """As soon as nothing changes between the two."""
+    file = tmp_path / "cluster.jsonl.gz"
+
+    def explained(words, *source):
+        done = script("explain", words, "-n", namespace, "-o", "json", *source)
+        assert done.returncode in (0, 1), done.stderr
+        return json.loads(done.stdout)
+
+    def are_equal():
+        script("dump", "--kubeconfig", plane.kubeconfig, "-o", file)
+        live, dumped = ("--kubeconfig", plane.kubeconfig), ("--cluster", file)
+        return all(explained(words, *live) == explained(words, *dumped) for words in EXPLAINED)
+
+    until(are_equal, "the same explanations")
+
+
 def test_kubectl_s_own_output_is_reduced_to_the_same(plane, namespace, pods, role, tmp_path):
     """As soon as nothing changes between the two."""
     kinds = ",".join(kind.resource for kind in LISTED)
