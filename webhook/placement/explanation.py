@@ -121,7 +121,10 @@ def _explained(counted: DomainCounts, nodes: Nodes, feasible: NodeSet, shut: Nod
 
 
 def agrees(said: str, computed: str) -> bool:
-    """Whether kube-scheduler says what we compute, as far as we compute it: not of claims, and not of preemption."""
-    for end in (" no new claims to deallocate", " preemption:"):
-        said = said.partition(end)[0]
-    return said.strip() == computed
+    """
+    Whether kube-scheduler says what we compute, and then only what its PostFilter plugins add.
+
+    They speak of claims and of preemption; since 1.34 they add "not found" where PreFilter rejects a Pod before it has
+    looked for claims.
+    """
+    return bool(computed) and f"{said} ".startswith(f"{computed} ")
