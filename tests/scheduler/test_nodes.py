@@ -121,14 +121,19 @@ def test_a_key_that_no_node_carries_is_not_kept(several):
     for i in range(100):
         assert (0, {}) == (several.carrying(f"k{i}"), several.domains(f"k{i}"))
 
-    assert set() == {key for kept in (several._carrying, several._domains) for key in kept if key.startswith("k")}
+    assert set() == {key for kept in (several.carried, several._domains) for key in kept if key.startswith("k")}
 
 
-def test_label_keys_that_some_nodes_carry_and_those_that_all_do():
-    nodes = Nodes([Node("a", {"x": "1", "y": "1"}), Node("b", {"x": "2"})])
+def test_the_label_keys_of_nodes():
+    assert {"x", "y"} == Nodes([Node("a", {"x": "1", "y": "1"}), Node("b", {"x": "2"})]).label_keys
+    assert set() == Nodes().label_keys
 
-    assert ({"x", "y"}, {"x"}) == (nodes.label_keys, nodes.label_keys_of_all)
-    assert (set(), set()) == (Nodes().label_keys, Nodes().label_keys_of_all)
+
+def test_domains_are_counted_whether_or_not_each_has_one_node(several):
+    """As the set of their names has it."""
+    for key in sorted(several.label_keys):
+        for chosen in range(several.all + 1):
+            assert len(several.placed(key, chosen).all) == several.number_of_domains(key, chosen)
 
 
 @pytest.mark.parametrize(

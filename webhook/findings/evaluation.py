@@ -134,8 +134,12 @@ def _words(reading: Reading, snapshot: Snapshot | None) -> Set[str]:
     """What is so of the nodes, or may be so if they are not known."""
     if snapshot is None or not snapshot.nodes.all:
         return {CLOSED_NODES, UNLABELLED_NODES}
-    found = {CLOSED_NODES} if snapshot.nodes.closed_to_some else set()
-    return found if reading.topology_keys <= snapshot.nodes.label_keys_of_all else found | {UNLABELLED_NODES}
+    nodes = snapshot.nodes
+    found = {CLOSED_NODES} if nodes.closed_to_some else set()
+    carried = all(
+        nodes.carried.get(key) == nodes.all or nodes.carrying(key) == nodes.all for key in reading.topology_keys
+    )
+    return found if carried else found | {UNLABELLED_NODES}
 
 
 def _running(workload: Workload, settings: RuleSettings) -> list[tuple[Rule, RuleSetting]]:

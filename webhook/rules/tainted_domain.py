@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import CLOSED_NODES, Need, Subject, rule
@@ -88,18 +88,20 @@ def tainted_domain(subject: Subject) -> Iterator[Cause]:
         if not_closed == eligible or not subject.counts_own(constraint):
             continue
         domains, unclosed, usable = (
-            nodes.placed(constraint.topology_key, those).all
+            nodes.number_of_domains(constraint.topology_key, those)
             for those in (eligible, not_closed, eligible & usable_nodes(pod, nodes))
         )
-        closed, fit = domains - unclosed, constraint.max_skew * len(usable)
-        if closed and len(domains) >= constraint.min_domains and 0 < fit < workload.replicas:
-            yield _cause(subject, constraint, closed, eligible, len(usable))
+        if unclosed < domains >= constraint.min_domains and 0 < constraint.max_skew * usable < workload.replicas:
+            yield _cause(subject, constraint, eligible, not_closed, usable)
 
 
-def _cause(subject: Subject, constraint: Constraint, closed: Set[str], eligible: NodeSet, usable: int) -> Cause:
-    """`closed` are the domains whose `eligible` nodes do not take the Pod, `usable` is the number of those that do."""
+def _cause(subject: Subject, constraint: Constraint, eligible: NodeSet, not_closed: NodeSet, usable: int) -> Cause:
+    """`eligible` are the nodes that count, `not_closed` those of them without such a taint, `usable` is of domains."""
+    key, domains = constraint.topology_key, subject.nodes.domains(constraint.topology_key)
+    barred = {node.labels[key] for node in subject.nodes.members(eligible & ~not_closed)}
+    closed = [domain for domain in barred if not domains[domain] & not_closed]
     first, replicas = min(closed), subject.workload.replicas
-    taint = _taint(subject, eligible & subject.nodes.domains(constraint.topology_key)[first])
+    taint = _taint(subject, eligible & domains[first])
     honored = usable >= constraint.min_domains and subject.features.node_inclusion_policies
     are, why = "is" if len(closed) == 1 else "are", "cordoned" if _cordons(taint) else "tainted"
     message = f"{replicas - constraint.max_skew * usable} of {replicas} Pods wait: {some(closed, 1)} {are} {why}"

@@ -78,11 +78,13 @@ def too_few_domains(subject: Subject) -> Iterator[Cause]:
         if constraint.min_domains <= 1 or workload.replicas <= constraint.max_skew or constraint.max_skew < 1:
             continue
         eligible = eligible_nodes(constraint, subject.hard, subject.pod, subject.nodes)
-        domains = subject.nodes.placed(constraint.topology_key, eligible).all
-        fit = constraint.max_skew * len(domains)
-        if 0 < len(domains) < constraint.min_domains and workload.replicas > fit and subject.counts_own(constraint):
-            counted = "1 domain" if len(domains) == 1 else f"{len(domains)} domains"
+        domains = subject.nodes.number_of_domains(constraint.topology_key, eligible)
+        fit = constraint.max_skew * domains
+        if 0 < domains < constraint.min_domains and workload.replicas > fit and subject.counts_own(constraint):
+            counted = "1 domain" if domains == 1 else f"{domains} domains"
             message = f"{counted}: {fit} of {workload.replicas} Pods fit until nodes join others"
-            fix = f"lower minDomains to {len(domains)}, or add nodes in further domains"
-            path, found = subject.at(constraint, "minDomains"), f"{constraint.min_domains}, domains {some(domains)}"
-            yield Cause(path, message, found, f"at most {len(domains)}, or further domains", fix=fix)
+            fix = f"lower minDomains to {domains}, or add nodes in further domains"
+            each = subject.nodes.domains(constraint.topology_key).items()
+            names = some(domain for domain, those in each if those & eligible)
+            path, found = subject.at(constraint, "minDomains"), f"{constraint.min_domains}, domains {names}"
+            yield Cause(path, message, found, f"at most {domains}, or further domains", fix=fix)

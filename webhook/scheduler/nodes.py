@@ -109,7 +109,7 @@ class Nodes:
         self._nodes = tuple(nodes)
         self._names = tuple([node.name for node in self._nodes])
         self.all: NodeSet = (1 << len(self._nodes)) - 1
-        self._carrying: dict[str, NodeSet] = {}
+        self.carried: dict[str, NodeSet] = {}  # what `carrying` has found
         self._domains: dict[str, Mapping[str, NodeSet]] = {}
         self._placed: dict[tuple[str, NodeSet], Domains] = {}
 
@@ -149,9 +149,10 @@ class Nodes:
         """The nodes that have the label `key`."""
         if key not in self.label_keys:
             return 0
-        if key not in self._carrying:
-            self._carrying[key] = union(self.domains(key).values())
-        return self._carrying[key]
+        if key not in self.carried:
+            everywhere = all(key in node.labels for node in self._nodes)
+            self.carried[key] = self.all if everywhere else union(self.domains(key).values())
+        return self.carried[key]
 
     def domains(self, key: str) -> Mapping[str, NodeSet]:
         """The nodes by their value of the label `key`; those that lack it are left out."""
@@ -166,6 +167,13 @@ class Nodes:
             found = self._domains[key] = places
         return found
 
+    def number_of_domains(self, key: str, chosen: NodeSet) -> int:
+        """The number of values of the label `key` on the nodes of a set."""
+        domains, carrying = self.domains(key), chosen & self.carrying(key)
+        if len(domains) == self.carrying(key).bit_count():  # as with hostname
+            return carrying.bit_count()
+        return sum([1 for those in domains.values() if those & carrying])
+
     def placed(self, key: str, chosen: NodeSet) -> Domains:
         """The nodes of a set by their domain of `key`; those that lack it are left out."""
         found = self._placed.get((key, chosen))
@@ -179,16 +187,7 @@ class Nodes:
     @cached_property
     def label_keys(self) -> frozenset[str]:
         """The label keys that any node carries."""
-        return frozenset([key for node in self._nodes for key in node.labels])
-
-    @cached_property
-    def label_keys_of_all(self) -> frozenset[str]:
-        """The label keys that every node carries."""
-        return (
-            frozenset(self._nodes[0].labels).intersection(*[node.labels for node in self._nodes])
-            if self.all
-            else frozenset()
-        )
+        return frozenset[str]().union(*[node.labels for node in self._nodes])
 
     @cached_property
     def closed_to_some(self) -> bool:
