@@ -11,6 +11,7 @@ from webhook.objects.fields import as_mapping
 from webhook.scheduler.features import Features
 from webhook.scheduler.nodes import Nodes, NodeSet
 from webhook.scheduler.profile import WEIGHTS, Cycle, feasible_nodes, find_feasible, message, prioritize, total
+from webhook.scheduler.resources import is_scalar
 
 RECORDED = "profile.jsonl.gz"
 
@@ -30,7 +31,7 @@ def differences(case: Mapping[str, object], features: Features) -> Iterator[Diff
     if feasible_nodes(cycle) != found.feasible:
         yield Difference("feasible", "feasible_nodes and find_feasible differ", None)
     yield from compared(case, "feasible", sorted(snapshot.nodes.names(found.feasible)))
-    yield from compared(case, "reasons", reasons)
+    yield from compared(case, "reasons", reasons, _in_order)
     yield from compared(case, "scores", _by_node(snapshot.nodes, found.feasible, scores), _modelled)
     yield from compared(case, "total", total(scores))
     yield from compared(case, "message", message(cycle, found))
@@ -41,6 +42,24 @@ def _by_node(nodes: Nodes, feasible: NodeSet, scores: Mapping[str, Mapping[str, 
     if not scores:
         return {}
     return {name: {plugin: by_node[name] for plugin, by_node in scores.items()} for name in nodes.names(feasible)}
+
+
+def _in_order(recorded: object, what: str) -> object:
+    """The recorded reasons, those of resources that are counted by name in its order: Go walks a map of these."""
+    if not isinstance(recorded, dict):
+        raise IllFormed(f"expected.{what}: must be an object")
+    return {
+        name: {**one, "reasons": sorted(one["reasons"], key=_name)}
+        if isinstance(one, dict) and isinstance(one.get("reasons"), list)
+        else one
+        for name, one in recorded.items()
+    }
+
+
+def _name(reason: object) -> str:
+    """What a reason is sorted by: "" for all but those of such resources, which come last."""
+    name = str(reason).removeprefix("Insufficient ")
+    return name if name != reason and is_scalar(name) else ""
 
 
 def _modelled(recorded: object, what: str) -> object:

@@ -250,3 +250,33 @@ def test_it_needs_no_test_tools():
 
     assert (0, "") == (done.returncode, done.stderr)
     assert done.stdout.endswith(" agree, 0 differ\n")
+
+
+def short_of(*reasons):
+    """A Pod that two resources by name, and CPU, are short for, and why that was recorded."""
+    asked = {"cpu": "1", "example.com/gpu": "1", "hugepages-2Mi": "2Mi"}
+    return {
+        "pod": {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "resources": {"requests": asked}}]}},
+        "config": {"defaultingType": "System"},
+        "nodes": [
+            {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"pods": 9}}}
+        ],
+        "expected": {
+            "feasible": [],
+            "reasons": {"n": {"plugin": "NodeResourcesFit", "reasons": [f"Insufficient {name}" for name in reasons]}},
+            "scores": {},
+            "total": {},
+            "message": "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient example.com/gpu, 1 Insufficient "
+            "hugepages-2Mi.",
+            "preFilter": "",
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("reasons", "status"),
+    [("cpu example.com/gpu hugepages-2Mi", 0), ("cpu hugepages-2Mi example.com/gpu", 0), ("example.com/gpu cpu", 1)],
+)
+def test_shortages_of_resources_by_name_come_in_any_order(run, reasons, status):
+    """Go walks a map of them."""
+    assert status == run("profile", short_of(*reasons.split()))[0]
