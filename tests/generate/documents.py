@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import os
 import re
-import shlex
-import socket
 from collections.abc import Iterable
+from functools import partial
 from importlib import import_module
 
-from tests.generate import chart, metrics, versions
+from tests.generate import chart, metrics, scenarios, versions
+from tests.generate.commands import output
 from tests.house.layers import HOUSE
 from tests.support import ROOT
 from tests.support.planted import kept, planted
-from webhook.cli import main as cli
 from webhook.cluster.fields import only_read
 from webhook.cluster.listed import LISTED
 from webhook.cluster.watched import ALWAYS, WATCHED, Watched
 from webhook.render import catalogue
 from webhook.serving.settings import SETTINGS
 
-MAKE_RUN = ["make", "run", "ONCE=1"]
 TRANSCRIPTS = ROOT / "docs" / "transcripts"  # of kubectl, written and compared where there is a control plane
 _TABLE = re.compile(r"(<!-- (?P<name>\w+) -->\n).*?(<!-- /(?P=name) -->)", re.DOTALL)
 _TRANSCRIPT = re.compile(r"(<!-- transcript: (?P<name>\w+) -->\n```[a-z]*\n).*?(```\n)", re.DOTALL)
@@ -45,10 +40,12 @@ GENERATED = {
     "docs/policy.md": lambda: filled("docs/policy.md"),
     "docs/serve.md": lambda: filled("docs/serve.md"),
     "docs/rules.md": catalogue.page,
+    "docs/scenarios.md": scenarios.page,
     "docs/versions.md": versions.page,
     "charts/evenkeel/README.md": lambda: filled("charts/evenkeel/README.md"),
     "charts/evenkeel/values.schema.json": chart.schema,
     "charts/evenkeel/files/program.yaml": chart.program,
+    **{file: partial(scenarios.drawn, name) for file, name in scenarios.DRAWINGS.items()},
 }
 
 
@@ -126,21 +123,6 @@ TABLES = {
     },
     **{"metrics": metrics.table, "reasons": metrics.reasons, "alerts": metrics.alerts},
 }
-
-
-def output(command: str) -> str:
-    """What a command prints; `make run` is `evenkeel example`, here on a port that is free."""
-    words = shlex.split(command)
-    if words == MAKE_RUN:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = str(free.getsockname()[1])
-        text = output(f"evenkeel example --once --port {port}")
-        return re.sub(r"/\S+/evenkeel-\w+/", "/tmp/evenkeel-…/", text.replace(port, "8443"))
-    printed = io.StringIO()
-    with contextlib.chdir(ROOT), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        os.environ["COLUMNS"] = "100"
-        cli.main(words[1:])
-    return printed.getvalue()
 
 
 if __name__ == "__main__":

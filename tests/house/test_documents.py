@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from xml.etree import ElementTree
 
 import pytest
 
 from tests.generate import versions
 from tests.generate.documents import GENERATED, fill
+from tests.generate.scenarios import DRAWINGS
 from tests.support import ROOT
+from tests.support.scenarios import CLUSTER, objects
 from webhook import __version__
 from webhook.cli.main import COMMANDS, parser
 from webhook.policy.schema import schema
@@ -22,6 +25,17 @@ README = (ROOT / "README.md").read_text("utf-8")
 def test_a_generated_document_is_up_to_date(name):
     """`make docs` rewrites it."""
     assert GENERATED[name]() == (ROOT / name).read_text("utf-8")
+
+
+@pytest.mark.parametrize("file", DRAWINGS)
+def test_a_drawing_shows_every_node_and_pod(file):
+    """And is well-formed."""
+    texts = [one.text for one in ElementTree.parse(ROOT / file).iter("{http://www.w3.org/2000/svg}text")]
+    cluster = objects(DRAWINGS[file], CLUSTER)
+
+    assert {one["metadata"]["name"] for one in cluster if one["kind"] == "Node"} <= {*texts}
+    pods = [one["metadata"]["labels"]["app"] for one in cluster if one["kind"] == "Pod"]
+    assert len(pods) == sum(re.split("[,/]", text)[text.startswith("other/")] in pods for text in texts)
 
 
 def test_a_block_is_filled_with_what_the_command_prints():
@@ -75,6 +89,8 @@ def test_the_changelog_has_the_version():
         "charts/evenkeel/README.md",
         "docs/operations.md",
         "docs/development.md",
+        "docs/scenarios.md",
+        "docs/explain.md",
     ],
 )
 def test_a_link_leads_somewhere(name):

@@ -1,7 +1,7 @@
 """
-The situations that the feature's own documents describe, by their number there, and which nodes the Pod fits.
+The situations that the feature's own documents describe, by their number there: what comes of the examples in FOLDER.
 
-    zoneA  node1 web   node2 web        zoneB  node3 web   node4
+Each folder there has a cluster, and the Pods, or workloads, that are to be placed in it.
 """
 
 from __future__ import annotations
@@ -9,75 +9,102 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tests.support.build import HOSTNAME, SELECTOR, ZONE, constraint
+from tests.support import ROOT
+from webhook.documents.reading import read_objects
 
-SOFT = "ScheduleAnyway"
-FOUR = {"node1": {ZONE: "zoneA"}, "node2": {ZONE: "zoneA"}, "node3": {ZONE: "zoneB"}, "node4": {ZONE: "zoneB"}}
-FIVE = {**FOUR, "node5": {ZONE: "zoneC"}}
+FOLDER = ROOT / "docs" / "examples" / "scenarios"
+CLUSTER, INCOMING = "cluster.yaml", "incoming.yaml"
+
 SPREAD = "node(s) didn't match pod topology spread constraints"
 MISSING_LABEL = f"{SPREAD} (missing required label)"
 AFFINITY = "node(s) didn't match Pod's node affinity/selector"
-BY_ZONE, BY_NODE = constraint(), constraint(topologyKey=HOSTNAME)
+TAINTED = "node(s) had untolerated taint(s)"
+
+EXAMPLES = (
+    *("01-zone", "02-node", "03-larger-skew", "04-zone-and-node", "05-soft", "06-selector-misses-own-pod"),
+    *("07-pods-on-an-unlabelled-node", "08-misspelt-label", "09-empty-zone", "10-zone-left-out"),
+    *("11-zone-counted-all-the-same", "12-zone-against-node", "13-third-zone", "14-zones-of-different-sizes"),
+    *("15-tainted-zone", "16-tainted-zone-soft", "17-scores", "18-large-skew", "19-min-domains", "20-invalid"),
+    *("21-absent-match-label-key", "22-rolling-update", "23-scaling-down", "24-default-constraints"),
+    *("25-own-constraint", "26-pods-that-do-not-count"),
+)
 
 
 class Row(NamedTuple):
-    """`fits` are the nodes that take the Pod; the others refuse it because of SPREAD, or what `because` says."""
+    """
+    One Pod or workload of an example, by its name: `fits` are the nodes that take it, of which `best` score highest.
 
-    name: str
-    constraints: tuple[Mapping[str, object], ...]
+    The other nodes refuse it because of SPREAD, or what `because` says.
+    """
+
+    example: str
+    incoming: str
     fits: tuple[str, ...]
-    nodes: Mapping[str, Mapping[str, str]] = FOUR
-    pods: tuple[str, ...] = ("node1", "node2", "node3")  # The nodes that have a matching Pod, once for each.
-    labels: Mapping[str, str] = SELECTOR["matchLabels"]
-    spec: Mapping[str, object] = {}
     because: Mapping[str, str] = {}
+    best: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.example if self.incoming == "incoming" else f"{self.example} {self.incoming}"
 
 
-def affinity(operator: str, *zones: str) -> dict:
-    """A Pod's spec that asks this of its node's zone."""
-    terms = [{"matchExpressions": [{"key": ZONE, "operator": operator, "values": list(zones)}]}]
-    return {
-        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
-    }
-
-
-TYPO = {**FOUR, "node5": {"zone-typo": "zoneC"}}
-NO_ZONE = {**FOUR, "node1": {}}
-OWN_KEY = {name: {**labels, "node": name} for name, labels in FOUR.items()}
-THREE = {"node1": {ZONE: "zoneA"}, "node2": {ZONE: "zoneA"}, "node3": {ZONE: "zoneB"}}
-CROWDED = ("node1", "node1", "node2", "node3", "node3")
-NOT_C, ON_SSD = affinity("NotIn", "zoneC"), {"nodeSelector": {"disk": "ssd"}}
-SSD = FIVE | {name: {**labels, "disk": "ssd"} for name, labels in FOUR.items()}
+FOUR = ("node1", "node2", "node3", "node4")
+C1 = {"c1": TAINTED}
 
 ROWS = (
-    Row("1 zone", (BY_ZONE,), ("node3", "node4")),
-    Row("2 node", (BY_NODE,), ("node4",)),
-    Row("3 zone, maxSkew 2", (constraint(maxSkew=2),), tuple(FOUR)),
-    Row("4 zone and hostname", (BY_ZONE, BY_NODE), ("node4",)),
-    Row("4 zone and a key of one's own", (BY_ZONE, constraint(topologyKey="node")), ("node4",), OWN_KEY),
-    Row("5 zone, soft", (constraint(whenUnsatisfiable=SOFT),), tuple(FOUR)),
-    Row("6 not matching itself", (BY_ZONE,), tuple(FOUR), labels={}),
-    Row(
-        *("7 Pods on a node without a zone", (BY_ZONE,), ("node2",), NO_ZONE, ("node1", "node1", "node3")),
-        because={"node1": MISSING_LABEL},
-    ),
-    Row("8 a misspelt label", (BY_ZONE,), ("node3", "node4"), TYPO, because={"node5": MISSING_LABEL}),
-    Row("9 an empty zone", (BY_ZONE,), ("node5",), FIVE),
-    Row("10 left out by affinity", (BY_ZONE,), ("node3", "node4"), FIVE, spec=NOT_C, because={"node5": AFFINITY}),
-    Row("10 left out by nodeSelector", (BY_ZONE,), ("node3", "node4"), SSD, spec=ON_SSD, because={"node5": AFFINITY}),
-    Row(
-        *("11 counted in spite of affinity", (constraint(nodeAffinityPolicy="Ignore"),), (), FIVE),
-        spec=NOT_C,
-        because={"node5": AFFINITY},
-    ),
-    Row("12 zone against node", (BY_ZONE, BY_NODE), (), THREE, CROWDED),
-    *(
-        Row(f"12 resolved, {how}", constraints, fits, THREE, CROWDED)
-        for how, constraints, fits in (
-            ("zone soft", (constraint(whenUnsatisfiable=SOFT), BY_NODE), ("node2",)),
-            ("node soft", (BY_ZONE, BY_NODE | {"whenUnsatisfiable": SOFT}), ("node3",)),
-            ("zone maxSkew 2", (constraint(maxSkew=2), BY_NODE), ("node2",)),
-            ("node maxSkew 2", (BY_ZONE, BY_NODE | {"maxSkew": 2}), ("node3",)),
-        )
-    ),
+    Row("01-zone", "incoming", ("node3", "node4")),
+    Row("02-node", "incoming", ("node4",)),
+    Row("03-larger-skew", "incoming", FOUR),
+    Row("04-zone-and-node", "hostname", ("node4",)),
+    Row("04-zone-and-node", "own-key", ("node4",)),
+    Row("05-soft", "incoming", FOUR, best=("node3", "node4")),
+    Row("06-selector-misses-own-pod", "incoming", FOUR),
+    Row("07-pods-on-an-unlabelled-node", "incoming", ("node2",), {"node1": MISSING_LABEL}),
+    Row("08-misspelt-label", "incoming", ("node3", "node4"), {"node5": MISSING_LABEL}),
+    Row("09-empty-zone", "incoming", ("node5",)),
+    Row("10-zone-left-out", "node-affinity", ("node3", "node4"), {"node5": AFFINITY}),
+    Row("10-zone-left-out", "node-selector", ("node3", "node4"), {"node5": AFFINITY}),
+    Row("11-zone-counted-all-the-same", "incoming", (), {"node5": AFFINITY}),
+    Row("12-zone-against-node", "both-hard", ()),
+    Row("12-zone-against-node", "zone-soft", ("node2",)),
+    Row("12-zone-against-node", "node-soft", ("node3",)),
+    Row("12-zone-against-node", "zone-max-skew-2", ("node2",)),
+    Row("12-zone-against-node", "node-max-skew-2", ("node3",)),
+    Row("13-third-zone", "max-skew-1", ("c1",)),
+    Row("13-third-zone", "max-skew-2", ("a1", "b1", "c1")),
+    Row("14-zones-of-different-sizes", "by-zone", ("n3a",)),
+    Row("14-zones-of-different-sizes", "by-node", ("n1c", "n2b", "n2c")),
+    Row("15-tainted-zone", "ignore", (), C1),
+    Row("15-tainted-zone", "honor", ("a1", "b1"), C1),
+    Row("16-tainted-zone-soft", "incoming", ("a1", "b1"), C1, best=("a1", "b1")),
+    Row("17-scores", "web", ("a1", "b1"), C1, best=("a1", "b1")),
+    Row("17-scores", "api", ("a1", "b1"), C1, best=("b1",)),
+    Row("18-large-skew", "incoming", ("c1",)),
+    Row("19-min-domains", "web", ()),
+    Row("21-absent-match-label-key", "incoming", ("node3", "node4")),
+    Row("22-rolling-update", "together", ("c1",)),
+    Row("22-rolling-update", "by-revision", ("a1", "b1", "c1")),
+    Row("26-pods-that-do-not-count", "incoming", ("a1",)),
 )
+
+# The rules that find what an example is about.
+RULES = {
+    "06-selector-misses-own-pod": "selector-misses-own-pod",
+    "08-misspelt-label": "unlabelled-nodes",
+    "15-tainted-zone": "tainted-domain",
+    "19-min-domains": "too-few-domains",
+    "20-invalid": "invalid-constraint",
+    "21-absent-match-label-key": "absent-match-label-key",
+    "22-rolling-update": "rollout-skew",
+}
+
+
+def objects(example: str, name: str) -> tuple[Mapping, ...]:
+    """The objects in a file of an example, none if there is no such file."""
+    file = FOLDER / example / name
+    return tuple(read_objects(file.read_text("utf-8"))) if file.exists() else ()
+
+
+def incoming(example: str, name: str) -> Mapping:
+    """The Pod or workload of this name that is to be placed."""
+    (found,) = (one for one in objects(example, INCOMING) if one["metadata"]["name"] == name)
+    return found
