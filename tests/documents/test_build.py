@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.documents import Case, assert_read, assert_refused
 from webhook.documents.build import build
+from webhook.documents.scalars import DocumentError
 
 BUILT = [
     Case("an anchor", "a: &x {b: 1}\nc: *x", [{"a": {"b": 1}, "c": {"b": 1}}]),
@@ -75,6 +76,14 @@ def test_a_key_that_stands_twice_is_noted_where_that_is_asked_for(case):
     (value,) = build(case.text, repeated)
 
     assert case.found == (value, [(one.document, one.path) for one in repeated])
+
+
+def test_so_many_are_noted_and_no_more():
+    repeated = []
+    with pytest.raises(DocumentError, match="duplicate key"):
+        [*build(f"[{'{a: 1, a: 1}, ' * 1_001}]", repeated)]
+
+    assert 1_000 == len(repeated)
 
 
 def test_empty_documents_do_not_count():

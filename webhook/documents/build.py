@@ -19,6 +19,7 @@ from webhook.objects.fields import FieldPath
 DEEPEST = 500
 TOO_DEEP = f"nested more than {DEEPEST} levels deep"
 MOST_ALIASED = 1_000_000  # what aliases may expand to: a value counts 1, and 1 more for every 64 characters
+MOST_REPEATED = 1_000  # that are noted
 _OBJECT_TAGS = frozenset({"map", "set", "omap"})
 _ARRAY_TAGS = frozenset({"seq", "omap", "pairs"})
 
@@ -90,15 +91,16 @@ class _Builder:
         value = scalar_value(event)
         if event.anchor is not None:
             self.anchors[event.anchor] = _Anchored(value, 1 + len(event.value) // 64, 0)
-        self._name(top, value, event)
+        top.key = value if isinstance(value, str) else key_text(value, event.start_mark)
+        if top.key in top.value and not top.merging:
+            self._twice(top, top.key, event)
 
-    def _name(self, top: _Open, value: object, event: yaml.Event) -> None:
-        """Begin a member of an object."""
-        top.key = key_text(value, event.start_mark)
-        if top.merging or top.key not in cast(dict[str, object], top.value) or top.key in (top.merged or ()):
+    def _twice(self, top: _Open, key: str, event: yaml.Event) -> None:
+        """A key is there already; one that a merge brought may be written again."""
+        if top.merged is not None and key in top.merged:
             return
-        error = error_at(event.start_mark, f'duplicate key "{top.key[:100]}"')
-        if self.repeated is None:
+        error = error_at(event.start_mark, f'duplicate key "{key[:100]}"')
+        if self.repeated is None or len(self.repeated) >= MOST_REPEATED:
             raise error
         self.repeated.append(Repeated(self.number, self._path(), error))
 
@@ -132,7 +134,10 @@ class _Builder:
         if named is None:
             raise error_at(event.start_mark, f"alias {event.anchor} refers to a value that contains it")
         if self._at_key():
-            self._name(self.stack[-1], named.value, event)
+            top = self.stack[-1]
+            top.key = key_text(named.value, event.start_mark)
+            if top.key in top.value:
+                self._twice(top, top.key, event)
             return
         self.aliased += named.weight
         if self.aliased > MOST_ALIASED or named.height + len(self.stack) > DEEPEST:
