@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from tests.support.apiserver import ApiServer, kubeconfig
-from tests.support.build import key_of, namespace, pod, service, workload
+from tests.support.build import constraint, key_of, namespace, pod, service, workload
 from webhook.cli.main import main
 from webhook.cluster.listed import LISTED
 
@@ -68,6 +68,18 @@ def test_a_command_reads_it(run, api, tmp_path):
     given = run("admit -f new --cluster cluster.gz", new=pod(owner="ReplicaSet/web"))
 
     assert "defaulted: selector app=web from Service/web, ReplicaSet/web" in given.out
+
+
+def test_a_command_judges_by_the_version_of_the_dump(run, api):
+    """Up to 1.26 `{}` counts every Pod, and is no error."""
+    api.git_version = "v1.26.15"
+    run("dump -o cluster.gz")
+    empty = pod(constraint(labelSelector={}))
+    codes = [
+        run(f"admit -f new --cluster cluster.gz{more}", new=empty).code for more in ("", " --kubernetes-version 1.37")
+    ]
+
+    assert [0, 1] == codes
 
 
 def test_it_goes_to_standard_output_without_a_file(api, capsysbinary):

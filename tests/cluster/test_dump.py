@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 from functools import cache
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ import pytest
 
 from tests.support.build import namespace, pod, service, snapshot, workload
 from webhook.cluster.cluster import Contents
-from webhook.cluster.dump import DumpError, contents, load
+from webhook.cluster.dump import DumpError, contents, load, version_of
 from webhook.cluster.dump_file import Lines, write
 from webhook.objects.references import Owner
 from webhook.scheduler.features import LATEST
@@ -78,6 +79,15 @@ def test_a_gzipped_file_of_kubectl_is_read(tmp_path, text):
     assert snapshot(*OBJECTS) == load(file)
     found = contents(file)
     assert (OBJECTS, {}, "", "", "") == (list(found.objects), *found[1:])
+
+
+def test_a_dump_of_evenkeel_names_the_version_of_its_cluster(tmp_path):
+    files = {"ours": packed(), "kubectl.yaml": json.dumps(LIST), "empty": ""}
+    dump(tmp_path, files)
+    os.mkfifo(tmp_path / "pipe")
+
+    assert ["v1.37.1", "", ""] == [version_of(tmp_path / name) for name in files]
+    assert "" == version_of(tmp_path) == version_of(tmp_path / "pipe") == version_of(tmp_path / "none")
 
 
 def test_a_folder_may_hold_both(tmp_path):

@@ -81,7 +81,7 @@ def add_version_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kubernetes-version",
         metavar="VERSION",
-        help=f"the version of the cluster (default: that of a live cluster, or else 1.{NEWEST})",
+        help=f"the version of the cluster (default: that of a live cluster or an evenkeel dump, or else 1.{NEWEST})",
     )
 
 
@@ -163,10 +163,11 @@ def namespaced(option: str, text: str) -> tuple[str, str]:
 
 
 def features(version: str | None, source: Source = NO_CLUSTER) -> Features:
-    """The features of a Kubernetes version such as 1.34; without one, those of a live cluster, or of the newest."""
-    if not version and not source.live:
+    """The features of a Kubernetes version such as 1.34; without one, those of the cluster, or else of the newest."""
+    known = version or (_live_version(source) if source.live else _dumped_version(source))
+    if not known:
         return LATEST
-    found = given_features(version or _live_version(source))
+    found = given_features(known)
     if note := unknown(found):
         print(f"note: {note}", file=sys.stderr)
     return found
@@ -178,6 +179,13 @@ def given_features(version: str) -> Features:
         return parse_version(version)
     except ValueError as error:
         raise UsageError(f"--kubernetes-version: {error}") from error
+
+
+def _dumped_version(source: Source) -> str:
+    try:
+        return dump.version_of(Path(source.cluster)) if source.cluster else ""
+    except DumpError as error:
+        raise UsageError(str(error)) from error
 
 
 def _live_version(source: Source) -> str:

@@ -60,6 +60,16 @@ def contents(path: Path) -> Contents:
     return Contents((obj for file in files for obj in _contents(file).objects), {})
 
 
+def version_of(path: Path) -> str:
+    """The version of the cluster of a file of `evenkeel dump`, "" for others and for what can be read only once."""
+    if not path.is_file():
+        return ""
+    with _naming(path), ExitStack() as opened:
+        file = _open(path, opened)
+        found = _of_evenkeel(file.readline(LONGEST_HEADER), file)
+        return found.kubernetes_version if found is not None else ""
+
+
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
