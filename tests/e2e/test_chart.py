@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.e2e.helm import NAMESPACE, RefusedError, helm, render
 from tests.generate.chart import FOLDER
+from tests.support.build import node
 from webhook import __version__
 from webhook.cli.main import main
 from webhook.cluster.watched import VERBS, watched
@@ -334,14 +335,17 @@ def test_every_pod_gives_up_what_it_can(values):
 def test_the_deployment_passes_evenkeel_s_own_rules(values, tmp_path, capsys):
     """All of them, `info` included, in a policy that asks for both topologies."""
     keys = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"]
-    rules = dict.fromkeys(RULES, "error") | {"missing-constraints": {"severity": "error", "topologyKeys": keys}}
+    rules = {rule: "warning" if one.advice else "error" for rule, one in RULES.items()}
+    rules |= {"missing-constraints": {"severity": "error", "topologyKeys": keys}}
     for rule, name in (("forbidden-topology-key", "topologyKeys"), ("hard-constraint", "topologyKeys")):
         rules[rule] = {"severity": "error", name: ["rack"]}
     rules["soft-constraint"] = "ignore"  # Hard ones would keep it from running where there is a single node.
     rules["excessive-max-skew"] = {"severity": "error", "maxSkew": 1}
     (tmp_path / "policy.yaml").write_text(json.dumps({"apiVersion": API_VERSION, "kind": KIND, "rules": rules}))
     (tmp_path / "deployment.yaml").write_text(json.dumps(one("Deployment", render(values))))
-    code = main(["admit", "-f", str(tmp_path / "deployment.yaml"), "--policy", str(tmp_path / "policy.yaml")])
+    (tmp_path / "node.json").write_text(json.dumps(node()))
+    options = {"-f": "deployment.yaml", "--policy": "policy.yaml", "--cluster": "node.json"}
+    code = main(["admit", *(word for name, file in options.items() for word in (name, str(tmp_path / file)))])
 
     assert (0, "deployment.apps/evenkeel created\n", "") == (code, *capsys.readouterr())
 

@@ -210,7 +210,7 @@ def test_a_custom_resource_is_refused_although_the_api_server_does_not_look(plan
         return plane.apply(made(*constraints) | {"apiVersion": kind.api_version})
 
     assert (1, "", said(max_skew, empty_selector(index=1))) == apply(
-        constraint(maxSkew=0), EMPTY | {"topologyKey": "r"}
+        constraint(maxSkew=0), EMPTY | {"topologyKey": HOSTNAME}
     )
     assert (0, "") == apply(constraint())[::2]
     changed = {"spec": {"template": {"spec": {"topologySpreadConstraints": [constraint(maxSkew=0)]}}}}
