@@ -21,7 +21,7 @@ name namespace uid labels creationTimestamp deletionTimestamp annotations
 ownerReferences[].apiVersion ownerReferences[].kind ownerReferences[].name ownerReferences[].uid
 ownerReferences[].controller
 """
-CONTAINER = "name ports[].hostPort resources.requests restartPolicy"
+CONTAINER = "name ports[].hostPort resources.limits resources.requests restartPolicy"
 TERMS = """
 requiredDuringSchedulingIgnoredDuringExecution[] preferredDuringSchedulingIgnoredDuringExecution[]
 """
@@ -35,8 +35,8 @@ def below(prefix, names):
 POD = f"""
 affinity.nodeAffinity.* {below("affinity.podAffinity", TERMS)} {below("affinity.podAntiAffinity", TERMS)}
 {below("containers[]", CONTAINER)} {below("initContainers[]", CONTAINER)} {below("volumes[]", VOLUME)}
-hostNetwork nodeName nodeSelector overhead preemptionPolicy priority resourceClaims[] resources.requests schedulerName
-schedulingGates[].name tolerations[].* topologySpreadConstraints[].*
+hostNetwork nodeName nodeSelector overhead preemptionPolicy priority resourceClaims[] resources.limits
+resources.requests schedulerName schedulingGates[].name tolerations[].* topologySpreadConstraints[].*
 """
 CONTAINER_STATUS = "name allocatedResources resources.requests"
 TEMPLATE = f"{below('template.metadata', METADATA)} {below('template.spec', POD)}"

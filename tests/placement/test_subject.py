@@ -182,3 +182,20 @@ def test_a_pod_that_is_bound_is_placed_anew_without_itself():
 
     assert ("", {}) == (found.cycle.pod.node_name, dict(found.cycle.snapshot.pods["shop"]))
     assert snapshot is alone(of_pod(pod(), {}), snapshot, LATEST)
+
+
+LIMITED = {"containers": [{"name": "c", "resources": {"limits": {"cpu": "2"}}}]}
+
+
+def test_a_new_pod_requests_its_limits_where_it_states_no_requests():
+    """As the API server makes it; a template stays as it was written."""
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": LIMITED}
+    (next_one,) = next_replica(workload("Deployment", spec={"template": template}), {})
+    new = of_new_pod(pod(spec=LIMITED), {})
+
+    assert [2000, 2000] == [attempt(one, Snapshot(), LATEST).cycle.pod.requests.milli_cpu for one in (next_one, new)]
+    assert 0 == attempt(of_pod(pod(spec=LIMITED), {}), Snapshot(), LATEST).cycle.pod.requests.milli_cpu
+
+
+def test_a_new_pod_with_a_spec_of_another_form_is_named():
+    assert ("spec: must be an object",) == attempt(of_new_pod(pod() | {"spec": 5}, {}), Snapshot(), LATEST).errors[:1]

@@ -14,7 +14,7 @@ from webhook.objects.reading import Reader
 from webhook.scheduler.counts import Requests
 from webhook.scheduler.features import LATEST, features
 from webhook.scheduler.nodes import Allocatable
-from webhook.scheduler.resources import is_extended, is_scalar, read_allocatable, read_requests
+from webhook.scheduler.resources import is_extended, is_scalar, read_allocatable, read_requests, with_default_requests
 
 MI = 1 << 20
 
@@ -340,3 +340,41 @@ def test_whatever_stands_there_it_is_read_or_named(containers, resources, status
     assert hash(found) == hash(Requests(*found))
     assert all(isinstance(path_text(error.path), str) for error in reader.errors)
     assert json.dumps(found)
+
+
+def limited(requests=None, **limits):
+    return {"resources": {"limits": limits, **({"requests": requests} if requests is not None else {})}}
+
+
+def test_a_container_requests_its_limits_where_it_states_no_request():
+    spec = {
+        "containers": [limited(cpu="1", memory="1Mi"), limited({"cpu": "250m"}, cpu="2", memory="2Mi"), {"name": "c"}],
+        "initContainers": [limited({"cpu": "0"}, cpu="9", memory="3Mi")],
+    }
+    found = read_requests(Reader(), {"spec": with_default_requests(spec)}, LATEST, bound=False)
+
+    assert (1250, 3 * MI) == (found.milli_cpu, found.memory)
+    assert 0 == read_requests(Reader(), {"spec": spec}, LATEST, bound=False).memory
+
+
+def test_a_pod_requests_its_own_limit_where_no_container_states_a_request():
+    whole_pod = limited(cpu="3", memory="9Mi", **{"hugepages-2Mi": "4Mi", "example.com/gpu": "1"})
+    spec = {"containers": [limited({"memory": "1Mi"}), limited({"hugepages-2Mi": "2Mi"})], **whole_pod}
+    found = read_requests(Reader(), {"spec": with_default_requests(spec)}, LATEST, bound=False)
+
+    assert (3000, MI, (("hugepages-2Mi", 4 * MI),)) == (found.milli_cpu, found.memory, found.scalars)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {},
+        {"containers": None, "resources": None},
+        {"containers": "x", "resources": []},
+        {"containers": ["x", {"resources": 5}, {"resources": {"limits": []}}, limited([], cpu="1")]},
+        {"containers": [limited({"cpu": "1"})], "resources": {"requests": {"cpu": "2"}}},
+    ],
+    ids=str,
+)
+def test_what_states_its_requests_or_has_another_form_stays(spec):
+    assert spec == with_default_requests(spec)

@@ -44,8 +44,13 @@ class ContainerPort(TypedDict, total=False):
     hostPort: Any
 
 
+class RequestsAndLimits(decoding.ResourceRequirements, total=False):
+    limits: Any  # What a new Pod requests where it states only these.
+
+
 class Container(decoding.InitContainer, total=False):
     ports: list[ContainerPort] | None
+    resources: RequestsAndLimits | None  # type: ignore[misc]
 
 
 class Volume(TypedDict, total=False):
@@ -92,6 +97,7 @@ class Spec(decoding.SpecWithResources, total=False):
     preemptionPolicy: Any
     priority: Any
     resourceClaims: list[Used] | None
+    resources: RequestsAndLimits | None  # type: ignore[misc]
     schedulerName: Any
     schedulingGates: Any
     tolerations: Any

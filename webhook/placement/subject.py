@@ -23,6 +23,7 @@ from webhook.scheduler.default_constraints import SYSTEM_DEFAULTS, constraints_i
 from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import read_incoming_pod
 from webhook.scheduler.profile import Cycle
+from webhook.scheduler.resources import with_default_requests
 from webhook.scheduler.snapshot import Snapshot, read_object
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -93,7 +94,9 @@ def of_pod(raw: Raw, others: Mapping[Place, Raw]) -> Subject:
 
 def of_new_pod(raw: Raw, others: Mapping[Place, Raw]) -> Subject:
     """A Pod that is not in the cluster yet."""
-    return replace(of_pod(raw, others), phase="", node="", verdict=Verdict())
+    spec = raw.get("spec")
+    made = {**raw, "spec": with_default_requests(spec)} if isinstance(spec, dict) else raw
+    return replace(of_pod(made, others), phase="", node="", verdict=Verdict())
 
 
 def alone(subject: Subject, snapshot: Snapshot, features: Features) -> Snapshot:
@@ -117,7 +120,7 @@ def next_replica(raw: Raw, others: Mapping[Place, Raw], kinds: Kinds = KINDS) ->
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {**metadata, "namespace": ref.namespace, "labels": labels, **_owned_by(owner)},
-            "spec": spec,
+            "spec": with_default_requests(spec),
         }
         found.append(
             Subject(

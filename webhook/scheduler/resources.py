@@ -6,12 +6,12 @@ What Pods request and nodes have, as kube-scheduler adds it up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from webhook.objects.fields import FieldPath
+from webhook.objects.fields import FieldPath, as_list, as_mapping, value_at, with_value
 from webhook.objects.labels import label_key_errors
 from webhook.objects.quantities import MILLI, NANO, read_quantity, thousandths, whole
 from webhook.objects.reading import Reader
@@ -21,6 +21,8 @@ from webhook.scheduler.nodes import Allocatable
 
 CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
 HUGE_PAGES, VOLUMES, NATIVE = "hugepages-", "attachable-volumes-", "kubernetes.io/"
+REQUESTS: FieldPath = ("resources", "requests")
+LIMITS: FieldPath = ("resources", "limits")
 # What a container that states no request of it counts for where nodes are scored: 0.1 CPUs, 200 MiB.
 NON_ZERO = {CPU: 100 * MILLI, MEMORY: (200 << 20) * NANO}
 Amounts = dict[str, int]  # Nanos by the name of the resource, a ResourceList.
@@ -90,6 +92,34 @@ def _requests(pod: _Pod, features: Features, bound: bool) -> Requests:
         thousandths(non_zero.get(CPU, 0)),
         whole(non_zero.get(MEMORY, 0)),
     )
+
+
+def with_default_requests(spec: Mapping[str, object]) -> Mapping[str, object]:
+    """
+    The raw spec of a Pod that is made from a template or a file, with the requests that the API server gives it.
+
+    As SetDefaults_Pod does: a container requests its limits where it states no request, and the Pod as a whole its own
+    limit where no container states one.  What has the wrong type stays as it is.
+    """
+    found, stated = dict(spec), set[str]()
+    for field in ("containers", "initContainers"):
+        if isinstance(containers := spec.get(field), list):
+            found[field] = [_requesting_limits(one) for one in containers]
+            stated.update(*[as_mapping(value_at(one, REQUESTS)) for one in as_list(found[field])])
+    of_containers = [name for name in stated if not name.startswith(HUGE_PAGES)]
+    others = [name for name in as_mapping(value_at(spec, LIMITS)) if not _is_pod_level(name)]
+    if "resources" in spec:
+        found["resources"] = value_at(_requesting_limits(spec, {*of_containers, *others}), ("resources",))
+    return found
+
+
+def _requesting_limits(raw: object, but: Collection[str] = ()) -> object:
+    """A container or the spec of a Pod that requests its limits where it states no request, `but` for some."""
+    limits, requests = value_at(raw, LIMITS), value_at(raw, REQUESTS)
+    if not isinstance(limits, dict) or not isinstance(requests, dict | None):
+        return raw
+    missing = {name: limit for name, limit in limits.items() if name not in but}
+    return with_value(raw, REQUESTS, {**missing, **(requests or {})}) if missing else raw
 
 
 def read_allocatable(reader: Reader, raw: object, path: FieldPath) -> Allocatable:
