@@ -4,20 +4,24 @@
     load ── TLS, keep-alive ──> webhook                                          directly, a CPU each
     load ── TLS, keep-alive ──> kube-apiserver ── TLS, keep-alive ──> webhook    Pods that are created, on all CPUs
 
-Each webhook has the same configurations, each in a namespace of its own.  They are asked by turns, for a second each;
-figures are medians.  CPU is user and system time of all processes of a server, from /proc.
+Each webhook has the same configurations, each in a namespace of its own.  They are asked by turns, for a second each,
+and each time in another order, so that none always follows the same; figures are medians.  CPU is user and system time
+of all processes of a server, from /proc.  A second in which other programs took CPU time is tried again.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from random import Random
 from statistics import median
 from typing import NamedTuple
 
@@ -34,8 +38,11 @@ from webhook.policy.schema import API_VERSION, KIND
 
 ROUNDS, DURATION = 5, "1s"
 TICKS = os.sysconf("SC_CLK_TCK")
+# Of the machine's CPU time, what other programs may take; and how often a second is tried, and how long each waits.
+DISTURBED, TRIES, REST_SECONDS = 0.05, 3, 2.0
 LABELS = {"app": "web", "pod-template-hash": "7"}
 CONSTRAINTS, DEFAULTS = "constraints to check", "defaults to give"
+GIVING = "Go that gives"
 
 
 class Way(NamedTuple):
@@ -61,11 +68,15 @@ class Target(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """Of one second: calls a second, and the CPU time of a call in microseconds, the webhook's and everybody's."""
+    """
+    Of one second: calls a second, and the CPU time of a call in microseconds, the webhook's and everybody's; and the
+    share of the machine's CPU time that other programs took.
+    """
 
     rate: float
     webhook: float
     everybody: float
+    others: float = 0.0
 
 
 def cpu(processes: Sequence[int]) -> float:
@@ -79,28 +90,55 @@ def cpu(processes: Sequence[int]) -> float:
     return found
 
 
+def busy() -> float:
+    """Seconds of CPU that the machine was busy so far, all CPUs together; what was stolen from it counts."""
+    user, nice, system, _idle, _wait, *interrupts = map(int, Path("/proc/stat").read_text().split()[1:9])
+    return sum((user, nice, system, *interrupts)) / TICKS
+
+
 def take(target: Target, way: Way, duration: str = DURATION) -> Taken:
     """Load the target for a while."""
     options = {"url": target.url, "ca": target.ca, "body": target.body, "token": target.token}
     options |= {"clients": way.clients, "pause": way.pause, "duration": duration}
-    before = cpu(target.webhook), cpu(target.others)
+    before = cpu(target.webhook), cpu(target.others), busy(), time.monotonic()
     command = [programs.built() / "load", *(f"-{name}={value}" for name, value in options.items())]
     done = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     webhook, others = cpu(target.webhook) - before[0], cpu(target.others) - before[1]
-    each = 1e6 / done["calls"]
-    return Taken(done["calls"] / done["seconds"], webhook * each, (webhook + others + done["cpu"]) * each)
+    everybody, each = webhook + others + done["cpu"], 1e6 / done["calls"]
+    rest = (busy() - before[2] - everybody) / (os.cpu_count() or 1) / (time.monotonic() - before[3])
+    return Taken(done["calls"] / done["seconds"], webhook * each, everybody * each, rest)
+
+
+def undisturbed(target: Target, way: Way, after: Callable[[], None]) -> Taken:
+    """What the target takes while other programs take little; of TRIES seconds in vain, the least disturbed."""
+    tried: list[Taken] = []
+    while not tried or (tried[-1].others > DISTURBED and len(tried) < TRIES):
+        await_rest()
+        tried.append(take(target, way))
+        after()
+    return min(tried, key=lambda one: one.others)
+
+
+def await_rest() -> None:
+    """Wait until other programs rest, or REST_SECONDS are over."""
+    limit, idle = time.monotonic() + REST_SECONDS, False
+    while not idle and time.monotonic() < limit:
+        before = busy()
+        time.sleep(0.1)
+        idle = busy() - before <= 2 / TICKS
 
 
 def by_turns(targets: Sequence[Target], way: Way, after: Callable[[], None] = lambda: None) -> list[list[Taken]]:
     """What each target took, round by round; `after` runs when one has had its turn, and is not measured."""
-    rounds = []
+    taken: list[list[Taken]] = [[] for _ in targets]
     for number in range(ROUNDS + 1):  # The first warms up.
-        taken = []
-        for target in targets:
-            taken.append(take(target, way, DURATION if number else "300ms"))
-            after()
-        rounds.append(taken)
-    return [list(column) for column in zip(*rounds[1:], strict=True)]
+        for which in Random(number).sample(range(len(targets)), len(targets)):
+            if number:
+                taken[which].append(undisturbed(targets[which], way, after))
+            else:
+                take(targets[which], way, "300ms")
+                after()
+    return taken
 
 
 def middle(taken: Sequence[Taken]) -> Taken:
@@ -112,6 +150,12 @@ def ratio(dividends: Sequence[float], divisors: Sequence[float]) -> float:
     return median(dividend / divisor for dividend, divisor in zip(dividends, divisors, strict=True))
 
 
+def disturbed(taken: Sequence[Taken]) -> str:
+    """How far other programs disturbed the figures, in a sentence."""
+    found = sum(one.others > DISTURBED for one in taken)
+    return f"Other programs took more than {DISTURBED:.0%} of the CPUs in {found} of {len(taken)} seconds."
+
+
 def direct(folder: Path) -> Iterator[str]:
     """The rows without an API server: evenkeel, the null app in the same worker, and the Go webhook, each on CPU 0."""
     dump = folder / "cluster.json"
@@ -121,12 +165,12 @@ def direct(folder: Path) -> Iterator[str]:
         "null app": ((sys.executable, "-c", NULL),),
         "Go": ((str(programs.built() / "null"),),),
     }
-    found, everywhere = [], os.sched_getaffinity(0)
+    servers, everything, everywhere = [], list[Taken](), os.sched_getaffinity(0)
     try:
         for name, command in commands.items():
             (own := folder / name).mkdir()
-            found.append((Server(own, *command), own / "ca.crt"))
-            found[-1][1].write_text(found[-1][0].ca)
+            servers.append((Server(own, *command), own / "ca.crt"))
+            servers[-1][1].write_text(servers[-1][0].ca)
         os.sched_setaffinity(0, LOAD_CPU)
         yield f"| review | clients | {', 1/s | '.join(commands)}, 1/s | {', µs | '.join(commands)}, µs |"
         yield f"| --- | --- |{' --- |' * 2 * len(commands)}"
@@ -134,15 +178,18 @@ def direct(folder: Path) -> Iterator[str]:
             (folder / "body").write_bytes(body)
             targets = [
                 Target(f"https://localhost:{server.port}{path}", ca, folder / "body", [server.process.pid])
-                for server, ca in found
+                for server, ca in servers
             ]
             for way in (ONE, PAUSING, MANY):
-                taken = [middle(one) for one in by_turns(targets, way)]
+                found = by_turns(targets, way)
+                everything += itertools.chain(*found)
+                taken = [middle(one) for one in found]
                 rates, costs = ([f"{one[i]:.0f}" for one in taken] for i in range(2))
                 yield f"| {name} | {way.name} | {' | '.join((*rates, *costs))} |"
+        yield f"\n{disturbed(everything)}"
     finally:
         os.sched_setaffinity(0, everywhere)
-        for server, _ in found:
+        for server, _ in servers:
             server.process.terminate()
             server.process.wait()
 
@@ -254,7 +301,7 @@ def through_apiserver(folder: Path) -> Iterator[str]:
         (own := folder / "webhook").mkdir()
         plane.create_namespace(NAMESPACE)
         creation = Creation(plane, own)
-        for namespace in ("evenkeel", "go", "giving", "none"):
+        for namespace in ("evenkeel", "go", "http2", "giving", "none"):
             creation.prepare(f"bench-{namespace}")
         kubeconfig = str(granted(plane, own, creation.policy))
         live = ["--cluster", "live", "--policy", creation.policy]
@@ -263,31 +310,40 @@ def through_apiserver(folder: Path) -> Iterator[str]:
         creation.register("bench-evenkeel", evenkeel.port, folder / "evenkeel.crt")
         given = until(lambda: creation.given("bench-evenkeel"), "defaults")
         go = stack.enter_context(creation.registered_null("bench-go"))
+        http2 = stack.enter_context(creation.registered_null("bench-http2", "--http2"))
         giving = stack.enter_context(creation.registered_null("bench-giving", "--patch", json.dumps(given)))
         # They would watch every Pod, and take the time that is measured.
         plane.controller_manager.stop()
         plane.scheduler.stop()
-        yield "| Pods with | clients | none | Go | Go that gives | evenkeel | ratio | by CPU | Go, µs | evenkeel, µs |"
-        yield f"|{' --- |' * 10}"
+        yield "| Pods with | clients | webhook | Pods a second | ratio | by CPU | webhook, µs | all, µs |"
+        yield f"|{' --- |' * 8}"
+        everything: list[Taken] = []
         for what in (CONSTRAINTS, DEFAULTS):
-            targets = [
-                creation.target("bench-evenkeel", what, evenkeel.process.pid),
-                creation.target("bench-go", what, go.process.pid),
-                creation.target("bench-none", what),
-                *([creation.target("bench-giving", what, giving.process.pid)] if what == DEFAULTS else ()),
-            ]
+            targets = {
+                "evenkeel": creation.target("bench-evenkeel", what, evenkeel.process.pid),
+                "Go": creation.target("bench-go", what, go.process.pid),
+                "Go, HTTP/2": creation.target("bench-http2", what, http2.process.pid),
+                **({GIVING: creation.target("bench-giving", what, giving.process.pid)} if what == DEFAULTS else {}),
+                "none": creation.target("bench-none", what),
+            }
             for way in (ONE, MANY):
-                yield row(what, way, *by_turns(targets, way, creation.remove))
+                found = by_turns(list(targets.values()), way, creation.remove)
+                everything += itertools.chain(*found)
+                for name, taken in zip(targets, found, strict=True):
+                    yield row((what, way.name, name), found[0], taken)
+        yield f"\n{disturbed(everything)}"
 
 
-def row(what: str, way: Way, evenkeel: list[Taken], go: list[Taken], *others: list[Taken]) -> str:
-    """Rates of none, Go, Go that gives if it was asked, and evenkeel; the ratios of evenkeel to Go; µs of CPU."""
-    rates = ratio([one.rate for one in evenkeel], [one.rate for one in go])
-    by_cpu = ratio([one.everybody for one in go], [one.everybody for one in evenkeel])
-    none, *giving = (f"{middle(other).rate:.0f}" for other in others)
-    mine, null = middle(evenkeel), middle(go)
-    shown = (none, f"{null.rate:.0f}", *(giving or [""]), f"{mine.rate:.0f}", f"{rates:.2f}", f"{by_cpu:.2f}")
-    return f"| {what} | {way.name} | {' | '.join(shown)} | {null.webhook:.0f} | {mine.webhook:.0f} |"
+def row(begin: Sequence[str], mine: list[Taken], its: list[Taken]) -> str:
+    """What creation took with one webhook, and evenkeel's ratios to it; of evenkeel itself there are none."""
+    ratios = (
+        ratio([one.rate for one in mine], [one.rate for one in its]),
+        ratio([one.everybody for one in its], [one.everybody for one in mine]),
+    )
+    shown = ("", "") if its is mine else [f"{one:.2f}" for one in ratios]
+    found = middle(its)
+    webhook, everybody = (f"{found.webhook:.0f}" if found.webhook else "", f"{found.everybody:.0f}")
+    return f"| {' | '.join((*begin, f'{found.rate:.0f}', *shown, webhook, everybody))} |"
 
 
 def rows(folder: Path) -> Iterator[str]:

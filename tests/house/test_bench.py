@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import shutil
+import socket
 import subprocess
 import sys
 
 import pytest
 
 from tests.bench import creation, programs
+from tests.bench.creation import ONE, Taken, Target
+from tests.bench.reviews import Server
 from tests.support import ROOT
 from tests.support.kubernetes_source import MissingError
 
@@ -35,6 +39,68 @@ def test_without_a_control_plane_the_other_rows_stay(tmp_path, monkeypatch):
 def test_the_programs_use_nothing_but_the_standard_library():
     """They are built where nothing can be downloaded."""
     assert "require" not in (programs.SOURCE / "go.mod").read_text("utf-8")
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="needs Go")
+@pytest.mark.parametrize(("options", "spoken"), [((), "http/1.1"), (("--http2",), "h2")])
+def test_the_go_webhook_speaks_http_2_where_it_is_told_to(tmp_path, options, spoken):
+    server = Server(tmp_path, (str(programs.built() / "null"),), *options, pinned=False)
+    try:
+        server.context.set_alpn_protocols(["h2", "http/1.1"])
+        plain = socket.create_connection(("127.0.0.1", server.port))
+        with server.context.wrap_socket(plain, server_hostname="localhost") as connection:
+            assert connection.selected_alpn_protocol() == spoken
+    finally:
+        server.process.terminate()
+        server.process.wait()
+
+
+def test_targets_are_asked_by_turns_in_changing_order(tmp_path, monkeypatch):
+    targets = [Target(name, tmp_path, tmp_path, ()) for name in "abc"]
+    asked = []
+
+    def take(target, way, duration="1s"):
+        asked.append(target.url)
+        return Taken(len(asked), 0.0, 0.0)
+
+    monkeypatch.setattr(creation, "await_rest", lambda: None)
+    monkeypatch.setattr(creation, "take", take)
+    found = creation.by_turns(targets, ONE)
+    rounds = ["".join(asked[i : i + 3]) for i in range(0, len(asked), 3)]
+
+    assert creation.ROUNDS + 1 == len(rounds)
+    assert {"abc"} == {"".join(sorted(one)) for one in rounds}
+    assert len(set(rounds)) > 3
+    assert [[target.url for _ in range(creation.ROUNDS)] for target in targets] == [
+        [asked[int(one.rate) - 1] for one in taken] for taken in found
+    ]
+
+
+@pytest.mark.parametrize(("others", "wanted"), [([0.3, 0.01, 0.0], 0.01), ([0.3, 0.2, 0.4, 0.5, 0.0], 0.2)])
+def test_a_second_is_tried_again_if_others_disturb_it(tmp_path, monkeypatch, others, wanted):
+    found = iter(others)
+    monkeypatch.setattr(creation, "await_rest", lambda: None)
+    monkeypatch.setattr(creation, "take", lambda target, way: Taken(1.0, 0.0, 0.0, next(found)))
+
+    taken = creation.undisturbed(Target("a", tmp_path, tmp_path, ()), ONE, lambda: None)
+
+    assert taken.others == wanted
+
+
+def test_what_other_programs_take_is_seen(tmp_path, monkeypatch):
+    busy, mine = iter([10.0, 13.0]), iter([1.0, 0.0, 2.5, 0.0])
+    monkeypatch.setattr(creation, "busy", lambda: next(busy))
+    monkeypatch.setattr(creation, "cpu", lambda processes: next(mine))
+    monkeypatch.setattr(creation.programs, "built", lambda: tmp_path)
+    monkeypatch.setattr(creation.os, "cpu_count", lambda: 2)
+    clock = iter([0.0, 2.0])
+    monkeypatch.setattr(creation.time, "monotonic", lambda: next(clock))
+    (tmp_path / "load").write_text('#!/bin/sh\necho \'{"calls": 100, "seconds": 2, "cpu": 0.5}\'\n')
+    (tmp_path / "load").chmod(0o700)
+
+    taken = creation.take(Target("a", tmp_path, tmp_path, ()), ONE)
+
+    assert Taken(50.0, 15_000.0, 20_000.0, 0.25) == taken
 
 
 @pytest.mark.parametrize("marker", ["bench", "bench calls", "bench-cluster", "bench dump", "bench lint"])

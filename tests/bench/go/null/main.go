@@ -1,9 +1,9 @@
 // The null webhook: it decodes the uid of a review and answers that it is allowed, over net/http and crypto/tls as
-// controller-runtime's webhooks are served. It takes the flags of `evenkeel serve` that it needs.
+// controller-runtime's webhooks are served. It takes the flags of `evenkeel serve` that it needs. kube-apiserver speaks
+// HTTP/2 to a webhook at a loopback address only, if it offers that; to all others HTTP/1.1.
 package main
 
 import (
-	"crypto/tls"
 	"encoding/json"
 	"flag"
 	"log"
@@ -17,6 +17,7 @@ var (
 	certificate = flag.String("tls-cert", "", "FILE")
 	key         = flag.String("tls-key", "", "FILE")
 	patch       = flag.String("patch", "", "the JSON patch of every answer at /mutate; without it, of none")
+	http2       = flag.Bool("http2", false, "offer HTTP/2, too, as net/http does by itself")
 	_           = flag.String("log-level", "", "there is no log")
 )
 
@@ -59,12 +60,15 @@ func main() {
 	if err := flag.CommandLine.Parse(os.Args[2:]); err != nil { // after the word serve
 		log.Fatal(err)
 	}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(*http2)
 	server := &http.Server{
 		Addr:              *bind,
 		Handler:           http.HandlerFunc(review),
 		IdleTimeout:       90 * time.Second,
 		ReadHeaderTimeout: 32 * time.Second,
-		TLSConfig:         &tls.Config{NextProtos: []string{"http/1.1"}},
+		Protocols:         protocols,
 	}
 	log.Fatal(server.ListenAndServeTLS(*certificate, *key))
 }
