@@ -145,6 +145,9 @@ def serve(folder):
             if "watch" in query:
                 self.watch(resource_name)
                 return
+            if "limit" not in query:  # No list: /version, or a look-up.
+                self.send_error(404)
+                return
             make, count = KINDS.get(resource_name, (None, 0))
             begin = int(query.get("continue", "0"))
             end = min(count, begin + int(query.get("limit", "0")))
