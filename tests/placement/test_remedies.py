@@ -82,6 +82,20 @@ def test_no_room():
     } == found(cycle)
 
 
+def test_smaller_requests_where_many_nodes_that_are_shut_have_more_room():
+    shut = [node(f"shut-{one}", taints=[INFRA], cpu=str(100 + one)) for one in range(70)]
+    cycle = attempted(node("a1", cpu="2"), running("a1", "1500m"), *shut, cpu="200")
+
+    assert {"a1"} == found(cycle)[TEMPLATE, "requests smaller by 199500m of cpu"]
+
+
+def test_requests_are_not_lowered_by_more_than_there_is():
+    overcommitted = [running("a1", "3"), running("a1", "3")]
+    cycle = attempted(node("a1", cpu="2"), *overcommitted, cpu="1")
+
+    assert {(TEMPLATE, "requests smaller by 1 of cpu")} == {one for one in found(cycle) if "smaller" in one[1]}
+
+
 def test_two_changes_where_none_alone_helps():
     cycle = attempted(node("a1", "a", taints=[INFRA], cpu="1"), constraints=[spread("rack")], cpu="2")
     changes = [change for _, change in found(cycle)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.placement.room import Lack, freed, lacking, lowered, share
+from webhook.placement.room import Lack, at_most, freed, lacking, lowered, share
 from webhook.scheduler.counts import Requests, Usage
 from webhook.scheduler.fit import shortages
 from webhook.scheduler.nodes import Allocatable
@@ -42,8 +42,11 @@ def test_what_is_not_in_use_cannot_be_freed():
     assert None is freed(Usage(1, 500), Lack(0, 0, 0, 0, (("example.com/gpu", 1),)))
 
 
-def test_fewer_requests_make_no_room_for_a_pod_more():
-    assert None is lowered(ASKED, Lack(1, 0, 0, 0, ()))
+def test_no_more_is_asked_less_than_is_requested():
+    lack = Lack(0, 9_999, 5, 0, (("example.com/gpu", 3),))
+
+    assert Lack(0, 1_500, 5, 0, (("example.com/gpu", 1),)) == at_most(lack, ASKED)
+    assert Requests(0, (1 << 30) - 5, 0, (("example.com/gpu", 0),)) == lowered(ASKED, at_most(lack, ASKED))
 
 
 def test_the_largest_share_counts():
@@ -63,5 +66,7 @@ def test_with_what_it_lacked_the_pod_fits(cpu, memory, used_cpu, used_memory, po
     assert any(lack) == bool(shortages(asked, node, used))
     if (left := freed(used, lack)) is not None:
         assert not shortages(asked, node, left)
-    if (less := lowered(asked, lack)) is not None:
+    if not lack.pods:
+        less = lowered(asked, at_most(lack, asked))
+        assert min(less[:3]) >= 0
         assert not shortages(less, node, used)

@@ -13,10 +13,10 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from webhook.placement.pods import with_fewer
-from webhook.placement.room import Lack, freed, lacking, lowered, share
+from webhook.placement.room import Lack, at_most, freed, lacking, lowered, share
 from webhook.scheduler.affinity import ANY_NODE
 from webhook.scheduler.constraint import HONOR, IGNORE, SOFT, Constraint
-from webhook.scheduler.counts import UNUSED, Usage
+from webhook.scheduler.counts import NOTHING, UNUSED, Usage
 from webhook.scheduler.filtering import DomainCounts
 from webhook.scheduler.inclusion import carrying_every_key, included
 from webhook.scheduler.nodes import (
@@ -123,8 +123,8 @@ def _now(cycle: Cycle, found: Feasibility) -> Iterator[Finder]:
     for counts in found.spread.domains:
         for domain in sorted(counts.refused(), key=lambda one: (counts.match_num(one), one))[:MOST]:
             yield partial(_with_fewer_pods, counts=counts, domain=domain)
-    if full := _refused(found, NODE_RESOURCES_FIT):
-        yield partial(_with_room, which=full)
+    if _refused(found, NODE_RESOURCES_FIT):
+        yield _with_room
     if found.spread.unlabelled:
         for constraint in _hard(cycle):
             yield partial(_labelled, key=constraint.topology_key)
@@ -223,24 +223,25 @@ def _with_fewer_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> Iter
         yield Variant(f"{number} Pod{'s' * (number > 1)} fewer in {place}", cycle._replace(snapshot=snapshot))
 
 
-def _with_room(cycle: Cycle, *, which: NodeSet) -> Iterator[Variant]:
+def _with_room(cycle: Cycle) -> Iterator[Variant]:
     """As much free on a node as the Pod lacks there, first on the nodes that lack least."""
     snapshot = cycle.snapshot
-    for node, used, lack in _lacking(cycle, which):
+    lacking_least = sorted(_lacking(cycle), key=lambda one: (share(one[2], one[0].allocatable), one[0].name))
+    for node, used, lack in lacking_least:
         if (left := freed(used, lack)) is not None:
             usage = {**snapshot.usage, node.name: left}
             yield Variant(f"{lack} free on {node.name}", cycle._replace(snapshot=replace(snapshot, usage=usage)))
 
 
-def _lacking(cycle: Cycle, which: NodeSet) -> Iterator[tuple[Node, Usage, Lack]]:
-    """The nodes that have too little room, those first that lack the smallest share of what they have."""
-    found = []
-    for node in cycle.snapshot.nodes.members(which):
-        used = cycle.snapshot.usage.get(node.name, UNUSED)
-        lack = lacking(cycle.pod.requests, node.allocatable, used)
+def _lacking(cycle: Cycle) -> Iterator[tuple[Node, Usage, Lack]]:
+    """The nodes that have too little room, and would otherwise take the Pod."""
+    pod, snapshot = cycle.pod, cycle.snapshot
+    with_all_room = cycle._replace(pod=replace(pod, requests=NOTHING), snapshot=replace(snapshot, usage={}))
+    for node in snapshot.nodes.members(feasible_nodes(with_all_room)):
+        used = snapshot.usage.get(node.name, UNUSED)
+        lack = lacking(pod.requests, node.allocatable, used)
         if any(lack):
-            found.append((share(lack, node.allocatable), node.name, node, used, lack))
-    return ((node, used, lack) for _, _, node, used, lack in sorted(found, key=lambda one: one[:2]))
+            yield node, used, lack
 
 
 def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
@@ -328,10 +329,12 @@ def _tolerating(cycle: Cycle, *, taint: Taint) -> Iterator[Variant]:
 
 def _requesting_less(cycle: Cycle) -> Iterator[Variant]:
     """Requests that fit on a node, those that are lowered least first."""
-    asked = Allocatable(*cycle.pod.requests[:4], pods=1)
-    for _, _, lack in sorted(_lacking(cycle, cycle.snapshot.nodes.all), key=lambda one: share(one[2], asked)):
-        if (requests := lowered(cycle.pod.requests, lack)) is not None:
-            yield Variant(f"requests smaller by {lack}", cycle._replace(pod=replace(cycle.pod, requests=requests)))
+    requests = cycle.pod.requests
+    asked = Allocatable(*requests[:4], pods=1)
+    lacks = {at_most(lack, requests) for _, _, lack in _lacking(cycle) if not lack.pods}
+    for lack in sorted(lacks, key=lambda one: (share(one, asked), one)):
+        lowest = replace(cycle.pod, requests=lowered(requests, lack))
+        yield Variant(f"requests smaller by {lack}", cycle._replace(pod=lowest))
 
 
 def _without_affinity(cycle: Cycle) -> Iterator[Variant]:

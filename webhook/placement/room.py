@@ -61,10 +61,20 @@ def freed(usage: Usage, lack: Lack) -> Usage | None:
     return None if min(found.pods, found.milli_cpu, found.memory, found.ephemeral_storage) < 0 else found
 
 
-def lowered(requests: Requests, lack: Lack) -> Requests | None:
-    """Requests smaller by so much; None if it is room for a Pod that is lacking."""
-    if lack.pods:
-        return None
+def at_most(lack: Lack, requests: Requests) -> Lack:
+    """The lack, but of nothing more than is requested: a node that is overcommitted takes a request of 0."""
+    asked = dict(requests.scalars)
+    return Lack(
+        lack.pods,
+        min(lack.milli_cpu, requests.milli_cpu),
+        min(lack.memory, requests.memory),
+        min(lack.ephemeral_storage, requests.ephemeral_storage),
+        tuple([(name, min(amount, asked[name])) for name, amount in lack.scalars]),
+    )
+
+
+def lowered(requests: Requests, lack: Lack) -> Requests:
+    """Requests smaller by so much, which must be no more than is requested; room for a Pod is not requested."""
     return requests._replace(
         milli_cpu=requests.milli_cpu - lack.milli_cpu,
         memory=requests.memory - lack.memory,
