@@ -114,7 +114,8 @@ def preferring(*terms):
 
 
 def test_what_is_preferred():
-    assert None is preferring()
+    assert None is read_incoming_pod(Reader(), {}).preferred
+    assert () == preferring()  # The plugin gives every node 0 then, and without the field it gives none.
     assert [(5, ["n1"]), (1, ["n0"])] == preferring((5, term("disk", "In", "ssd")), (1, term("zone", "Exists")))
 
 

@@ -51,6 +51,13 @@ def test_a_candidate_without_the_key_is_ignored_save_under_the_schedulers_own_de
     assert (set(), {"n1": 1, "n2": 0}) == (system.ignored, system.raw)
 
 
+def test_an_absent_zone_is_an_empty_one_to_the_schedulers_own_defaults():
+    """A Pod on a node without the key counts in the domain "", if there is one."""
+    found = scored([SOFT], cluster({"n1": "", "n2": None, "n3": "a"}, bound("n2"), bound("n3")), system_defaults=True)
+
+    assert {"n1": 1, "n2": 0, "n3": 1} == found.raw  # ln(2 + 2)
+
+
 def test_a_hostname_is_counted_on_the_node_alone():
     one = {**SOFT, "topologyKey": "kubernetes.io/hostname"}
     found = scored([one], cluster({"n1": "a", "n2": "a", "n3": "a"}, bound("n1")), names=("n1", "n2"))
@@ -91,7 +98,7 @@ def test_halves_are_rounded_away_from_zero(monkeypatch):
 
 
 PLACED = st.lists(st.sampled_from(["n1", "n2", "n3", "n4"]), max_size=8)
-NODES = st.fixed_dictionaries({name: st.sampled_from(["a", "b", None]) for name in ("n1", "n2", "n3", "n4")})
+NODES = st.fixed_dictionaries({name: st.sampled_from(["a", "b", "", None]) for name in ("n1", "n2", "n3", "n4")})
 
 
 @given(NODES, PLACED, st.integers(1, 3), st.booleans())
@@ -99,11 +106,11 @@ def test_the_formula_holds_for_every_candidate(nodes, placed, max_skew, system_d
     zone, host = {**SOFT, "maxSkew": max_skew}, {**SOFT, "topologyKey": "kubernetes.io/hostname"}
     found = scored([zone, host], cluster(nodes, *map(bound, placed)), system_defaults=system_defaults)
     candidates = [name for name, value in nodes.items() if value is not None or system_defaults]
-    size = len({nodes[name] for name in candidates})
+    size = len({nodes[name] or "" for name in candidates})
 
     for name, value in nodes.items():
         score = placed.count(name) * log(len(candidates) + 2)
         if value is not None:
-            match_num = sum(nodes[one] == value for one in placed)
+            match_num = sum((nodes[one] or "") == value for one in placed if one in candidates)
             score += match_num * log(size + 2) + max_skew - 1
         assert found.raw[name] == (math.floor(score + 0.5) if name in candidates else 0)

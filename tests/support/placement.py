@@ -27,7 +27,10 @@ def cluster(zones, *pods):
         {
             "apiVersion": "v1",
             "kind": "Node",
-            "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name} | ({"zone": zone} if zone else {})},
+            "metadata": {
+                "name": name,
+                "labels": {"kubernetes.io/hostname": name} | ({} if zone is None else {"zone": zone}),
+            },
         }
         for name, zone in zones.items()
     ]

@@ -127,10 +127,10 @@ def read_preferred(reader: Reader, spec: Mapping[str, object]) -> tuple[Preferre
     """
     upstream: nodeaffinity.go:NewPreferredSchedulingTerms (v1.37)
 
-    The preferred affinity in the spec of a raw Pod; None if it has none.
+    The preferred affinity in the spec of a raw Pod; None if it has none, not even an empty one.
     """
     found, path = _node_affinity(reader, spec, "preferredDuringSchedulingIgnoredDuringExecution")
-    if not found:
+    if found is None:
         return None
     preferred: list[PreferredTerm] = []
     for item, at in reader.mappings(found, path):

@@ -71,8 +71,8 @@ def score_nodes(
             by_number = _by_number(counts, lambda name: nodes.named((name,)))
             size = taking_part.bit_count()
         else:
-            eligible = nodes.placed(key, counted & included(constraint, pod, nodes))
-            counts = count(groups, constraint.selector, eligible.of.get, features)
+            domain_of = _domain_of(nodes, key, counted & included(constraint, pod, nodes))
+            counts = count(groups, constraint.selector, domain_of, features)
             by_number = _by_number(counts, nodes.domains(key).__getitem__)
             size = _number_of_domains(nodes, key, taking_part)
         sums = dict(_added(sums, by_number, nodes.carrying(key), math.log(size + 2), constraint.max_skew))
@@ -81,10 +81,18 @@ def score_nodes(
     return Scores(tuple(scored), candidates & ~counted)
 
 
+def _domain_of(nodes: Nodes, key: str, chosen: NodeSet) -> Callable[[str], str | None]:
+    """The domain of each of these nodes; those that lack the key are of the domain "", as Go reads an absent label."""
+    found = nodes.placed(key, chosen).of
+    if "" in nodes.domains(key):  # else no node's score is that of the domain ""
+        found = {**found, **dict.fromkeys(nodes.names(chosen & ~nodes.carrying(key)), "")}
+    return found.get
+
+
 def _number_of_domains(nodes: Nodes, key: str, chosen: NodeSet) -> int:
-    """The domains of these nodes; all that lack the key are one."""
-    with_key = [those for those in nodes.domains(key).values() if those & chosen]
-    return len(with_key) + bool(chosen & ~nodes.carrying(key))
+    """The domains of these nodes; all that lack the key are of the domain ""."""
+    found = {domain for domain, those in nodes.domains(key).items() if those & chosen}
+    return len(found | {""} if chosen & ~nodes.carrying(key) else found)
 
 
 def _by_number(counts: Mapping[str, int], domain: Callable[[str], NodeSet]) -> dict[int, NodeSet]:
