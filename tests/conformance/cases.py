@@ -75,11 +75,12 @@ def compared(
     decoded: Callable[[object, str], object] = lambda recorded, what: recorded,
     same: Callable[[object, object], bool] = eq,
 ) -> Iterator[Difference]:
-    """The difference, if there is one, to what was recorded: null is an empty list, absent agrees with nothing."""
+    """The difference to what was recorded, if any: null is an empty list or object, absent agrees with nothing."""
     expected = as_mapping(case["expected"])
     if what not in expected:
         yield Difference(what, ours, None)
         return
-    recorded = decoded([] if expected[what] is None else expected[what], what)
+    empty: object = {} if isinstance(ours, dict) else []
+    recorded = decoded(empty if expected[what] is None else expected[what], what)
     if not same(ours, recorded):
         yield Difference(what, ours, recorded)

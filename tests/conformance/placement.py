@@ -36,7 +36,7 @@ def differences(case: Mapping[str, object], features: Features) -> Iterator[Diff
     yield from compared(case, "domainCounts", [match_nums(domains) for domains in verdicts.domains])
     yield from compared(case, "filter", {node.name: _filter(reasons.get(node.name)) for node in snapshot.nodes})
     yield from compared(case, "filterReason", reasons)
-    yield from compared(case, "preScore", _status(soft, features))
+    yield from compared(case, "preScore", _status(soft if len(snapshot.nodes) else [], features))
     yield from compared(case, "rawScore", raw)
     yield from compared(case, "score", normalized)
 

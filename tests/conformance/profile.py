@@ -9,11 +9,12 @@ from tests.conformance.defaults import in_force
 from tests.conformance.placement import read_pod, read_snapshot, system_defaults
 from webhook.objects.fields import as_mapping
 from webhook.scheduler.features import Features
+from webhook.scheduler.fit import CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT, TOO_MANY_PODS
 from webhook.scheduler.nodes import Nodes, NodeSet
 from webhook.scheduler.profile import WEIGHTS, Cycle, feasible_nodes, find_feasible, message, prioritize, total
-from webhook.scheduler.resources import is_scalar
 
 RECORDED = "profile.jsonl.gz"
+FIRST = (TOO_MANY_PODS, CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT)  # These come in this order, before all others.
 
 
 def differences(case: Mapping[str, object], features: Features) -> Iterator[Difference]:
@@ -38,28 +39,25 @@ def differences(case: Mapping[str, object], features: Features) -> Iterator[Diff
     yield from compared(case, "preFilter", found.rejected)
 
 
+def _in_order(recorded: object, what: str) -> object:
+    """The recorded reasons, those of extended resources by name: Go takes them from a map, in any order."""
+    if not isinstance(recorded, dict):
+        raise IllFormed(f"expected.{what}: must be an object")
+    found = {name: as_mapping(one) for name, one in recorded.items()}
+    return {name: {**one, "reasons": _by_name(one.get("reasons"))} for name, one in found.items()}
+
+
+def _by_name(reasons: object) -> object:
+    if not isinstance(reasons, list):
+        return reasons
+    first = sum(reason in FIRST for reason in reasons)
+    return reasons[:first] + sorted(reasons[first:], key=str)
+
+
 def _by_node(nodes: Nodes, feasible: NodeSet, scores: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
     if not scores:
         return {}
     return {name: {plugin: by_node[name] for plugin, by_node in scores.items()} for name in nodes.names(feasible)}
-
-
-def _in_order(recorded: object, what: str) -> object:
-    """The recorded reasons, those of resources that are counted by name in its order: Go walks a map of these."""
-    if not isinstance(recorded, dict):
-        raise IllFormed(f"expected.{what}: must be an object")
-    return {
-        name: {**one, "reasons": sorted(one["reasons"], key=_name)}
-        if isinstance(one, dict) and isinstance(one.get("reasons"), list)
-        else one
-        for name, one in recorded.items()
-    }
-
-
-def _name(reason: object) -> str:
-    """What a reason is sorted by: "" for all but those of such resources, which come last."""
-    name = str(reason).removeprefix("Insufficient ")
-    return name if name != reason and is_scalar(name) else ""
 
 
 def _modelled(recorded: object, what: str) -> object:

@@ -123,6 +123,25 @@ def defaults(**expected):
     return {"id": "d", "config": config, "pod": pod(app="web"), "services": [SERVICE], "expected": found}
 
 
+def short(*resources):
+    """A Pod that asks for three resources of a node that has none; what the scheduler says of them."""
+    asked = {"resources": {"requests": dict.fromkeys(["cpu", "a.b/c", "a.b/d"], "1")}}
+    found = {"plugin": "NodeResourcesFit", "reasons": [f"Insufficient {name}" for name in resources]}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"pods": 9}}}
+    message = "0/1 nodes are available: 1 Insufficient a.b/c, 1 Insufficient a.b/d, 1 Insufficient cpu."
+    none = {"feasible": None, "scores": None, "total": None, "preFilter": ""}
+    expected = {"reasons": {"n": found}, "message": message, **none}
+    of = {"metadata": {"namespace": "n"}, "spec": {"containers": [asked]}}
+    return {"id": "f", "config": {"defaultingType": "List"}, "pod": of, "nodes": [node], "expected": expected}
+
+
+def without_nodes():
+    """What the plugin says of a Pod with a soft constraint."""
+    empty = {what: {} for what in ("filter", "filterReason", "rawScore", "score")}
+    expected = {"preFilter": "Skip", "domainCounts": [], "preScore": "Skip", **empty}
+    return {"id": "p", "config": {"defaultingType": "List"}, "pod": pod(SOFT), "nodes": [], "expected": expected}
+
+
 class Case(NamedTuple):
     name: str
     case: dict
@@ -148,6 +167,12 @@ CASES = [
     Case("a hard constraint more", defaults(hardConstraints=[TEXT]), ("hardConstraints",), "defaults"),
     Case("a soft constraint less", defaults(softConstraints=None), ("softConstraints",), "defaults"),
     Case("no recorded defaults", {**defaults(), "expected": {}}, tuple(defaults()["expected"]), "defaults"),
+    Case("no nodes", without_nodes(), mode="placement"),
+    Case("shortages", short("cpu", "a.b/c", "a.b/d"), mode="profile"),
+    Case("extended resources in any order", short("cpu", "a.b/d", "a.b/c"), mode="profile"),
+    Case("CPU after an extended resource", short("a.b/c", "cpu", "a.b/d"), ("reasons",), "profile"),
+    Case("a shortage less", short("cpu", "a.b/c"), ("reasons",), "profile"),
+    Case("a shortage twice", short("cpu", "a.b/c", "a.b/c", "a.b/d"), ("reasons",), "profile"),
 ]
 
 
@@ -205,6 +230,7 @@ FAILURES = [
     Failure("a case without what is expected", written(validated(), expected=[]), "line 1: must be an object"),
     Failure("errors that are no list", written(validated(podCreate="x")), "v: podCreate: must be an array"),
     Failure("errors that are no objects", written(validated(podTemplate=["x"])), "v: podTemplate: must be an array"),
+    Failure("reasons that are no object", written(short(), expected={"reasons": []}), "f: expected.reasons", "profile"),
     Failure("a gzip that breaks off", GZIPPED[:-9], "Compressed file ended"),
     Failure("a gzip that is none", GZIPPED[:10] + b"\xff" * 9, "Error -3"),
     Failure("a case without a config", written(defaults(), config=None), "d: config.defaultingType", "defaults"),
@@ -250,33 +276,3 @@ def test_it_needs_no_test_tools():
 
     assert (0, "") == (done.returncode, done.stderr)
     assert done.stdout.endswith(" agree, 0 differ\n")
-
-
-def short_of(*reasons):
-    """A Pod that two resources by name, and CPU, are short for, and why that was recorded."""
-    asked = {"cpu": "1", "example.com/gpu": "1", "hugepages-2Mi": "2Mi"}
-    return {
-        "pod": {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "resources": {"requests": asked}}]}},
-        "config": {"defaultingType": "System"},
-        "nodes": [
-            {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"pods": 9}}}
-        ],
-        "expected": {
-            "feasible": [],
-            "reasons": {"n": {"plugin": "NodeResourcesFit", "reasons": [f"Insufficient {name}" for name in reasons]}},
-            "scores": {},
-            "total": {},
-            "message": "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient example.com/gpu, 1 Insufficient "
-            "hugepages-2Mi.",
-            "preFilter": "",
-        },
-    }
-
-
-@pytest.mark.parametrize(
-    ("reasons", "status"),
-    [("cpu example.com/gpu hugepages-2Mi", 0), ("cpu hugepages-2Mi example.com/gpu", 0), ("example.com/gpu cpu", 1)],
-)
-def test_shortages_of_resources_by_name_come_in_any_order(run, reasons, status):
-    """Go walks a map of them."""
-    assert status == run("profile", short_of(*reasons.split()))[0]
