@@ -120,7 +120,10 @@ def test_nothing_is_written_where_nothing_can_be_read(run, api, tmp_path):
     api.forbidden = {kind.resource for kind in LISTED}
     code, out, err = run("dump -o none.gz")
 
-    assert (2, "", len(LISTED)) == (code, out, len(err.splitlines()))
+    *each, last = err.splitlines()
+
+    assert (2, "", len(LISTED)) == (code, out, len(each))
+    assert last.startswith("evenkeel: nothing may be listed; name a namespace that you may read with -n, or ask for ")
     assert not (tmp_path / "none.gz").exists()
 
 

@@ -27,6 +27,9 @@ from webhook.objects.fields import texts_at
 from webhook.render import progress
 
 STDOUT = "-"
+NOTHING = (
+    "nothing may be listed; name a namespace that you may read with -n, or ask for the ClusterRole evenkeel-viewer"
+)
 SECONDS = 0.2  # Between two counts on a terminal.
 
 
@@ -63,7 +66,7 @@ def _report(contents: Contents) -> None:
     """Say what could not be read.  UsageError if nothing could."""
     lines = [one_line(f"{resource}: not in the dump: {why}", LINE_LIMIT) for resource, why in contents.missing.items()]
     if len(lines) == len(LISTED):
-        raise UsageError("\n".join(lines))
+        raise UsageError("\n".join((*lines, NOTHING)))
     for line in lines:
         print(f"evenkeel: {line}", file=sys.stderr)
 
