@@ -81,9 +81,9 @@ def test_a_key_that_stands_twice_is_noted_where_that_is_asked_for(case):
 def test_so_many_are_noted_and_no_more():
     repeated = []
     with pytest.raises(DocumentError, match="duplicate key"):
-        [*build(f"[{'{a: 1, a: 1}, ' * 1_001}]", repeated)]
+        [*build(f"[{'{a: 1, a: 1}, ' * 101}]", repeated)]
 
-    assert 1_000 == len(repeated)
+    assert 100 == len(repeated)
 
 
 def test_empty_documents_do_not_count():

@@ -60,6 +60,12 @@ def test_a_comment_above_a_line_suppresses_what_is_found_there(case):
     assert case.finds == [one.partition(" ")[2] for one in shown(text)]
 
 
+def test_many_comments_take_time_in_proportion():
+    text = f"{WEB}{KEYS}{HERE * 20_000}        labelSelector: {{}}\n"
+
+    assert 1 == len(judged(text, terms(unused=Severity.IGNORE)).found) + judged(text).suppressed  # else it takes hours
+
+
 def test_a_comment_at_the_end_of_a_file_is_about_nothing():
     assert [UNUSED] == [one.partition(" ")[2] for one in shown(f"a: 1\n{HERE}")]
 

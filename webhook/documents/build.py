@@ -19,7 +19,7 @@ from webhook.objects.fields import FieldPath
 DEEPEST = 500
 TOO_DEEP = f"nested more than {DEEPEST} levels deep"
 MOST_ALIASED = 1_000_000  # what aliases may expand to: a value counts 1, and 1 more for every 64 characters
-MOST_REPEATED = 1_000  # that are noted
+MOST_REPEATED = 100  # that are noted
 _OBJECT_TAGS = frozenset({"map", "set", "omap"})
 _ARRAY_TAGS = frozenset({"seq", "omap", "pairs"})
 

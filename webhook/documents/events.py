@@ -59,7 +59,8 @@ def events(text: str) -> Iterator[yaml.Event]:
 
 def _events_with_inner_colons(text: str) -> Iterator[yaml.Event]:
     """For the parser, a character that the text has not stands in for each such colon, so that positions hold."""
-    stand_in = next(char for char in map(chr, count(0xE000)) if char not in text)
+    used = set(text)
+    stand_in = next(char for char in map(chr, count(0xE000)) if char not in used)
     for event in iter(LOADER(_INNER_COLON.sub(stand_in, text)).get_event, None):
         if isinstance(event, yaml.ScalarEvent):
             event.value = event.value.replace(stand_in, ":")

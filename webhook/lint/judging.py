@@ -68,6 +68,8 @@ class _File:
     def __init__(self, file: str, text: str, terms: LintTerms) -> None:
         self.text, self.terms, self.result = text, terms, Judged(file)
         self._lines: Lines | None = None
+        self._passed_over = 0
+        self._noted_repeated = False
 
     @property
     def lines(self) -> Lines:
@@ -103,7 +105,7 @@ class _File:
 
     def _chunk(self, chunk: Chunk, documents: Sequence[object], repeated: Sequence[Repeated]) -> None:
         unlocated = list[_Unlocated]()
-        before = self._passed_over()
+        before = self._passed_over
         for number, document in enumerate(documents):
             for path, obj in items_of(document):
                 if not isinstance(obj, dict) or not all(isinstance(obj.get(n), str) for n in ("apiVersion", "kind")):
@@ -114,16 +116,14 @@ class _File:
                     continue
                 unlocated += (replace(found, document=number, path=path) for found in self._object(obj, chunk))
         # If an object was passed over, unused comments cannot be determined.
-        all_judged = before == self._passed_over()
+        all_judged = before == self._passed_over
         suppressing = comments_in(chunk.text) if all_judged else []
         if unlocated or suppressing:
             self._locate(chunk, unlocated, suppressing)
 
-    def _passed_over(self) -> int:
-        return sum(note.why in (TEMPLATE, PATCH, SYSTEM) for note in self.result.notes)
-
     def _note(self, chunk: Chunk, why: str, what: str, done: str, advice: str) -> None:
         line, column = self.lines.position(chunk.start + chunk.begin)
+        self._passed_over += why in (TEMPLATE, PATCH, SYSTEM)
         self.result.notes.append(Note(self.result.file, line, column, why, what, done, advice))
 
     def _may_be_judged(self, chunk: Chunk, obj: Mapping[str, object], twice: Sequence[Repeated]) -> bool:
@@ -136,7 +136,8 @@ class _File:
             file, (line, column) = self.result.file, self._where(chunk, error)
             if matters:
                 self.result.problems.append(Problem(file, line, column, f"cannot be read: {error.message}"))
-            elif all(note.why != REPEATED for note in self.result.notes):
+            elif not self._noted_repeated:
+                self._noted_repeated = True
                 done, advice = "read by its last value, as kubectl reads it", "write the key once"
                 self.result.notes.append(Note(file, line, column, REPEATED, error.message, done, advice))
         return not matters
@@ -226,12 +227,10 @@ class _File:
         """Find the line of each finding, and drop those that a comment on the line suppresses."""
         roots = spans(chunk.text, [(*found.path, *found.finding.path) for found in unlocated]) if unlocated else ()
         used: dict[Comment, set[str]] = {comment: set() for comment in suppressing}
-        on_line = defaultdict[int, list[Comment]](list)
-        for comment in suppressing:
-            on_line[self._line_of(chunk, comment)].append(comment)
+        on_line = self._by_line(chunk, suppressing)
         for found in unlocated:
             located = self._located(chunk, found, roots[found.document])
-            silencing = [comment for comment in on_line[located.line] if found.finding.rule in comment.rules]
+            silencing = [comment for comment in on_line.get(located.line, ()) if found.finding.rule in comment.rules]
             if silencing and not found.finding.enforced:
                 for comment in silencing:
                     used[comment].add(found.finding.rule)
@@ -244,14 +243,25 @@ class _File:
             for unused in unused_in_comment(comment, used[comment], run):
                 self.result.found.append(self._at_comment(chunk, comment, unused))
 
-    def _line_of(self, chunk: Chunk, comment: Comment) -> int:
-        """The line that a comment is about: its own, or the next that is no comment where nothing stands before it."""
-        line, column = self.lines.position(chunk.start + comment.start)
-        if self.lines.line(line)[: column - 1].strip():
-            return line
-        while line < self.lines.count and self.lines.line(line).lstrip()[:1] in ("#", ""):
-            line += 1
-        return line
+    def _by_line(self, chunk: Chunk, comments: Sequence[Comment]) -> Mapping[int, Sequence[Comment]]:
+        """
+        The comments by the line that they are about.
+
+        That is their own, or where nothing stands before them the next that is neither a comment nor empty.
+        """
+        found, above = defaultdict[int, list[Comment]](list), dict[int, int]()
+        for comment in reversed(comments):  # so that each line is looked at once
+            own, column = self.lines.position(chunk.start + comment.start)
+            line = own
+            if not self.lines.line(own)[: column - 1].strip():
+                while line < self.lines.count and self.lines.line(line).lstrip()[:1] in ("#", ""):
+                    line += 1
+                    if line in above:
+                        line = above[line]
+                        break
+                above[own] = line
+            found[line].append(comment)
+        return found
 
     def _located(self, chunk: Chunk, found: _Unlocated, root: Span) -> Located:
         """The finding at its field, from the key to the end of the value, or at the nearest parent if it is absent."""
