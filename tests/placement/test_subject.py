@@ -88,6 +88,22 @@ def test_what_a_pod_uses_that_is_not_judged():
     assert () == of_pod(pod(spec={"volumes": [{"emptyDir": {}}]}), {}).not_judged
 
 
+def test_a_template_uses_what_only_its_pods_state():
+    """The API server gives the ports of a Pod on the host's network host ports, a StatefulSet its Pods their claims."""
+
+    def not_judged(spec=None, **template):
+        made = workload("StatefulSet", spec=spec)
+        made["spec"]["template"]["spec"] = template
+        return next_replica(made, {})[0].not_judged
+
+    sidecar, init = {"restartPolicy": "Always", "ports": [{"hostPort": 80}]}, {"ports": [{"hostPort": 80}]}
+    assert ("volumes",) == not_judged({"volumeClaimTemplates": [{}]})
+    assert ("host ports",) == not_judged(hostNetwork=True, containers=[{"ports": [{}]}])
+    assert ("host ports",) == not_judged(initContainers=[sidecar])
+    assert () == not_judged(hostNetwork=True, containers=[{}]) == not_judged(initContainers=[init])
+    assert () == not_judged(hostNetwork=False, containers=[{"ports": [{}]}])
+
+
 def test_the_next_replica_of_a_deployment_has_the_labels_of_its_replica_set():
     (found,) = next_replica(DEPLOYMENT, others(DEPLOYMENT, MADE))
 

@@ -38,6 +38,7 @@ VOLUMES = frozenset(
     }
 )
 CONSTRAINTS = ("spec", "topologySpreadConstraints")
+CLAIMS = ("spec", "volumeClaimTemplates")  # of a StatefulSet
 
 Raw = Mapping[str, object]
 Place = tuple[str, str, str]  # kind, namespace and name of an object
@@ -131,7 +132,7 @@ def next_replica(raw: Raw, others: Mapping[Place, Raw], kinds: Kinds = KINDS) ->
                 "",
                 Verdict(),
                 tuple(_remarks(pod)),
-                tuple(_not_judged(spec)),
+                tuple(_not_judged(spec, as_list(value_at(raw, CLAIMS)))),
             )
         )
     return tuple(found)
@@ -220,13 +221,20 @@ def _remarks(raw: Raw) -> Iterator[str]:
         yield f"It has priority {priority} and {may}; preemption is not judged."
 
 
-def _not_judged(spec: Raw) -> Iterator[str]:
-    """What the Pod uses that may refuse further nodes, and so change the reasons and numbers of those listed."""
+def _not_judged(spec: Raw, claims: Sequence[object] = ()) -> Iterator[str]:
+    """
+    What the Pod uses that may refuse further nodes, and so change the reasons and numbers of those listed.
+
+    `claims` are templates of volumes that its controller adds.  On the host's network each port is one of the host,
+    which the API server writes into Pods, and not into templates.
+    """
     containers = [as_mapping(one) for one in as_list(spec.get("containers"))]
+    inits = [as_mapping(one) for one in as_list(spec.get("initContainers"))]
+    containers += [one for one in inits if one.get("restartPolicy") == "Always"]
     ports = [as_mapping(port) for one in containers for port in as_list(one.get("ports"))]
-    if any(port.get("hostPort") for port in ports):
+    if any(port.get("hostPort") or spec.get("hostNetwork") is True for port in ports):
         yield "host ports"
-    if any(as_mapping(volume).keys() & VOLUMES for volume in as_list(spec.get("volumes"))):
+    if claims or any(as_mapping(volume).keys() & VOLUMES for volume in as_list(spec.get("volumes"))):
         yield "volumes"
     affinity = as_mapping(spec.get("affinity"))
     if affinity.get("podAffinity") or affinity.get("podAntiAffinity"):
