@@ -12,7 +12,7 @@ from tests.support import ROOT
 FORM = re.compile(r"upstream: [a-z_]+\.go:[A-Za-z]+(\.[A-Za-z]+)? \(v1\.37\)")
 OURS = """
 constraint.Reading.topology_keys constraint.Reading.words nodes.Nodes.closed_to_some
-nodes.Nodes.number_of_domains
+nodes.Nodes.integers nodes.Nodes.number_of_domains nodes.integer
 constraint.read_constraints constraint.read_selector constraint.same constraint.Constraint.hard
 constraint.Constraint.soft constraint.Reading.merges constraint.Reading.parsed constraint.Reading.unmerged
 counts.in_order counts.label_set counts.NodeUsage.add counts.NodeUsage.by_node counts.NodeUsage.remove
@@ -20,7 +20,7 @@ counts.PodCounts.add counts.PodCounts.groups counts.PodCounts.remove
 filtering.DomainCounts.match_num filtering.DomainCounts.refused filtering.DomainCounts.skew filtering.Verdicts.reasons
 incoming.read_incoming_pod nodes.Nodes.by_taints nodes.Nodes.carrying nodes.Nodes.domains nodes.Nodes.get
 nodes.Nodes.label_keys nodes.Nodes.members nodes.Nodes.named nodes.Nodes.names nodes.Nodes.placed
-domains.eligible_nodes domains.open_nodes domains.usable_nodes
+domains.reach domains.Reach.eligible domains.Reach.usable
 nodes.Nodes.tolerated nodes.Nodes.unschedulable nodes.Nodes.untolerated nodes.read_taints nodes.union
 features.features features.parse_version features.unknown
 selectors.as_label_selector selectors.equals selectors.selecting selectors.LabelSelector.keys

@@ -7,7 +7,8 @@ import pytest
 from tests.support.build import FEATURES, ZONE, constraint, node, pod, snapshot
 from webhook.objects.reading import Reader
 from webhook.scheduler.constraint import parse_constraints
-from webhook.scheduler.domains import eligible_nodes, open_nodes, usable_nodes
+from webhook.scheduler.domains import reach
+from webhook.scheduler.inclusion import carrying_every_key, included
 from webhook.scheduler.incoming import read_incoming_pod
 
 NODES = (
@@ -50,8 +51,8 @@ def incoming(spec):
 def test_nodes_that_take_the_pod(spec, shut, unused, nodes):
     asking = incoming(spec)
 
-    assert EVERY - shut == set(nodes.names(open_nodes(asking, nodes)))
-    assert EVERY - unused == set(nodes.names(usable_nodes(asking, nodes)))
+    assert EVERY - shut == set(nodes.names(reach(asking, nodes).open))
+    assert EVERY - unused == set(nodes.names(reach(asking, nodes).usable))
 
 
 @pytest.mark.parametrize(
@@ -68,10 +69,13 @@ def test_nodes_that_take_the_pod(spec, shut, unused, nodes):
 def test_nodes_that_a_constraint_counts(fields, spec, left_out, nodes):
     hard = parse_constraints([constraint(**fields)], {"app": "web"}, FEATURES)
 
-    assert EVERY - left_out == set(nodes.names(eligible_nodes(hard[0], hard, incoming(spec), nodes)))
+    eligible = reach(incoming(spec), nodes).eligible(hard[0], carrying_every_key(nodes, hard))
+
+    assert EVERY - left_out == set(nodes.names(eligible))
+    assert eligible == carrying_every_key(nodes, hard) & included(hard[0], incoming(spec), nodes)
 
 
 def test_a_node_counts_only_if_it_carries_every_key(nodes):
     hard = parse_constraints([constraint(), constraint(topologyKey="rack")], {"app": "web"}, FEATURES)
 
-    assert 0 == eligible_nodes(hard[0], hard, incoming({}), nodes)
+    assert 0 == reach(incoming({}), nodes).eligible(hard[0], carrying_every_key(nodes, hard))

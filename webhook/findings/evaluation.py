@@ -34,7 +34,7 @@ from webhook.scheduler.snapshot import Snapshot
 if TYPE_CHECKING:
     from webhook.findings.others import Others
 
-MOST_PLACING_VALUES = 500
+MOST_PLACING_VALUES = 200
 TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
 
 NOTHING_FOUND = Evaluation()

@@ -14,9 +14,11 @@ from webhook.objects.fields import FieldPath
 from webhook.objects.reading import Reader
 from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import Constraint, Reading, read_selector
+from webhook.scheduler.domains import Reach, reach
 from webhook.scheduler.features import Features
+from webhook.scheduler.inclusion import carrying_every_key
 from webhook.scheduler.incoming import IncomingPod, read_incoming_pod
-from webhook.scheduler.nodes import Nodes
+from webhook.scheduler.nodes import Nodes, NodeSet
 from webhook.scheduler.selectors import EQUALS, IN, Match, Requirement, Selector, as_selector
 from webhook.scheduler.snapshot import Snapshot
 
@@ -115,6 +117,16 @@ class Subject:
         metadata = {"namespace": self.workload.namespace, "labels": self.workload.labels}
         spec = {name: value for name, value in (self.workload.pod_spec or {}).items() if name in PLACING}
         return read_incoming_pod(Reader(), {"metadata": metadata, "spec": spec})
+
+    @cached_property
+    def reach(self) -> Reach:
+        """The nodes that its Pods may run on."""
+        return reach(self.pod, self.nodes)
+
+    @cached_property
+    def labelled(self) -> NodeSet:
+        """The nodes that carry the key of each hard constraint: the others count for none of them."""
+        return carrying_every_key(self.nodes, self.hard)
 
     @cached_property
     def workload_selector(self) -> Selector:

@@ -9,7 +9,7 @@ from webhook.findings.rule import CLOSED_NODES, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
 from webhook.scheduler.constraint import HARD, HONOR, Constraint
-from webhook.scheduler.domains import UNSCHEDULABLE, eligible_nodes, open_nodes, usable_nodes
+from webhook.scheduler.domains import UNSCHEDULABLE
 from webhook.scheduler.nodes import NodeSet, Taint
 
 
@@ -79,17 +79,17 @@ def tainted_domain(subject: Subject) -> Iterator[Cause]:
     workload = subject.workload
     if workload.pinned or workload.kind.api_version == BATCH:
         return
-    pod, nodes = subject.pod, subject.nodes
+    nodes, reach = subject.nodes, subject.reach
     for constraint in subject.hard:
         if constraint.node_taints_policy == HONOR or not 1 <= constraint.max_skew < workload.replicas:
             continue
-        eligible = eligible_nodes(constraint, subject.hard, pod, nodes)
-        not_closed = eligible & open_nodes(pod, nodes)
+        eligible = reach.eligible(constraint, subject.labelled)
+        not_closed = eligible & reach.open
         if not_closed == eligible or not subject.counts_own(constraint):
             continue
         domains, unclosed, usable = (
             nodes.number_of_domains(constraint.topology_key, those)
-            for those in (eligible, not_closed, eligible & usable_nodes(pod, nodes))
+            for those in (eligible, not_closed, eligible & reach.usable)
         )
         if unclosed < domains >= constraint.min_domains and 0 < constraint.max_skew * usable < workload.replicas:
             yield _cause(subject, constraint, eligible, not_closed, usable)

@@ -9,7 +9,6 @@ from webhook.findings.rule import MIN_DOMAINS, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
 from webhook.scheduler.constraint import HARD
-from webhook.scheduler.domains import eligible_nodes
 
 
 @rule(
@@ -77,7 +76,7 @@ def too_few_domains(subject: Subject) -> Iterator[Cause]:
     for constraint in subject.hard:
         if constraint.min_domains <= 1 or workload.replicas <= constraint.max_skew or constraint.max_skew < 1:
             continue
-        eligible = eligible_nodes(constraint, subject.hard, subject.pod, subject.nodes)
+        eligible = subject.reach.eligible(constraint, subject.labelled)
         domains = subject.nodes.number_of_domains(constraint.topology_key, eligible)
         fit = constraint.max_skew * domains
         if 0 < domains < constraint.min_domains and workload.replicas > fit and subject.counts_own(constraint):

@@ -8,7 +8,6 @@ from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import UNLABELLED_NODES, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.scheduler.constraint import HARD
-from webhook.scheduler.domains import usable_nodes
 
 
 @rule(
@@ -62,7 +61,7 @@ def unlabelled_nodes(subject: Subject) -> Iterator[Cause]:
     """
     if subject.workload.pinned:
         return
-    usable = usable_nodes(subject.pod, subject.nodes)
+    usable = subject.reach.usable
     for constraint in subject.hard:
         lacking = usable & ~subject.nodes.carrying(constraint.topology_key)
         if lacking:

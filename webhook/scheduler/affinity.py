@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,13 +9,11 @@ from typing import NamedTuple
 from webhook.objects.fields import FieldPath
 from webhook.objects.labels import label_key_errors, label_value_errors
 from webhook.objects.reading import Reader
-from webhook.scheduler.nodes import Nodes, NodeSet, union
+from webhook.scheduler.nodes import Nodes, NodeSet, integer, union
 from webhook.scheduler.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Requirement, Selector, selecting
 
 GREATER, LESS = "Gt", "Lt"
 NAME_FIELD = "metadata.name"
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_INT64 = 1 << 63
 
 
 class NodeTerm(NamedTuple):
@@ -45,7 +42,7 @@ def _with_label(requirement: Requirement, nodes: Nodes) -> NodeSet:
     if operator in (EXISTS, DOES_NOT_EXIST):
         found = nodes.carrying(key)
     elif operator in (GREATER, LESS):
-        found = union(those for value, those in nodes.domains(key).items() if _compares(value, requirement))
+        found = _compared(requirement, nodes)
     else:
         found = union(nodes.domains(key).get(value, 0) for value in values)
     return nodes.all & ~found if operator in (NOT_IN, DOES_NOT_EXIST) else found
@@ -57,20 +54,15 @@ def _with_field(requirement: Requirement, nodes: Nodes) -> NodeSet:
     return nodes.all & ~found if requirement.operator == NOT_IN else found
 
 
-def _compares(value: str, requirement: Requirement) -> bool:
-    """Whether the label's integer is above or below that of a requirement with Gt or Lt."""
-    found, wanted = _integer(value), _integer(requirement.values[0])
-    if found is None or wanted is None:
-        return False
-    return found > wanted if requirement.operator == GREATER else found < wanted
-
-
-def _integer(text: str) -> int | None:
-    """The integer that strconv.ParseInt reads, within 64 bits, or None."""
-    if len(text) > 20 or not _INTEGER.fullmatch(text):
-        return None
-    number = int(text)
-    return number if -_INT64 <= number < _INT64 else None
+def _compared(requirement: Requirement, nodes: Nodes) -> NodeSet:
+    """The nodes whose label is an integer above or below that of a requirement with Gt or Lt."""
+    wanted = integer(requirement.values[0])
+    if wanted is None:
+        return 0
+    found = nodes.integers(requirement.key)
+    if requirement.operator == GREATER:
+        return union([those for number, those in found if number > wanted])
+    return union([those for number, those in found if number < wanted])
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +191,7 @@ def _is_valid_expression(requirement: Requirement) -> bool:
         return len(values) > 0
     if operator in (EXISTS, DOES_NOT_EXIST):
         return not values
-    return operator in (GREATER, LESS) and len(values) == 1 and _integer(values[0]) is not None
+    return operator in (GREATER, LESS) and len(values) == 1 and integer(values[0]) is not None
 
 
 def _is_valid_field(requirement: Requirement) -> bool:

@@ -6,29 +6,43 @@ The nodes that a hard constraint counts, and those that would take the Pod; the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import NamedTuple
 
-from webhook.scheduler.constraint import Constraint
-from webhook.scheduler.inclusion import carrying_every_key, included
+from webhook.scheduler.constraint import HONOR, Constraint
 from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.nodes import NO_SCHEDULE, Nodes, NodeSet, Taint
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)
 
 
-def eligible_nodes(constraint: Constraint, hard: Sequence[Constraint], pod: IncomingPod, nodes: Nodes) -> NodeSet:
-    """The nodes that `constraint` counts, which is one of the Pod's `hard` ones."""
-    return carrying_every_key(nodes, hard) & included(constraint, pod, nodes)
+class Reach(NamedTuple):
+    """
+    The nodes that a Pod may run on: as its node affinity goes, as taints go, and `open` ones that are not cordoned.
+
+    It is found once for a Pod, since hostile affinity takes long to hold against all nodes.
+    """
+
+    affine: NodeSet
+    tolerated: NodeSet
+    open: NodeSet
+
+    @property
+    def usable(self) -> NodeSet:
+        """The nodes that neither node affinity nor a taint nor a cordon keeps the Pod off."""
+        return self.affine & self.open
+
+    def eligible(self, constraint: Constraint, carrying_every_key: NodeSet) -> NodeSet:
+        """The nodes that the constraint counts, of those that carry the key of each hard constraint."""
+        found = carrying_every_key
+        if constraint.node_affinity_policy == HONOR:
+            found &= self.affine
+        return found & self.tolerated if constraint.node_taints_policy == HONOR else found
 
 
-def open_nodes(pod: IncomingPod, nodes: Nodes) -> NodeSet:
-    """The nodes that no taint keeps the Pod off, and that are not cordoned."""
-    found = nodes.tolerated(pod.tolerations)
-    if nodes.unschedulable and not any(one.tolerates(UNSCHEDULABLE) for one in pod.tolerations):
-        found &= ~nodes.unschedulable
-    return found
-
-
-def usable_nodes(pod: IncomingPod, nodes: Nodes) -> NodeSet:
-    """The nodes that the Pod may run on, as far as taints and its node affinity go."""
-    return open_nodes(pod, nodes) & pod.affinity.matching(nodes)
+def reach(pod: IncomingPod, nodes: Nodes) -> Reach:
+    """The nodes that the Pod may run on; requests and other Pods do not matter."""
+    tolerated = nodes.tolerated(pod.tolerations)
+    cordoned = nodes.unschedulable
+    if cordoned and any(one.tolerates(UNSCHEDULABLE) for one in pod.tolerations):
+        cordoned = 0
+    return Reach(pod.affinity.matching(nodes), tolerated, tolerated & ~cordoned)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,8 @@ DO_NOT_SCHEDULE = (NO_SCHEDULE, NO_EXECUTE)  # The effects of taints that keep P
 EQUAL, TOLERATION_EXISTS = "Equal", "Exists"
 NodeSet = int  # Bit i is set for the node at position i.
 _KEPT = 32  # Placements by key and set that are kept; each takes some 0.3 MB for 5,000 nodes.
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_INT64 = 1 << 63
 _AS_NUMBERS = bytes.maketrans(b"01", bytes([0, 1]))
 
 
@@ -111,6 +114,7 @@ class Nodes:
         self.all: NodeSet = (1 << len(self._nodes)) - 1
         self.carried: dict[str, NodeSet] = {}  # what `carrying` has found
         self._domains: dict[str, Mapping[str, NodeSet]] = {}
+        self._integers: dict[str, Sequence[tuple[int, NodeSet]]] = {}
         self._placed: dict[tuple[str, NodeSet], Domains] = {}
 
     def __iter__(self) -> Iterator[Node]:
@@ -167,6 +171,15 @@ class Nodes:
             found = self._domains[key] = places
         return found
 
+    def integers(self, key: str) -> Sequence[tuple[int, NodeSet]]:
+        """The nodes by their value of the label `key`, where that is an integer."""
+        if key not in self.label_keys:
+            return ()
+        if key not in self._integers:
+            read = ((integer(value), those) for value, those in self.domains(key).items())
+            self._integers[key] = [(number, those) for number, those in read if number is not None]
+        return self._integers[key]
+
     def number_of_domains(self, key: str, chosen: NodeSet) -> int:
         """The number of values of the label `key` on the nodes of a set."""
         domains, carrying = self.domains(key), chosen & self.carrying(key)
@@ -219,6 +232,14 @@ class Nodes:
     def tolerated(self, tolerations: Sequence[Toleration]) -> NodeSet:
         """The nodes that no taint keeps a Pod off."""
         return self.all & ~union(self.untolerated(tolerations).values())
+
+
+def integer(text: str) -> int | None:
+    """The integer that strconv.ParseInt reads, within 64 bits, or None."""
+    if len(text) > 20 or not _INTEGER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if -_INT64 <= number < _INT64 else None
 
 
 def union(sets: Iterable[NodeSet]) -> NodeSet:
