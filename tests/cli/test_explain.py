@@ -139,7 +139,7 @@ def test_the_policys_defaults_for_a_pod_without_constraints(run):
     [
         ("", "wanted either TYPE/NAME, such as pod/web-0, or -f FILE"),
         ("pod/a -f new", "wanted either TYPE/NAME"),
-        ("pod/gone", "Pod shop/gone: not found in the cluster"),
+        ("pod/gone", "Pod shop/gone: not found in the cluster; -n names another namespace"),
         ("deploy/gone", "Deployment shop/gone: not found in the cluster; there are web"),
         ("-f new", "new: holds no Pod, and nothing with a Pod template that is known"),
         ("service/web", "service"),

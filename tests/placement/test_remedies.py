@@ -107,6 +107,23 @@ def test_two_changes_where_none_alone_helps():
     assert all(", and " in change for change in changes)
 
 
+def test_fewer_pods_on_a_node():
+    cycle = attempted(
+        node("a1"), node("b1"), running("a1"), running("b1"), constraints=[spread(HOSTNAME, minDomains=3)]
+    )
+
+    assert {"a1"} == found(cycle)[NOW, "1 Pod fewer on a1"]
+
+
+def test_two_changes_of_which_the_first_shows_what_the_second_is_against():
+    cycle = attempted(node("a1", cpu="1", unschedulable=True), cpu="1200m")
+
+    assert {
+        (TEMPLATE, "uncordon a1, and requests smaller by 200m of cpu"): {"a1"},
+        (TEMPLATE, "a node more, and requests smaller by 200m of cpu"): {"new"},
+    } == found(cycle)
+
+
 def test_a_pod_that_nothing_helps():
     assert {} == found(attempted())
 

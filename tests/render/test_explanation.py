@@ -10,7 +10,7 @@ import pytest
 from tests.support.build import pod
 from tests.support.placing import attempted, node, running, spread
 from webhook.placement.explanation import explain
-from webhook.placement.remedies import NOW, Remedy
+from webhook.placement.remedies import NOW, TEMPLATE, Remedy
 from webhook.placement.subject import OWN, Verdict, of_new_pod, of_pod
 from webhook.render.explanation import Explained, as_json, text
 
@@ -84,6 +84,33 @@ def test_too_few_domains():
     found = lines(explained(node("n1", "a"), constraints=[spread(minDomains=3)]))
 
     assert "1 eligible domain, fewer than minDomains 3: the minimum is 0" in found
+
+
+def test_a_key_that_no_node_carries_has_no_domain():
+    found = lines(explained(node("n1", "a"), constraints=[spread("rack")]))
+
+    assert "no domain counts: the minimum is 0" in found
+    assert "1 node without the label rack: refused (missing required label)" in found
+
+
+def test_a_pod_that_would_not_be_placed_where_it_is():
+    there = of_pod(pod(spec={"nodeName": "n2"}), {})
+    (first, *_) = lines(explained(node("n1"), node("n2", cpu="0"), subject=there))
+
+    assert "Pod shop/web-1 is on node n2. Placed anew, itself not counted: 1 of 2 nodes passes, but not n2." == first
+
+
+@pytest.mark.parametrize(
+    ("subject", "title"),
+    [
+        (of_pod, "in the Pod (delete it and create it anew: its constraints cannot be changed)"),
+        (of_new_pod, "in the Pod"),
+    ],
+)
+def test_a_pod_without_a_workload_has_no_template(subject, title):
+    one = explained(subject=subject(pod(), {}), remedies=[Remedy("maxSkew: 2", TEMPLATE, ("n1",), attempted())])
+
+    assert title in lines(one)
 
 
 def test_a_label_that_the_api_server_has_merged_is_shown_once():

@@ -81,7 +81,11 @@ def _in_cluster(
 
 def _not_found(ref: ObjectRef, found: Known) -> str:
     names = sorted(name for kind, namespace, name in found.others if (kind, namespace) == (ref.kind, ref.namespace))
-    there = f"; there are {', '.join(names[:5])}{', …' if len(names) > 5 else ''}" if names else ""
+    there = (
+        f"; there are {', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
+        if names
+        else "; -n names another namespace"
+    )
     return f"{ref}: not found in the cluster{there}"
 
 

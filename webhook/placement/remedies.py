@@ -41,6 +41,7 @@ from webhook.scheduler.profile import (
     Cycle,
     Feasibility,
     feasible_nodes,
+    find_feasible,
 )
 
 NOW, TEMPLATE = "now", "template"
@@ -82,9 +83,14 @@ def remedies(cycle: Cycle, found: Feasibility) -> tuple[Remedy, ...]:
 
     Where no single change does, pairs of them; none if no node would take the Pod then, either.
     """
-    finders = [*((NOW, one) for one in _now(cycle, found)), *((TEMPLATE, one) for one in _template(cycle, found))]
+    finders = _finders(cycle, found)
     single = [remedy for where, finder in finders if (remedy := _first(where, finder(cycle)))]
     return _printed(single or list(_pairs(cycle, finders)))
+
+
+def _finders(cycle: Cycle, found: Feasibility) -> list[tuple[str, Finder]]:
+    """What may help against what refuses the Pod, with where it is done."""
+    return [*((NOW, one) for one in _now(cycle, found)), *((TEMPLATE, one) for one in _template(cycle, found))]
 
 
 def _printed(found: Sequence[Remedy]) -> tuple[Remedy, ...]:
@@ -103,13 +109,19 @@ def _first(where: str, variants: Iterator[Variant], before: str = "") -> Remedy 
 
 
 def _pairs(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Remedy]:
-    """Two changes together; the first of a sort stands for it."""
+    """Two changes together, the second also against what refuses the Pod only after the first; one of each sort."""
+    sorts = {_sort(finder) for _, finder in finders}
     for i, (where, finder) in enumerate(finders):
         for first in islice(finder(cycle), 1):
-            for other_where, other in finders[i + 1 :]:
+            after = _finders(first.cycle, find_feasible(first.cycle))
+            for other_where, other in (*finders[i + 1 :], *(one for one in after if _sort(one[1]) not in sorts)):
                 both = TEMPLATE if TEMPLATE in (where, other_where) else NOW
                 if remedy := _first(both, islice(other(first.cycle), PAIR_TRIES), f"{first.change}, and "):
                     yield remedy
+
+
+def _sort(finder: Finder) -> object:
+    return finder.func if isinstance(finder, partial) else finder
 
 
 def _now(cycle: Cycle, found: Feasibility) -> Iterator[Finder]:
@@ -212,7 +224,8 @@ def _with_fewer_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> Iter
     """Fewer of the counted Pods in one domain; at least as many fewer as its skew is too large."""
     constraint = counts.constraint
     least = counts.skew(domain, counts.min_match_num) - constraint.max_skew
-    place = _place(constraint.topology_key, domain)
+    key = constraint.topology_key
+    place = f"on {domain}" if key == HOSTNAME else f"in {_place(key, domain)}"
     nodes = cycle.snapshot.nodes
     counted = carrying_every_key(nodes, _hard(cycle)) & included(constraint, cycle.pod, nodes)
     on = frozenset(nodes.names(counted & nodes.domains(constraint.topology_key)[domain]))
@@ -220,7 +233,7 @@ def _with_fewer_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> Iter
     for number in range(max(1, least), counts.match_num(domain) + 1):
         pods = with_fewer(groups, constraint.selector, on, number)
         snapshot = replace(cycle.snapshot, pods={**cycle.snapshot.pods, cycle.pod.namespace: pods})
-        yield Variant(f"{number} Pod{'s' * (number > 1)} fewer in {place}", cycle._replace(snapshot=snapshot))
+        yield Variant(f"{number} Pod{'s' * (number > 1)} fewer {place}", cycle._replace(snapshot=snapshot))
 
 
 def _with_room(cycle: Cycle) -> Iterator[Variant]:

@@ -68,7 +68,7 @@ def _headline(explained: Explained) -> str:
     if not subject.node:
         return f"{name}{made_by} is {subject.phase}: {nodes}."
     own = explanation.nodes.named((subject.node,)) & explanation.feasibility.feasible
-    still = "its own among them" if own else f"not its own, {subject.node}"
+    still = "its own among them" if own else f"but not {subject.node}"
     where = f"{nodes}, {still}" if passing else nodes
     return f"{name}{made_by} is on node {subject.node}. Placed anew, itself not counted: {where}."
 
@@ -96,7 +96,7 @@ def _constraint(explained: ConstraintExplained, explanation: Explanation) -> Ite
     eligible = sum(domain.eligible for domain in explained.domains)
     if constraint.hard and eligible < constraint.min_domains:
         few = f"{_many(eligible, 'eligible domain')}, fewer than minDomains {constraint.min_domains}"
-        yield f"    {few}: the minimum is 0"
+        yield f"    {few if eligible else 'no domain counts'}: the minimum is 0"
     if not constraint.selector.matches(explanation.cycle.pod.labels):
         yield "    the selector does not match the Pod itself"
     if unlabelled := explained.unlabelled.bit_count():
@@ -256,11 +256,7 @@ def _remedies(found: Sequence[Remedy], subject: Subject) -> Iterator[str]:
         return
     yield "  Any one of these would let it in (each was tried):"
     width = max(len(remedy.change) for remedy in found)
-    owner = f"of {subject.workload}" if subject.workload else "of the Pod"
-    titles = {
-        NOW: "now",
-        TEMPLATE: f"in the template {owner} (for the next Pod; the rollout that it starts was not simulated)",
-    }
+    titles = {NOW: "now", TEMPLATE: _template(subject)}
     for where, title in titles.items():
         those = [remedy for remedy in found if remedy.where == where]
         if those:
@@ -269,6 +265,14 @@ def _remedies(found: Sequence[Remedy], subject: Subject) -> Iterator[str]:
             nodes = ", ".join(remedy.nodes[:MOST_NODES])
             more = f" and {len(remedy.nodes) - MOST_NODES:,} more" if len(remedy.nodes) > MOST_NODES else ""
             yield f"    {remedy.change:<{width}}   -> {nodes}{more}"
+
+
+def _template(subject: Subject) -> str:
+    """Where the Pod itself is changed, and at what price."""
+    if subject.workload:
+        return f"in the template of {subject.workload} (for the next Pod; the rollout that it starts was not simulated)"
+    anew = " (delete it and create it anew: its constraints cannot be changed)" if subject.exists else ""
+    return f"in the Pod{anew}"
 
 
 def as_json(explained: Explained) -> dict[str, object]:

@@ -1,0 +1,232 @@
+"""What `evenkeel explain` says would let a Pod in does: it is done to the cluster, or the Pod, and that is bound."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from typing import NamedTuple
+
+import pytest
+
+from tests.e2e.kubelet import CAPACITY, create_node
+from tests.e2e.placement import node, pods, settled
+from tests.e2e.plane import ControlPlane
+from tests.e2e.webhook import containers
+from tests.support.build import ZONE, constraint, pod
+from tests.support.commands import script
+from tests.support.serving import until
+
+INFRA = {"key": "dedicated", "value": "infra", "effect": "NoSchedule"}
+NOT_B = {
+    "requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{"matchExpressions": [{"key": ZONE, "operator": "NotIn", "values": ["b"]}]}]
+    }
+}
+WAITING, NEW = "waiting", "new"
+
+
+class Situation(NamedTuple):
+    """Nodes by name, each with its zone, if any; the Pods that run, by their nodes; and the Pod that waits."""
+
+    zones: Mapping[str, str]
+    running: tuple[str, ...]
+    constraints: tuple[Mapping[str, object], ...] = (constraint(),)
+    tainted: str = ""
+    cordoned: str = ""
+    cpu: str = "0"  # that each Pod requests
+    allocatable: str = "16"  # of cpu, of each node
+    spec: Mapping[str, object] = {}
+
+
+ABC = {"a1": "a", "b1": "b", "c1": "c"}
+TAINTED = Situation(ABC, ("a1", "a1", "b1", "b1"), tainted="c1")
+CORDONED = Situation(ABC, ("a1", "b1"), cordoned="c1")
+FEW = Situation({"a1": "a", "other1": ""}, ("a1",), (constraint(minDomains=2),))
+FULL = Situation({"a1": "a"}, ("a1",), (), cpu="600m", allocatable="1")
+LEFT_OUT = Situation(
+    {"a1": "a", "b1": "b"},
+    ("a1",),
+    (constraint(nodeAffinityPolicy="Ignore"),),
+    spec={"affinity": {"nodeAffinity": NOT_B}},
+)
+TOO_LARGE = Situation({"a1": "a"}, (), (), cordoned="a1", cpu="1200m", allocatable="1")
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory) -> Iterator[ControlPlane]:
+    """A control plane without nodes."""
+    with ControlPlane(tmp_path_factory.mktemp("plane")) as running:
+        yield running
+
+
+class Cluster:
+    """The nodes and Pods of a situation, with the Pod that waits."""
+
+    def __init__(self, plane: ControlPlane, namespace: str, situation: Situation):
+        self.plane, self.namespace, self.situation = plane, namespace, situation
+        for name, zone in situation.zones.items():
+            self.add_node(name, zone, [INFRA] if name == situation.tainted else [])
+        if situation.cordoned:
+            self.kubectl("cordon", situation.cordoned)
+        for number, at in enumerate(situation.running):
+            self.create(f"running-{number}", spec={"nodeName": at})
+        self.waiting = self.create(WAITING, *situation.constraints, spec=situation.spec)
+        (found,) = settled(plane, namespace, 1, WAITING)
+        assert "" == node(found)
+
+    def add_node(self, name: str, zone: str, taints=()) -> None:
+        labels = {ZONE: zone} if zone else {}
+        create_node(self.plane.api, name, labels, taints, CAPACITY | {"cpu": self.situation.allocatable})
+
+    def create(self, name: str, *constraints: Mapping, **fields: object) -> dict:
+        made = containers(pod(*constraints, name=name, namespace=self.namespace, **fields))
+        made["spec"]["containers"][0]["resources"] = {"requests": {"cpu": self.situation.cpu}}
+        return self.post(made)
+
+    def post(self, made: dict) -> dict:
+        self.plane.api.call("POST", f"/api/v1/namespaces/{self.namespace}/pods", made)
+        return made
+
+    def delete(self, name: str) -> None:
+        self.plane.api.call("DELETE", f"/api/v1/namespaces/{self.namespace}/pods/{name}", {"gracePeriodSeconds": 0})
+
+    def kubectl(self, *arguments: str) -> None:
+        output = self.plane.kubectl(*arguments)
+        assert 0 == output.code, output
+
+    def remedies(self) -> dict[str, dict]:
+        """What explain prints, by the words of each change."""
+        words = ("explain", f"pod/{WAITING}", "-n", self.namespace, "--kubeconfig", self.plane.kubeconfig, "-o", "json")
+        return {one["change"]: one for one in json.loads(script(*words).stdout)["remedies"]}
+
+    def running(self, at: str = "", zone: str = "") -> list[str]:
+        """The Pods on a node or in a zone, those of the fullest node first."""
+        there = {one["metadata"]["name"]: node(one) for one in pods(self.plane, self.namespace) if node(one)}
+        chosen = [name for name, on in there.items() if on == at or (zone and self.situation.zones[on] == zone)]
+        return sorted(chosen, key=lambda name: -[*there.values()].count(there[name]))
+
+    def do(self, change: str) -> None:
+        """What a person would do about the cluster."""
+        change = re.sub(r" \(zone \w+\)$", "", change)
+        if found := re.fullmatch(r"uncordon (\w+)", change):
+            self.kubectl("uncordon", found[1])
+        elif found := re.fullmatch(r"take the taint (\S+) off (\w+)", change):
+            self.kubectl("taint", "node", found[2], f"{found[1]}-")
+        elif found := re.fullmatch(r"label (\w+) with (\S+) as a new domain", change):
+            self.kubectl("label", "node", found[1], f"{found[2]}={NEW}")
+        elif found := re.fullmatch(r"a node (?:more in zone (\w+)|in another zone)", change):
+            self.add_node(NEW, found[1] or NEW)
+        elif found := re.fullmatch(r"(\d+) Pods? fewer in zone (\w+)", change):
+            for name in self.running(zone=found[2])[: int(found[1])]:
+                self.delete(name)
+        elif found := re.fullmatch(r"\S+ of cpu free on (\w+)", change):
+            self.delete(self.running(at=found[1])[0])
+        else:
+            raise AssertionError(change)
+
+    def change(self, made: dict, change: str) -> dict:
+        """The Pod that waits as it would be made from a template that was changed so."""
+        made = deepcopy(made)
+        spec = made["spec"]
+        if found := re.fullmatch(r"(\w+): (\w+) on constraint (\d+)", change):
+            name, value, index = found.groups()
+            spec["topologySpreadConstraints"][int(index)][name] = int(value) if value.isdigit() else value
+            if value == "ScheduleAnyway":
+                spec["topologySpreadConstraints"][int(index)].pop("minDomains", None)
+        elif found := re.fullmatch(r"constraint (\d+) left out", change):
+            del spec["topologySpreadConstraints"][int(found[1])]
+        elif found := re.fullmatch(r"a toleration of (\w+)=(\w+):(\w+)", change):
+            spec["tolerations"] = [{"key": found[1], "value": found[2], "effect": found[3]}]
+        elif found := re.fullmatch(r"requests smaller by (\d+)m of cpu", change):
+            requests = spec["containers"][0]["resources"]["requests"]
+            requests["cpu"] = f"{int(requests['cpu'].removesuffix('m')) - int(found[1])}m"
+        elif change == "no nodeSelector and no required node affinity":
+            del spec["affinity"]
+        else:
+            raise AssertionError(change)
+        return made
+
+
+@pytest.fixture
+def cluster(plane, namespace, request) -> Iterator[Cluster]:
+    yield Cluster(plane, namespace, request.param)
+    for path in (f"/api/v1/namespaces/{namespace}/pods", "/api/v1/nodes"):
+        plane.api.call("DELETE", path, {"gracePeriodSeconds": 0})
+
+
+def remedies(*cases: tuple[Situation, str]):
+    """A test of each of these changes, in its situation."""
+    return pytest.mark.parametrize(("cluster", "change"), cases, ids=[one[1] for one in cases], indirect=["cluster"])
+
+
+def bound(cluster: Cluster) -> str:
+    """The node of the Pod that waited, or of its successor, once it has one."""
+    path, found = f"/api/v1/namespaces/{cluster.namespace}/pods/{WAITING}", []
+
+    def is_bound() -> bool:
+        found[:] = [node(cluster.plane.api.call("GET", path))]
+        return found != [""]
+
+    until(is_bound, "a Pod that is bound")
+    return found[0]
+
+
+@remedies(
+    (CORDONED, "uncordon c1 (zone c)"),
+    (TAINTED, "take the taint dedicated=infra:NoSchedule off c1 (zone c)"),
+    (TAINTED, "2 Pods fewer in zone a"),
+    (TAINTED, "a node more in zone c"),
+    (FEW, f"label other1 with {ZONE} as a new domain"),
+    (FEW, "a node in another zone"),
+    (FULL, "200m of cpu free on a1"),
+)
+def test_what_is_done_to_the_cluster_lets_the_pod_in(cluster, change):
+    remedy = cluster.remedies()[change]
+    cluster.do(change)
+
+    assert "now" == remedy["where"]
+    assert bound(cluster) in remedy["nodes"]
+
+
+@remedies(
+    (TAINTED, "nodeTaintsPolicy: Honor on constraint 0"),
+    (TAINTED, "maxSkew: 3 on constraint 0"),
+    (TAINTED, "a toleration of dedicated=infra:NoSchedule"),
+    (TAINTED, "whenUnsatisfiable: ScheduleAnyway on constraint 0"),
+    (FEW, "minDomains: 1 on constraint 0"),
+    (FEW, "constraint 0 left out"),
+    (FULL, "requests smaller by 200m of cpu"),
+    (LEFT_OUT, "nodeAffinityPolicy: Honor on constraint 0"),
+    (LEFT_OUT, "no nodeSelector and no required node affinity"),
+)
+def test_what_is_changed_in_the_template_lets_the_next_pod_in(cluster, change):
+    remedy = cluster.remedies()[change]
+    cluster.delete(WAITING)
+    cluster.post(cluster.change(cluster.waiting, change))
+
+    assert "template" == remedy["where"]
+    assert bound(cluster) in remedy["nodes"]
+
+
+@remedies((TOO_LARGE, "uncordon a1, and requests smaller by 200m of cpu"))
+def test_where_no_change_alone_helps_two_do(cluster, change):
+    remedies = cluster.remedies()
+    assert change in remedies
+    assert all(", and " in one for one in remedies)
+
+    in_cluster, in_template = change.split(", and ")
+    cluster.do(in_cluster)
+    cluster.delete(WAITING)
+    cluster.post(cluster.change(cluster.waiting, in_template))
+    assert bound(cluster) in remedies[change]["nodes"]
+
+
+@remedies((TAINTED, "maxSkew: 3 on constraint 0"))
+def test_a_smaller_max_skew_than_that_which_is_named_does_not_help(cluster, change):
+    cluster.delete(WAITING)
+    cluster.post(cluster.change(cluster.waiting, change.replace("3", "2")))
+
+    (found,) = settled(cluster.plane, cluster.namespace, 1, WAITING)
+    assert "" == node(found)
