@@ -18,6 +18,7 @@ WARNED = workload("StatefulSet", MISSES, name="db")
 MERGED = SELECTOR | {"matchExpressions": [{"key": "v", "operator": "In", "values": ["1"]}]}
 STORED = pod(constraint(labelSelector=MERGED, matchLabelKeys=["v"]), labels={"app": "web", "v": "1"}, uid="u1")
 KEPT = STORED["spec"]["topologySpreadConstraints"]
+THERE = pod(name="there", labels={"app": "there"}, spec={"nodeName": "n1"}, uid="u2")
 DENIES = (
     'Error from server (Forbidden): error when %s "new": '
     'admission webhook "workloads.evenkeel.dev" denied the request: '
@@ -27,7 +28,7 @@ WARNS = "Warning: selector-misses-own-pod: topologySpreadConstraints[0].labelSel
 
 def test_every_object_is_answered_as_kubectl_would_say_it(run):
     objects = [pod(constraint()), WARNED, DENIED, pod(constraint(), name="last")]
-    code, out, err = run("admit -f new --cluster nodes", new=objects, nodes=[node()])
+    code, out, err = run("admit -f new --cluster nodes", new=objects, nodes=[node(), THERE])
     fine, warning, warned, denied, last = out.splitlines()
 
     assert (1, "") == (code, err)
@@ -52,7 +53,7 @@ def test_what_is_in_a_system_namespace_is_never_sent(run, obj):
 
 def test_an_update_warns_of_what_was_wrong_already(run):
     new = workload("Deployment", EMPTY, labels={"app": "web", "new": ""})
-    code, out, _ = run("admit -f new --old old --cluster nodes", new=new, old=[WARNED, DENIED], nodes=[node()])
+    code, out, _ = run("admit -f new --old old --cluster nodes", new=new, old=[WARNED, DENIED], nodes=[node(), THERE])
 
     assert (0, ["Warning", "deployment.apps/web configured"]) == (code, [out.split(":")[0], out.splitlines()[-1]])
     assert "empty-selector" in out

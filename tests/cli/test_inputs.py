@@ -101,7 +101,7 @@ def test_a_command_asks_the_cluster_that_kubectl_would_talk_to(run, tmp_path, mo
 
     assert "defaulted: selector app=web from Service/web, ReplicaSet/web" in there.out
     assert (2, 1) == (gone.code, len(gone.err.splitlines()))
-    assert gone.err.startswith("evenkeel: --cluster live: /api/v1/nodes: ") and "Connection refused" in gone.err
+    assert gone.err.startswith("evenkeel: --cluster live: /version: ") and "Connection refused" in gone.err
 
 
 @pytest.mark.parametrize("command", ["admit -f new", "lint new"])

@@ -73,8 +73,8 @@ error: spec.template.spec.topologySpreadConstraints[0].labelSelector: must selec
 1 error in 1 of 2 files, 2 objects; --fix repairs 1 of them
 """
 SKIPPED = (
-    "note: skipped tainted-domain, unknown-topology-key, unlabelled-nodes: no node is known: give a cluster, or "
-    "manifests of its nodes\n"
+    "note: skipped tainted-domain, unknown-topology-key, unlabelled-nodes, unschedulable: no node is known: "
+    "give a cluster, or manifests of its nodes\n"
 )
 
 
@@ -87,7 +87,8 @@ def test_nodes_of_a_dump_or_of_the_input_are_enough_for_the_rules_that_need_them
     for options, files in (("--cluster nodes a.yaml", {"nodes": node()}), (".", {"nodes.yaml": node()})):
         found = run(f"{options} --fail-on warning", {"a.yaml": wrong, **files})
         assert (1, True) == (found.code, "(unknown-topology-key)" in found.out)
-        assert "skipped" not in found.out
+        assert "skipped unschedulable: no Pod of a cluster is known" in found.out
+        assert 1 == found.out.count("skipped")
 
 
 def test_advice_cannot_be_made_an_error(run):

@@ -52,13 +52,13 @@ def asked(obj, policy):
 
 def by_the_webhook(obj, policy, version=LATEST, beside=()):
     others = Others(one for other in beside for one in asked(other, policy).workloads)
-    given = Terms(policy, snapshot(*beside) if beside else None, version, others)
+    given = Terms(policy, snapshot(*beside, features=version) if beside else None, version, others)
     return said(review(asked(obj, policy), given).findings)
 
 
 def by_lint(text, policy, version=LATEST, beside=()):
     text = "---\n".join((text, *(f"{json.dumps(other)}\n" for other in beside)))
-    judged = judge("a.yaml", text, terms(policy=policy, features=version, snapshot=snapshot(*beside)))
+    judged = judge("a.yaml", text, terms(policy=policy, features=version, snapshot=snapshot(*beside, features=version)))
 
     assert ([], 1 + len(beside)) == (judged.problems, judged.objects)
     return said(one.finding for one in judged.found)

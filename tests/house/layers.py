@@ -69,7 +69,7 @@ placement.remedies
 placement.explanation · placement.subject
 placement.pods · placement.room
 placement
-scheduler.profile
+scheduler.capacity · scheduler.profile
 scheduler.default_constraints · scheduler.domains · scheduler.filtering · scheduler.fit · scheduler.scoring
 scheduler.inclusion · scheduler.snapshot
 scheduler.incoming · scheduler.validation

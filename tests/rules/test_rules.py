@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support import placing
 from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, node, owned_by, pod, snapshot, workload
 from webhook.documents.reading import read_documents
 from webhook.findings import wording
@@ -18,7 +19,7 @@ from webhook.objects.kinds import KINDS, Kind, Kinds
 from webhook.objects.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS, RULES
 from webhook.rules.misspelt_topology_key import within
-from webhook.scheduler.features import features
+from webhook.scheduler.features import LATEST, features
 
 
 def findings(obj, minor=None, snapshot=None, kinds=None, others=None, **settings):
@@ -42,7 +43,7 @@ class TestEveryRule:
         (obj,) = read_documents(example)
         beside = read_documents(one.beside)
         others = Others(other for each in beside for other in parse_workloads(each))
-        return findings(obj, snapshot=snapshot(*beside), others=others, **{one.id: setting})
+        return findings(obj, snapshot=snapshot(*beside, features=LATEST), others=others, **{one.id: setting})
 
     def test_the_bad_example_raises_its_own_id_only(self, one):
         assert {one.id} == {finding.rule for finding in self.found(one, one.bad)}
@@ -636,7 +637,7 @@ class TestAdvice:
         """The table of rules that need nodes: these, and those that hold of the object alone."""
         assert {
             *("counts-tainted-nodes", "selector-matches-others", "skew-never-binds", "tainted-domain"),
-            *("too-few-domains", "unknown-topology-key", "unlabelled-nodes"),
+            *("too-few-domains", "unknown-topology-key", "unlabelled-nodes", "unschedulable"),
         } == {rule.id for rule in ADVICE}
         assert all(rule.advice for rule in RULES.values() if rule.needs)
 
@@ -651,7 +652,9 @@ class TestAdvice:
         owned = {**obj, "metadata": {**obj["metadata"], **owned_by("ReplicaSet/web")}}
         others = Others(other for each in beside for other in parse_workloads(each))
 
-        assert [] == [f for f in findings(owned, snapshot=snapshot(*beside), others=others) if f.rule == one.id]
+        assert [] == [
+            f for f in findings(owned, snapshot=snapshot(*beside, features=LATEST), others=others) if f.rule == one.id
+        ]
 
 
 class TestUnknownTopologyKey:
@@ -1062,7 +1065,9 @@ class TestWhatIsNotKnown:
         )
 
     def test_with_nodes_it_is_not(self):
-        assert {"selector-matches-others"} == set(self.skipped(stateful(constraint(minDomains=2)), *THREE))
+        assert {"selector-matches-others", "unschedulable"} == set(
+            self.skipped(stateful(constraint(minDomains=2)), *THREE)
+        )
 
     def test_where_tolerations_stand_is_not_known_outside_a_pod_template(self):
         labelled = TestOutsideAPodTemplate()
@@ -1085,3 +1090,62 @@ class TestWhatIsNotKnown:
         assert ["tainted-domain [0].nodeTaintsPolicy"] == on(
             stateful(constraint(), pod_spec={field: wrong}), *THREE
         ) or (field == "nodeSelector" and wrong == {"a": 1})
+
+
+def room(zone, pods="110", **spec):
+    """A node that says what it has."""
+    return placing.node(f"n-{zone}", zone, pods=pods, **spec)
+
+
+OTHER_POD = pod(name="agent", labels={"app": "agent"}, spec={"nodeName": "n-a"}, uid="u1")
+
+
+class TestUnschedulable:
+    """The bound is tests/scheduler/test_capacity.py's; what is reported, and what others report, is here."""
+
+    def found(self, obj, *nodes, pods=(OTHER_POD,)):
+        there = snapshot(*nodes, *pods, features=LATEST)
+        return [one for one in findings(obj, snapshot=there) if one.rule == "unschedulable"]
+
+    def test_a_zone_with_room_for_few_holds_the_others_back(self):
+        (found,) = self.found(stateful(constraint(), replicas=9), room("a"), room("b"), room("c", pods="1"))
+
+        assert "replica 6 of 9 fits no node now: zone c takes only 1 more" in found.message
+
+    def test_with_room_for_all_nothing_is_found(self):
+        assert [] == self.found(stateful(constraint(), replicas=9), room("a"), room("b"), room("c"))
+
+    def test_what_runs_already_needs_no_place(self):
+        there = [pod(name=f"web-{i}", spec={"nodeName": f"n-{zone}"}, uid=f"u{i}") for i, zone in enumerate("abc")]
+        nodes = room("a"), room("b"), room("c", pods="1")
+
+        assert [] == self.found(stateful(constraint(), replicas=5), *nodes, pods=there)
+        (found,) = self.found(stateful(constraint(), replicas=6), *nodes, pods=there)
+        assert "replica 6 of 6" in found.message
+
+    def test_no_room_at_all(self):
+        (found,) = self.found(stateful(constraint(), replicas=3), room("a", pods="1"))
+
+        assert "replica 1 of 3 fits no node now" in found.message
+
+    def test_what_tainted_domain_or_too_few_domains_find_is_left_to_them(self):
+        shut = room("c", taints=[{"key": "x", "effect": "NoSchedule"}])
+
+        assert [] == self.found(stateful(constraint(), replicas=6), room("a"), room("b"), shut)
+        assert [] == self.found(stateful(constraint(minDomains=3), replicas=6), room("a"), room("b"))
+        assert [] == self.found(stateful(constraint(topologyKey="rack"), replicas=6), room("a"))
+
+    def test_without_what_nodes_have_only_the_spread_is_judged(self):
+        assert [] == self.found(stateful(constraint(), replicas=9), *THREE)
+
+    def test_a_pod_that_is_there_and_many_replicas_are_not_judged(self):
+        assert [] == self.found(pod(constraint(), uid="u", name="x"), room("a", pods="1"))
+        assert [] == self.found(stateful(constraint(), replicas=201), room("a", pods="1"))
+
+    def test_the_next_revision_counts_by_itself_and_is_not_known(self):
+        running = pod(name="web-0", labels={"app": "web", "pod-template-hash": "1"}, spec={"nodeName": "n-a"}, uid="u2")
+        keyed = workload("Deployment", constraint(matchLabelKeys=["pod-template-hash"]), spec={"replicas": 9})
+        nodes = room("a"), room("b", pods="0")
+
+        assert [] == self.found(keyed, *nodes, pods=[running])
+        assert self.found(keyed, *nodes)

@@ -62,8 +62,9 @@ def run(args: argparse.Namespace) -> int:
     objects = [(file, obj) for file in args.filename for obj in inputs.objects(file)]
     old = {_identity(obj, args.namespace): obj for obj in inputs.objects(args.old)} if args.old else None
     source = inputs.source(args)
-    cluster, features = inputs.cluster(source), inputs.features(args.kubernetes_version, source)
+    features = inputs.features(args.kubernetes_version, source)
     policy = inputs.policy(args.policy, features)
+    cluster = inputs.cluster(source, features, policy.watch_pods)
     terms = Terms(policy, cluster, features, Others(_workloads(objects, policy, args.namespace)))
     code = 0
     for file, obj in objects:

@@ -95,12 +95,17 @@ def policy(path: Path | None, features: Features = LATEST) -> Policy:
         raise UsageError("\n".join(f"{path}: {cause}" for cause in error.causes)) from error
 
 
-def cluster(source: Source) -> Snapshot | None:
-    """The current cluster for LIVE, a dump for a path, or None."""
+def cluster(source: Source, features: Features | None = None, watch_pods: bool = False) -> Snapshot | None:
+    """
+    The current cluster for LIVE, a dump for a path, or None.
+
+    With `features`, what Pods request and nodes have is read, too.  Pods of a live cluster are listed where the policy
+    says `watchPods`.
+    """
     if source.live:
-        return _live(source)
+        return _live(source, features, watch_pods)
     try:
-        return load(Path(source.cluster)) if source.cluster else None
+        return load(Path(source.cluster), features) if source.cluster else None
     except DumpError as error:
         raise UsageError(str(error)) from error
 
@@ -194,7 +199,8 @@ def _live_version(source: Source) -> str:
     try:
         return client(source=source).version()
     except ClusterError as error:
-        raise UsageError(f"--cluster live: {error}; set --kubernetes-version") from error
+        advice = "; set --kubernetes-version" if error.status else ""  # No other request would be answered, either.
+        raise UsageError(f"--cluster live: {error}{advice}") from error
 
 
 def objects(name: str) -> tuple[Mapping[str, object], ...]:
@@ -219,12 +225,12 @@ def text(path: Path) -> str:
         raise UsageError(str(error)) from error
 
 
-def _live(source: Source) -> Snapshot:
+def _live(source: Source, features: Features | None, watch_pods: bool) -> Snapshot:
     from webhook.cluster.client import ClusterError
     from webhook.cluster.live import listed
 
     try:
-        return listed(client(source=source))
+        return listed(client(source=source), watch_pods, features)
     except ClusterError as error:
         raise UsageError(f"--cluster live: {error}") from error
 

@@ -159,7 +159,7 @@ def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> Li
     severities = dict(map(_severity, args.rule))
     unused = severities.pop(UNUSED_SUPPRESSION, Severity.WARNING)
     source = inputs.source(args)
-    cluster, features = inputs.cluster(source), inputs.features(args.kubernetes_version, source)
+    features = inputs.features(args.kubernetes_version, source)
     try:
         policy = inputs.policy(args.policy, features).with_severities(severities)
     except PolicyError as error:
@@ -167,7 +167,7 @@ def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> Li
     context = read_context(files, reader)
     return LintTerms(
         policy,
-        context.snapshot(cluster),
+        context.snapshot(inputs.cluster(source, features, policy.watch_pods)),
         features,
         namespace=args.namespace,
         never_sent=frozenset() if args.include_system else frozenset(SYSTEM_NAMESPACES),

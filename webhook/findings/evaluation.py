@@ -111,8 +111,8 @@ def labels_unknown(kind: Kind) -> str:
 def _unmet(workload: Workload, snapshot: Snapshot | None, others: Others | None) -> Set[Need]:
     """What is not known, of all that a rule may need."""
     unmet = set() if snapshot is not None and snapshot.nodes.all else {Need.NODES}
-    if others is None and (snapshot is None or not snapshot.pods):
-        unmet.add(Need.OTHERS)
+    if snapshot is None or not snapshot.pods:
+        unmet |= {Need.PODS} if others is not None else {Need.PODS, Need.OTHERS}
     pod_spec = workload.pod_spec
     if pod_spec is None or not (PLACING.isdisjoint(pod_spec) or _is_light(pod_spec)):
         unmet.add(Need.POD_SPEC)

@@ -9,17 +9,24 @@ from webhook.cluster.client import Client
 from webhook.cluster.informer import FAILED, LISTED
 from webhook.cluster.live import ABSENT, FOUND, LOOKED_UP, LOOKUP_KINDS, LOOKUP_RESULTS, SYNCED, Live
 from webhook.cluster.watched import WATCHED
+from webhook.scheduler.features import Features
 from webhook.serving.logs import log
 from webhook.serving.metrics import ClusterMetrics, Metrics
 
 
 def watch_cluster(
-    client: Client, metrics: Metrics, synced: Callable[[], None], *, watch_pods: bool, may_wait: Callable[[], bool]
+    client: Client,
+    metrics: Metrics,
+    synced: Callable[[], None],
+    *,
+    watch_pods: bool,
+    may_wait: Callable[[], bool],
+    features: Features | None = None,
 ) -> Live:
     """
     The cluster behind `client`; `synced` is called once, when every kind has been listed.
 
-    `may_wait` is asked before each look-up.
+    `may_wait` is asked before each look-up.  With `features`, what Pods request and nodes have is read, too.
     """
 
     def report(what: str, kind: str, **fields: object) -> None:
@@ -34,7 +41,7 @@ def watch_cluster(
     counted = ClusterMetrics(
         metrics, tuple(watched.kind for watched in WATCHED), (LOOKUP_KINDS, LOOKUP_RESULTS), caches
     )
-    live = Live(client, report, watch_pods=watch_pods, may_wait=may_wait)
+    live = Live(client, report, watch_pods=watch_pods, may_wait=may_wait, features=features)
     return live
 
 

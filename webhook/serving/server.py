@@ -120,7 +120,14 @@ class Server(BaseApplication):
             from webhook.serving.cluster_telemetry import watch_cluster
 
             pods = config.policy.watch_pods
-            self.cluster = watch_cluster(config.cluster, metrics, freeze, watch_pods=pods, may_wait=may_wait)
+            self.cluster = watch_cluster(
+                config.cluster,
+                metrics,
+                freeze,
+                watch_pods=pods,
+                may_wait=may_wait,
+                features=config.features if pods else None,
+            )
         self.reviewer = Reviewer(config.policy, self.cluster, config.features, metrics)
         self.version = _version(config, self.reviewer)
         self.policy_file = PolicyFile(config.policy_file, self.reviewer)

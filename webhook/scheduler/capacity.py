@@ -1,0 +1,125 @@
+"""
+How many Pods more a cluster can take at most, in whatever order they come: what each hard constraint by itself allows.
+
+    Pods per eligible domain, room per domain ──> the largest minimum there can be ──> Pods per domain ──> their sum
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from webhook.scheduler.constraint import Constraint
+from webhook.scheduler.counts import UNUSED, Requests, Usage
+from webhook.scheduler.features import Features
+from webhook.scheduler.filtering import DomainCounts, count_domains
+from webhook.scheduler.incoming import IncomingPod
+from webhook.scheduler.nodes import Allocatable, NodeSet
+from webhook.scheduler.snapshot import Snapshot
+
+
+class Bound(NamedTuple):
+    """
+    At most `number` Pods more; `constraint` is the one that allows no more, None if it is only room that lacks.
+
+    Its `scarce` domain keeps the minimum down, for that `takes` so many Pods more; it is "" where the constraint has
+    fewer eligible domains than minDomains.
+    """
+
+    number: int
+    constraint: Constraint | None = None
+    scarce: str = ""
+    takes: int = 0
+
+
+def bound(
+    pod: IncomingPod, hard: Iterable[Constraint], usable: NodeSet, snapshot: Snapshot, features: Features, wanted: int
+) -> Bound:
+    """
+    A number of Pods like `pod` that no more than can be placed, `wanted` or less.
+
+    `usable` are the nodes that taints and node affinity let it run on.  All other Pods stay where they are.
+    """
+    those = tuple(hard)
+    for constraint in those:
+        usable &= snapshot.nodes.carrying(constraint.topology_key)
+    room = _Room(pod.requests, snapshot, wanted)
+    found = [Bound(room.of_all(usable))]
+    found += [_of_constraint(counts, usable, room) for counts in count_domains(pod, those, snapshot, features)]
+    return min(found, key=lambda one: one.number)
+
+
+def _of_constraint(counts: DomainCounts, usable: NodeSet, room: _Room) -> Bound:
+    """
+    The bound of one constraint: in the end no domain has more Pods than minimum and maxSkew allow, or than have room.
+
+    The minimum cannot become larger than what any eligible domain can hold.
+    """
+    constraint, wanted = counts.constraint, room.wanted
+    if not counts.self_match_num:
+        return Bound(wanted)
+    takes, sure = dict.fromkeys(counts.eligible, 0), 0  # So many are placed even if the minimum stays 0.
+    for name, domain in room.snapshot.nodes.placed(constraint.topology_key, usable).of.items():
+        before = takes.get(domain, wanted)
+        if before < wanted:
+            takes[domain] = after = min(wanted, before + room.on(name))
+            free = max(0, constraint.max_skew - counts.match_num(domain))
+            sure += min(free, after) - min(free, before)
+            if sure >= wanted:
+                return Bound(wanted)
+    largest, scarce = 0, ""
+    if len(counts.eligible) >= constraint.min_domains:
+        largest, scarce = min(
+            ((counts.match_num(domain) + more, domain) for domain, more in takes.items()), default=(0, "")
+        )
+    allowed = constraint.max_skew + largest
+    number = sum(min(more, max(0, allowed - counts.match_num(domain))) for domain, more in takes.items())
+    return Bound(min(wanted, number), constraint, scarce, takes.get(scarce, 0))
+
+
+class _Room:
+    """
+    How many Pods more nodes have room for, counted no further than `wanted`; what was found of a node is kept.
+
+    Where no node says what it has, resources were not read, and each has room for all.
+    """
+
+    def __init__(self, requests: Requests, snapshot: Snapshot, wanted: int) -> None:
+        self.snapshot, self.wanted = snapshot, wanted
+        self._requests = requests
+        self._found: dict[str, int] = {}
+        self._known = any(node.allocatable.pods for node in snapshot.nodes)
+
+    def of_all(self, nodes: NodeSet) -> int:
+        number = 0
+        for name in self.snapshot.nodes.names(nodes):
+            number += self.on(name)
+            if number >= self.wanted:
+                return self.wanted
+        return number
+
+    def on(self, name: str) -> int:
+        if not self._known:
+            return self.wanted
+        found = self._found.get(name)
+        if found is None:
+            node, used = self.snapshot.nodes.get(name), self.snapshot.usage.get(name, UNUSED)
+            most = 0 if node is None else _fitting(self._requests, node.allocatable, used)
+            found = self._found[name] = max(0, min(most, self.wanted))
+        return found
+
+
+def _fitting(requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
+    """How many such Pods a node has room for; a request of 0 needs none."""
+    found = allocatable.pods - usage.pods
+    if requests.milli_cpu:
+        found = min(found, (allocatable.milli_cpu - usage.milli_cpu) // requests.milli_cpu)
+    if requests.memory:
+        found = min(found, (allocatable.memory - usage.memory) // requests.memory)
+    if requests.ephemeral_storage:
+        found = min(found, (allocatable.ephemeral_storage - usage.ephemeral_storage) // requests.ephemeral_storage)
+    if requests.scalars:
+        there, used = dict(allocatable.scalars), dict(usage.scalars)
+        for name, amount in requests.scalars:
+            found = min(found, (there.get(name, 0) - used.get(name, 0)) // amount) if amount else found
+    return found
