@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from tests.support.placing import HOSTNAME, INFRA, ZONE, attempted, node, running, spread
 from webhook.scheduler.capacity import bound
-from webhook.scheduler.domains import usable_nodes
+from webhook.scheduler.domains import reach
 from webhook.scheduler.filtering import filter_nodes
 from webhook.scheduler.profile import feasible_nodes
 from webhook.scheduler.snapshot import from_objects
 
 
 def bounded(cycle, wanted=9):
-    usable = usable_nodes(cycle.pod, cycle.snapshot.nodes)
+    usable = reach(cycle.pod, cycle.snapshot.nodes).usable
     hard = [one for one in cycle.constraints if one.hard]
     return bound(cycle.pod, hard, usable, cycle.snapshot, cycle.features, wanted)
 

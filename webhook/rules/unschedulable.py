@@ -12,7 +12,6 @@ from webhook.objects.kinds import BATCH
 from webhook.objects.reading import Reader
 from webhook.scheduler.capacity import Bound, bound
 from webhook.scheduler.constraint import HARD, HONOR
-from webhook.scheduler.domains import usable_nodes
 from webhook.scheduler.incoming import IncomingPod
 
 MOST_REPLICAS = 200
@@ -94,8 +93,7 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
     wanted = workload.replicas - running
     if there is None or wanted <= 0 or (running and _new_revision(subject)):
         return
-    pod, nodes = _with_labels(subject), there.nodes
-    found = bound(pod, subject.hard, usable_nodes(pod, nodes), there, subject.features, wanted)
+    found = bound(_with_labels(subject), subject.hard, subject.reach.usable, there, subject.features, wanted)
     if found.number < wanted and not _found_by_others(subject, found):
         yield _cause(subject, found, running)
 
@@ -129,8 +127,7 @@ def _found_by_others(subject: Subject, found: Bound) -> bool:
         return any(one.topology_key not in subject.nodes.label_keys for one in subject.hard)
     if not found.scarce:
         return True
-    key, pod, nodes = found.constraint.topology_key, subject.pod, subject.nodes
-    shut = not usable_nodes(pod, nodes) & nodes.domains(key)[found.scarce]
+    shut = not subject.reach.usable & subject.nodes.domains(found.constraint.topology_key)[found.scarce]
     return shut and found.constraint.node_taints_policy != HONOR
 
 
