@@ -143,3 +143,30 @@ def test_domains_are_counted_whether_or_not_each_has_one_node(several):
 )
 def test_whether_any_node_is_closed_to_some(node, closed):
     assert closed is Nodes([Node("b", {}), node]).closed_to_some
+
+
+@pytest.mark.parametrize(
+    ("changed", "kept"),
+    [
+        (Node("b", {"x": "1"}, (TAINT,)), True),
+        (Node("b", {"x": "1"}, unschedulable=True), True),
+        (Node("b", {"x": "2"}), False),
+        (Node("b", {}), False),
+        (Node("c", {"x": "1"}), False),
+        (None, False),
+    ],
+    ids=["a taint", "a cordon", "another label", "a label less", "another name", "a node less"],
+)
+def test_what_is_known_of_labels_is_kept_while_they_are_the_same(changed, kept):
+    a, b = Node("a", {"x": "1"}), Node("b", {"x": "1"})
+    before = Nodes([a, b])
+    before.domains("x"), before.carrying("x"), before.placed("x", 1)
+    there = [a, *([changed] if changed else [])]
+    after = before.replaced_by(there)
+
+    assert kept is (after._domains is before._domains)
+    assert Nodes(there) == after
+    assert [Nodes(there).domains("x"), Nodes(there).carrying("x")] == [after.domains("x"), after.carrying("x")]
+    assert Nodes(there).by_taints == after.by_taints
+    assert Nodes(there).unschedulable == after.unschedulable
+    assert (0b11, {}) == (before.all, before.by_taints)

@@ -13,7 +13,6 @@ from typing import Any
 
 from webhook.cluster.watched import NAMESPACE, NODE, POD, SERVICE
 from webhook.scheduler.counts import BoundPod, NodeUsage, PodCounts
-from webhook.scheduler.nodes import Nodes
 from webhook.scheduler.snapshot import Kept, Snapshot, by_rarest_label
 
 Gvk = tuple[str, str]  # apiVersion, kind
@@ -103,7 +102,7 @@ class Store:
         for kind, namespace in self._changed:
             those: Any = self._objects[kind][namespace]
             if kind == NODE.gvk:
-                fields["nodes"] = Nodes(those[name] for name in sorted(those))
+                fields["nodes"] = self._view.nodes.replaced_by(those[name] for name in sorted(those))
             elif kind == NAMESPACE.gvk:
                 fields["namespaces"] = {name: namespace.labels for name, namespace in those.items()}
             else:

@@ -128,6 +128,20 @@ class Nodes:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def replaced_by(self, nodes: Iterable[Node]) -> Nodes:
+        """A cluster's nodes after a change; if only taints or room differ, what was found out about labels is kept."""
+        new = Nodes(nodes)
+        pairs = zip(self._nodes, new, strict=False)
+        if len(self) == len(new) and all(a is b or (a.name == b.name and a.labels == b.labels) for a, b in pairs):
+            new.carried, new._domains, new._integers, new._placed = (
+                self.carried,
+                self._domains,
+                self._integers,
+                self._placed,
+            )
+            new.label_keys = self.label_keys
+        return new
+
     @cached_property
     def _positions(self) -> Mapping[str, int]:
         return {name: position for position, name in enumerate(self._names)}
