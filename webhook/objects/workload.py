@@ -229,7 +229,9 @@ def _workload(shared: _Shared, kind: Kind, indices: Sequence[int]) -> Workload:
         owner=shared.owner,
         uid=shared.uid,
         scheduled=is_pod and _was_scheduled(obj.get("status")),
-        misplaced=_misplaced(template, (beside, in_template, metadata)) if kind.built_in and not is_pod else (),
+        misplaced=_misplaced(template, (beside, in_template, metadata))
+        if kind.built_in and not is_pod and (FIELD in beside or FIELD in in_template or FIELD in metadata)
+        else (),
         spec=shared.spec,
         pod_spec=pod_spec if kind.template is not None else None,
     )

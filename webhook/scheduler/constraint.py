@@ -231,20 +231,28 @@ def read_constraints(raw: object, features: Features) -> Reading:
     return Reading(written, tuple(reader.errors), features, tuple(_unknown_fields(raw)))
 
 
-def _unknown_fields(raw: object) -> Iterator[UnknownField]:
+def _unknown_fields(raw: object) -> list[UnknownField]:
+    found: list[UnknownField] = []
     for i, constraint in enumerate(raw if isinstance(raw, list) else ()):
-        yield from _unknown_in(constraint, _FIELDS, (i,))
-        selector = constraint.get("labelSelector") if isinstance(constraint, dict) else None
-        yield from _unknown_in(selector, _IN_SELECTOR, (i, "labelSelector"))
-        expressions = selector.get("matchExpressions") if isinstance(selector, dict) else None
+        if not isinstance(constraint, dict):
+            continue
+        if not constraint.keys() <= _FIELDS:
+            found += _unknown_in(constraint, _FIELDS, (i,))
+        selector = constraint.get("labelSelector")
+        if not isinstance(selector, dict):
+            continue
+        if not selector.keys() <= _IN_SELECTOR:
+            found += _unknown_in(selector, _IN_SELECTOR, (i, "labelSelector"))
+        expressions = selector.get("matchExpressions")
         for j, expression in enumerate(expressions if isinstance(expressions, list) else ()):
-            yield from _unknown_in(expression, _IN_REQUIREMENT, (i, "labelSelector", "matchExpressions", j))
+            if isinstance(expression, dict) and not expression.keys() <= _IN_REQUIREMENT:
+                found += _unknown_in(expression, _IN_REQUIREMENT, (i, "labelSelector", "matchExpressions", j))
+    return found
 
 
-def _unknown_in(raw: object, known: Set[str], path: FieldPath) -> Iterator[UnknownField]:
-    unknown = raw.keys() - known if isinstance(raw, dict) else ()
-    if unknown and isinstance(raw, dict):
-        yield from (UnknownField((*path, name), known, len(unknown) == len(raw)) for name in raw if name in unknown)
+def _unknown_in(raw: Mapping[str, object], known: Set[str], path: FieldPath) -> Iterator[UnknownField]:
+    alone = known.isdisjoint(raw)
+    return (UnknownField((*path, name), known, alone) for name in raw if name not in known)
 
 
 def _read_one(reader: Reader, raw: Mapping[str, object], path: FieldPath, features: Features) -> WrittenConstraint:
