@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.support.documents import Case, assert_read, assert_refused
-from webhook.documents.reading import read_documents, read_objects
+from webhook.documents.reading import is_json, read_documents, read_objects
 from webhook.documents.scalars import DocumentError
 
 READ = [
@@ -66,6 +66,12 @@ def test_a_key_that_stands_twice_is_noted_where_that_is_asked_for(text, read, wh
 
     assert read == [*read_documents(text, repeated)]
     assert [where] == [(one.document, one.path, one.error.line) for one in repeated]
+
+
+def test_json_is_known():
+    assert [True, True, False, False, False] == [
+        is_json(text) for text in ('{"a": 1}', ' {"a": 1}\n[2] ', "{a: 1}", '{"a": 1} b', "")
+    ]
 
 
 def test_nesting_that_people_write_is_read():

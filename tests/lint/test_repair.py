@@ -239,6 +239,15 @@ def test_json_stays_json(indent):
     assert indent is None or len(text.splitlines()) + 2 == len(done.text.splitlines())
 
 
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_stream_of_json_stays_one(indent):
+    obj = json.dumps(workload("StatefulSet", constraint(labelSelector={})), indent=indent)
+    done = repaired(f"{obj}\n{obj}\n")
+
+    assert (2, []) == (done.count, done.left.found)
+    assert 2 * [workload("StatefulSet", constraint())] == list(read_documents(done.text))
+
+
 STYLES = {
     "as written": lambda text: text,
     "in blocks": lambda text: dump(read_documents(text)[0]),

@@ -42,6 +42,14 @@ def read_objects(text: str) -> Iterator[Mapping[str, object]]:
             yield obj
 
 
+def is_json(text: str) -> bool:
+    """Whether `text` is one JSON value or several."""
+    try:
+        return bool([*_json(text, dict)])
+    except (ValueError, RecursionError):
+        return False
+
+
 def items_of(document: object, path: FieldPath = ()) -> Iterator[tuple[FieldPath, object]]:
     """`document` itself, or the items of one of a `List` kind, each with its path in the document."""
     found = document if isinstance(document, dict) else {}

@@ -6,13 +6,12 @@ Repairs findings that have exactly one fix, and leaves the rest of the text unch
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from webhook.documents.positions import spans
-from webhook.documents.reading import read_documents
+from webhook.documents.reading import is_json, read_documents
 from webhook.documents.scalars import DocumentError
 from webhook.findings.finding import Edit
 from webhook.lint.judging import judge
@@ -83,7 +82,7 @@ def _one_per_object(found: Iterable[Located], refused: Set[tuple[str, FieldPath]
 def _rewritten(text: str, repairs: Sequence[_Repair]) -> tuple[str, Sequence[_Repair]]:
     """`text` with the safe repairs, and the repairs left out; all are left out if the result has unwanted changes."""
     documents, roots = read_documents(text, []), spans(text, [repair.path[:-1] for repair in repairs])
-    whole, wanted = Text(text, _is_json(text)), list(documents)
+    whole, wanted = Text(text, is_json(text)), list(documents)
     changes, left = list[Change](), list[_Repair]()
     for repair in repairs:
         number, path, value = repair.address.document, repair.path, repair.edit.value
@@ -102,11 +101,3 @@ def _reads_as(text: str, documents: Sequence[object]) -> bool:
         return list(read_documents(text, [])) == list(documents)
     except (DocumentError, RecursionError):
         return False
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
