@@ -5,7 +5,6 @@ import (
 	"sort"
 	"time"
 
-	"k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/parallelize"
 )
@@ -22,24 +21,12 @@ type measured struct {
 }
 
 func measure(line []byte) (any, error) {
-	given, err := read(line)
+	ctx := context.Background()
+	given, _, plugin, nodes, err := alone(ctx, line)
 	if err != nil {
 		return nil, err
 	}
-	ctx, pod := context.Background(), given.Pod
-	snapshot := cache.NewSnapshot(given.Pods, given.Nodes)
-	factory, _, err := given.informers()
-	if err != nil {
-		return nil, err
-	}
-	plugin, err := pluginAlone(ctx, given.arguments(), snapshot, factory)
-	if err != nil {
-		return nil, err
-	}
-	nodes, err := snapshot.List()
-	if err != nil {
-		return nil, err
-	}
+	pod := given.Pod
 	each := func(ask func(i int)) {
 		parallelize.NewParallelizer(parallelize.DefaultParallelism).Until(ctx, len(nodes), ask, "")
 	}

@@ -31,24 +31,12 @@ type placed struct {
 }
 
 func placement(line []byte) (any, error) {
-	given, err := read(line)
+	ctx, state := context.Background(), framework.NewCycleState()
+	given, factory, plugin, nodes, err := alone(ctx, line)
 	if err != nil {
 		return nil, err
 	}
-	ctx, pod, state := context.Background(), given.Pod, framework.NewCycleState()
-	snapshot := cache.NewSnapshot(given.Pods, given.Nodes)
-	factory, _, err := given.informers()
-	if err != nil {
-		return nil, err
-	}
-	plugin, err := pluginAlone(ctx, given.arguments(), snapshot, factory)
-	if err != nil {
-		return nil, err
-	}
-	nodes, err := snapshot.List()
-	if err != nil {
-		return nil, err
-	}
+	pod := given.Pod
 	selector := defaultSelector(pod, given.arguments(), factory)
 	found := placed{
 		DefaultSelector: selector.String(),
@@ -112,6 +100,27 @@ func placement(line []byte) (any, error) {
 		found.Score[one.Name] = one.Score
 	}
 	return found, nil
+}
+
+// alone is the plugin in the cluster of a case, with the case, what selects Pods there, and the nodes.
+func alone(ctx context.Context, line []byte) (
+	*cluster, informers.SharedInformerFactory, *podtopologyspread.PodTopologySpread, []nodeInfo, error,
+) {
+	given, err := read(line)
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	factory, _, err := given.informers()
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	snapshot := cache.NewSnapshot(given.Pods, given.Nodes)
+	plugin, err := pluginAlone(ctx, given.arguments(), snapshot, factory)
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	nodes, err := snapshot.List()
+	return given, factory, plugin, nodes, err
 }
 
 func pluginAlone(
