@@ -191,6 +191,37 @@ def test_what_cannot_be_read_is_named():
     ]
 
 
+NO_SKEW = {"topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway", "maxSkew": 0}
+AT = "spec.topologySpreadConstraints"
+
+
+@pytest.mark.parametrize(
+    ("written", "of_new", "of_stored"),
+    [
+        ("soft", f"{AT}: must be an array", f"{AT}: must be an array"),
+        ([{**NO_SKEW, "maxSkew": "1"}], f"{AT}[0].maxSkew: must be a 32-bit integer", f"{AT}[0].maxSkew: must be"),
+        ([NO_SKEW], f"{AT}[0].maxSkew: must be greater than zero", ""),
+        ([{**NO_SKEW, "maxSkew": 1, "minDomains": 2}], f"{AT}[0].minDomains: ", ""),
+    ],
+    ids=["no list", "no integer", "no skew", "minDomains of a soft one"],
+)
+def test_constraints_that_the_api_server_would_not_take_are_named(written, of_new, of_stored):
+    """A Pod that is there was accepted, by whatever version."""
+    raw = pod(spec={"topologySpreadConstraints": written})
+    for subject, expected in ((of_new_pod(raw, {}), of_new), (of_pod(raw, {}), of_stored)):
+        errors = attempt(subject, Snapshot(), LATEST).errors
+        assert ([expected] if expected else []) == [error[: len(expected)] for error in errors]
+
+
+def test_a_pod_that_was_stored_is_not_merged_again():
+    merged = {"matchLabels": {"app": "web"}, "matchExpressions": [{"key": "tier", "operator": "In", "values": ["a"]}]}
+    raw = pod(constraint(labelSelector=merged, matchLabelKeys=["tier"]), labels={"app": "web", "tier": "a"})
+    of_stored, of_new = ({**raw, "metadata": raw["metadata"] | uid} for uid in ({"uid": "u"}, {"uid": ""}))
+
+    assert () == attempt(of_new_pod(of_stored, {}), Snapshot(), LATEST).errors
+    assert 1 == len(attempt(of_new_pod(of_new, {}), Snapshot(), LATEST).errors)
+
+
 def test_a_pod_that_is_bound_is_placed_anew_without_itself():
     bound = running("n1")
     subject, snapshot = of_pod(bound, {}), cluster(node("n1"), bound)

@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from webhook.objects.fields import as_list, as_mapping, mappings_at, path_text, texts_at, value_at
+from webhook.objects.fields import FieldError, as_list, as_mapping, mappings_at, path_text, texts_at, value_at
 from webhook.objects.kinds import KINDS, Kinds, find_kinds
-from webhook.objects.labels import labels_of
+from webhook.objects.labels import Labels, labels_of
 from webhook.objects.names import REVISION_ANNOTATION
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectRef, Owner, controller_of
 from webhook.placement.pods import without_pod
+from webhook.scheduler.constraint import read_constraints
 from webhook.scheduler.counts import FINISHED, BoundPod
 from webhook.scheduler.default_constraints import SYSTEM_DEFAULTS, constraints_in_force, default_selector
 from webhook.scheduler.features import Features
@@ -25,6 +26,7 @@ from webhook.scheduler.incoming import read_incoming_pod
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.resources import with_default_requests
 from webhook.scheduler.snapshot import Snapshot, read_object
+from webhook.scheduler.validation import validate
 
 DEFAULT_SCHEDULER = "default-scheduler"
 OWN, POLICY, SYSTEM = "pod", "policy", "scheduler"  # Where the constraints in force come from.
@@ -244,7 +246,11 @@ def _not_judged(spec: Raw, claims: Sequence[object] = ()) -> Iterator[str]:
 
 
 class Attempt(NamedTuple):
-    """The attempt to place a Pod, and where the constraints in force come from: OWN, POLICY or SYSTEM."""
+    """
+    The attempt to place a Pod, and where the constraints in force come from: OWN, POLICY or SYSTEM.
+
+    `errors` are fields that cannot be read, and what keeps kube-apiserver from creating the Pod.
+    """
 
     cycle: Cycle
     source: str
@@ -272,4 +278,16 @@ def attempt(
     constraints = constraints_in_force(written, pod.labels, given, selector, features)
     source = OWN if written else SYSTEM if given is SYSTEM_DEFAULTS else POLICY
     cycle = Cycle(pod, constraints, snapshot, features, source == SYSTEM)
-    return Attempt(cycle, source, tuple([f"{path_text(error.path)}: {error.detail}" for error in reader.errors]))
+    errors = [*reader.errors, *_errors(subject, pod.labels, features)]
+    return Attempt(cycle, source, tuple([f"{path_text(error.path)}: {error.detail}" for error in errors]))
+
+
+def _errors(subject: Subject, labels: Labels, features: Features) -> Iterator[FieldError]:
+    """Why kube-apiserver refuses the constraints of a new Pod; of one that is there only what cannot be read."""
+    written = value_at(subject.raw, CONSTRAINTS)
+    if not subject.exists:
+        stored = bool(value_at(subject.raw, ("metadata", "uid")))  # Then matchLabelKeys are merged already.
+        yield from validate(written, labels, CONSTRAINTS, merged=stored, features=features)
+    else:
+        for type_, at, value, detail in read_constraints(written, features).mistyped:
+            yield FieldError(type_, (*CONSTRAINTS, *at), value, detail)
