@@ -29,6 +29,7 @@ def test_what_is_lacking():
         (Lack(0, 500, 0, 0, ()), "500m of cpu"),
         (Lack(0, 3_000, 512 << 20, 0, ()), "3 of cpu and 512Mi of memory"),
         (Lack(1, 0, 0, 0, ()), "room for 1 Pod"),
+        (Lack(2, 500, 0, 0, ()), "room for 2 Pods and 500m of cpu"),
         (Lack(0, 0, (10 << 30) + 1, 1 << 30, ()), "11Gi of memory and 1Gi of ephemeral-storage"),
         (Lack(0, 0, 5, 0, (("example.com/gpu", 1),)), "5 of memory and 1 of example.com/gpu"),
     ],

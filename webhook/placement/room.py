@@ -21,7 +21,7 @@ class Lack(NamedTuple):
 
     def __str__(self) -> str:
         """As people write quantities: `500m of cpu and 1Gi of memory`; bytes are rounded up."""
-        parts = [f"room for {self.pods} Pod"] if self.pods else []
+        parts = [f"room for {self.pods} Pod{'' if self.pods == 1 else 's'}"] if self.pods else []
         parts += [f"{_cpu(self.milli_cpu)} of cpu"] if self.milli_cpu else []
         for name, amount in (("memory", self.memory), ("ephemeral-storage", self.ephemeral_storage)):
             parts += [f"{_bytes(amount)} of {name}"] if amount else []

@@ -60,7 +60,7 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
 def _headline(explained: Explained) -> str:
     subject, explanation = explained.subject, explained.explanation
     passing, number = explanation.feasibility.feasible.bit_count(), len(explanation.nodes)
-    nodes = f"{passing} of {_many(number, 'node')} {_pass(passing)}" if passing else "no node passes"
+    nodes = f"{passing:,} of {_many(number, 'node')} {_pass(passing)}" if passing else "no node passes"
     name = one_line(str(subject.ref), LINE_LIMIT)
     if not subject.exists:
         return f"{name} as it would be placed now: {nodes}." if subject.is_pod else f"The next Pod of {name}: {nodes}."
@@ -147,7 +147,9 @@ def _row(domain: Domain, explained: ConstraintExplained, explanation: Explanatio
 def _outcome(domain: Domain, explained: ConstraintExplained, explanation: Explanation) -> str:
     number = domain.nodes.bit_count()
     shut = (
-        f"{domain.shut.bit_count()} of {_many(number, 'node')} {_why(domain.shut, explanation)}" if domain.shut else ""
+        f"{domain.shut.bit_count():,} of {_many(number, 'node')} {_why(domain.shut, explanation)}"
+        if domain.shut
+        else ""
     )
     counted = "" if domain.eligible else "not counted; "
     if not domain.passes:
