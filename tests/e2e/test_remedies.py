@@ -116,7 +116,7 @@ class Cluster:
             self.kubectl("taint", "node", found[2], f"{found[1]}-")
         elif found := re.fullmatch(r"label (\w+) with (\S+) as a new domain", change):
             self.kubectl("label", "node", found[1], f"{found[2]}={NEW}")
-        elif found := re.fullmatch(r"a node (?:more in zone (\w+)|in another zone)", change):
+        elif found := re.fullmatch(r"a node (?:more in zone (\w+)(?:, untainted)?|in another zone)", change):
             self.add_node(NEW, found[1] or NEW)
         elif found := re.fullmatch(r"(\d+) Pods? fewer in zone (\w+)", change):
             for name in self.running(zone=found[2])[: int(found[1])]:
@@ -177,7 +177,7 @@ def bound(cluster: Cluster) -> str:
     (CORDONED, "uncordon c1 (zone c)"),
     (TAINTED, "take the taint dedicated=infra:NoSchedule off c1 (zone c)"),
     (TAINTED, "2 Pods fewer in zone a"),
-    (TAINTED, "a node more in zone c"),
+    (TAINTED, "a node more in zone c, untainted"),
     (FEW, f"label other1 with {ZONE} as a new domain"),
     (FEW, "a node in another zone"),
     (FULL, "200m of cpu free on a1"),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 from importlib import import_module
 
-from tests.generate import chart, metrics, scenarios, versions
+from tests.generate import chart, metrics, scenarios, versions, waiting
 from tests.generate.commands import output
 from tests.house.layers import HOUSE
 from tests.support import ROOT
@@ -33,6 +33,8 @@ def filled(name: str) -> str:
 GENERATED = {
     "README.md": lambda: filled("README.md"),
     "docs/dump.md": lambda: filled("docs/dump.md"),
+    "docs/explain.md": lambda: filled("docs/explain.md"),
+    "docs/explain.svg": waiting.picture,
     "docs/development.md": lambda: filled("docs/development.md"),
     "docs/install.md": lambda: filled("docs/install.md"),
     "docs/lint.md": lambda: filled("docs/lint.md"),
@@ -94,6 +96,11 @@ def fields_of(one: Watched) -> list[str]:
     return [f"`{'.'.join(part)}`" for part in sorted(parts) if part[0] in ("spec", "status")]
 
 
+def sums() -> str:
+    """The table of the scores of docs/explain.md."""
+    return table(("zone", "Pods", "Pods × ln(domains + 2) + maxSkew - 1", "rounded", "score"), waiting.sums())
+
+
 def folders() -> str:
     """The table of folders, from the top down: what each is for, in the words of its package."""
     names = dict.fromkeys(entry.split(".")[1] for entry in HOUSE.rows if entry.count(".") and "__" not in entry)
@@ -115,6 +122,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 TABLES = {
     **{
         "folders": folders,
+        "sums": sums,
         "settings": settings,
         "rights": rights,
         "dumped": dumped,

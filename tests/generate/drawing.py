@@ -79,7 +79,7 @@ def _pod(pod: Mapping) -> tuple[str, bool]:
 
 
 def _rows(nodes: Sequence[Node], name: str, explained: Mapping, number: int) -> Iterator[Row]:
-    """The sum of each constraint in each domain, and which nodes fit; of many Pods only that."""
+    """For each constraint the sum, or the Pods, of each domain, and then which nodes fit; of many Pods only that."""
     title = "" if number == 1 else f"{name}: "
     if number <= 2:
         for one in explained["constraints"]:
@@ -104,6 +104,9 @@ def _sum(at: int, columns: int, domain: Mapping, constraint: Mapping) -> Cell:
     text = f"{domain['matchNum']} + {itself} - {minimum} = {domain['skew']}"
     if not domain["eligible"]:
         return Cell(at, columns, "not counted")
+    if not constraint["hard"]:
+        number = domain["matchNum"]
+        return Cell(at, columns, f"{number} Pod{'' if number == 1 else 's'}")
     if domain["passes"]:
         return Cell(at, columns, text)
     return Cell(at, columns, f"{text} > {constraint['maxSkew']}", "no")

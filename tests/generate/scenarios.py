@@ -16,9 +16,9 @@ Situations in which Pods with `topologySpreadConstraints` are placed, as Kuberne
 what comes of each. Each is a folder of [examples/scenarios](examples/scenarios): a cluster, and the Pods to be placed
 in it. This page is generated from them, with the output of the commands, which you can run in that folder.
 
-A drawing shows the nodes with their Pods. Below them is, for each constraint, the skew if the Pod were placed there:
-the Pods that are there, one more for the Pod itself, less the fewest Pods of any domain. The last line says which nodes
-fit.
+A drawing shows the nodes with their Pods. Below them is, for each hard constraint, the skew if the Pod were placed
+there: the Pods that are there, one more for the Pod itself, less the fewest Pods of any domain; for a soft one, the
+number of Pods. The last line says which nodes fit. [Why is my Pod Pending?](explain.md) explains the sums.
 """
 # The commands for an example that is about something else than where its Pods fit.
 COMMANDS = {

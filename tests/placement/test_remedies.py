@@ -25,7 +25,7 @@ def test_a_zone_that_is_shut_and_empty():
         (NOW, "take the taint dedicated=infra:NoSchedule off c1 (zone c)"): {"c1"},
         (NOW, "2 Pods fewer in zone a"): {"a1"},
         (NOW, "2 Pods fewer in zone b"): {"b1"},
-        (NOW, "a node more in zone c"): {"new"},
+        (NOW, "a node more in zone c, untainted"): {"new"},
         (TEMPLATE, "nodeTaintsPolicy: Honor on constraint 0"): {"a1", "b1"},
         (TEMPLATE, "maxSkew: 3 on constraint 0"): {"a1", "b1"},
         (TEMPLATE, "a toleration of dedicated=infra:NoSchedule"): {"c1"},

@@ -272,7 +272,9 @@ def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
 def _with_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Variant]:
     """A node more, as those there are, without what closes them."""
     for node in islice(cycle.snapshot.nodes.members(like), 1):
-        yield Variant(f"a node more{f' in {place}' if place else ''}", _with_changed(cycle, _new(node, {})))
+        keeps_off = any(_keeps_off(taint, cycle) and not taint.key.startswith(RESERVED) for taint in node.taints)
+        words = f"a node more{f' in {place}' if place else ''}{', untainted' if keeps_off else ''}"
+        yield Variant(words, _with_changed(cycle, _new(node, {})))
 
 
 def _with_domain(cycle: Cycle, *, key: str) -> Iterator[Variant]:
