@@ -10,7 +10,8 @@ from tests.e2e.kubelet import set_taints
 from tests.e2e.placement import refusal, settled
 from tests.e2e.webhook import installed
 from tests.e2e.words import UNKNOWN, deployment
-from tests.support.build import HOSTNAME, ZONE, constraint
+from tests.support.build import HOSTNAME, ZONE, constraint, pod
+from tests.support.placing import requesting
 from tests.support.serving import until
 from webhook.scheduler.filtering import UNEVEN, UNLABELLED
 
@@ -20,7 +21,7 @@ AT_ONCE = {"replicas": REPLICAS, "strategy": {"type": "Recreate"}}
 
 @pytest.fixture(scope="module", autouse=True)
 def running(plane, tmp_path_factory):
-    with installed(plane, tmp_path_factory.mktemp("webhook")) as running:
+    with installed(plane, tmp_path_factory.mktemp("webhook"), policy={"watchPods": True}) as running:
         yield running
 
 
@@ -80,3 +81,21 @@ def test_taints_that_are_honoured_bar_nothing(plane, namespace, tainted):
 
     assert (0, CREATED, "") == output
     assert [] == waiting(plane, namespace)
+
+
+def test_the_replica_from_which_on_no_node_takes_a_pod(plane, namespace):
+    """Zone c has room for one more, so that the others take two each: the scheduler leaves as many as it says."""
+    for name, cpu in (("c1", "15500m"), ("c2", "16"), ("c3", "16")):
+        spec = {"nodeName": name, "containers": requesting(cpu)}
+        plane.api.call(
+            "POST", f"/api/v1/namespaces/{namespace}/pods", pod(name=name, namespace=namespace, labels={}, spec=spec)
+        )
+    made = deployment(namespace, constraint(), spec={**AT_ONCE, "replicas": 9})
+    made["spec"]["template"]["spec"]["containers"] = requesting("500m")
+    message = "replica 6 of 9 fits no node now: zone c takes only 1 more"
+    warning = f"Warning: unschedulable: topologySpreadConstraints[0].maxSkew: {message}\n"
+    until(lambda: warned(plane, made, warning), "the Pods to be known")
+    output = plane.apply(made)
+
+    assert (0, CREATED, warning) == output
+    assert 4 == len(waiting(plane, namespace, 9 + 3))
