@@ -55,7 +55,7 @@ POD = Watched(
     CORE,
     "Pod",
     "pods",
-    "to count Pods by labels and node: `selector-matches-others`",
+    "to count Pods by labels and node, and what they request: `unschedulable`, `selector-matches-others`",
     needed=WATCH_PODS,
     query={"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"},
 )
