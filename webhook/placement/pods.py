@@ -20,7 +20,7 @@ def without_pod(snapshot: Snapshot, namespace: str, pod: BoundPod) -> Snapshot:
         usage = {**usage, pod.node: left if left.pods else UNUSED}
     groups = pods.get(namespace, {})
     if pod.spreads and pod.labels in groups:
-        pods = {**pods, namespace: _with_fewer(groups, pod.labels, pod.node, 1)}
+        pods = {**pods, namespace: _with_nodes(groups, {pod.labels: _one_fewer(groups[pod.labels].nodes, pod.node)})}
     return replace(snapshot, pods=pods, usage=usage)
 
 
@@ -33,18 +33,27 @@ def with_fewer(groups: Groups, selector: Selector, on: Collection[str], number: 
         for node, amount in group.nodes.items()
         if node in on
     ]
+    left: dict[LabelSet, dict[str, int]] = {}
     for amount, node, labels in sorted(there, key=lambda one: (-one[0], one[1], one[2])):
+        if not number:
+            break
         taken = min(amount, number)
         number -= taken
-        groups = _with_fewer(groups, labels, node, taken) if taken else groups
-    return groups
+        nodes = left.setdefault(labels, dict(groups[labels].nodes))
+        nodes[node] -= taken
+    return _with_nodes(groups, left)
 
 
-def _with_fewer(groups: Groups, labels: LabelSet, node: str, number: int) -> Groups:
-    group = groups[labels]
-    nodes = {name: amount for name, amount in group.nodes.items() if name != node}
-    if (left := group.nodes.get(node, 0) - number) > 0:
-        nodes[node] = left
-    if nodes:
-        return {**groups, labels: PodGroup(group.labels, nodes)}
-    return {one: other for one, other in groups.items() if one != labels}
+def _with_nodes(groups: Groups, changed: Mapping[LabelSet, Mapping[str, int]]) -> Groups:
+    """The groups with other numbers of Pods by node; nodes without Pods, and groups without nodes, are left out."""
+    found = dict(groups)
+    for labels, nodes in changed.items():
+        if there := {name: number for name, number in nodes.items() if number > 0}:
+            found[labels] = PodGroup(groups[labels].labels, there)
+        else:
+            del found[labels]
+    return found
+
+
+def _one_fewer(nodes: Mapping[str, int], node: str) -> Mapping[str, int]:
+    return {**nodes, node: nodes.get(node, 0) - 1}
