@@ -1112,6 +1112,19 @@ class TestUnschedulable:
 
         assert "replica 6 of 9 fits no node now: zone c takes only 1 more" in found.message
 
+    def test_a_zone_that_counts_although_affinity_leaves_it_out_is_named_with_what_does_which(self):
+        terms = [{"matchExpressions": [{"key": ZONE, "operator": "NotIn", "values": ["c"]}]}]
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+        left_out = {"affinity": {"nodeAffinity": required}}
+        nodes = room("a"), room("b"), room("c")
+        ignoring = stateful(constraint(nodeAffinityPolicy="Ignore"), replicas=3, pod_spec=left_out)
+        (found,) = self.found(ignoring, *nodes)
+
+        assert "nodeAffinityPolicy" == found.path[-1]
+        assert "replica 3 of 3 fits no node now: zone c counts, and affinity or nodeSelector bars it" in found.message
+        assert "set nodeAffinityPolicy: Honor" == found.fix
+        assert [] == self.found(stateful(constraint(), replicas=3, pod_spec=left_out), *nodes)
+
     def test_with_room_for_all_nothing_is_found(self):
         assert [] == self.found(stateful(constraint(), replicas=9), room("a"), room("b"), room("c"))
 

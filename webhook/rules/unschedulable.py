@@ -13,6 +13,7 @@ from webhook.objects.reading import Reader
 from webhook.scheduler.capacity import Bound, bound
 from webhook.scheduler.constraint import HARD, HONOR
 from webhook.scheduler.incoming import IncomingPod
+from webhook.scheduler.nodes import NodeSet
 
 MOST_REPLICAS = 200
 
@@ -127,8 +128,19 @@ def _found_by_others(subject: Subject, found: Bound) -> bool:
         return any(one.topology_key not in subject.nodes.label_keys for one in subject.hard)
     if not found.scarce:
         return True
-    shut = not subject.reach.usable & subject.nodes.domains(found.constraint.topology_key)[found.scarce]
-    return shut and found.constraint.node_taints_policy != HONOR
+    shut = not subject.reach.usable & _scarce(subject, found)
+    return shut and found.constraint.node_taints_policy != HONOR and not _left_out(subject, found)
+
+
+def _scarce(subject: Subject, found: Bound) -> NodeSet:
+    """The nodes of the domain that keeps the minimum down."""
+    return subject.nodes.domains(found.constraint.topology_key)[found.scarce] if found.constraint else 0
+
+
+def _left_out(subject: Subject, found: Bound) -> bool:
+    """Whether node affinity or nodeSelector, and no taint, keeps the Pod out of the domain, though it counts."""
+    nodes = _scarce(subject, found)
+    return bool(nodes & subject.reach.open) and not nodes & subject.reach.affine
 
 
 def _cause(subject: Subject, found: Bound, running: int) -> Cause:
@@ -141,6 +153,10 @@ def _cause(subject: Subject, found: Bound, running: int) -> Cause:
             path, f"{which}: no room", room, f"room for {replicas}", fix="free room, add nodes, or request less"
         )
     place = f"{constraint.topology_key.rpartition('/')[2]} {some([found.scarce])}"
+    if _left_out(subject, found):
+        message = f"{which}: {place} counts, and affinity or nodeSelector bars it"
+        path, policy = subject.at(constraint, "nodeAffinityPolicy"), constraint.node_affinity_policy
+        return Cause(path, message, policy, HONOR, fix=f"set nodeAffinityPolicy: {HONOR}")
     message = f"{which}: {place} takes only {found.takes} more"
     wanted = f"room in {place}, or maxSkew of more than {constraint.max_skew}"
     return Cause(
