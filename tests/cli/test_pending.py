@@ -66,3 +66,14 @@ def test_exit_codes(pending):
     assert 1 == pending("-A --fail-on pending").code
     assert 0 == pending("-A --fail-on pending", [node("n1")]).code
     assert 2 == pending("-l ===").code
+
+
+def test_where_none_waits_in_one_namespace_it_says_that_others_were_not_looked_at(pending):
+    _, out, _ = pending("-n quiet")
+
+    assert [
+        "0 Pods could not be placed.",
+        "Only the namespace quiet was looked at; -A looks at all.",
+    ] == out.splitlines()
+    assert "looked at" not in pending("-A", cluster=[node("n1")])[1]
+    assert "looked at" not in pending("-n shop")[1]

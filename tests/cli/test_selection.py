@@ -71,7 +71,7 @@ def test_text_is_printed_unless_json_is_asked_for(parse):
         (["-n", "A_B"], '--namespace: found "A_B", wanted the name of one namespace; -A is all of them'),
         (["-n", ""], '--namespace: found "", wanted the name of one namespace; -A is all of them'),
         (["-l", "a b"], '--selector: found "a b", wanted KEY=VALUE, '),
-        (["web"], 'found "web" without a name, wanted TYPE/NAME or TYPE NAME; write web/NAME'),
+        (["web"], 'found "web" without a type, wanted TYPE/NAME or TYPE NAME; write pod/web or deployment/web'),
     ],
 )
 def test_what_cannot_be_used_is_named(parse, source, words, message):

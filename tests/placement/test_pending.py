@@ -59,6 +59,16 @@ def test_a_pod_that_would_run_now():
     assert (PASSES, None, 0) == (group.cause, group.remedy, group.frees)
 
 
+def test_what_is_not_judged_of_a_pod_that_would_run_now_is_named():
+    (group,) = listed(
+        [node("n1")],
+        waiting("db-0", owner="StatefulSet/db", volumes=[{"persistentVolumeClaim": {"claimName": "data-0"}}]),
+        waiting("db-1", owner="StatefulSet/db", volumes=[{"persistentVolumeClaim": {"claimName": "data-1"}}]),
+    ).groups
+
+    assert f"{PASSES}, but not judged: volumes" == group.cause
+
+
 def test_no_pod_waits():
     assert ((), 0, 0) == listed([node("n1")])
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.support.build import pod
-from tests.support.placing import attempted, node, running, spread
+from tests.support.placing import INFRA, attempted, node, running, spread
 from webhook.placement.explanation import explain
 from webhook.placement.remedies import NOW, TEMPLATE, Remedy
 from webhook.placement.subject import OWN, Verdict, of_new_pod, of_pod
@@ -152,3 +152,35 @@ def test_scores_in_json():
 
     assert found["nodes"]["b1"]["score"] > found["nodes"]["a1"]["score"]
     assert [None, ""] == [found["agrees"], found["message"]]
+
+
+def test_nodes_that_two_plugins_refuse_are_many_where_each_refuses_one():
+    found = lines(
+        explained(node("n1", "a", taints=[INFRA]), node("n2", "a", unschedulable=True), constraints=[spread()])
+    )
+
+    outcome = "passes, but 2 of 2 nodes are cordoned or have a taint it does not tolerate (dedicated=infra:NoSchedule)"
+    assert any(line.endswith(outcome) for line in found)
+
+
+def test_a_pod_on_a_node_that_is_gone():
+    on_gone = of_pod(pod(spec={"nodeName": "gone"}), {})
+
+    headline = "Pod shop/web-1 is on node gone. Placed anew, itself not counted: 1 of 1 node passes"
+    assert f"{headline}; gone is no node of the cluster." == lines(explained(node("n1"), subject=on_gone))[0]
+
+
+@pytest.mark.parametrize(
+    ("owner", "price"),
+    [
+        ("Deployment/web", "for the next Pod; the rollout that it starts was not simulated"),
+        ("ReplicaSet/web", "for the next Pod: no rollout starts, delete the Pods that are to be replaced"),
+        ("Job/web", "delete it and create it anew: its template cannot be changed"),
+        ("CronJob/web", "for the Pods of its next Job: those that are there keep theirs"),
+    ],
+)
+def test_a_change_in_a_template_has_the_price_of_its_kind(owner, price):
+    softer = Remedy("softer", TEMPLATE, ("n1",), attempted(node("n1")))
+    one = explained(node("n1", cpu="0"), subject=of_pod(pod(owner=owner), {}), remedies=[softer])
+
+    assert f"in the template of {owner} ({price})" in lines(one)

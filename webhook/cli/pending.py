@@ -53,7 +53,10 @@ def run(args: argparse.Namespace) -> int:
     waiting = [subject for subject in subjects if _refused(subject)]
     listed = pending(waiting, found.snapshot, found.features)
     others = Counter(_other(subject) for subject in subjects if not _refused(subject))
-    print(render.as_json(listed, others) if args.output == selection.JSON else render.text(listed, others, found.notes))
+    notes = found.notes
+    if chosen.namespace and not subjects:
+        notes = (*notes, f"Only the namespace {chosen.namespace} was looked at; -A looks at all.")
+    print(render.as_json(listed, others) if args.output == selection.JSON else render.text(listed, others, notes))
     return 1 if args.fail_on and waiting else 0
 
 

@@ -43,7 +43,9 @@ def parse_typed_name(words: Sequence[str], kinds: Kinds = KINDS) -> TypedName:
     elif len(words) == 1 and words[0].count("/") == 1:
         type_name, _, name = words[0].partition("/")
     elif found and len(words) == 1 and "/" not in found:
-        raise TypedNameError(f'found "{found}" without a name, wanted {FORM}; write {found}/NAME')
+        is_type = any(found.lower().partition(".")[0] in _names(kind) for kind in kinds)
+        fault, fix = ("name", f"{found}/NAME") if is_type else ("type", f"pod/{found} or deployment/{found}")
+        raise TypedNameError(f'found "{found}" without a {fault}, wanted {FORM}; write {fix}')
     else:
         fix = "name one object, and its namespace with -n"
         raise TypedNameError(f'found "{found}", wanted {FORM}; {fix}')

@@ -85,7 +85,9 @@ def _likeness(subject: Subject) -> str:
 def _group(namespace: str, workload: str, cause: str, those: Sequence[_Waiting], waiting: Sequence[_Waiting]) -> Group:
     names = tuple(sorted(one.subject.ref.name for one in those))
     if not cause:
-        return Group(namespace, workload, PASSES, names, None, 0)
+        unjudged = ", ".join(dict.fromkeys(what for one in those for what in one.subject.not_judged))
+        cause = f"{PASSES}, but not judged: {unjudged}" if unjudged else PASSES
+        return Group(namespace, workload, cause, names, None, 0)
     offered = remedies(those[0].cycle, those[0].found)
     freed = [(_frees(remedy, those, waiting), remedy) for remedy in offered]
     most = max((number for number, _ in freed), default=0)

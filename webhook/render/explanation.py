@@ -67,9 +67,11 @@ def _headline(explained: Explained) -> str:
     made_by = f" ({one_line(subject.workload, LINE_LIMIT)})" if subject.workload else ""
     if not subject.node:
         return f"{name}{made_by} is {subject.phase}: {nodes}."
-    own = explanation.nodes.named((subject.node,)) & explanation.feasibility.feasible
-    still = "its own among them" if own else f"but not {subject.node}"
-    where = f"{nodes}, {still}" if passing else nodes
+    own = explanation.nodes.named((subject.node,))
+    still = "its own among them" if own & explanation.feasibility.feasible else f"but not {subject.node}"
+    where = f"{nodes}, {still}" if passing and own else nodes
+    if not own:
+        where += f"; {subject.node} is no node of the cluster"
     return f"{name}{made_by} is on node {subject.node}. Placed anew, itself not counted: {where}."
 
 
@@ -167,21 +169,21 @@ def _outcome(domain: Domain, explained: ConstraintExplained, explanation: Explan
 def _why(nodes: NodeSet, explanation: Explanation) -> str:
     """What refuses these nodes besides the spread, in the fewest words."""
     found: list[str] = []
+    one = nodes.bit_count() == 1
     for refusal in explanation.feasibility.refusals:
         if refusal.nodes & nodes:
-            found += _words(refusal.plugin, refusal.reasons, refusal.nodes & nodes, explanation)
+            found += _words(refusal.plugin, refusal.reasons, refusal.nodes & nodes, explanation, one)
     return " or ".join(dict.fromkeys(found))
 
 
-def _words(plugin: str, reasons: Sequence[str], nodes: NodeSet, explanation: Explanation) -> Iterator[str]:
+def _words(plugin: str, reasons: Sequence[str], nodes: NodeSet, explanation: Explanation, one: bool) -> Iterator[str]:
     if plugin != TAINT_TOLERATION:
-        one = nodes.bit_count() == 1
         yield from (
             _OWN_WORDS.get(reason, (f"is refused: {reason}", f"are refused: {reason}"))[not one] for reason in reasons
         )
         return
     tolerations = explanation.cycle.pod.tolerations
-    has = "has" if nodes.bit_count() == 1 else "have"
+    has = "has" if one else "have"
     for taint, those in sorted(explanation.nodes.untolerated(tolerations).items()):
         if those & nodes:
             value = f"={taint.value}" if taint.value else ""
@@ -272,9 +274,20 @@ def _remedies(found: Sequence[Remedy], subject: Subject) -> Iterator[str]:
 def _template(subject: Subject) -> str:
     """Where the Pod itself is changed, and at what price."""
     if subject.workload:
-        return f"in the template of {subject.workload} (for the next Pod; the rollout that it starts was not simulated)"
+        price = _PRICES.get(subject.workload.partition("/")[0], _ROLLOUT)
+        return f"in the template of {subject.workload} ({price})"
     anew = " (delete it and create it anew: its constraints cannot be changed)" if subject.exists else ""
     return f"in the Pod{anew}"
+
+
+_ROLLOUT = "for the next Pod; the rollout that it starts was not simulated"
+_BY_HAND = "for the next Pod: no rollout starts, delete the Pods that are to be replaced"
+_PRICES = {
+    "CronJob": "for the Pods of its next Job: those that are there keep theirs",
+    "Job": "delete it and create it anew: its template cannot be changed",
+    "ReplicaSet": _BY_HAND,
+    "ReplicationController": _BY_HAND,
+}
 
 
 def as_json(explained: Explained) -> dict[str, object]:
