@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webhook.objects import quantities
 from webhook.objects.fields import path_text
 from webhook.objects.quantities import LONGEST, MOST, NANO, parse_quantity, read_quantity, thousandths, whole
 from webhook.objects.reading import Reader
@@ -118,7 +119,14 @@ def test_however_long_a_text_it_takes_no_time():
     assert MOST == whole(parse_quantity("9" * LONGEST))
     assert 1 == parse_quantity(f"0.{'0' * (LONGEST - 3)}1")
     assert parse_quantity("9" * (LONGEST + 1)) is None
-    assert parse_quantity("9" * 10**6) is None
+
+
+def test_only_what_could_be_a_quantity_is_cached():
+    quantities._parse.cache_clear()
+    for text in ("1", "x", "x" * (LONGEST + 1)):
+        parse_quantity(text)
+
+    assert 2 == quantities._parse.cache_info().currsize
 
 
 SUFFIXES = {"n": Fraction(1, NANO), "m": Fraction(1, 1000), "": 1, "k": 1000, "e4": 10**4, "Ki": 1024, "Gi": 1 << 30}

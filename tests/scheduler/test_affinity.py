@@ -8,7 +8,7 @@ from webhook.objects.reading import Reader
 from webhook.scheduler.incoming import read_incoming_pod
 from webhook.scheduler.nodes import Node, Nodes
 
-NODES = [Node("n0", {"zone": "a"}), Node("n1", {"disk": "ssd", "gen": "7", "odd": "+8"})]
+NODES = [Node("n0", {"zone": "a"}), Node("n1", {"disk": "ssd", "gen": "7", "odd": "+8", "zeros": "8".zfill(63)})]
 
 
 def matching(affinity):
@@ -49,6 +49,7 @@ AFFINE = [
     ("Gt of what is no integer", pod(term("disk", "Gt", "6")), False),
     ("Gt of an absent label", pod(term("rack", "Gt", "6")), False),
     ("Gt of a label that Go reads as an integer", pod(term("odd", "Gt", "7")), True),
+    ("Lt of one with many zeros", pod(term("zeros", "Lt", "9")), True),
     ("a name", pod(NAMED), True),
     ("another name", pod(UNNAMED), False),
     ("not that name", pod(term("metadata.name", "NotIn", "n1", field="matchFields")), False),

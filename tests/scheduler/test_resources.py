@@ -258,6 +258,12 @@ def test_which_resources_count_by_their_names(name):
     assert ("extended" == NAMES[name], "" != NAMES[name]) == (is_extended(name), is_scalar(name))
 
 
+def test_a_name_that_no_api_server_takes_is_passed_over():
+    """Whoever may create objects could otherwise fill the caches with a few megabytes of each."""
+    long = f"example.com/{'a' * 400}"
+    assert requests(container("1")) == requests(container("1", more={long: "1", f"hugepages-{long}": "1"}))
+
+
 def test_a_bad_quantity_is_named_by_its_path():
     reader = Reader()
     raw = {

@@ -26,14 +26,18 @@ _LARGEST_EXPONENT = 3 * LONGEST
 _MISSES_DIGITS = ("Pi", "Ei")  # Without a digit, these and exponents below -9 are no quantity; `Mi` is one, and is 0.
 
 
-@lru_cache(maxsize=4096)
 def parse_quantity(text: str) -> int | None:
     """
     upstream: quantity.go:ParseQuantity (v1.37)
 
     The nanos of a quantity, None if it is none or has more than LONGEST characters.
     """
-    match = _FORM.fullmatch(text) if 0 < len(text) <= LONGEST else None
+    return _parse(text) if 0 < len(text) <= LONGEST else None
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> int | None:
+    match = _FORM.fullmatch(text)
     if match is None:
         return None
     sign, whole, fraction, suffix = match[1], match[2], match[3] or "", match[4]

@@ -50,7 +50,10 @@ def _with_label(requirement: Requirement, nodes: Nodes) -> NodeSet:
 
 def _with_field(requirement: Requirement, nodes: Nodes) -> NodeSet:
     """The nodes whose fields meet a requirement; of a node only `metadata.name` is one, any other is ""."""
-    found = nodes.named(requirement.values) if requirement.key == NAME_FIELD else nodes.all * ("" in requirement.values)
+    if requirement.key == NAME_FIELD:
+        found = nodes.named(requirement.values)
+    else:
+        found = nodes.all if "" in requirement.values else 0
     return nodes.all & ~found if requirement.operator == NOT_IN else found
 
 

@@ -21,6 +21,7 @@ NodeSet = int  # Bit i is set for the node at position i.
 _KEPT = 32  # Placements by key and set that are kept; each takes some 0.3 MB for 5,000 nodes.
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _INT64 = 1 << 63
+_LONGEST_VALUE = 63  # Characters of a label's value.
 _AS_NUMBERS = bytes.maketrans(b"01", bytes([0, 1]))
 
 
@@ -250,7 +251,7 @@ class Nodes:
 
 def integer(text: str) -> int | None:
     """The integer that strconv.ParseInt reads, within 64 bits, or None."""
-    if len(text) > 20 or not _INTEGER.fullmatch(text):
+    if len(text) > _LONGEST_VALUE or not _INTEGER.fullmatch(text):
         return None
     number = int(text)
     return number if -_INT64 <= number < _INT64 else None

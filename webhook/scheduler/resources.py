@@ -12,7 +12,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath, as_list, as_mapping, value_at, with_value
-from webhook.objects.labels import label_key_errors
+from webhook.objects.labels import LONGEST_KEPT, label_key_errors
 from webhook.objects.quantities import MILLI, NANO, read_quantity, thousandths, whole
 from webhook.objects.reading import Reader
 from webhook.scheduler.counts import Requests, in_order
@@ -315,7 +315,10 @@ def _is_infeasible(reader: Reader, status: Mapping[str, object]) -> bool:
 
 
 def _read_amounts(reader: Reader, raw: object, path: FieldPath) -> Stated:
+    """What is stated, by name; a name longer than any that the API server takes is passed over, and so never kept."""
     if raw is None:
         return ()
     stated = reader.mapping(raw, path).items()
-    return tuple([(name, read_quantity(reader, value, path, name)) for name, value in stated])
+    return tuple(
+        [(name, read_quantity(reader, value, path, name)) for name, value in stated if len(name) <= LONGEST_KEPT]
+    )
