@@ -121,7 +121,7 @@ def test_a_cluster_without_nodes(run):
 
     assert (1, "") == (code, err)
     assert "no nodes available to schedule pods" in out
-    assert "knows lets it in" in out
+    assert "tried lets it in" in out
 
 
 def test_the_policys_defaults_for_a_pod_without_constraints(run):

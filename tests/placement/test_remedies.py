@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.placing import HOSTNAME, INFRA, attempted, node, running, spread
+from webhook.placement import remedies as module
 from webhook.placement.remedies import MOST, NOW, TEMPLATE, remedies
-from webhook.scheduler.profile import find_feasible
+from webhook.scheduler.profile import feasible_nodes, find_feasible
 
 ZONES = [node("a1", "a"), node("b1", "b"), *(running(on) for on in ("a1", "a1", "b1", "b1"))]
 
@@ -37,6 +38,27 @@ def test_the_smallest_max_skew_is_named_and_no_larger_one():
     cycle = attempted(node("a1", "a"), node("b1", "b", taints=[INFRA]), running("a1"), constraints=[spread()])
 
     assert {(TEMPLATE, "maxSkew: 2 on constraint 0")} == {one for one in found(cycle) if "maxSkew" in one[1]}
+
+
+def test_the_smallest_max_skew_of_many_that_open_a_domain():
+    """Zone 0 has no Pod, and zone 64 has 64; only that one is not shut."""
+    zones = [node(f"n{zone}", f"z{zone}", taints=[INFRA] if zone < 64 else []) for zone in range(65)]
+    there = [running(f"n{zone}") for zone in range(65) for _ in range(zone)]
+
+    assert {"n64"} == found(attempted(*zones, *there, constraints=[spread()]))[TEMPLATE, "maxSkew: 65 on constraint 0"]
+
+
+def test_of_many_nodes_little_is_tried_and_of_each_group(monkeypatch):
+    """Without a bound, each of eight zones with too many Pods is tried with ever fewer."""
+    tried = []
+    monkeypatch.setattr(module, "NODES_TRIED", 180)  # twenty tries in nine nodes
+    monkeypatch.setattr(module, "feasible_nodes", lambda cycle: tried.append(cycle) or feasible_nodes(cycle))
+    zones = [node(f"n{zone}", f"z{zone}") for zone in range(8)]
+    there = [running(f"n{zone}") for zone in range(8) for _ in range(41)]
+    cycle = attempted(*zones, node("shut", "shut", taints=[INFRA]), *there, constraints=[spread(), spread(HOSTNAME)])
+
+    assert {NOW, TEMPLATE} == {where for where, _ in found(cycle)}
+    assert 20 < len(tried) < 60
 
 
 def test_a_cordoned_node_is_uncordoned():

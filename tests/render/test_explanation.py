@@ -130,7 +130,7 @@ def test_a_label_that_the_api_server_has_merged_is_shown_once():
 
 
 def test_remedies_and_none():
-    assert "No single change and no pair of changes that evenkeel knows lets it in." in lines(explained())
+    assert "No change that evenkeel tried lets it in, and no two of them together." in lines(explained())
     remedy = Remedy("uncordon n1", NOW, tuple(f"n{i}" for i in range(9)), attempted())
     found = lines(explained(remedies=[remedy]))
 

@@ -6,6 +6,7 @@ What would let a Pod in that no node takes: changes that were each tried, and on
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -47,6 +48,8 @@ from webhook.scheduler.profile import (
 NOW, TEMPLATE = "now", "template"
 MOST = 8
 TRIES, PAIR_TRIES = 60, 4  # of one finder
+# Each try looks at all nodes: with 5,000 there are 100 of changes in the cluster, of the template, and of pairs.
+NODES_TRIED = 500_000
 NEW = "new"  # The name of a node, and the value of a label, that is not there yet.
 RESERVED = "node.kubernetes.io/"  # Taints that the node itself, or the control plane, puts on and takes off.
 
@@ -84,8 +87,7 @@ def remedies(cycle: Cycle, found: Feasibility) -> tuple[Remedy, ...]:
     Where no single change does, pairs of them; none if no node would take the Pod then, either.
     """
     finders = _finders(cycle, found)
-    single = [remedy for where, finder in finders if (remedy := _first(where, finder(cycle)))]
-    return _printed(single or list(_pairs(cycle, finders)))
+    return _printed(list(_single(cycle, finders)) or list(_pairs(cycle, finders)))
 
 
 def _finders(cycle: Cycle, found: Feasibility) -> list[tuple[str, Finder]]:
@@ -100,24 +102,52 @@ def _printed(found: Sequence[Remedy]) -> tuple[Remedy, ...]:
     return (*of_now, *template[: MOST - len(of_now)])
 
 
-def _first(where: str, variants: Iterator[Variant], before: str = "") -> Remedy | None:
-    """The first variant under which a node takes the Pod."""
-    for change, cycle in islice(variants, TRIES):
-        if feasible := feasible_nodes(cycle):
-            return Remedy(f"{before}{change}", where, tuple(cycle.snapshot.nodes.names(feasible)), cycle)
-    return None
+class _Tries:
+    """Counts what is tried: `left` is how much more there may be."""
+
+    def __init__(self, cycle: Cycle) -> None:
+        self.left = NODES_TRIED // max(1, len(cycle.snapshot.nodes))
+
+    def first(self, where: str, variants: Iterator[Variant], most: int, before: str = "") -> Remedy | None:
+        """The first of so many variants under which a node takes the Pod."""
+        for change, cycle in islice(variants, min(most, self.left)):
+            self.left -= 1
+            if feasible := feasible_nodes(cycle):
+                return Remedy(f"{before}{change}", where, tuple(cycle.snapshot.nodes.names(feasible)), cycle)
+        return None
+
+
+def _single(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Remedy]:
+    """One change of each sort; the sorts of a group share its tries."""
+    hopeful = _hopeful(cycle, finders)
+    for group in (NOW, TEMPLATE):
+        those = [finder for where, finder in hopeful if where == group]
+        tries = _Tries(cycle)
+        for done, finder in enumerate(those):
+            share = tries.left // (len(those) - done)
+            if remedy := tries.first(group, finder(cycle), max(PAIR_TRIES, min(TRIES, share))):
+                yield remedy
 
 
 def _pairs(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Remedy]:
     """Two changes together, the second also against what refuses the Pod only after the first; one of each sort."""
+    tries = _Tries(cycle)
     sorts = {_sort(finder) for _, finder in finders}
     for i, (where, finder) in enumerate(finders):
-        for first in islice(finder(cycle), 1):
+        for first in islice(finder(cycle), 1 if tries.left else 0):
             after = _finders(first.cycle, find_feasible(first.cycle))
-            for other_where, other in (*finders[i + 1 :], *(one for one in after if _sort(one[1]) not in sorts)):
+            others = (*finders[i + 1 :], *(one for one in after if _sort(one[1]) not in sorts))
+            for other_where, other in _hopeful(first.cycle, others):
                 both = TEMPLATE if TEMPLATE in (where, other_where) else NOW
-                if remedy := _first(both, islice(other(first.cycle), PAIR_TRIES), f"{first.change}, and "):
+                if remedy := tries.first(both, other(first.cycle), PAIR_TRIES, f"{first.change}, and "):
                     yield remedy
+
+
+def _hopeful(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> list[tuple[str, Finder]]:
+    """Those that may help: where no node takes the Pod without its constraints, no change of what they say does."""
+    if feasible_nodes(cycle._replace(constraints=())):
+        return list(finders)
+    return [one for one in finders if _sort(one[1]) not in OF_CONSTRAINTS]
 
 
 def _sort(finder: Finder) -> object:
@@ -322,10 +352,12 @@ def _with_fewer_domains(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Varia
 
 
 def _with_larger_skew(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Variant]:
-    """Each larger maxSkew that opens a domain more, the smallest first."""
-    skews = {counts.skew(domain, counts.min_match_num) for domain in counts.refused()}
-    changes: list[Change] = [(f"maxSkew: {skew}", {"max_skew": skew}) for skew in sorted(skews)]
-    yield from _with_constraint(cycle, constraint=counts.constraint, changes=changes)
+    """The smallest maxSkew that helps, or else that opens a domain; a larger one opens no less."""
+    skews = sorted({counts.skew(domain, counts.min_match_num) for domain in counts.refused()})
+    changes: list[Change] = [(f"maxSkew: {skew}", {"max_skew": skew}) for skew in skews]
+    variants = list(_with_constraint(cycle, constraint=counts.constraint, changes=changes))
+    smallest = bisect_left(variants, True, key=lambda variant: bool(feasible_nodes(variant.cycle)))
+    yield from variants[smallest : smallest + 1] or variants[:1]
 
 
 def _untolerated(cycle: Cycle, found: Feasibility) -> Iterator[Taint]:
@@ -359,3 +391,8 @@ def _without_affinity(cycle: Cycle) -> Iterator[Variant]:
 
 def _without_constraint(cycle: Cycle, *, constraint: Constraint) -> Iterator[Variant]:
     yield Variant(f"constraint {constraint.index} left out", _with_constraints(cycle, constraint, ()))
+
+
+OF_CONSTRAINTS = frozenset(
+    {_with_fewer_pods, _with_constraint, _with_fewer_domains, _with_larger_skew, _without_constraint}
+)

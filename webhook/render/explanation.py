@@ -256,7 +256,7 @@ def _preferred(explanation: Explanation) -> Iterator[str]:
 
 def _remedies(found: Sequence[Remedy], subject: Subject) -> Iterator[str]:
     if not found:
-        yield "  No single change and no pair of changes that evenkeel knows lets it in."
+        yield "  No change that evenkeel tried lets it in, and no two of them together."
         return
     yield "  Any one of these would let it in (each was tried):"
     width = max(len(remedy.change) for remedy in found)
