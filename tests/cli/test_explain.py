@@ -9,6 +9,7 @@ import pytest
 from tests.support.build import pod, service, workload
 from tests.support.commands import POLICY
 from tests.support.placing import INFRA, node, requesting, running, spread
+from webhook.cli.known import ASSUMED
 
 SAID = (
     "0/3 nodes are available: 1 node(s) had untolerated taint(s), "
@@ -168,3 +169,13 @@ def test_many_domains_are_summed_up(run):
     assert 1 == code
     assert "n000, n002 and 28 more" in out
     assert len(out.splitlines()) < 30
+
+
+def test_a_version_that_is_assumed_is_said_where_the_schedulers_words_differ(run):
+    of_1_33 = SAID.replace("taint(s)", "taint {dedicated: infra}")
+    waiting = WAITING | {"status": {"phase": "Pending", "conditions": [CONDITION | {"message": of_1_33}]}}
+    cluster = listed(*NODES, running("a1"), running("b1"), waiting)
+
+    assert ASSUMED in explain(run, "pod/web-9", cluster)[1]
+    assert ASSUMED not in explain(run, "pod/web-9 --kubernetes-version 1.33", cluster)[1]
+    assert ASSUMED not in explain(run, "pod/web-9")[1]

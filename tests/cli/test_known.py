@@ -87,3 +87,11 @@ def test_an_object_that_cannot_be_read_is_named(cluster):
 
     with pytest.raises(UsageError, match="Node n1: spec: found 5"):
         read()
+
+
+def test_a_version_that_is_not_known_is_said_to_be_assumed(cluster):
+    cluster(node("n1"))
+    assert (known.ASSUMED,) == read().assumed
+    assert () == known.read(Source("live"), "1.33", lambda _: True).assumed
+    cluster(node("n1"), version="v1.33.13")
+    assert () == read().assumed

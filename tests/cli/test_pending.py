@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.build import pod
 from tests.support.placing import INFRA, node, requesting, running
+from webhook.cli.known import ASSUMED
 
 SAID = "0/1 nodes are available: 1 node(s) had untolerated taint(s)."
 
@@ -77,3 +78,12 @@ def test_where_none_waits_in_one_namespace_it_says_that_others_were_not_looked_a
     ] == out.splitlines()
     assert "looked at" not in pending("-A", cluster=[node("n1")])[1]
     assert "looked at" not in pending("-n shop")[1]
+
+
+def test_a_version_that_is_assumed_is_said_where_the_schedulers_words_differ(pending):
+    of_1_33 = "0/1 nodes are available: 1 node(s) had untolerated taint {dedicated: infra}."
+    cluster = [node("n1", taints=[INFRA]), waiting("web-1", message=of_1_33)]
+
+    assert ASSUMED in pending("-n shop", cluster=cluster)[1]
+    assert ASSUMED not in pending("-n shop --kubernetes-version 1.33", cluster=cluster)[1]
+    assert ASSUMED not in pending("-n shop")[1]

@@ -8,6 +8,7 @@ from tests.support.build import constraint, pod, service, workload
 from tests.support.placing import node, requesting, running, spread
 from webhook.objects.fields import value_at
 from webhook.placement.subject import (
+    DAEMON,
     NEW,
     OWN,
     POLICY,
@@ -20,6 +21,7 @@ from webhook.placement.subject import (
     of_pod,
 )
 from webhook.scheduler.features import LATEST, features
+from webhook.scheduler.profile import feasible_nodes
 from webhook.scheduler.snapshot import Snapshot, from_objects
 
 
@@ -65,6 +67,7 @@ def test_a_pod_that_was_scheduled_has_no_verdict():
         ({"schedulerName": "volcano"}, {}, {}, 'The scheduler "volcano" places it'),
         ({}, {"nominatedNodeName": "n1"}, {}, "Node n1 is nominated for it"),
         ({"priority": 5}, {}, {}, "priority 5 and may preempt"),
+        ({}, {}, {"annotations": {"kubernetes.io/config.mirror": "x"}}, "It is a static Pod"),
         ({"priority": 5, "preemptionPolicy": "Never"}, {}, {}, "does not preempt"),
     ],
 )
@@ -146,6 +149,25 @@ def test_the_next_replica_of_what_owns_its_pods_itself():
 
     assert "StatefulSet" == value_at(found.raw, ("metadata", "ownerReferences", 0, "kind"))
     assert () == next_replica(service(), {}) == next_replica(pod(), {})
+
+
+def test_the_pods_of_a_daemon_set_tolerate_what_its_controller_adds():
+    mine = {"key": "dedicated", "operator": "Exists"}
+    (found,) = next_replica(workload("DaemonSet", spec={"template": {"spec": {"tolerations": [mine]}}}), {})
+    (on_host,) = next_replica(workload("DaemonSet", spec={"template": {"spec": {"hostNetwork": True}}}), {})
+    nodes = [
+        node("cordoned", unschedulable=True),
+        node("full", taints=[{"key": "node.kubernetes.io/disk-pressure", "effect": "NoSchedule"}]),
+        node("offline", taints=[{"key": "node.kubernetes.io/network-unavailable", "effect": "NoSchedule"}]),
+    ]
+    known = cluster(*nodes)
+
+    def passing(subject):
+        return [*known.nodes.names(feasible_nodes(attempt(subject, known, LATEST).cycle))]
+
+    assert mine == value_at(found.raw, ("spec", "tolerations", 0))
+    assert (["cordoned", "full"], ["cordoned", "full", "offline"]) == (passing(found), passing(on_host))
+    assert (DAEMON,) == found.remarks
 
 
 def cluster(*objects):

@@ -23,9 +23,9 @@ from webhook.objects.fields import texts_at
 from webhook.objects.kinds import Kinds
 from webhook.objects.references import ObjectRef
 from webhook.objects.workload import parse_workloads
-from webhook.placement.explanation import explain
+from webhook.placement.explanation import agrees, explain
 from webhook.placement.remedies import remedies
-from webhook.placement.subject import Raw, Subject, alone, attempt, next_replica, of_new_pod, of_pod
+from webhook.placement.subject import UNSCHEDULABLE, Raw, Subject, alone, attempt, next_replica, of_new_pod, of_pod
 from webhook.policy.policy import Policy
 from webhook.render import explanation as render
 
@@ -127,7 +127,10 @@ def _explained(subject: Subject, found: Known, policy: Policy | None) -> render.
         raise UsageError("\n".join(f"{subject.ref}: {error}" for error in tried.errors))
     explanation = explain(tried.cycle)
     fixes = () if explanation.feasibility.feasible or subject.node else remedies(tried.cycle, explanation.feasibility)
-    return render.Explained(subject, explanation, tried.source, fixes, found.notes)
+    said, computed = subject.verdict, explanation.message
+    differs = computed and said.reason == UNSCHEDULABLE and not agrees(said.message, computed)
+    notes = (*found.notes, *found.assumed) if differs else found.notes
+    return render.Explained(subject, explanation, tried.source, fixes, notes)
 
 
 def _defaults(subject: Subject, found: Known, policy: Policy) -> list[dict[str, object]] | None:

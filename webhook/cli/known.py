@@ -13,15 +13,17 @@ from webhook.cluster.cluster import Contents
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import texts_at
 from webhook.placement.subject import Place, Raw
-from webhook.scheduler.features import LATEST, Features, unknown
+from webhook.scheduler.features import LATEST, NEWEST, Features, unknown
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
+
+ASSUMED = f"The file does not have the version of its cluster: 1.{NEWEST} is assumed; set --kubernetes-version."
 
 
 class Known(NamedTuple):
     """
     A cluster: `pods` are those that were asked for, `others` all objects but Pods, nodes and namespaces.
 
-    `notes` say what cannot be judged, because it may not be read.
+    `notes` say what cannot be judged, because it may not be read; `assumed`, if the version is not known, which is.
     """
 
     snapshot: Snapshot
@@ -29,6 +31,7 @@ class Known(NamedTuple):
     pods: tuple[Raw, ...]
     others: Mapping[Place, Raw]
     notes: tuple[str, ...]
+    assumed: tuple[str, ...] = ()
 
 
 def read(
@@ -79,7 +82,8 @@ def _read(contents: Contents, version: str | None, wanted: Callable[[Raw], bool]
         snapshot = from_objects(kept(), features)
     except SnapshotError as error:
         raise UsageError(str(error)) from error
-    return Known(snapshot, features, tuple(pods), others, ())
+    assumed = () if version or contents.kubernetes_version else (ASSUMED,)
+    return Known(snapshot, features, tuple(pods), others, (), assumed)
 
 
 def _features(version: str) -> Features:

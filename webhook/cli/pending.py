@@ -19,10 +19,8 @@ from webhook.cli import inputs, known, selection
 from webhook.objects.fields import texts_at, value_at
 from webhook.objects.labels import labels_of
 from webhook.placement.pending import pending
-from webhook.placement.subject import DEFAULT_SCHEDULER, Raw, Subject, of_pod
+from webhook.placement.subject import DEFAULT_SCHEDULER, UNSCHEDULABLE, Raw, Subject, of_pod
 from webhook.render import pending as render
-
-UNSCHEDULABLE = "Unschedulable"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     waiting = [subject for subject in subjects if _refused(subject)]
     listed = pending(waiting, found.snapshot, found.features)
     others = Counter(_other(subject) for subject in subjects if not _refused(subject))
-    notes = found.notes
+    notes = found.notes if listed.agree == listed.compared else (*found.notes, *found.assumed)
     if chosen.namespace and not subjects:
         notes = (*notes, f"Only the namespace {chosen.namespace} was looked at; -A looks at all.")
     print(render.as_json(listed, others) if args.output == selection.JSON else render.text(listed, others, notes))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from webhook.objects.fields import FieldError, as_list, as_mapping, mappings_at, path_text, texts_at, value_at
 from webhook.objects.kinds import KINDS, Kinds, find_kinds
 from webhook.objects.labels import Labels, labels_of
-from webhook.objects.names import REVISION_ANNOTATION
+from webhook.objects.names import MIRROR_ANNOTATION, REVISION_ANNOTATION
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectRef, Owner, controller_of
 from webhook.placement.pods import without_pod
@@ -29,6 +29,7 @@ from webhook.scheduler.snapshot import Snapshot, read_object
 from webhook.scheduler.validation import validate
 
 DEFAULT_SCHEDULER = "default-scheduler"
+UNSCHEDULABLE = "Unschedulable"  # The reason of a Pod for which kube-scheduler has found no node.
 OWN, POLICY, SYSTEM = "pod", "policy", "scheduler"  # Where the constraints in force come from.
 HASH = "pod-template-hash"
 NEW = "new"  # Stands for the value of a label that a controller is yet to make up.
@@ -39,8 +40,25 @@ VOLUMES = frozenset(
         *("persistentVolumeClaim", "rbd"),
     }
 )
+# What the DaemonSet controller has each of its Pods tolerate; the last is only of those on the host's network.
+DAEMON_TOLERATIONS = tuple(
+    [
+        {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": effect}
+        for key, effect in (
+            ("not-ready", "NoExecute"),
+            ("unreachable", "NoExecute"),
+            ("disk-pressure", "NoSchedule"),
+            ("memory-pressure", "NoSchedule"),
+            ("pid-pressure", "NoSchedule"),
+            ("unschedulable", "NoSchedule"),
+            ("network-unavailable", "NoSchedule"),
+        )
+    ]
+)
 CONSTRAINTS = ("spec", "topologySpreadConstraints")
 CLAIMS = ("spec", "volumeClaimTemplates")  # of a StatefulSet
+
+DAEMON = "A DaemonSet has one Pod for each node: its controller binds each to a node by affinity, if that node passes."
 
 Raw = Mapping[str, object]
 Place = tuple[str, str, str]  # kind, namespace and name of an object
@@ -116,6 +134,7 @@ def next_replica(raw: Raw, others: Mapping[Place, Raw], kinds: Kinds = KINDS) ->
         if not template:
             continue
         metadata, spec = mappings_at(template, ("metadata",), ("spec",))
+        daemon = kind.kind == "DaemonSet"
         owner = _replica_set(raw, ref, template, others) if kind.kind == "Deployment" else raw
         made = labels_of(value_at(owner, ("spec", "template", "metadata", "labels"))) if owner is not None else {}
         labels = {**dict.fromkeys(kind.added_labels, NEW), **made, **labels_of(metadata.get("labels"))}
@@ -123,7 +142,7 @@ def next_replica(raw: Raw, others: Mapping[Place, Raw], kinds: Kinds = KINDS) ->
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {**metadata, "namespace": ref.namespace, "labels": labels, **_owned_by(owner)},
-            "spec": with_default_requests(spec),
+            "spec": with_default_requests(_tolerating(spec) if daemon else spec),
         }
         found.append(
             Subject(
@@ -133,11 +152,17 @@ def next_replica(raw: Raw, others: Mapping[Place, Raw], kinds: Kinds = KINDS) ->
                 "",
                 "",
                 Verdict(),
-                tuple(_remarks(pod)),
+                (*_remarks(pod), *((DAEMON,) if daemon else ())),
                 tuple(_not_judged(spec, as_list(value_at(raw, CLAIMS)))),
             )
         )
     return tuple(found)
+
+
+def _tolerating(spec: Raw) -> Raw:
+    """The spec of a DaemonSet's Pod."""
+    given = DAEMON_TOLERATIONS if spec.get("hostNetwork") is True else DAEMON_TOLERATIONS[:-1]
+    return {**spec, "tolerations": [*as_list(spec.get("tolerations")), *given]}
 
 
 def _owned_by(owner: Raw | None) -> dict[str, object]:
@@ -206,6 +231,8 @@ def _remarks(raw: Raw) -> Iterator[str]:
     metadata, spec, status = mappings_at(raw, ("metadata",), ("spec",), ("status",))
     scheduler, policy = texts_at(spec, "schedulerName", "preemptionPolicy")
     phase, nominated = texts_at(status, "phase", "nominatedNodeName")
+    if MIRROR_ANNOTATION in as_mapping(metadata.get("annotations")):
+        yield "It is a static Pod: the kubelet of its node runs it from a file, and no scheduler places it."
     if phase in FINISHED:
         yield f"It has finished ({phase}): it is not placed again, and counts no more."
     if metadata.get("deletionTimestamp") is not None:

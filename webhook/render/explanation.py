@@ -10,7 +10,7 @@ from typing import NamedTuple
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.placement.explanation import ConstraintExplained, Domain, Explanation, agrees
 from webhook.placement.remedies import NOW, TEMPLATE, Remedy
-from webhook.placement.subject import OWN, POLICY, SYSTEM, Subject
+from webhook.placement.subject import OWN, POLICY, SYSTEM, UNSCHEDULABLE, Subject
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, TAINT_TOLERATION
 from webhook.scheduler.selectors import EQUALS, IN, Selector
@@ -223,7 +223,7 @@ def _said(explained: Explained, now: datetime) -> Iterator[str]:
     if verdict.message:
         what = f"kube-scheduler said{_ago(verdict.time, now)}"
         yield f"  {what}: {one_line(verdict.message, 4 * LINE_LIMIT)}"
-        if verdict.reason not in ("", "Unschedulable"):
+        if verdict.reason not in ("", UNSCHEDULABLE):
             yield f"  Its reason is {one_line(verdict.reason, LINE_LIMIT)}, and not that no node passes."
         elif agrees(verdict.message, computed):
             yield "  evenkeel computes the same."
