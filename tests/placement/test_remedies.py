@@ -146,6 +146,30 @@ def test_two_changes_of_which_the_first_shows_what_the_second_is_against():
     } == found(cycle)
 
 
+def test_a_lost_zone_bars_the_others_until_its_nodes_are_deleted():
+    lost = [{"key": "node.kubernetes.io/unreachable", "effect": effect} for effect in ("NoSchedule", "NoExecute")]
+    one, other = (node(name, "c", taints=lost) for name in ("c1", "c2"))
+    there = [node("a1", "a"), node("b1", "b"), running("a1"), running("b1")]
+
+    cycle = attempted(*there, one, constraints=[spread()])
+    assert {"a1", "b1"} == found(cycle)[NOW, "delete node c1, if it is lost for good (zone c)"]
+    cycle = attempted(*there, one, other, constraints=[spread()])
+    assert {"a1", "b1"} == found(cycle)[NOW, "delete nodes c1 and c2, if they are lost for good (zone c)"]
+    cycle = attempted(*there, one, node("c3", "c", cpu="0"), constraints=[spread()])
+    assert not [change for _, change in found(cycle) if "delete" in change]  # c3 still counts
+
+
+def test_pods_fewer_on_many_nodes_leave_room_for_other_changes():
+    nodes = [node(f"n{i}") for i in range(9)]
+    cycle = attempted(
+        *nodes, *(running(one["metadata"]["name"]) for one in nodes), constraints=[spread(HOSTNAME, minDomains=10)]
+    )
+
+    assert ["1 Pod fewer on n0", "1 Pod fewer on n1", "a node more"] == [
+        change for where, change in found(cycle) if where == NOW
+    ]
+
+
 def test_a_pod_that_nothing_helps():
     assert {} == found(attempted())
 

@@ -47,11 +47,13 @@ from webhook.scheduler.profile import (
 
 NOW, TEMPLATE = "now", "template"
 MOST = 8
+ALIKE = 2  # Domains in which Pods may be fewer: others are no better.
 TRIES, PAIR_TRIES = 60, 4  # of one finder
 # Each try looks at all nodes: with 5,000 there are 100 of changes in the cluster, of the template, and of pairs.
 NODES_TRIED = 500_000
 NEW = "new"  # The name of a node, and the value of a label, that is not there yet.
 RESERVED = "node.kubernetes.io/"  # Taints that the node itself, or the control plane, puts on and takes off.
+UNREACHABLE = f"{RESERVED}unreachable"
 
 
 class Remedy(NamedTuple):
@@ -162,8 +164,11 @@ def _now(cycle: Cycle, found: Feasibility) -> Iterator[Finder]:
     shut = _refused(found, NODE_UNSCHEDULABLE, TAINT_TOLERATION)
     for domain, those in islice(_largest_first(by_domain, shut), MOST):
         yield partial(_opened, which=those & shut, place=_place(key, domain))
+    lost = union(those for taint, those in nodes.untolerated(cycle.pod.tolerations).items() if taint.key == UNREACHABLE)
+    for domain, those in islice(_largest_first(by_domain, lost), MOST):
+        yield partial(_without_nodes, which=those & lost, place=_place(key, domain))
     for counts in found.spread.domains:
-        for domain in sorted(counts.refused(), key=lambda one: (counts.match_num(one), one))[:MOST]:
+        for domain in sorted(counts.refused(), key=lambda one: (counts.match_num(one), one))[:ALIKE]:
             yield partial(_with_fewer_pods, counts=counts, domain=domain)
     if _refused(found, NODE_RESOURCES_FIT):
         yield _with_room
@@ -240,6 +245,17 @@ def _opened(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
         changes += [f"take the taint {_words(taint)} off {node.name}" for taint in set_by_people]
         opened = replace(node, unschedulable=False, taints=taints)
         yield Variant(" and ".join(changes) + (f" ({place})" if place else ""), _with_changed(cycle, opened))
+
+
+def _without_nodes(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
+    """Nodes whose Node objects are left, and count as empty, although nobody reaches them."""
+    nodes = cycle.snapshot.nodes
+    names = list(nodes.names(which))
+    left = Nodes(nodes.members(nodes.all & ~which))
+    shown = f"{', '.join(names[:2])} and {len(names) - 2} more" if len(names) > 2 else " and ".join(names)
+    words = f"delete nodes {shown}, if they are lost" if len(names) > 1 else f"delete node {shown}, if it is lost"
+    where = f" ({place})" if place else ""
+    yield Variant(f"{words} for good{where}", cycle._replace(snapshot=replace(cycle.snapshot, nodes=left)))
 
 
 def _keeps_off(taint: Taint, cycle: Cycle) -> bool:
