@@ -95,3 +95,13 @@ def test_a_version_that_is_not_known_is_said_to_be_assumed(cluster):
     assert () == known.read(Source("live"), "1.33", lambda _: True).assumed
     cluster(node("n1"), version="v1.33.13")
     assert () == read().assumed
+
+
+def test_a_file_without_nodes_is_said_to_have_none(cluster):
+    cluster(pod())
+    (note,) = known.read(Source("dump.yaml"), None, lambda _: True).notes
+
+    assert note.startswith("No node is in the file")
+    assert () == read().notes
+    cluster(node("n1"))
+    assert () == known.read(Source("dump.yaml"), None, lambda _: True).notes

@@ -53,6 +53,22 @@ def test_a_change_in_the_template_counts_for_its_workload():
     assert group.frees == 3
 
 
+def test_a_change_in_the_template_counts_for_the_pods_that_are_as_it_was_tried_on():
+    """Of Pods that an autoscaler has made larger one by one, a smaller request of one says nothing of the others."""
+    waits = [waiting(f"web-{i}", owner="ReplicaSet/web", cpu=cpu) for i, cpu in enumerate(("9", "9", "12"))]
+    (group,) = listed([node("n1")], *waits).groups
+
+    assert ("requests smaller by 1 of cpu", 2) == (group.remedy.change, group.frees)
+
+
+def test_a_change_in_the_template_counts_for_pods_that_differ_in_labels_alone():
+    waits = [waiting(f"db-{i}", owner="StatefulSet/db", cpu="9") for i in range(2)]
+    waits[1]["metadata"]["labels"]["apps.kubernetes.io/pod-index"] = "1"
+    (group,) = listed([node("n1")], *waits).groups
+
+    assert group.frees == 2
+
+
 def test_a_pod_that_would_run_now():
     (group,) = listed([node("n1")], waiting("web-1")).groups
 

@@ -6,7 +6,7 @@ import json
 
 from tests.support.placing import attempted
 from webhook.placement.pending import Group, PendingList
-from webhook.placement.remedies import NOW, Remedy
+from webhook.placement.remedies import NOW, TEMPLATE, Remedy
 from webhook.render.pending import as_json, text
 
 CAUSE = "0/1 nodes are available: 1 node(s) were unschedulable."
@@ -36,6 +36,15 @@ def test_as_text():
         "1 more waits: SchedulingGated.",
         "4 of 5 agree with the scheduler's own message.",
     ] == [line for line in text(listed(), {"SchedulingGated": 1}, ["Services cannot be listed."]).splitlines() if line]
+
+
+def test_a_pod_of_its_own_has_no_template():
+    softer = Remedy("softer", TEMPLATE, ("n1",), attempted())
+    groups = (Group("shop", "Pod shop/a", CAUSE, ("a",), softer, 1), Group("shop", "Job/b", CAUSE, ("b",), softer, 1))
+    found = text(PendingList(groups, 0, 0), {}).splitlines()
+
+    assert "  in the Pod, created anew: softer: lets in 1 of 2" in found
+    assert "  template: softer: lets in 1 of 2" in found
 
 
 def test_nothing_waits():

@@ -59,6 +59,10 @@ def read(
     if "nodes" in missing and not known.snapshot.nodes:
         raise UsageError(f"nodes: {one_line(missing['nodes'], LINE_LIMIT)}; without them no placement can be judged")
     left = [one_line(f"{resource} cannot be listed: {why}", LINE_LIMIT) for resource, why in missing.items()]
+    if not (known.snapshot.nodes or source.live):
+        left.append(
+            "No node is in the file, and without nodes nothing can be judged: add what kubectl get nodes prints."
+        )
     return known._replace(notes=(*known.notes, *left))
 
 

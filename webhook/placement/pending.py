@@ -98,8 +98,16 @@ def _group(namespace: str, workload: str, cause: str, those: Sequence[_Waiting],
 def _frees(remedy: Remedy, those: Sequence[_Waiting], waiting: Sequence[_Waiting]) -> int:
     """How many of the Pods that wait a change lets in, each by itself; one in the template helps its workload alone."""
     if remedy.where != NOW:
-        return len(those)
+        first = _asked(those[0].cycle)
+        return sum(_asked(one.cycle) == first for one in those)
     return sum(_let_in(waiting, remedy.cycle.snapshot))
+
+
+def _asked(cycle: Cycle) -> tuple[object, ...]:
+    """What a change in the template is tried on, without what Pods of one template have of their own."""
+    pod = cycle.pod
+    constraints = [(one.topology_key, one.max_skew, one.hard, one.min_domains) for one in cycle.constraints]
+    return pod.requests, pod.affinity, pod.tolerations, constraints
 
 
 def _let_in(waiting: Iterable[_Waiting], snapshot: Snapshot) -> Iterable[bool]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.placement.pending import Group, PendingList
+from webhook.placement.remedies import TEMPLATE
 from webhook.render.explanation import API_VERSION
 
 MOST_NAMES = 3
@@ -39,7 +40,9 @@ def _group(group: Group, number: int) -> Iterator[str]:
     yield f"  {one_line(group.cause, 4 * LINE_LIMIT)}"
     if group.remedy is not None:
         freed = f"lets in {group.frees} of {number}" + (", each by itself" if group.frees > 1 else "")
-        yield f"  {group.remedy.where}: {one_line(group.remedy.change, LINE_LIMIT)}: {freed}"
+        in_pod = group.remedy.where == TEMPLATE and group.workload.startswith("Pod ")
+        where = "in the Pod, created anew" if in_pod else group.remedy.where
+        yield f"  {where}: {one_line(group.remedy.change, LINE_LIMIT)}: {freed}"
 
 
 def as_json(listed: PendingList, others: Mapping[str, int]) -> str:
