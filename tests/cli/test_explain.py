@@ -160,6 +160,38 @@ def test_names_cannot_control_the_terminal(run):
     assert "\x1b" not in out
 
 
+RED = "\x1b[31m\x9b"
+HOSTILE = [
+    node(f"a1{RED}", f"a{RED}", taints=[{"key": RED, "value": RED, "effect": "NoSchedule"}]),
+    node(f"b1{RED}", "b", cpu="0"),
+    pod(
+        spread(f"zone{RED}"),
+        spread(),
+        name="web-9",
+        owner=f"ReplicaSet/{RED}",
+        spec={"containers": requesting(), "schedulerName": RED, "schedulingGates": [{"name": RED}]},
+    )
+    | {"status": {"phase": RED, "nominatedNodeName": RED}},
+]
+
+
+@pytest.mark.parametrize("objects", [HOSTILE, [*HOSTILE[:2], WAITING]], ids=["in the Pod", "in nodes"])
+@pytest.mark.parametrize("options", ["", " -o json", " --kubernetes-version 1.33"])
+def test_nothing_that_is_printed_can_control_the_terminal(run, objects, options):
+    _, out, err = explain(run, f"pod/web-9{options}", listed(*objects))
+
+    assert out.replace("\n", "").isprintable()
+    assert "" == err
+
+
+def test_a_pod_of_another_api_has_no_defaults_of_the_policy(run):
+    zone = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
+    policy = POLICY | {"defaulting": {"defaultingType": "List", "defaultConstraints": [zone]}}
+    strange = pod(name="new") | {"apiVersion": "example.com/v1"}
+
+    assert (0, "") == explain(run, "-f new --policy policy", new=strange, policy=policy)[::2]
+
+
 def test_many_domains_are_summed_up(run):
     hostname = spread("kubernetes.io/hostname")
     nodes = [node(f"n{i:03}", "a", taints=[INFRA] if i % 2 else []) for i in range(60)]

@@ -17,6 +17,7 @@ from tests.e2e.webhook import containers
 from tests.support.build import ZONE, constraint, pod
 from tests.support.commands import script
 from tests.support.serving import until
+from webhook.placement.remedies import NEW as NEW_NODE
 
 INFRA = {"key": "dedicated", "value": "infra", "effect": "NoSchedule"}
 NOT_B = {
@@ -162,7 +163,7 @@ def remedies(*cases: tuple[Situation, str]):
 
 
 def bound(cluster: Cluster) -> str:
-    """The node of the Pod that waited, or of its successor, once it has one."""
+    """The node of the Pod that waited, or of its successor, once it has one; one that was added as remedies name it."""
     path, found = f"/api/v1/namespaces/{cluster.namespace}/pods/{WAITING}", []
 
     def is_bound() -> bool:
@@ -170,7 +171,7 @@ def bound(cluster: Cluster) -> str:
         return found != [""]
 
     until(is_bound, "a Pod that is bound")
-    return found[0]
+    return NEW_NODE if found == [NEW] else found[0]
 
 
 @remedies(

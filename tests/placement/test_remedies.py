@@ -26,7 +26,7 @@ def test_a_zone_that_is_shut_and_empty():
         (NOW, "take the taint dedicated=infra:NoSchedule off c1 (zone c)"): {"c1"},
         (NOW, "2 Pods fewer in zone a"): {"a1"},
         (NOW, "2 Pods fewer in zone b"): {"b1"},
-        (NOW, "a node more in zone c, untainted"): {"new"},
+        (NOW, "a node more in zone c, untainted"): {"a new node"},
         (TEMPLATE, "nodeTaintsPolicy: Honor on constraint 0"): {"a1", "b1"},
         (TEMPLATE, "maxSkew: 3 on constraint 0"): {"a1", "b1"},
         (TEMPLATE, "a toleration of dedicated=infra:NoSchedule"): {"c1"},
@@ -78,6 +78,21 @@ def test_a_node_that_is_not_ready_is_not_untainted():
     assert not [change for change in changes if "taint" in change.lower() and "Policy" not in change]
 
 
+def test_a_node_is_never_labelled_as_another():
+    unnamed = node("c1", "c")
+    del unnamed["metadata"]["labels"][HOSTNAME]
+    cycle = attempted(*ZONES, unnamed, constraints=[spread(HOSTNAME)])
+
+    assert [(NOW, f"label c1 with {HOSTNAME}=c1")] == [one for one in found(cycle) if "label" in one[1]]
+
+
+def test_a_new_node_is_not_one_that_is_called_new():
+    cycle = attempted(node("new", "new", cpu="1"), running("new", cpu="1"), constraints=[spread()], cpu="500m")
+
+    assert {"a new node"} == found(cycle)[NOW, "a node more in zone new"]
+    assert {"a new node"} == found(cycle)[NOW, "a node in another zone"]
+
+
 def test_too_few_domains():
     cycle = attempted(*ZONES, constraints=[spread(minDomains=4)])
 
@@ -99,7 +114,7 @@ def test_no_room():
 
     assert {
         (NOW, "1 of cpu free on a1"): {"a1"},
-        (NOW, "a node more"): {"new"},
+        (NOW, "a node more"): {"a new node"},
         (TEMPLATE, "requests smaller by 500m of cpu"): {"b1"},
     } == found(cycle)
 
@@ -142,7 +157,7 @@ def test_two_changes_of_which_the_first_shows_what_the_second_is_against():
 
     assert {
         (TEMPLATE, "uncordon a1, and requests smaller by 200m of cpu"): {"a1"},
-        (TEMPLATE, "a node more, and requests smaller by 200m of cpu"): {"new"},
+        (TEMPLATE, "a node more, and requests smaller by 200m of cpu"): {"a new node"},
     } == found(cycle)
 
 

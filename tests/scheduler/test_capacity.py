@@ -54,6 +54,12 @@ def test_too_few_domains_hold_the_minimum_at_0():
     assert (3, "") == (found.number, found.scarce)
 
 
+def test_an_empty_selector_counts_nothing_and_so_holds_nothing_back():
+    zones = [node("a1", "a"), node("b1", "b", pods="1")]
+
+    assert 9 == bounded(attempted(*zones, constraints=[spread(labelSelector={})])).number
+
+
 def test_room_without_a_constraint_that_matters():
     assert (2, None) == bounded(attempted(node("a1", "a", cpu="2"), constraints=[], cpu="1"))[:2]
 

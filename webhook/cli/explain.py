@@ -135,7 +135,9 @@ def _explained(subject: Subject, found: Known, policy: Policy | None) -> render.
 
 def _defaults(subject: Subject, found: Known, policy: Policy) -> list[dict[str, object]] | None:
     """The constraints that the policy gives a new Pod without any; None if it leaves that to kube-scheduler."""
-    (workload, *_) = parse_workloads(subject.raw, policy.kinds)
+    workload = next(iter(parse_workloads(subject.raw, policy.kinds)), None)
+    if workload is None:  # an object of the kind Pod, but of another API
+        return None
     defaulting = policy.in_force(workload, found.snapshot.namespaces.get(subject.ref.namespace)).defaulting
     if defaulting is None or not defaulting.constraints:
         return None

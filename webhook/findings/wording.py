@@ -24,9 +24,13 @@ class Denial:
 def one_line(text: str, limit: int) -> str:
     """`text` with unprintable characters escaped, cut at `limit`; the API server drops a warning that has any."""
     text = text[: limit + 1]  # What comes after is not shown, and may be long.
-    if not text.isprintable():
-        text = "".join(_shown(char) for char in text)
+    text = printable(text)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def printable(text: str) -> str:
+    """`text` with unprintable characters escaped, so that it cannot control a terminal."""
+    return text if text.isprintable() else "".join(map(_shown, text))
 
 
 def _shown(char: str) -> str:

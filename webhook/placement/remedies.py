@@ -51,7 +51,7 @@ ALIKE = 2  # Domains in which Pods may be fewer: others are no better.
 TRIES, PAIR_TRIES = 60, 4  # of one finder
 # Each try looks at all nodes: with 5,000 there are 100 of changes in the cluster, of the template, and of pairs.
 NODES_TRIED = 500_000
-NEW = "new"  # The name of a node, and the value of a label, that is not there yet.
+NEW = "a new node"  # Its name, and its value of a label; no node and no domain that is there is called so.
 RESERVED = "node.kubernetes.io/"  # Taints that the node itself, or the control plane, puts on and takes off.
 UNREACHABLE = f"{RESERVED}unreachable"
 
@@ -304,14 +304,14 @@ def _lacking(cycle: Cycle) -> Iterator[tuple[Node, Usage, Lack]]:
 
 
 def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
-    """A node that lacks a topology key with one that is there already, or else with a new one."""
+    """A node that lacks a topology key in a domain that is there, or else in a new one; never as another node."""
     nodes = cycle.snapshot.nodes
     values = sorted(nodes.domains(key), key=lambda value: (-nodes.domains(key)[value].bit_count(), value))[:MOST]
     for node in islice(nodes.members(nodes.all & ~nodes.carrying(key)), MOST):
-        for value in (*values, NEW):
+        for value in (node.name,) if key == HOSTNAME else (*values, NEW):
             labelled = _with_changed(cycle, replace(node, labels={**node.labels, key: value}))
             yield Variant(
-                f"label {node.name} with {key}{f'={value}' if value in values else ' as a new domain'}", labelled
+                f"label {node.name} with {key}{' as a new domain' if value == NEW else f'={value}'}", labelled
             )
 
 

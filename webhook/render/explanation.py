@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.findings.wording import LINE_LIMIT, one_line, printable
 from webhook.placement.explanation import ConstraintExplained, Domain, Explanation, agrees
 from webhook.placement.remedies import NOW, TEMPLATE, Remedy
 from webhook.placement.subject import OWN, POLICY, SYSTEM, UNSCHEDULABLE, Subject
@@ -32,7 +32,7 @@ class Explained(NamedTuple):
 
 def text(explained: Explained, now: datetime) -> str:
     """For a person who asks why a Pod waits."""
-    return "\n".join(_lines(explained, now))
+    return "\n".join(map(printable, _lines(explained, now)))
 
 
 def _lines(explained: Explained, now: datetime) -> Iterator[str]:
@@ -317,9 +317,9 @@ def as_json(explained: Explained) -> dict[str, object]:
 def dumped(values: Sequence[Mapping[str, object]]) -> str:
     """One object, or a list of several."""
     if len(values) == 1:
-        return json.dumps(values[0], indent=2, ensure_ascii=False)
+        return json.dumps(values[0], indent=2)
     listed = {"apiVersion": API_VERSION, "kind": "ExplanationList", "items": list(values)}
-    return json.dumps(listed, indent=2, ensure_ascii=False)
+    return json.dumps(listed, indent=2)
 
 
 def _constraint_json(explained: ConstraintExplained, source: str) -> dict[str, object]:

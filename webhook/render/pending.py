@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.findings.wording import LINE_LIMIT, one_line, printable
 from webhook.placement.pending import Group, PendingList
 from webhook.placement.remedies import TEMPLATE
 from webhook.render.explanation import API_VERSION
@@ -15,7 +15,7 @@ MOST_NAMES = 3
 
 def text(listed: PendingList, others: Mapping[str, int], notes: Sequence[str] = ()) -> str:
     """For a person; `others` are Pods that wait for something else than a node, by what that is."""
-    return "\n".join(_lines(listed, others, notes))
+    return "\n".join(map(printable, _lines(listed, others, notes)))
 
 
 def _lines(listed: PendingList, others: Mapping[str, int], notes: Sequence[str]) -> Iterator[str]:
@@ -66,4 +66,4 @@ def as_json(listed: PendingList, others: Mapping[str, int]) -> str:
         "compared": listed.compared,
         "others": dict(sorted(others.items())),
     }
-    return json.dumps(found, indent=2, ensure_ascii=False)
+    return json.dumps(found, indent=2)

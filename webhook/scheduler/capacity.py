@@ -45,7 +45,11 @@ def bound(
         usable &= snapshot.nodes.carrying(constraint.topology_key)
     room = _Room(pod.requests, snapshot, wanted)
     found = [Bound(room.of_all(usable))]
-    found += [_of_constraint(counts, usable, room) for counts in count_domains(pod, those, snapshot, features)]
+    found += [
+        _of_constraint(counts, usable, room)
+        for counts in count_domains(pod, those, snapshot, features)
+        if features.empty_selector_counts or not counts.constraint.selector.empty
+    ]
     return min(found, key=lambda one: one.number)
 
 
