@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from tests.support.build import constraint, node, policy, snapshot, workload
+from tests.support.build import constraint, node, pod, policy, snapshot, workload
 from tests.support.lint import EVIL, summary, terms
+from webhook.scheduler.features import LATEST
 
 
 @pytest.fixture
@@ -23,7 +24,8 @@ def everything():
         "info.yaml": json.dumps(info, indent=1),
         "t.yaml": "{{ x",
     }
-    return summary(terms(snapshot=snapshot(node())), **files)
+    there = pod(name="agent", labels={"app": "agent"}, spec={"nodeName": "n1"}, uid="u1")
+    return summary(terms(snapshot=snapshot(node(), there, features=LATEST)), **files)
 
 
 @pytest.fixture

@@ -132,7 +132,8 @@ def test_rules_are_said_to_be_skipped_only_where_they_would_be_run():
         for obj in (pod(constraint()), pod(constraint(whenUnsatisfiable="ScheduleAnyway")), pod())
     )
 
-    assert hard[1].startswith("  skipped: tainted-domain, unknown-topology-key, unlabelled-nodes: no node is known")
+    rules = "tainted-domain, unknown-topology-key, unlabelled-nodes, unschedulable"
+    assert hard[1].startswith(f"  skipped: {rules}: no node is known")
     assert soft[1].startswith("  skipped: unknown-topology-key: no node is known")
     assert (2, 2, 0) == (len(hard), len(soft), len(none))
 
