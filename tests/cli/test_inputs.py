@@ -150,3 +150,20 @@ def test_a_cluster_that_cannot_be_found_is_said_in_one_line(run, tmp_path, monke
     said = f"evenkeel: --cluster live: found neither {tmp_path}/none nor a Pod's service account; set KUBECONFIG\n"
 
     assert Run(2, "", said) == run("admit -f new --cluster live", new=pod())
+
+
+@pytest.mark.parametrize(
+    ("status", "fix"),
+    [(401, "log in anew, until kubectl auth whoami answers"), (403, "ask for the ClusterRole evenkeel-viewer")],
+)
+def test_what_to_do_about_a_request_that_is_refused(run, tmp_path, monkeypatch, status, fix):
+    api = ApiServer()
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig(api.url, tmp_path)))
+    api.refusals = [status] * 9
+    try:
+        found = run("admit -f new --cluster live", new=pod())
+    finally:
+        api.stop()
+
+    assert (2, 1) == (found.code, len(found.err.splitlines()))
+    assert found.err.endswith(f" {status} refused with {status}; {fix}\n")

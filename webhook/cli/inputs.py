@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,7 +25,7 @@ from webhook.scheduler.features import LATEST, NEWEST, Features, parse_version, 
 from webhook.scheduler.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from webhook.cluster.client import Client
+    from webhook.cluster.client import Client, ClusterError
 
 DNS_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 PATIENCE = 30.0  # Seconds for one page of a list, where the API server has too much to do.
@@ -44,6 +45,10 @@ class Source(NamedTuple):
 
 
 NO_CLUSTER = Source()
+ADVICE: Mapping[int, str] = {
+    HTTPStatus.UNAUTHORIZED: "; log in anew, until kubectl auth whoami answers",
+    HTTPStatus.FORBIDDEN: "; ask for the ClusterRole evenkeel-viewer",
+}
 
 
 def add_policy_argument(parser: argparse.ArgumentParser) -> None:
@@ -146,7 +151,7 @@ def _usage_errors() -> Iterator[None]:
     except DumpError as error:
         raise UsageError(str(error)) from error
     except ClusterError as error:
-        raise UsageError(f"--cluster live: {error}") from error
+        raise UsageError(f"--cluster live: {error}{_advice(error)}") from error
 
 
 def client(option: str = "--cluster live", source: Source = NO_CLUSTER, patience: float = 0.0) -> Client:
@@ -199,8 +204,14 @@ def _live_version(source: Source) -> str:
     try:
         return client(source=source).version()
     except ClusterError as error:
-        advice = "; set --kubernetes-version" if error.status else ""  # No other request would be answered, either.
+        # Without a response, or without a login, no other request would be answered, either.
+        advice = "; set --kubernetes-version" if error.status not in (0, HTTPStatus.UNAUTHORIZED) else _advice(error)
         raise UsageError(f"--cluster live: {error}{advice}") from error
+
+
+def _advice(error: ClusterError) -> str:
+    """What a person does about a request that the API server refuses."""
+    return ADVICE.get(error.status, "")
 
 
 def objects(name: str) -> tuple[Mapping[str, object], ...]:
@@ -232,7 +243,7 @@ def _live(source: Source, features: Features | None, watch_pods: bool) -> Snapsh
     try:
         return listed(client(source=source), watch_pods, features)
     except ClusterError as error:
-        raise UsageError(f"--cluster live: {error}") from error
+        raise UsageError(f"--cluster live: {error}{_advice(error)}") from error
 
 
 def _stdin() -> str:

@@ -18,6 +18,8 @@ from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
 ASSUMED = f"The file does not have the version of its cluster: 1.{NEWEST} is assumed; set --kubernetes-version."
 
+_WITHOUT_NODES = "without them no placement can be judged; ask for the ClusterRole evenkeel-viewer"
+
 
 class Known(NamedTuple):
     """
@@ -57,7 +59,7 @@ def read(
         )
     missing = contents.missing
     if "nodes" in missing and not known.snapshot.nodes:
-        raise UsageError(f"nodes: {one_line(missing['nodes'], LINE_LIMIT)}; without them no placement can be judged")
+        raise UsageError(f"nodes: {one_line(missing['nodes'], LINE_LIMIT)}; {_WITHOUT_NODES}")
     left = [one_line(f"{resource} cannot be listed: {why}", LINE_LIMIT) for resource, why in missing.items()]
     if not (known.snapshot.nodes or source.live):
         left.append(
