@@ -58,7 +58,7 @@ DAEMON_TOLERATIONS = tuple(
 CONSTRAINTS = ("spec", "topologySpreadConstraints")
 CLAIMS = ("spec", "volumeClaimTemplates")  # of a StatefulSet
 
-DAEMON = "A DaemonSet has one Pod for each node: its controller binds each to a node by affinity, if that node passes."
+DAEMON = "A DaemonSet has one Pod for each node that it may use, tied to it by affinity: each node is judged by itself."
 
 Raw = Mapping[str, object]
 Place = tuple[str, str, str]  # kind, namespace and name of an object
