@@ -1162,3 +1162,13 @@ class TestUnschedulable:
 
         assert [] == self.found(keyed, *nodes, pods=[running])
         assert self.found(keyed, *nodes)
+
+    def test_pods_that_recreate_would_take_away_first_may_hold_the_room(self):
+        running = pod(name="web-0", labels={"app": "web"}, spec={"nodeName": "n-a"}, uid="u2")
+        spec = {"replicas": 9, "selector": {"matchLabels": {"app": "web"}}}
+        recreated = workload("Deployment", constraint(), spec={**spec, "strategy": {"type": "Recreate"}})
+        nodes = room("a"), room("b", pods="0")
+
+        assert [] == self.found(recreated, *nodes, pods=[running])
+        assert self.found(recreated, *nodes)
+        assert self.found(workload("Deployment", constraint(), spec=spec), *nodes, pods=[running])

@@ -84,15 +84,16 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
     few, all others are held back, and the remaining replicas wait, whatever room the cluster has elsewhere.
 
     The finding is certain: in no order can the scheduler place more of the replicas.  Those that run are counted where
-    they are.  What an autoscaler would add is not known.  More than 200 replicas are not judged, and neither is what
-    tainted-domain, too-few-domains or unknown-topology-key finds.
+    they are; nothing is said where the strategy Recreate may take them away first.  What an autoscaler would add, or
+    preemption take away, is not known.  More than 200 replicas are not judged, and neither is what tainted-domain,
+    too-few-domains or unknown-topology-key finds.
     """
     workload = subject.workload
     if workload.pinned or workload.kind.api_version == BATCH or workload.replicas > MOST_REPLICAS or workload.stored:
         return
     running, there = _running(subject), subject.snapshot
     wanted = workload.replicas - running
-    if there is None or wanted <= 0 or (running and _new_revision(subject)):
+    if there is None or wanted <= 0 or (running and (_new_revision(subject) or workload.strategy == "Recreate")):
         return
     found = bound(_with_labels(subject), subject.hard, subject.reach.usable, there, subject.features, wanted)
     if found.number < wanted and not _found_by_others(subject, found):
