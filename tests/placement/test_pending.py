@@ -93,3 +93,14 @@ def test_a_cluster_without_nodes_has_no_remedy():
     (group,) = listed([], waiting("web-1")).groups
 
     assert ("no nodes available to schedule pods", None) == (group.cause, group.remedy)
+
+
+def test_in_a_large_cluster_changes_are_tried_for_the_largest_groups(monkeypatch):
+    monkeypatch.setattr("webhook.placement.pending.LEAST_TRIED", 1)
+    monkeypatch.setattr("webhook.placement.pending.NODES_TRIED", 0)
+    few, many = waiting("few-1", owner="ReplicaSet/few"), [waiting(f"m-{i}", owner="ReplicaSet/many") for i in range(2)]
+    found = listed([node("n1", taints=[INFRA])], few, *many).groups
+
+    assert [("ReplicaSet/many", True, True), ("ReplicaSet/few", False, False)] == [
+        (group.workload, group.tried, group.remedy is not None) for group in found
+    ]

@@ -11,7 +11,7 @@ from tests.support.build import pod
 from tests.support.placing import INFRA, attempted, node, running, spread
 from webhook.placement.explanation import explain
 from webhook.placement.remedies import NOW, TEMPLATE, Remedy
-from webhook.placement.subject import OWN, Verdict, of_new_pod, of_pod
+from webhook.placement.subject import OWN, POLICY, Verdict, of_new_pod, of_pod
 from webhook.render.explanation import Explained, as_json, text
 
 TIME = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -184,3 +184,10 @@ def test_a_change_in_a_template_has_the_price_of_its_kind(owner, price):
     one = explained(node("n1", cpu="0"), subject=of_pod(pod(owner=owner), {}), remedies=[softer])
 
     assert f"in the template of {owner} ({price})" in lines(one)
+
+
+def test_constraints_of_the_policy_are_changed_in_the_policy_or_replaced():
+    remedy = Remedy("maxSkew: 2 on constraint 0", TEMPLATE, ("n1",), attempted())
+    found = lines(explained(remedies=[remedy])._replace(source=POLICY))
+
+    assert "in the template, where constraints of its own replace those of the policy; or in the policy" in found

@@ -17,7 +17,7 @@ def listed():
     return PendingList(
         (
             Group("shop", "Deployment/web", CAUSE, ("a", "b", "c", "d"), remedy, 4),
-            Group("shop", "Job/\x1b[31m", CAUSE, ("e",), None, 0),
+            Group("shop", "Job/\x1b[31m", CAUSE, ("e",), None, 0, tried=False),
         ),
         4,
         5,
@@ -33,6 +33,7 @@ def test_as_text():
         "  now: uncordon n1: lets in 4 of 5, each by itself",
         "Job/\\u001b[31m in shop: 1: e",
         f"  {CAUSE}",
+        "  no change was tried: evenkeel explain pod/e -n shop",
         "1 more waits: SchedulingGated.",
         "4 of 5 agree with the scheduler's own message.",
     ] == [line for line in text(listed(), {"SchedulingGated": 1}, ["Services cannot be listed."]).splitlines() if line]

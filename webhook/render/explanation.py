@@ -54,7 +54,7 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
         yield f"  Not judged: {used}. They may refuse further nodes, and change the reasons and numbers above."
     if explanation.message and not subject.node:
         yield ""
-        yield from _remedies(explained.remedies, subject)
+        yield from _remedies(explained)
 
 
 def _headline(explained: Explained) -> str:
@@ -254,13 +254,14 @@ def _preferred(explanation: Explanation) -> Iterator[str]:
     yield f"  Nodes that pass{scored}: {', '.join(shown)}{more}."
 
 
-def _remedies(found: Sequence[Remedy], subject: Subject) -> Iterator[str]:
+def _remedies(explained: Explained) -> Iterator[str]:
+    found = explained.remedies
     if not found:
         yield "  No change that evenkeel tried lets it in, and no two of them together."
         return
     yield "  Any one of these would let it in (each was tried):"
     width = max(len(remedy.change) for remedy in found)
-    titles = {NOW: "now", TEMPLATE: _template(subject)}
+    titles = {NOW: "now", TEMPLATE: _template(explained.subject, explained.source)}
     for where, title in titles.items():
         those = [remedy for remedy in found if remedy.where == where]
         if those:
@@ -271,8 +272,10 @@ def _remedies(found: Sequence[Remedy], subject: Subject) -> Iterator[str]:
             yield f"    {remedy.change:<{width}}   -> {nodes}{more}"
 
 
-def _template(subject: Subject) -> str:
+def _template(subject: Subject, source: str) -> str:
     """Where the Pod itself is changed, and at what price."""
+    if source == POLICY:
+        return "in the template, where constraints of its own replace those of the policy; or in the policy"
     if subject.workload:
         price = _PRICES.get(subject.workload.partition("/")[0], _ROLLOUT)
         return f"in the template of {subject.workload} ({price})"

@@ -43,6 +43,8 @@ def _group(group: Group, number: int) -> Iterator[str]:
         in_pod = group.remedy.where == TEMPLATE and group.workload.startswith("Pod ")
         where = "in the Pod, created anew" if in_pod else group.remedy.where
         yield f"  {where}: {one_line(group.remedy.change, LINE_LIMIT)}: {freed}"
+    elif not group.tried:
+        yield f"  no change was tried: evenkeel explain pod/{names.partition(',')[0]} -n {group.namespace}"
 
 
 def as_json(listed: PendingList, others: Mapping[str, int]) -> str:
