@@ -21,6 +21,7 @@ from webhook.scheduler.counts import NOTHING, UNUSED, Usage
 from webhook.scheduler.filtering import DomainCounts
 from webhook.scheduler.inclusion import carrying_every_key, included
 from webhook.scheduler.nodes import (
+    CORDONED,
     DO_NOT_SCHEDULE,
     EQUAL,
     HOSTNAME,
@@ -34,7 +35,6 @@ from webhook.scheduler.nodes import (
     untolerated_taint,
 )
 from webhook.scheduler.profile import (
-    CORDONED,
     NODE_AFFINITY,
     NODE_RESOURCES_FIT,
     NODE_UNSCHEDULABLE,

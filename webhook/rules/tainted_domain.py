@@ -9,8 +9,7 @@ from webhook.findings.rule import CLOSED_NODES, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
 from webhook.scheduler.constraint import HARD, HONOR, Constraint
-from webhook.scheduler.domains import UNSCHEDULABLE
-from webhook.scheduler.nodes import NodeSet, Taint
+from webhook.scheduler.nodes import CORDONED, NodeSet, Taint
 
 
 @rule(
@@ -117,11 +116,11 @@ def _cause(subject: Subject, constraint: Constraint, eligible: NodeSet, not_clos
 def _taint(subject: Subject, nodes: NodeSet) -> Taint:
     """A taint that keeps the Pod off one of these nodes."""
     untolerated = subject.nodes.untolerated(subject.pod.tolerations).items()
-    return next((taint for taint, those in untolerated if those & nodes), UNSCHEDULABLE)
+    return next((taint for taint, those in untolerated if those & nodes), CORDONED)
 
 
 def _cordons(taint: Taint) -> bool:
-    return taint.key == UNSCHEDULABLE.key
+    return taint.key == CORDONED.key
 
 
 def _shown(taint: Taint) -> str:

@@ -10,9 +10,7 @@ from typing import NamedTuple
 
 from webhook.scheduler.constraint import HONOR, Constraint
 from webhook.scheduler.incoming import IncomingPod
-from webhook.scheduler.nodes import NO_SCHEDULE, Nodes, NodeSet, Taint
-
-UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)
+from webhook.scheduler.nodes import CORDONED, Nodes, NodeSet
 
 
 class Reach(NamedTuple):
@@ -43,6 +41,6 @@ def reach(pod: IncomingPod, nodes: Nodes) -> Reach:
     """The nodes that the Pod may run on; requests and other Pods do not matter."""
     tolerated = nodes.tolerated(pod.tolerations)
     cordoned = nodes.unschedulable
-    if cordoned and any(one.tolerates(UNSCHEDULABLE) for one in pod.tolerations):
+    if cordoned and any(one.tolerates(CORDONED) for one in pod.tolerations):
         cordoned = 0
     return Reach(pod.affinity.matching(nodes), tolerated, tolerated & ~cordoned)

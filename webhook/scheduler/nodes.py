@@ -33,6 +33,9 @@ class Taint(NamedTuple):
     effect: str
 
 
+CORDONED = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)  # Which follows `spec.unschedulable`.
+
+
 class Toleration(NamedTuple):
     """A toleration of a Pod; an empty key or effect is any."""
 

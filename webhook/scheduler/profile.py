@@ -17,7 +17,7 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.filtering import Verdicts, filter_nodes
 from webhook.scheduler.fit import balanced_allocation, is_best_effort, least_allocated, shortages
 from webhook.scheduler.incoming import IncomingPod
-from webhook.scheduler.nodes import NodeSet, Taint, union, untolerated_taint
+from webhook.scheduler.nodes import CORDONED, NodeSet, union, untolerated_taint
 from webhook.scheduler.scoring import MOST, score_nodes
 from webhook.scheduler.snapshot import Snapshot
 
@@ -38,7 +38,6 @@ OTHER_NAME = "node(s) didn't match the requested node name"
 OTHER_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
 NO_NODES = "no nodes available to schedule pods"
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
-CORDONED = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
 
 class Cycle(NamedTuple):
