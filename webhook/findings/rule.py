@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from inspect import cleandoc
@@ -115,9 +115,9 @@ class Subject:
     @cached_property
     def pod(self) -> IncomingPod:
         """What one of its Pods asks of a node but resources; what has the wrong type reads as if it were absent."""
-        metadata = {"namespace": self.workload.namespace, "labels": self.workload.labels}
         spec = {name: value for name, value in (self.workload.pod_spec or {}).items() if name in PLACING}
-        return read_incoming_pod(Reader(), {"metadata": metadata, "spec": spec})
+        found = read_incoming_pod(Reader(), {"metadata": {"namespace": self.workload.namespace}, "spec": spec})
+        return replace(found, labels=self.workload.labels)  # which may be many, and are read already
 
     @cached_property
     def reach(self) -> Reach:
