@@ -188,7 +188,7 @@ def _template(cycle: Cycle, found: Feasibility) -> Iterator[Finder]:
     for counts in found.spread.domains:
         yield partial(_with_fewer_domains, counts=counts)
         yield partial(_with_larger_skew, counts=counts)
-    for taint in islice(_untolerated(cycle, found), MOST):
+    for taint in islice(_untolerated(cycle), MOST):
         yield partial(_tolerating, taint=taint)
     if _refused(found, NODE_RESOURCES_FIT):
         yield _requesting_less
@@ -242,7 +242,7 @@ def _opened(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
             continue
         taints = tuple([taint for taint in node.taints if taint not in closing])
         changes = [f"uncordon {node.name}"] if cordoned else []
-        changes += [f"take the taint {_words(taint)} off {node.name}" for taint in set_by_people]
+        changes += [f"take the taint {taint} off {node.name}" for taint in set_by_people]
         opened = replace(node, unschedulable=False, taints=taints)
         yield Variant(" and ".join(changes) + (f" ({place})" if place else ""), _with_changed(cycle, opened))
 
@@ -260,10 +260,6 @@ def _without_nodes(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Vari
 
 def _keeps_off(taint: Taint, cycle: Cycle) -> bool:
     return untolerated_taint([taint], cycle.pod.tolerations, DO_NOT_SCHEDULE) is not None
-
-
-def _words(taint: Taint) -> str:
-    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 def _with_fewer_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> Iterator[Variant]:
@@ -376,7 +372,7 @@ def _with_larger_skew(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Variant
     yield from variants[smallest : smallest + 1] or variants[:1]
 
 
-def _untolerated(cycle: Cycle, found: Feasibility) -> Iterator[Taint]:
+def _untolerated(cycle: Cycle) -> Iterator[Taint]:
     """The taints to which a toleration may be added, those of the most nodes first."""
     tainted = cycle.snapshot.nodes.untolerated(cycle.pod.tolerations).items()
     for taint, _ in sorted(tainted, key=lambda one: (-one[1].bit_count(), one[0])):
@@ -387,7 +383,7 @@ def _untolerated(cycle: Cycle, found: Feasibility) -> Iterator[Taint]:
 def _tolerating(cycle: Cycle, *, taint: Taint) -> Iterator[Variant]:
     toleration = Toleration(taint.key, EQUAL, taint.value, taint.effect)
     pod = replace(cycle.pod, tolerations=(*cycle.pod.tolerations, toleration))
-    yield Variant(f"a toleration of {_words(taint)}", cycle._replace(pod=pod))
+    yield Variant(f"a toleration of {taint}", cycle._replace(pod=pod))
 
 
 def _requesting_less(cycle: Cycle) -> Iterator[Variant]:

@@ -186,8 +186,7 @@ def _words(plugin: str, reasons: Sequence[str], nodes: NodeSet, explanation: Exp
     has = "has" if one else "have"
     for taint, those in sorted(explanation.nodes.untolerated(tolerations).items()):
         if those & nodes:
-            value = f"={taint.value}" if taint.value else ""
-            yield f"{has} a taint it does not tolerate ({one_line(f'{taint.key}{value}:{taint.effect}', LINE_LIMIT)})"
+            yield f"{has} a taint it does not tolerate ({one_line(str(taint), LINE_LIMIT)})"
 
 
 _OWN_WORDS = {

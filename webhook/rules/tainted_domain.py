@@ -107,7 +107,7 @@ def _cause(subject: Subject, constraint: Constraint, eligible: NodeSet, not_clos
     return Cause(
         subject.at(constraint, "nodeTaintsPolicy"),
         f"must be Honor, or {message}" if honored else message,
-        found=f"{constraint.node_taints_policy}, and no node of {some(closed)} takes the Pod: {_shown(taint)}",
+        found=f"{constraint.node_taints_policy}, and no node of {some(closed)} takes the Pod: {taint}",
         wanted=f"{HONOR}, or in each domain a node that takes the Pod",
         fix=("set nodeTaintsPolicy: Honor, or " if honored else "") + _remedy(taint),
     )
@@ -123,10 +123,5 @@ def _cordons(taint: Taint) -> bool:
     return taint.key == CORDONED.key
 
 
-def _shown(taint: Taint) -> str:
-    """As kubectl prints it."""
-    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
-
-
 def _remedy(taint: Taint) -> str:
-    return "uncordon the nodes" if _cordons(taint) else f"tolerate {_shown(taint)}, or remove the taint"
+    return "uncordon the nodes" if _cordons(taint) else f"tolerate {taint}, or remove the taint"

@@ -26,11 +26,14 @@ _AS_NUMBERS = bytes.maketrans(b"01", bytes([0, 1]))
 
 
 class Taint(NamedTuple):
-    """A taint of a node."""
+    """A taint of a node; prints as kubectl has it: `dedicated=infra:NoSchedule`."""
 
     key: str
     value: str
     effect: str
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
 
 
 CORDONED = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)  # Which follows `spec.unschedulable`.

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import UNUSED
+from webhook.scheduler.domains import reach
 from webhook.scheduler.features import Features
 from webhook.scheduler.filtering import Verdicts, filter_nodes
 from webhook.scheduler.fit import balanced_allocation, is_best_effort, least_allocated, shortages
@@ -105,9 +106,9 @@ def feasible_nodes(cycle: Cycle) -> NodeSet:
     if rejected.reasons:
         return 0
     remaining = filter_nodes(pod, cycle.constraints, cycle.snapshot, cycle.features).passing
-    for refusals in (left_out, _unschedulable(cycle, nodes.all), _other_names(cycle, nodes.all)):
+    for refusals in (left_out, _other_names(cycle, nodes.all)):
         remaining &= ~union(refusal.nodes for refusal in refusals)
-    remaining &= nodes.tolerated(pod.tolerations) & pod.affinity.matching(nodes)
+    remaining &= reach(pod, nodes).usable
     return remaining & ~union(refusal.nodes for refusal in _without_room(cycle, remaining))
 
 
