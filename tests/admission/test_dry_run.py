@@ -10,6 +10,7 @@ from tests.support.build import FEATURES, SELECTOR, constraint, pod, policy, ser
 from webhook.admission.decision import ALLOWED
 from webhook.admission.defaulting import Defaults
 from webhook.admission.dry_run import dry_run, mentions_constraints, patched
+from webhook.admission.ownership import ACCOUNTS
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.admission.terms import Terms
 from webhook.scheduler.features import features
@@ -103,6 +104,17 @@ def test_what_is_never_sent_is_not_judged(namespace):
     assert (True, True) == (found.unsent, found.refused_by_api_server)
     assert (ALLOWED, ALLOWED, None) == (found.mutate, found.validate, found.denied_by)
     assert not applied(obj | {"metadata": {"name": "web", "namespace": "shop"}}, never_sent=["kube-system"]).unsent
+
+
+@pytest.mark.parametrize(
+    ("user", "denied_by"),
+    [("", VALIDATE), (f"{ACCOUNTS}statefulset-controller", None), (f"{ACCOUNTS}job-controller", VALIDATE)],
+    ids=["a person", "its controller", "another controller"],
+)
+def test_an_enforced_rule_believes_an_owner_reference_to_the_owners_controller(user, denied_by):
+    owned, rules = pod(EMPTY, owner="StatefulSet/web"), "{rules: {empty-selector: {enforced: true}}}"
+
+    assert denied_by == applied(owned, rules=rules, user=user).denied_by
 
 
 ROLLOUT = workload("Rollout", INVALID) | {"apiVersion": "argoproj.io/v1alpha1"}

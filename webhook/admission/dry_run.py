@@ -75,14 +75,15 @@ def dry_run(
     *,
     namespace: str = "default",
     never_sent: Collection[str] = (),
+    user: str = "",
 ) -> Applied:
     """
     Apply `obj`, over `old` if that is given; `namespace` is where it goes if it names none.
 
-    Nothing in the namespaces that are `never_sent` reaches the webhook.
+    `user` is the name of who applies it: empty for a person, or the account of a controller.  Nothing in the namespaces that are `never_sent` reaches the webhook.
     """
     kinds = terms.policy.kinds
-    request = AdmissionRequest.of(obj, old, phase=MUTATE, kinds=kinds, namespace=namespace)
+    request = AdmissionRequest.of(obj, old, phase=MUTATE, kinds=kinds, namespace=namespace, user=user)
     found = find_kinds(obj, kinds)
     kind, updated = found[0] if found else None, old is not None
     if kind is not None and request.namespace in never_sent:
@@ -90,7 +91,9 @@ def dry_run(
         return Applied(obj, updated, ALLOWED, ALLOWED, _stored(obj, terms.features), refused, kind, unsent=True)
     mutate = review(request, terms)
     after = patched(obj, mutate.patch)
-    validate = review(AdmissionRequest.of(after, old, phase=VALIDATE, kinds=kinds, namespace=namespace), terms)
+    validate = review(
+        AdmissionRequest.of(after, old, phase=VALIDATE, kinds=kinds, namespace=namespace, user=user), terms
+    )
     judged = validate.outcome is not Outcome.NOT_JUDGED
     refused = judged and _refused_by_api_server(after, terms.features)
     passed_over = kind is None and mentions_constraints(obj)

@@ -60,6 +60,7 @@ class AdmissionRequest(NamedTuple):
         phase: str,
         kinds: Kinds,
         namespace: str,
+        user: str = "",
     ) -> AdmissionRequest:
         """
         The request that kube-apiserver makes of `obj`; `namespace` is used if the object has none.
@@ -79,6 +80,7 @@ class AdmissionRequest(NamedTuple):
             namespace=goes_to,
             kind=(api_version.rpartition("/")[0], kind),
             name=name,
+            user=user,
             obj=obj,
             old=NOTHING if old is None else old,
             workloads=workloads,
