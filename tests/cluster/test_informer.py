@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
@@ -43,6 +44,17 @@ def test_a_page_that_would_take_much_memory_is_asked_for_in_smaller_ones(monkeyp
         assert [500, 125, 31, 7, 1] == list(dict.fromkeys(limits))[:5]
         assert 40 > len(limits)  # And not one for each object that follows.
         assert [] == it.heard(FAILED)
+
+
+def test_pauses_do_not_follow_the_generator_that_forked_workers_share():
+    state = random.getstate()
+    with watching(started=False) as it:
+        it.api.refusals = [500] * 9
+        it.live.start()
+        until(it.live.view, "the list")
+
+        assert it.heard(FAILED)
+    assert random.getstate() == state
 
 
 def test_a_list_whose_rest_is_gone_is_begun_anew(monkeypatch):

@@ -132,10 +132,8 @@ def test_a_lost_api_server_leaves_the_last_view():
 
 def test_stopping_ends_every_thread():
     with watching(*SHOP) as it:
-        informers = list(it.live._informers.values())
-        assert all(one.is_alive() for one in informers)
-        it.live.stop()
-        until(lambda: not any(one.is_alive() for one in informers), "the end of the threads")
+        assert all(one.is_alive() for one in it.live._informers.values())
+        it.ends()
 
         assert it.live.view() == whole(SHOP[:3])
 
@@ -169,7 +167,7 @@ LOOKUPS = [
 def test_what_a_view_lacks_is_looked_up(case):
     """Without being remembered: the informers' own view stays as it was."""
     with watching(namespace()) as it:
-        it.live.stop()
+        it.ends()
         before = it.live.view()
         it.api.put(*case.there)
         it.api.refusals = [*case.status]

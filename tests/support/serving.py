@@ -118,7 +118,7 @@ def free_port():
 def free_ports(count):
     """Ports for servers that may be away for a while, which no outgoing connection is given meanwhile."""
     free = []
-    for port in random.sample(range(20_000, 32_768), 1_000):
+    for port in random.SystemRandom().sample(range(20_000, 32_768), 1_000):
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
             free.append(port)
         if len(free) == count:

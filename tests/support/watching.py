@@ -49,6 +49,11 @@ class Watching:
     def catches_up(self):
         until(self.is_whole, f"a view of what is there: {self.live.view()} {self.told[-9:]}")
 
+    def ends(self):
+        """No thread changes the view or takes a refusal from here on."""
+        self.live.stop()
+        until(lambda: not any(one.is_alive() for one in self.live._informers.values()), "the end of the threads")
+
 
 @contextmanager
 def watching(*objects, pace=QUICK, started=True, **options):

@@ -8,9 +8,9 @@ One kind of object, listed once and then watched until the informer is stopped.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from random import SystemRandom
 from threading import Event, Thread
 from time import monotonic
 from typing import Any
@@ -23,6 +23,8 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Kept, SnapshotError, read_object
 
 PAGE, LARGEST_PAGE = 500, 16 << 20  # Objects, and bytes.
+# The system's, because workers forked from one parent share the state of the module's own generator.
+CHANCE = SystemRandom()
 RELIST = frozenset({400, GONE, 504})  # A watch: the resourceVersion is unknown, too old, or not reached yet.
 
 # What an informer reports, with its kind, and fields for a log.
@@ -104,7 +106,7 @@ class Informer(Thread):
         if self._stopped.is_set():
             return
         self._failures += 1
-        delay = min(self._pace.most, self._pace.first * 2.0 ** min(self._failures - 1, 16)) * random.uniform(0.5, 1.5)
+        delay = min(self._pace.most, self._pace.first * 2.0 ** min(self._failures - 1, 16)) * CHANCE.uniform(0.5, 1.5)
         delay = max(delay, error.retry_after)
         self.problem = str(error)
         self._report(
@@ -149,7 +151,7 @@ class Informer(Thread):
 
     def _watch(self) -> None:
         """Watch from the last resourceVersion, until the API server or the connection ends the watch."""
-        seconds = round(self._pace.watch * random.uniform(1, 2))
+        seconds = round(self._pace.watch * CHANCE.uniform(1, 2))
         asked = {"watch": "1", "resourceVersion": self._version, "allowWatchBookmarks": "true"}
         query = {**self.watched.query, **asked, "timeoutSeconds": str(max(1, seconds))}
         begun, any_news = monotonic(), False
