@@ -9,7 +9,7 @@ import pytest
 from tests.support.build import pod, service, workload
 from tests.support.commands import POLICY
 from tests.support.placing import INFRA, node, requesting, running, spread
-from webhook.cli.known import ASSUMED
+from webhook.cli import known
 
 SAID = (
     "0/3 nodes are available: 1 node(s) had untolerated taint(s), "
@@ -88,6 +88,18 @@ def test_each_template_of_a_file(run):
         "The next Pod of StatefulSet shop/db: no node passes.",
         "Pod shop/one as it would be placed now: 2 of 3 nodes pass.",
     ] == [line for line in out.splitlines() if line and not line.startswith(" ")]
+
+
+def test_what_is_wrong_with_one_object_of_a_file_keeps_none_of_the_others_back(run):
+    bad = pod(spread(maxSkew=0), name="bad")
+    code, out, err = explain(run, "-f new", new=listed(bad, pod(name="good")))
+
+    assert (2, 1) == (code, len(err.splitlines()))
+    assert "spec.topologySpreadConstraints[0].maxSkew" in err
+    assert "shop/good as it would be placed now" in out
+    code, out, _ = explain(run, "-f new -o json", new=listed(bad, pod(name="good")))
+    assert (2, "Explanation") == (code, json.loads(out)["kind"])
+    assert "" == explain(run, "-f new -o json", new=bad).out
 
 
 def test_json(run):
@@ -208,6 +220,7 @@ def test_a_version_that_is_assumed_is_said_where_the_schedulers_words_differ(run
     waiting = WAITING | {"status": {"phase": "Pending", "conditions": [CONDITION | {"message": of_1_33}]}}
     cluster = listed(*NODES, running("a1"), running("b1"), waiting)
 
-    assert ASSUMED in explain(run, "pod/web-9", cluster)[1]
-    assert ASSUMED not in explain(run, "pod/web-9 --kubernetes-version 1.33", cluster)[1]
-    assert ASSUMED not in explain(run, "pod/web-9")[1]
+    assumed = known.ASSUMED.format("1.37")
+    assert assumed in explain(run, "pod/web-9", cluster)[1]
+    assert assumed not in explain(run, "pod/web-9 --kubernetes-version 1.33", cluster)[1]
+    assert assumed not in explain(run, "pod/web-9")[1]

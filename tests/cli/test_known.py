@@ -91,10 +91,22 @@ def test_an_object_that_cannot_be_read_is_named(cluster):
 
 def test_a_version_that_is_not_known_is_said_to_be_assumed(cluster):
     cluster(node("n1"))
-    assert (known.ASSUMED,) == read().assumed
+    assert (known.ASSUMED.format("1.37"),) == read().assumed
     assert () == known.read(Source("live"), "1.33", lambda _: True).assumed
     cluster(node("n1"), version="v1.33.13")
     assert () == read().assumed
+
+
+@pytest.mark.parametrize("others", [[], ["v1.9.1"], ["a", None, 5]])
+def test_without_a_version_that_of_the_newest_kubelet_is_assumed(cluster, others):
+    nodes = [
+        node(f"n{i}") | {"status": {"nodeInfo": {"kubeletVersion": version}}}
+        for i, version in enumerate(["v1.32.4", "v1.33.1-eks-7", *others])
+    ]
+    cluster(*nodes)
+
+    assert (33, len(nodes)) == (read().features.minor, len(read().snapshot.nodes))
+    assert (known.ASSUMED.format("1.33, as its newest kubelet,"),) == read().assumed
 
 
 def test_a_file_without_nodes_is_said_to_have_none(cluster):

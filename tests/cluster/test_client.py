@@ -240,6 +240,21 @@ def test_an_api_server_of_another_ca_is_refused(in_a_pod):
 
 
 @pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("http://127.0.0.1:1", "cannot connect to 127.0.0.1:1: Connection refused"),
+        ("http://none.invalid:80", "cannot connect to none.invalid:80: "),
+    ],
+)
+def test_a_server_that_is_not_there_is_told_in_the_words_of_the_system(url, said):
+    with pytest.raises(ClusterError) as error:
+        Client(lambda: configured(url)).version()
+
+    assert str(error.value).startswith(f"/version: {said}")
+    assert "Error" not in str(error.value)
+
+
+@pytest.mark.parametrize(
     ("name", "content"), [("token", b" \n"), ("ca.crt", b""), ("token", b"\xff"), ("ca.crt", None)]
 )
 def test_a_service_account_that_cannot_be_read_is_said_in_one_line(in_a_pod, name, content):

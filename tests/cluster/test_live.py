@@ -79,8 +79,7 @@ def test_it_is_told_once_that_all_is_known_although_all_lists_end_at_once():
         it.live._report = slowly
         it.live.start()
         until(it.live.view, "the first lists")
-        it.live.stop()
-        until(lambda: not any(one.is_alive() for one in it.live._informers.values()), "the end")
+        it.ends()
 
         assert 1 == len(it.heard(SYNCED, ""))
 

@@ -69,6 +69,14 @@ def test_a_cordoned_node_is_uncordoned():
     assert not [one for one in found(cycle) if "toleration" in one[1]]  # of a taint that the node itself sets
 
 
+def test_of_a_zone_a_node_is_uncordoned_before_one_is_untainted():
+    cordoned = node("c2", "c", unschedulable=True)
+    changes = [change for _, change in found(attempted(*ZONES, TAINTED, cordoned, constraints=[spread()]))]
+
+    assert "uncordon c2 (zone c)" in changes
+    assert not [one for one in changes if "off c1" in one]
+
+
 def test_a_node_that_is_not_ready_is_not_untainted():
     not_ready = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     changes = [

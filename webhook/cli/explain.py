@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-f", "--filename", metavar="FILE", help="a file with Pods or workloads, or - for standard input"
     )
     inputs.add_cluster_arguments(parser, inputs.LIVE)
-    selection.add_namespace_arguments(parser)
+    selection.add_namespace_argument(parser)
     selection.add_output_argument(parser)
     inputs.add_policy_argument(parser)
     inputs.add_version_argument(parser)
@@ -47,19 +47,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if bool(args.object) == bool(args.filename):
         raise UsageError("wanted either TYPE/NAME, such as pod/web-0, or -f FILE")
-    if args.all_namespaces:
-        raise UsageError("--all-namespaces: an object is in one namespace; name it with -n")
     source = inputs.source(args)
     policy = inputs.policy(args.policy) if args.policy else None
     kinds = (policy or inputs.policy(None)).kinds
     namespace = selection.namespace(args, source)
     subjects, found = (_in_file if args.filename else _in_cluster)(args, source, namespace, kinds)
-    explained = [_explained(subject, found, policy) for subject in subjects]
-    if args.output == selection.JSON:
+    explained, errors = list[render.Explained](), list[str]()
+    for subject in subjects:
+        try:
+            explained.append(_explained(subject, found, policy))
+        except UsageError as error:
+            errors.append(str(error))
+    if args.output == selection.JSON and explained:
         print(render.dumped([render.as_json(one) for one in explained]))
-    else:
+    elif explained:
         now = datetime.now(UTC)
         print("\n\n".join(render.text(one, now) for one in explained))
+    if errors:
+        raise UsageError("\n".join(errors))
     return 0 if all(one.explanation.feasibility.feasible for one in explained) else 1
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple
 
@@ -13,10 +14,10 @@ from webhook.cluster.cluster import Contents
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import texts_at
 from webhook.placement.subject import Place, Raw
-from webhook.scheduler.features import LATEST, NEWEST, Features, unknown
+from webhook.scheduler.features import LATEST, Features, parse_version, unknown
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
-ASSUMED = f"The file does not have the version of its cluster: 1.{NEWEST} is assumed; set --kubernetes-version."
+ASSUMED = "The file does not have the version of its cluster: {} is assumed; set --kubernetes-version."
 
 _WITHOUT_NODES = "without them no placement can be judged; ask for the ClusterRole evenkeel-viewer"
 
@@ -69,14 +70,19 @@ def read(
 
 
 def _read(contents: Contents, version: str | None, wanted: Callable[[Raw], bool], more: list[Raw]) -> Known:
-    features = _features(version or contents.kubernetes_version)
+    known_version, objects = version or contents.kubernetes_version, contents.objects
+    kubelet: Features | None = None
+    if not known_version:
+        held = list(objects)
+        kubelet, objects = _newest_kubelet(held), iter(held)
+    features = kubelet or _features(known_version)
     pods: list[Raw] = []
     others: dict[Place, Raw] = {}
 
     instead = {place(obj) for obj in more}
 
     def kept() -> Iterator[Raw]:
-        for obj in chain((obj for obj in contents.objects if place(obj) not in instead), more):
+        for obj in chain((obj for obj in objects if place(obj) not in instead), more):
             if obj.get("kind") == "Pod":
                 if wanted(obj):
                     pods.append(obj)
@@ -88,8 +94,19 @@ def _read(contents: Contents, version: str | None, wanted: Callable[[Raw], bool]
         snapshot = from_objects(kept(), features)
     except SnapshotError as error:
         raise UsageError(str(error)) from error
-    assumed = () if version or contents.kubernetes_version else (ASSUMED,)
+    which = f"1.{features.minor}{', as its newest kubelet,' if kubelet else ''}"
+    assumed = () if known_version else (ASSUMED.format(which),)
     return Known(snapshot, features, tuple(pods), others, (), assumed)
+
+
+def _newest_kubelet(objects: Iterable[Raw]) -> Features | None:
+    """What the version of the newest kubelet has, which is never newer than the API server; None if none is told."""
+    found = []
+    for obj in objects:
+        if obj.get("kind") == "Node":
+            with suppress(ValueError):
+                found.append(parse_version(texts_at(obj, "status.nodeInfo.kubeletVersion")[0]))
+    return max(found, default=None)
 
 
 def _features(version: str) -> Features:

@@ -29,6 +29,12 @@ def add_object_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_namespace_argument(parser: argparse.ArgumentParser) -> None:
+    """The namespace of what is one object."""
+    parser.add_argument("-n", "--namespace", metavar="NAME", help="the namespace (default: that of the context)")
+    parser.set_defaults(all_namespaces=False)
+
+
 def add_namespace_arguments(parser: argparse.ArgumentParser, default: str = "that of the context") -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("-n", "--namespace", metavar="NAME", help=f"the namespace (default: {default})")

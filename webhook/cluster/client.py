@@ -321,7 +321,18 @@ def _as_cluster_error(path: str) -> Iterator[None]:
     try:
         yield
     except (HTTPError, OSError, ValueError) as error:
-        raise ClusterError(f"{path}: {type(error).__name__}: {error}") from error
+        raise ClusterError(f"{path}: {_reason(error)}") from error
+
+
+def _reason(error: BaseException) -> str:
+    """What keeps a request from being answered: the words of the system where it has any, or else of the library."""
+    from urllib3.connection import HTTPConnection
+    from urllib3.exceptions import NameResolutionError, NewConnectionError
+
+    if isinstance(error, NewConnectionError | NameResolutionError) and isinstance(error.conn, HTTPConnection):
+        why = error.__cause__.strerror if isinstance(error.__cause__, OSError) else None
+        return f"cannot connect to {error.conn.host}:{error.conn.port}: {why or error}"
+    return f"{type(error).__name__}: {error}"
 
 
 def _refusal(path: str, response: Any) -> ClusterError:

@@ -234,8 +234,12 @@ def _with_changed(cycle: Cycle, *changed: Node) -> Cycle:
 
 def _opened(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
     """A node uncordoned, or without the taints that the Pod does not tolerate, as far as a person sets them."""
-    for node in islice(cycle.snapshot.nodes.members(which), MOST):
-        closing = [taint for taint in node.taints if _keeps_off(taint, cycle)]
+    closed = [
+        (node, [taint for taint in node.taints if _keeps_off(taint, cycle)])
+        for node in cycle.snapshot.nodes.members(which)
+    ]
+    closed.sort(key=lambda one: sum(taint.key != CORDONED.key for taint in one[1]))  # An uncordon is the least.
+    for node, closing in closed[:MOST]:
         cordoned = node.unschedulable or any(taint.key == CORDONED.key for taint in closing)
         set_by_people = [taint for taint in closing if taint.key != CORDONED.key]
         if any(taint.key.startswith(RESERVED) for taint in set_by_people):
