@@ -80,7 +80,8 @@ def dry_run(
     """
     Apply `obj`, over `old` if that is given; `namespace` is where it goes if it names none.
 
-    `user` is the name of who applies it: empty for a person, or the account of a controller.  Nothing in the namespaces that are `never_sent` reaches the webhook.
+    `user` is the name of who applies it: empty for a person, or the account of a controller.  Nothing in the
+    namespaces that are `never_sent` reaches the webhook.
     """
     kinds = terms.policy.kinds
     request = AdmissionRequest.of(obj, old, phase=MUTATE, kinds=kinds, namespace=namespace, user=user)
