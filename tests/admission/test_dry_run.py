@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.build import FEATURES, SELECTOR, constraint, pod, policy, service, snapshot, workload
+from tests.support.build import FEATURES, SELECTOR, constraint, pod, policy, request, service, snapshot, workload
+from tests.support.review import review
+from tests.support.strategies import RECORDED
 from webhook.admission.decision import ALLOWED
 from webhook.admission.defaulting import Defaults
 from webhook.admission.dry_run import dry_run, mentions_constraints, patched
@@ -165,3 +167,28 @@ def test_a_kind_that_no_policy_describes_is_passed_over():
 )
 def test_a_patch_is_applied(path, after):
     assert after == patched({"b": {"c": 2}}, [{"op": "add", "path": path, "value": 1}])
+
+
+MANAGER = "system:kube-controller-manager"
+ENFORCES = "{enforcement: Deny, earlyAnswer: true, rules: {empty-selector: {severity: error, enforced: true}}}"
+ASKED = [one for one in RECORDED if one["operation"] in ("CREATE", "UPDATE") and not one.get("subResource")]
+OWNED = pod(EMPTY, owner="ReplicaSet/web")
+OURS = [request(pod(EMPTY)), request(OWNED), request(BAD), request(BAD, BAD), request(OWNED, pod(constraint()))]
+
+
+@pytest.mark.parametrize("user", ["jane", MANAGER])
+@pytest.mark.parametrize("rules", ["", ENFORCES])
+def test_the_answers_are_those_to_the_requests_of_kube_apiserver(rules, user):
+    """Whoever sends the object, and whether it is new."""
+    terms = Terms(policy(rules), snapshot(service()), FEATURES)
+    for raw in [*ASKED, *OURS]:
+        group, kind = raw["object"]["apiVersion"].rpartition("/")[0], raw["object"]["kind"]
+        asked = {**raw, "userInfo": {"username": user}, "kind": {"group": group, "kind": kind}}
+        found = dry_run(raw["object"], raw.get("oldObject"), terms, namespace=raw["namespace"], user=user)
+        assert review(asked, MUTATE, *terms_of(terms)) == found.mutate
+        after = asked | {"object": patched(raw["object"], found.mutate.patch)}
+        assert review(after, VALIDATE, *terms_of(terms)) == found.validate
+
+
+def terms_of(terms):
+    return terms.policy, terms.snapshot, terms.features

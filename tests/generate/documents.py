@@ -39,6 +39,7 @@ GENERATED = {
     "docs/install.md": lambda: filled("docs/install.md"),
     "docs/lint.md": lambda: filled("docs/lint.md"),
     "docs/metrics.md": lambda: filled("docs/metrics.md"),
+    "docs/policy-test.md": lambda: filled("docs/policy-test.md"),
     "docs/policy.md": lambda: filled("docs/policy.md"),
     "docs/serve.md": lambda: filled("docs/serve.md"),
     "docs/rules.md": catalogue.page,

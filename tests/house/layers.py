@@ -50,6 +50,7 @@ lint.repair
 lint.judging
 lint.baseline · lint.beside · lint.context · lint.suppressions
 lint
+admission.policy_test
 admission.dry_run
 admission.review
 admission.ownership · admission.ratchet

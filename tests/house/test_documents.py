@@ -27,6 +27,16 @@ def test_a_generated_document_is_up_to_date(name):
     assert GENERATED[name]() == (ROOT / name).read_text("utf-8")
 
 
+def test_every_example_is_in_a_test_of_a_policy():
+    """Which the pages run."""
+    examples = ROOT / "docs" / "examples"
+    tests = "".join(file.read_text("utf-8") for file in examples.glob("*.evenkeel-test.yaml"))
+
+    assert set() == {
+        file.name for file in examples.glob("*.yaml") if "test" not in file.name and file.name not in tests
+    }
+
+
 @pytest.mark.parametrize("file", DRAWINGS)
 def test_a_drawing_shows_every_node_and_pod(file):
     """And is well-formed."""
@@ -91,6 +101,7 @@ def test_the_changelog_has_the_version():
         "docs/development.md",
         "docs/scenarios.md",
         "docs/explain.md",
+        "docs/policy-test.md",
     ],
 )
 def test_a_link_leads_somewhere(name):

@@ -20,7 +20,19 @@ HEADER = '{"kind": "ClusterDump", "version": 1}'
 dumps = st.lists(some.perhaps_damaged(some.cluster_objects), max_size=3).map(
     lambda found: "\n".join([HEADER, *(one if isinstance(one, str) else sent(one) for one in found)])
 )
+POLICY_TEST = {
+    "kind": "PolicyTest",
+    "policy": "two",
+    "cluster": "one",
+    "kubernetesVersion": "1.34",
+    "cases": [
+        {"name": "a", "object": "two", "old": "one#Pod/a", "user": "jane", "expect": {"rules": [], "defaults": [{}]}},
+        {"name": "b", "object": some.CLUSTER_OBJECTS[-1], "expect": {"outcome": "allowed", "warnings": ["a"]}},
+    ],
+}
+INLINE = POLICY_TEST | {"policy": some.PLAIN, "cluster": list(some.CLUSTER_OBJECTS), "cases": POLICY_TEST["cases"][1:]}
 texts = dumps | st.one_of(
+    some.perhaps_damaged(st.sampled_from([POLICY_TEST, INLINE])),
     some.yaml_texts,
     st.lists(some.perhaps_damaged(objects), max_size=2).map(lambda found: {"kind": "List", "items": found}),
     some.perhaps_damaged(some.cluster_objects),
@@ -37,6 +49,8 @@ COMMANDS = (
         "admit -f one --cluster two",
     ),
     *("policy check one", "policy show --policy one --cluster two", "policy show --labels app=web --cluster one"),
+    *("policy test one", "policy test one two -o json", "policy test one -o junit"),
+    *("policy test --init - one", "policy test --init - one --policy two", "policy test --init - one --cluster two"),
     *("dump --cluster one", "dump --cluster one -n shop -o out"),
 )
 
@@ -54,6 +68,19 @@ def test_the_command_line_ends_with_an_exit_code(command, files):
 
         assert code in (0, 1, 2)
         assert code != 2 or errors.getvalue().startswith(b"evenkeel: ")
+
+
+@fuzz
+@given(texts=st.lists(st.lists(some.perhaps_damaged(objects), min_size=1, max_size=3), min_size=1, max_size=2))
+def test_a_policy_test_that_is_written_passes(texts):
+    """Whatever its objects hold."""
+    with TemporaryDirectory() as folder, at_most(seconds=20), streams(""):
+        for number, found in enumerate(texts):
+            Path(folder, f"{number}.yaml").write_bytes(sent({"kind": "List", "items": found}).encode())
+        written = str(Path(folder, "new.evenkeel-test.yaml"))
+
+        if cli.main(["policy", "test", "--init", written, folder]) == 0:
+            assert 0 == cli.main(["policy", "test", written])
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from webhook.admission.terms import Terms
 from webhook.objects.kinds import APPS, BATCH, CORE
+from webhook.objects.references import Owner
 from webhook.objects.workload import Workload
 
 # Which built-in controllers create which kind: for each kind of owner, the account of its controller.
@@ -57,5 +58,11 @@ def sent_by_controller(workload: Workload, user: str) -> bool:
     """
     if workload.owner is None:
         return False
-    account = CHAIN.get(workload.kind.kind, {}).get((workload.owner.api_version, workload.owner.kind))
-    return account is not None and user in (MANAGER, ACCOUNTS + account)
+    account = account_of(workload.kind.kind, workload.owner)
+    return account is not None and user in (MANAGER, account)
+
+
+def account_of(kind: str, owner: Owner) -> str | None:
+    """The user by whose name a built-in controller creates objects of this kind for this owner; None if none does."""
+    account = CHAIN.get(kind, {}).get((owner.api_version, owner.kind))
+    return None if account is None else ACCOUNTS + account

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if [*args.filename, args.old].count("-") > 1:
         raise UsageError("-f and --old: standard input can be read only once")
     objects = [(file, obj) for file in args.filename for obj in inputs.objects(file)]
-    old = {_identity(obj, args.namespace): obj for obj in inputs.objects(args.old)} if args.old else None
+    old = {identity(obj, args.namespace): obj for obj in inputs.objects(args.old)} if args.old else None
     source = inputs.source(args)
     features = inputs.features(args.kubernetes_version, source)
     policy = inputs.policy(args.policy, features)
@@ -88,13 +88,14 @@ def _before(
     """The old object, None for a creation."""
     if old is None:
         return None
-    identity = _identity(obj, args.namespace)
-    if identity not in old:
-        raise UsageError(f"{args.old}: has no {render.title(obj)} in namespace {identity[2]}")
-    return old[identity]
+    known_by = identity(obj, args.namespace)
+    if known_by not in old:
+        raise UsageError(f"{args.old}: has no {render.title(obj)} in namespace {known_by[2]}")
+    return old[known_by]
 
 
-def _identity(obj: Mapping[str, object], namespace: str) -> Identity:
+def identity(obj: Mapping[str, object], namespace: str) -> Identity:
+    """What an update cannot change: apiVersion, kind, namespace and name."""
     metadata = as_mapping(obj.get("metadata"))
     return (
         str(obj.get("apiVersion")),

@@ -45,6 +45,7 @@ class Source(NamedTuple):
 
 
 NO_CLUSTER = Source()
+VERSION_OPTION = "--kubernetes-version"
 ADVICE: Mapping[int, str] = {
     HTTPStatus.UNAUTHORIZED: "; log in anew, until kubectl auth whoami answers",
     HTTPStatus.FORBIDDEN: "; ask for the ClusterRole evenkeel-viewer",
@@ -84,7 +85,7 @@ def source(args: argparse.Namespace) -> Source:
 
 def add_version_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--kubernetes-version",
+        VERSION_OPTION,
         metavar="VERSION",
         help=f"the version of the cluster (default: that of a live cluster or an evenkeel dump, or else 1.{NEWEST})",
     )
@@ -172,23 +173,27 @@ def namespaced(option: str, text: str) -> tuple[str, str]:
     return namespace, name
 
 
-def features(version: str | None, source: Source = NO_CLUSTER) -> Features:
-    """The features of a Kubernetes version such as 1.34; without one, those of the cluster, or else of the newest."""
+def features(version: str | None, source: Source = NO_CLUSTER, option: str = VERSION_OPTION) -> Features:
+    """
+    The features of a Kubernetes version such as 1.34; without one, those of the cluster, or else of the newest.
+
+    `option` is what gives the version.
+    """
     known = version or (_live_version(source) if source.live else _dumped_version(source))
     if not known:
         return LATEST
-    found = given_features(known)
+    found = given_features(known, option)
     if note := unknown(found):
         print(f"note: {note}", file=sys.stderr)
     return found
 
 
-def given_features(version: str) -> Features:
-    """The features of a Kubernetes version such as 1.34."""
+def given_features(version: str, option: str = VERSION_OPTION) -> Features:
+    """The features of a Kubernetes version such as 1.34, which `option` gives."""
     try:
         return parse_version(version)
     except ValueError as error:
-        raise UsageError(f"--kubernetes-version: {error}") from error
+        raise UsageError(f"{option}: {error}") from error
 
 
 def _dumped_version(source: Source) -> str:

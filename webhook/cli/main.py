@@ -22,7 +22,7 @@ COMMANDS = {
     "lint": "judge manifests before they reach a cluster",
     "manifests": "print the webhook configurations and RBAC",
     "pending": "list every Pod that could not be placed, by workload and cause, with what would free most",
-    "policy": "check a policy file, show the settings for one Pod, or print the schema",
+    "policy": "check a policy file, show the settings for one Pod, test it, or print the schema",
     "rules": "print the catalogue of rules, or one rule's page",
     "serve": "serve the webhook over TLS",
 }

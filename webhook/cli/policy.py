@@ -1,7 +1,7 @@
 """
-Check a policy file, show the settings for one Pod, or print the JSON Schema of policies.
+Check a policy file, show the settings for one Pod, test what a policy does, or print the JSON Schema of policies.
 
-Exit code 0: fine, 2: the policy or another input cannot be used.
+Exit code 0: fine, 1: a test has failed, 2: the policy or another input cannot be used.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import argparse
 import json
 from pathlib import Path
 
-from webhook.cli import inputs
+from webhook.cli import inputs, policy_test
 from webhook.cli.usage import UsageError
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.workload import parse_workloads
@@ -37,6 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_policy_argument(show)
     inputs.add_cluster_arguments(show)
     show.set_defaults(act=_show)
+    test = actions.add_parser(
+        "test",
+        help="run the tests of policies, or write one",
+        description=policy_test.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    policy_test.add_arguments(test)
+    test.set_defaults(act=policy_test.run)
     actions.add_parser("schema", help="print the JSON Schema of a policy file").set_defaults(act=_schema)
 
 

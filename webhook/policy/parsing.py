@@ -58,7 +58,11 @@ def parse_policy(text: str, features: Features = LATEST) -> Policy:
     if len(documents) != 1 or not isinstance(documents[0], dict):
         found = brief(documents[0]) if len(documents) == 1 else f"{len(documents)} documents"
         raise PolicyError([f"found {found}, wanted one object"])
-    raw = documents[0]
+    return policy_of(documents[0], features)
+
+
+def policy_of(raw: Mapping[str, object], features: Features = LATEST) -> Policy:
+    """The same, of an object that is read already."""
     if raw.get("kind") == scheduler_configuration.KIND:
         raw, notes, causes = scheduler_configuration.translate(raw, features)
         if causes:

@@ -23,24 +23,26 @@ ENFORCEMENTS = ("Deny", "Warn", "Audit")
 OWNED = ("Audit", "Deny")
 ON_ERROR = ("Allow", "Deny")
 Schema = Mapping[str, object]
+MANY = 5  # Of more allowed values, the one that is near is named.
 
-_STRING: Schema = {"type": "string", "minLength": 1}
-_STRINGS: Schema = {"type": "array", "items": _STRING}
+STRING: Schema = {"type": "string", "minLength": 1}
+_STRINGS: Schema = {"type": "array", "items": STRING}
 _PATH: Schema = {"type": "string", "pattern": r"^[A-Za-z0-9_-]+(\[\*\])?(\.[A-Za-z0-9_-]+(\[\*\])?)*$"}
 
 
-def _object(required: tuple[str, ...] = (), /, **properties: Schema) -> dict[str, object]:
+def object_schema(required: tuple[str, ...] = (), /, **properties: Schema) -> dict[str, object]:
+    """The schema of an object with these fields and no others."""
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
 def _rule(rule: Rule) -> Schema:
     severities: Schema = {"enum": [str(severity) for severity in rule.severities]}
     enforced: Schema = {"const": False, "description": ADVICE} if rule.advice else {"type": "boolean"}
-    setting = _object(severity=severities, enforced=enforced, **rule.parameters)
+    setting = object_schema(severity=severities, enforced=enforced, **rule.parameters)
     return {"description": rule.title, "if": {"type": "object"}, "then": setting, "else": severities}
 
 
-_DEFAULT_CONSTRAINT = _object(
+_DEFAULT_CONSTRAINT = object_schema(
     maxSkew={"type": "integer"},
     topologyKey={"type": "string"},
     whenUnsatisfiable={"type": "string", "description": " or ".join(ACTIONS)},
@@ -50,15 +52,15 @@ _DEFAULT_CONSTRAINT = _object(
     matchLabelKeys={"type": "array", "items": {"type": "string"}},
     labelSelector={"description": "refused, as kube-scheduler refuses it: it is derived for each Pod"},
 )
-DEFAULTING = _object(
+DEFAULTING = object_schema(
     defaultingType={"type": "string", "description": " or ".join(DEFAULTING_TYPES)},
     defaultConstraints={"type": "array", "items": _DEFAULT_CONSTRAINT},
 )
-_WORKLOAD = _object(
+_WORKLOAD = object_schema(
     ("apiVersion", "kind", "resource"),
-    apiVersion=_STRING,
-    kind=_STRING,
-    resource=_STRING,
+    apiVersion=STRING,
+    kind=STRING,
+    resource=STRING,
     podTemplate={**_PATH, "description": "where the Pod template stands; [*] stands for each item of a list"},
     constraints={**_PATH, "description": "where the constraints stand, in a kind without a Pod template"},
     labels={**_PATH, "description": "with constraints: where the labels of the Pods stand"},
@@ -70,25 +72,25 @@ _WORKLOAD = _object(
 @cache
 def schema() -> dict[str, object]:
     """The whole schema, draft 2020-12."""
-    rules = _object(**{rule.id: _rule(rule) for rule in RULES.values()})
-    expression = _object(("key", "operator"), key=_STRING, operator=_STRING, values={"type": "array"})
-    selector = _object(
+    rules = object_schema(**{rule.id: _rule(rule) for rule in RULES.values()})
+    expression = object_schema(("key", "operator"), key=STRING, operator=STRING, values={"type": "array"})
+    selector = object_schema(
         matchLabels={"type": "object", "additionalProperties": {"type": "string"}},
         matchExpressions={"type": "array", "items": expression},
     )
-    override = _object(
+    override = object_schema(
         ("name",),
-        name=_STRING,
+        name=STRING,
         namespaceSelector=selector,
         podSelector=selector,
-        schedulerName=_STRING,
+        schedulerName=STRING,
         rules=rules,
         defaulting=DEFAULTING,
     )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": KIND,
-        **_object(
+        **object_schema(
             ("apiVersion", "kind"),
             apiVersion={"const": API_VERSION},
             kind={"const": KIND},
@@ -142,6 +144,8 @@ def _reasons(error: ValidationError, path: FieldPath) -> Iterator[str]:
         yield f"{where}found {brief(found)}, wanted a path such as spec.template or spec.sets[*].template"
     elif error.validator == "minimum":
         yield f"{where}found {brief(found)}, wanted {wanted} or more"
+    elif error.validator in ("minItems", "minProperties"):
+        yield f"{where}found {brief(found)}, wanted {_some_of(as_mapping(error.schema))}"
     elif error.validator == "minLength":
         yield f"{where}found {brief(found)}, wanted a string that is not empty"
     else:
@@ -151,8 +155,10 @@ def _reasons(error: ValidationError, path: FieldPath) -> Iterator[str]:
 def _hint(found: object, allowed: Collection[object]) -> str:
     if found is False and Severity.IGNORE in allowed:
         return "; YAML reads a bare off as false: write ignore"
-    advice = found == Severity.ERROR and Severity.WARNING in allowed
-    return f": {ADVICE}" if advice else ""
+    if found == Severity.ERROR and Severity.WARNING in allowed:
+        return f": {ADVICE}"
+    near = get_close_matches(found[:100], map(str, allowed), 1) if isinstance(found, str) else []
+    return f"; did you mean {near[0]}?" if near and len(allowed) > MANY else ""
 
 
 def _shown(path: FieldPath) -> str:
@@ -164,5 +170,13 @@ def _escaped(name: str) -> str:
     return brief(name).removeprefix('"').removesuffix('"')
 
 
-def _article(name: str) -> str:
-    return f"an {name}" if name[0] in "aeiou" else f"a {name}"
+def _some_of(wanted: Schema) -> str:
+    """What must not be empty."""
+    known = as_mapping(wanted.get("properties"))
+    return f"{' or '.join(known)} in it" if known else "at least one item"
+
+
+def _article(names: str | list[str]) -> str:
+    if isinstance(names, list):
+        return " or ".join(map(_article, names))
+    return f"an {names}" if names[0] in "aeiou" else f"a {names}"

@@ -21,9 +21,13 @@ from webhook.policy.policy import Policy
 from webhook.render.findings import finding_json, skipped_json
 
 
-def text(applied: Applied, file: str, policy: Policy) -> str:
-    """What kubectl prints, then the patch, what could not be judged, and which entry would deny it otherwise."""
-    more = (*_more(applied), *_denied_otherwise(applied, policy))
+def text(applied: Applied, file: str, policy: Policy | None = None) -> str:
+    """
+    What kubectl prints, then the patch and what could not be judged.
+
+    With a policy, also which of its entries would deny the object, which no user sends here, otherwise.
+    """
+    more = (*_more(applied), *(() if policy is None else _denied_otherwise(applied, policy)))
     return "\n".join((*_kubectl(applied, file), *(f"  {line}" for line in more)))
 
 
@@ -127,10 +131,14 @@ def as_yaml(applied: Applied) -> str:
     return f"---\n{dump(applied.stored)}"
 
 
-def dump(value: object) -> str:
-    """YAML that kubectl reads as `value`."""
-    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+def dump(value: object, width: int = 80) -> str:
+    """YAML that kubectl reads as `value`, in lines of `width` characters where text can be broken."""
+    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=width)
     return text
+
+
+class InLine(list[object]):
+    """A list that YAML has in one line, in brackets."""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -147,3 +155,10 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
 
 
 _Dumper.add_representer(str, _text)
+
+
+def _in_line(dumper: yaml.SafeDumper, items: InLine) -> yaml.Node:
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=True)
+
+
+_Dumper.add_representer(InLine, _in_line)

@@ -1,4 +1,4 @@
-"""A repair as a unified diff that `git apply` and `patch -p1` accept."""
+"""What differs between two texts, and a repair as a diff that `git apply` and `patch -p1` accept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from difflib import unified_diff
 
 def as_diff(file: str, old: str, new: str) -> str:
     """The changed lines of `file` with three lines around them; "" if nothing changed."""
-    before, after = _quoted(f"a/{file}"), _quoted(f"b/{file}")
+    return unified(old, new, _quoted(f"a/{file}"), _quoted(f"b/{file}"))
+
+
+def unified(old: str, new: str, before: str, after: str) -> str:
+    """The lines that differ between two texts of these names, with three around them; "" if none does."""
     return "".join(_ended(unified_diff(_lines(old), _lines(new), before, after)))
 
 

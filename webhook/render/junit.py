@@ -10,6 +10,8 @@ from webhook.findings.wording import LINE_LIMIT, in_full, one_line
 from webhook.lint.notes import Note, alike, together
 from webhook.lint.results import Located, Summary
 
+DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
+
 
 def as_xml(summary: Summary, files: list[str]) -> str:
     """The XML document; each of `files` without a finding has one case that passed."""
@@ -32,7 +34,7 @@ def as_xml(summary: Summary, files: list[str]) -> str:
     counts = f'failures="{total}" errors="{errors}" skipped="{skipped}"'
     return "\n".join(
         (
-            '<?xml version="1.0" encoding="UTF-8"?>',
+            DECLARATION,
             f'<testsuites name="evenkeel lint" tests="{total + errors + skipped + passed}" {counts}>',
             *(
                 line
@@ -46,8 +48,8 @@ def as_xml(summary: Summary, files: list[str]) -> str:
 
 def _suite(file: str, inner: list[str], failures: int, errors: int) -> Iterator[str]:
     counts = f'failures="{failures}" errors="{errors}" skipped="{len(inner) - failures - errors}"'
-    yield f'  <testsuite name={_attribute(file)} tests="{len(inner) or 1}" {counts}>'
-    yield from inner or [f'    <testcase name="no findings" classname={_attribute(file)}/>']
+    yield f'  <testsuite name={attribute(file)} tests="{len(inner) or 1}" {counts}>'
+    yield from inner or [f'    <testcase name="no findings" classname={attribute(file)}/>']
     yield "  </testsuite>"
 
 
@@ -56,21 +58,22 @@ def _failure(located: Located) -> str:
     name = f"{finding.rule}: {located.object}" if located.object is not None else finding.rule
     position = f"{located.file}:{located.line}:{located.column}"
     text = escape(_printable(f"{position}: {in_full(finding)}"))
-    attributes = f"name={_attribute(f'{name}, line {located.line}')} classname={_attribute(located.file)}"
-    kind = f"message={_attribute(finding.message)} type={_attribute(str(finding.severity))}"
+    attributes = f"name={attribute(f'{name}, line {located.line}')} classname={attribute(located.file)}"
+    kind = f"message={attribute(finding.message)} type={attribute(str(finding.severity))}"
     return f"    <testcase {attributes}><failure {kind}>{text}</failure></testcase>"
 
 
 def _error(message: str) -> str:
-    return f'    <testcase name="problem"><error message={_attribute(message)}/></testcase>'
+    return f'    <testcase name="problem"><error message={attribute(message)}/></testcase>'
 
 
 def _skipped(notes: list[Note]) -> str:
     message = notes[0].message if len(notes) == 1 else together(notes)
-    return f'    <testcase name="not judged"><skipped message={_attribute(message)}/></testcase>'
+    return f'    <testcase name="not judged"><skipped message={attribute(message)}/></testcase>'
 
 
-def _attribute(text: str) -> str:
+def attribute(text: str) -> str:
+    """`text` in quotes, as XML has an attribute."""
     return quoteattr(_printable(text))
 
 

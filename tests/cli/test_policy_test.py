@@ -1,0 +1,251 @@
+"""evenkeel policy test: files and folders, what each field of a case does, and the tests that it writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.support.build import constraint, namespace, node, pod, service, workload
+from tests.support.commands import POLICY, Run
+
+EMPTY = workload("Deployment", constraint(labelSelector={}))
+ENFORCED = {"severity": "error", "enforced": True}
+STRICT = POLICY | {"rules": {"missing-constraints": ENFORCED, "empty-selector": ENFORCED}}
+OWNED = pod(owner="ReplicaSet/web")
+CONTROLLER = "system:serviceaccount:kube-system:replicaset-controller"
+
+
+def a_test(*cases, **fields):
+    return {"kind": "PolicyTest", "cases": [{"name": f"case {i}", **case} for i, case in enumerate(cases)], **fields}
+
+
+def denied(obj=EMPTY, outcome="denied", **fields):
+    return {"object": obj, "expect": {"outcome": outcome}, **fields}
+
+
+def test_a_test_that_passes_is_0_and_one_that_fails_is_1(run):
+    assert Run(0, "t\n  ok    case 0\n1 case in 1 file, all passed\n", "") == run("policy test t", t=a_test(denied()))
+
+    code, out, err = run("policy test t", t=a_test(denied(), denied(outcome="allowed")))
+    assert (1, "") == (code, err)
+    assert "-outcome: allowed\n      +outcome: denied\n" in out
+
+
+def test_folders_are_searched_and_paths_are_relative_to_the_file(run, tmp_path):
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "deep" / "web.yaml").write_text(json.dumps(EMPTY))
+    (tmp_path / "p.yaml").write_text(json.dumps(POLICY | {"enforcement": "Warn"}))
+    (tmp_path / "deep" / "er" / "a.evenkeel-test.yaml").write_text(
+        json.dumps(a_test(denied("../web.yaml", "would-be-denied"), policy="../../p.yaml"))
+    )
+
+    for path in (".", "deep", str(tmp_path), "deep/er/a.evenkeel-test.yaml"):
+        assert run(f"policy test {path}").out.endswith("1 case in 1 file, all passed\n"), path
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("none", "none: no such file or folder"),
+        ("empty", "empty: found no file that ends in .evenkeel-test.yaml; --init writes one"),
+        ("t --policy t", "--policy: is for --init; a test names its own in the file"),
+    ],
+)
+def test_where_there_is_no_test_it_says_so(run, tmp_path, path, error):
+    (tmp_path / "empty").mkdir()
+
+    assert Run(2, "", f"evenkeel: {error}\n") == run(f"policy test {path}")
+
+
+def test_one_file_that_cannot_be_used_does_not_keep_others_from_being_tested(run):
+    files = {"bad": {"kind": "PolicyTest"}, "good": a_test(denied(outcome="allowed"))}
+
+    code, out, err = run("policy test bad good", **files)
+    assert (2, "evenkeel: bad: must have cases\n") == (code, err)
+    assert out.endswith("1 case in 1 file, 1 failed\n")
+    assert Run(2, "", err) == run("policy test bad")
+    assert "bad: must have cases" in run("policy test bad good -o json").out
+    assert "1" == ElementTree.fromstring(run("policy test bad good -o junit").out).get("errors")
+
+
+@pytest.mark.parametrize(
+    ("fields", "cause"),
+    [
+        ({"policy": "no"}, 'policy: found "no", wanted a file; paths are relative to the folder of the test'),
+        ({"policy": {"kind": "SpreadPolicy"}}, "policy: must have apiVersion"),
+        ({"policy": "two"}, "policy: two: found 2 documents, wanted one object"),
+        ({"cluster": "live"}, 'cluster: found "live", wanted a file; paths are relative to the folder of the test'),
+        (
+            {"cluster": {"apiVersion": "v1", "kind": "Node", "metadata": 1}},
+            "cluster: Node: metadata: found 1, must be an",
+        ),
+        ({"kubernetesVersion": "1.2"}, 'kubernetesVersion: found "1.2", wanted 1.25 or newer'),
+        (
+            {"cases": [denied("\x00", name="a")]},
+            'cases[0].object: found "\\u0000", wanted a file; paths are relative to the folder of the test',
+        ),
+        (
+            {"cases": [denied("two", name="a")]},
+            'cases[0].object: found "two", which is 2 objects, wanted one; write two#Deployment/shop/web or two#Pod',
+        ),
+        (
+            {"cases": [denied("two#Pod/web", name="a")]},
+            'cases[0].object: found "two#Pod/web", which is 0 objects, wanted one; write two#Deployment/shop/web',
+        ),
+        ({"cases": [denied({"kind": "Pod"}, name="a")]}, "cases[0].object: must have apiVersion and kind"),
+        (
+            {"cases": [denied(old=OWNED, name="a")]},
+            'cases[0].old: found "Pod shop/web-1", wanted "Deployment shop/web": an update is of one object',
+        ),
+        ({"cases": [denied("text", name="a")]}, "cases[0].object: text: object 1: must have apiVersion and kind"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_cannot_be_used_is_a_line_with_its_field(run, fields, cause):
+    code, out, err = run("policy test t", t=a_test(denied()) | fields, two=[EMPTY, OWNED], text="{}")
+
+    assert (2, "") == (code, out)
+    assert err.startswith(f"evenkeel: t: {cause}")
+    assert 1 == err.count("\n")
+
+
+def test_one_object_of_a_file_is_named(run):
+    other = workload("Deployment", constraint(), namespace="other")
+    cases = [
+        denied("f#Deployment/shop/web"),
+        denied("f#Deployment/other/web", "allowed"),
+        denied("f#Pod/web-1", "allowed"),
+    ]
+
+    assert 0 == run("policy test t", t=a_test(*cases), f=[EMPTY, other, OWNED]).code
+    assert 0 == run("policy test t", t=a_test(denied("a#b")), **{"a#b": EMPTY}).code
+
+
+def test_an_enforced_rule_believes_an_owner_only_from_the_accounts_of_its_controller(run):
+    """As the webhook does: anybody can write an owner reference."""
+    owned = pod(constraint(labelSelector={}), owner="ReplicaSet/web")
+    cases = [denied(owned, user="jane"), denied(owned), denied(owned, "allowed", user=CONTROLLER)]
+
+    assert 0 == run("policy test t", t=a_test(*cases, policy=STRICT)).code
+
+
+def test_with_an_old_object_it_is_an_update(run):
+    labelled = workload("Deployment", constraint(labelSelector={}), labels={"app": "web", "new": ""})
+    cases = [denied(labelled, "warned", old=EMPTY), denied(labelled), denied(EMPTY, "allowed", old=EMPTY)]
+
+    assert 0 == run("policy test t", t=a_test(*cases)).code
+
+
+def test_the_override_that_is_in_force_is_that_of_the_namespace(run):
+    lax = STRICT | {
+        "overrides": [
+            {
+                "name": "lax",
+                "namespaceSelector": {"matchLabels": {"team": "lab"}},
+                "rules": {"missing-constraints": "ignore"},
+            }
+        ]
+    }
+    bare = workload("Deployment")
+    lab = a_test(denied(bare, "allowed"), policy=lax, cluster=[namespace(team="lab")])
+    shop = a_test(denied(bare), policy=lax, cluster={"kind": "List", "items": [namespace(team="shop")]})
+
+    assert 0 == run("policy test lab shop", lab=lab, shop=shop).code
+
+
+def test_the_cluster_and_its_version_are_those_of_the_test(run):
+    zoned = {"expect": {"defaults": [{"topologyKey": "topology.kubernetes.io/zone"}, {}]}, "object": pod()}
+    nodes = [node(), service()]
+    key = workload("Deployment", constraint(topologyKey="rack"))
+    unknown = {"object": key, "expect": {"rules": ["unknown-topology-key", "rollout-skew"]}}
+    inclusion = {"object": pod(constraint(nodeTaintsPolicy="Honor")), "expect": {"outcome": "allowed"}}
+
+    assert 0 == run("policy test t", t=a_test(zoned, cluster="c"), c=nodes).code
+    assert 1 == run("policy test t", t=a_test(zoned)).code
+    assert 0 == run("policy test t", t=a_test(unknown, cluster=nodes)).code
+    assert 0 == run("policy test t", t=a_test(inclusion, kubernetesVersion=1.25)).code
+
+
+def test_nothing_in_a_system_namespace_is_sent(run):
+    there = workload("Deployment", constraint(labelSelector={}), namespace="kube-system")
+
+    assert 0 == run("policy test t", t=a_test(denied(there, "allowed"))).code
+
+
+MANIFESTS = [EMPTY, service(), OWNED, workload("StatefulSet", name="db")]
+
+
+def test_what_is_written_passes_at_once_and_has_all_that_is_judged(run):
+    written = run("policy test --init a.evenkeel-test.yaml --policy p m", m=MANIFESTS, p=STRICT, v="a: 1")
+
+    assert Run(0, "a.evenkeel-test.yaml: 3 cases\n", "") == written
+    assert 0 == run("policy test .").code
+    assert 1 == Path("a.evenkeel-test.yaml").read_text().count(f"  object: m#Pod/web-1\n  user: {CONTROLLER}\n")
+    again = run("policy test --init a.evenkeel-test.yaml m")
+    assert Run(2, "", "evenkeel: --init: a.evenkeel-test.yaml is there already; remove it, or write another\n") == again
+
+
+def test_what_is_written_holds_the_policy_to_what_it_did(run):
+    run("policy test --init a.evenkeel-test.yaml --policy p --cluster c m", m=MANIFESTS, p=POLICY, c=service())
+
+    code, out, _ = run("policy test a.evenkeel-test.yaml", p=POLICY | {"enforcement": "Warn", "defaulting": {}})
+    assert (1, "3 cases in 1 file, 2 failed") == (code, out.splitlines()[-1])
+
+
+def test_paths_are_relative_to_what_is_written(run, tmp_path):
+    (tmp_path / "tests").mkdir()
+    run(
+        "policy test --init tests/a.evenkeel-test.yaml --policy p m one --cluster c",
+        m=MANIFESTS,
+        p=STRICT,
+        c=node(),
+        one=EMPTY,
+    )
+    text = (tmp_path / "tests" / "a.evenkeel-test.yaml").read_text()
+
+    assert "policy: ../p\ncluster: ../c\n" in text
+    assert "object: ../m#Deployment/web\n" in text and "object: ../one\n" in text
+    assert 0 == run("policy test tests").code
+
+
+def test_what_has_no_name_of_its_own_stands_in_the_test(run, tmp_path):
+    twice = [EMPTY, EMPTY, workload("Deployment", namespace="other"), workload("Deployment")]
+    run("policy test --init a.evenkeel-test.yaml m", m=twice)
+    text = (tmp_path / "a.evenkeel-test.yaml").read_text()
+
+    assert ["  object: m#Deployment/other/web"] == [line for line in text.splitlines() if line.startswith("  object: ")]
+    assert 3 == text.count("- name: Deployment shop/web (")
+    assert 0 == run("policy test .").code
+
+
+def test_in_a_folder_what_is_no_manifest_is_passed_over(run, tmp_path):
+    (tmp_path / "chart").mkdir()
+    for name, content in {"values.yaml": "a: 1", "t.yaml": "{{ x", "web.json": json.dumps(EMPTY)}.items():
+        (tmp_path / "chart" / name).write_text(content)
+
+    code, out, err = run("policy test --init - chart")
+    assert (0, 1) == (code, out.count("- name: "))
+    assert [f"note: passed over chart/{name}" for name in ("t.yaml", "values.yaml")] == [
+        line.split(": ")[0] + ": " + line.split(": ")[1] for line in err.splitlines()
+    ]
+    assert 2 == run("policy test --init - chart/values.yaml").code
+
+
+@pytest.mark.parametrize(
+    ("args", "error"),
+    [
+        ("--init a.yaml m", '--init: found "a.yaml", wanted a name that ends in .evenkeel-test.yaml, or -'),
+        ("--init - --cluster live m", "--cluster: found live, wanted a file, which evenkeel dump writes: "),
+        ("--init - m", "m: found no object that the policy judges"),
+        ("--init no/a.evenkeel-test.yaml one", "--init: no/a.evenkeel-test.yaml: No such file or directory"),
+        ("--init - none", "none: no such file or folder"),
+    ],
+)
+def test_what_cannot_be_written_is_said(run, args, error):
+    code, out, err = run(f"policy test {args}", m=service(), one=EMPTY)
+
+    assert (2, "") == (code, out)
+    assert err.startswith(f"evenkeel: {error}")

@@ -1,0 +1,184 @@
+"""
+A test of a policy: the form of its file, and whether the answers are those that it expects.
+
+    text ──parse_policy_test──> PolicyTest ──dry_run of each case──> Applied ──judge──> Result
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from webhook.admission.decision import Outcome
+from webhook.admission.defaulting import Defaults, Undefaulted
+from webhook.admission.dry_run import Applied
+from webhook.documents.reading import read_documents
+from webhook.documents.scalars import DocumentError
+from webhook.objects.fields import as_list, as_mapping
+from webhook.objects.reading import brief
+from webhook.policy.policy import PolicyError
+from webhook.policy.schema import API_VERSION, STRING, Schema, complaints, object_schema
+from webhook.rules import RULES
+
+KIND = "PolicyTest"
+Raw = Mapping[str, object]
+Given = Raw | str  # an object, or the path of a file
+
+
+class PolicyTestError(PolicyError):
+    """A test that cannot be used; one printable line for each cause, which names its path."""
+
+
+class Case(NamedTuple):
+    """An object that `user` applies, over `old` if that is given, and what is expected of the answer."""
+
+    name: str
+    obj: Given
+    old: Given | None
+    user: str
+    expect: Raw
+
+
+class PolicyTest(NamedTuple):
+    """The cases of one file; what is None, or empty, is what `evenkeel admit` takes where it is not told."""
+
+    policy: Given | None
+    cluster: Given | Sequence[object] | None
+    kubernetes_version: str
+    cases: tuple[Case, ...]
+
+
+class Result(NamedTuple):
+    """What was expected of a case and what was found, each limited to what is compared."""
+
+    name: str
+    expected: Raw
+    found: Raw
+    applied: Applied
+
+    @property
+    def passed(self) -> bool:
+        return _in_order(self.expected) == _in_order(self.found)
+
+
+_GIVEN: Schema = {"type": ["string", "object"], "minLength": 1}
+
+
+@cache
+def schema() -> dict[str, object]:
+    """The JSON Schema of a test, draft 2020-12."""
+    expectation = object_schema(
+        outcome={"enum": [str(outcome) for outcome in Outcome]},
+        rules={"type": "array", "items": {"enum": list(RULES)}},
+        warnings={"type": "array", "items": {"type": "string"}},
+        defaults={"type": "array", "items": {"type": "object"}},
+    )
+    case = object_schema(
+        ("name", "object", "expect"),
+        name=STRING,
+        object=_GIVEN,
+        old=_GIVEN,
+        user=STRING,
+        expect={**expectation, "minProperties": 1},
+    )
+    return object_schema(
+        ("kind", "cases"),
+        apiVersion={"const": API_VERSION},
+        kind={"const": KIND},
+        policy=_GIVEN,
+        cluster={**_GIVEN, "type": ["string", "object", "array"], "items": {"type": "object"}},
+        kubernetesVersion={"type": ["string", "number"], "minLength": 1},
+        cases={"type": "array", "items": case, "minItems": 1},
+    )
+
+
+def parse_policy_test(text: str) -> PolicyTest:
+    """The test in `text`; PolicyTestError names every cause."""
+    try:
+        documents = read_documents(text)
+    except DocumentError as error:
+        raise PolicyTestError([str(error)]) from error
+    if len(documents) != 1 or not isinstance(documents[0], dict):
+        found = brief(documents[0]) if len(documents) == 1 else f"{len(documents)} documents"
+        raise PolicyTestError([f"found {found}, wanted one object"])
+    raw = documents[0]
+    if wrong := tuple(complaints(raw, schema())):
+        raise PolicyTestError(wrong)
+    cases = tuple(_case(as_mapping(item)) for item in as_list(raw["cases"]))
+    if twice := _twice([case.name for case in cases]):
+        raise PolicyTestError(
+            f"cases[{i}].name: found {brief(name)} twice, wanted a name of its own" for i, name in twice
+        )
+    policy, cluster = (_given(raw[key]) if key in raw else None for key in ("policy", "cluster"))
+    listed = raw.get("cluster")
+    return PolicyTest(
+        policy, listed if isinstance(listed, list) else cluster, _version(raw.get("kubernetesVersion", "")), cases
+    )
+
+
+def _case(raw: Raw) -> Case:
+    old = _given(raw["old"]) if "old" in raw else None
+    return Case(str(raw["name"]), _given(raw["object"]), old, str(raw.get("user", "")), as_mapping(raw["expect"]))
+
+
+def _given(value: object) -> Given:
+    return value if isinstance(value, str) else as_mapping(value)
+
+
+def _twice(names: Sequence[str]) -> list[tuple[int, str]]:
+    """The names that stood before, each with its index."""
+    first: dict[str, int] = {}
+    return [(i, name) for i, name in enumerate(names) if first.setdefault(name, i) != i]
+
+
+def _version(value: object) -> str:
+    """YAML reads a bare 1.30 as the number 1.3: minor versions have had two digits since 2018."""
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def judge(name: str, expect: Raw, applied: Applied) -> Result:
+    """Compare an answer with what is expected of it: a key that is absent is not compared, nor one of a constraint."""
+    wanted, found = {**expect}, answer(applied)
+    for key in {"rules", "warnings"} & wanted.keys():
+        wanted[key] = _sorted(wanted[key])
+    found["defaults"] = _limited(as_list(found["defaults"]), as_list(wanted.get("defaults")))
+    return Result(name, wanted, {key: found[key] for key in wanted}, applied)
+
+
+def answer(applied: Applied) -> dict[str, object]:
+    """All that can be expected of an answer: its outcome, the rules that found something, warnings and defaults."""
+    defaulted = applied.mutate.defaulted
+    return {
+        "outcome": str(applied.outcome),
+        "rules": _sorted([finding.rule for finding in applied.answer.findings]),
+        "warnings": _sorted(applied.warnings),
+        "defaults": list(defaulted.constraints) if isinstance(defaulted, Defaults) else [],
+    }
+
+
+def today(applied: Applied) -> dict[str, object]:
+    """The same as an expectation, without what it is not about: warnings and defaults where there could be none."""
+    found = answer(applied)
+    unsaid = [] if found["warnings"] else ["warnings"]
+    unsaid += [] if isinstance(applied.mutate.defaulted, Defaults | Undefaulted) else ["defaults"]
+    return {key: value for key, value in found.items() if key not in unsaid}
+
+
+def _sorted(texts: object) -> list[str]:
+    """Each text once: the order, and how often a rule finds something, is not compared."""
+    return sorted({str(text) for text in texts}) if isinstance(texts, Iterable) else []
+
+
+def _limited(found: Sequence[object], wanted: Sequence[object]) -> list[object]:
+    """Each of the constraints with only the fields of the one that is wanted in its place."""
+    limited = list(found)
+    for i, (one, other) in enumerate(zip(found, wanted, strict=False)):
+        limited[i] = {key: value for key, value in as_mapping(one).items() if key in as_mapping(other)}
+    return limited
+
+
+def _in_order(value: object) -> str:
+    """JSON in which equal values are written alike, and 1 and true are not."""
+    return json.dumps(value, sort_keys=True)

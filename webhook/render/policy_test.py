@@ -1,0 +1,139 @@
+"""Tests of a policy: the results as text with a diff, as JSON, as JUnit's XML; and a test as a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from textwrap import indent
+from typing import NamedTuple
+from xml.sax.saxutils import escape
+
+from webhook.admission.policy_test import KIND, Result
+from webhook.findings.wording import printable
+from webhook.objects.fields import as_list, as_mapping
+from webhook.render import applied as render
+from webhook.render.diff import unified
+from webhook.render.explanation import API_VERSION
+from webhook.render.junit import DECLARATION, attribute
+
+WIDTH = 1_000  # characters of a line of YAML: a warning is not broken
+
+
+class FileResults(NamedTuple):
+    """One file: the results of its cases, or why it cannot be used."""
+
+    file: str
+    results: tuple[Result, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def failed(self) -> int:
+        return sum(not result.passed for result in self.results)
+
+
+def text(tested: Sequence[FileResults]) -> str:
+    """For a person: each case, and of one that failed what differs, and the answer."""
+    return "\n".join(printable(line) for line in _lines(tested))
+
+
+def _lines(tested: Sequence[FileResults]) -> Iterator[str]:
+    read = [one for one in tested if not one.problems]
+    for one in read:
+        yield one.file
+        for result in one.results:
+            yield f"  {'ok   ' if result.passed else 'FAIL '} {result.name}"
+            yield from () if result.passed else _failure(result, one)
+    cases, failed = sum(len(one.results) for one in read), sum(one.failed for one in read)
+    yield f"{_count(cases, 'case')} in {_count(len(read), 'file')}, {f'{failed} failed' if failed else 'all passed'}"
+
+
+def _failure(result: Result, one: FileResults) -> Iterator[str]:
+    yield from indent(diff(result), 6 * " ").splitlines()
+    yield "      the answer:"
+    yield from indent(render.text(result.applied, one.file), 8 * " ").splitlines()
+
+
+def diff(result: Result) -> str:
+    """What differs between what was expected and what was found."""
+    return unified(_yaml(result.expected), _yaml(result.found), "expected", "found")
+
+
+def _yaml(value: Mapping[str, object]) -> str:
+    """Equal objects are written alike, whatever the order of their fields."""
+    return render.dump(json.loads(json.dumps(value, sort_keys=True)), WIDTH)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def as_json(tested: Sequence[FileResults]) -> str:
+    """One JSON document."""
+    document = {
+        "apiVersion": API_VERSION,
+        "kind": f"{KIND}Results",
+        "summary": {
+            "files": len(tested),
+            "cases": sum(len(one.results) for one in tested),
+            "failed": sum(one.failed for one in tested),
+            "problems": sum(len(one.problems) for one in tested),
+        },
+        "files": [
+            {"file": one.file, "cases": [*map(_case, one.results)], "problems": list(one.problems)} for one in tested
+        ],
+    }
+    return json.dumps(document, indent=2)
+
+
+def _case(result: Result) -> dict[str, object]:
+    return {
+        "name": result.name,
+        "passed": result.passed,
+        "expected": result.expected,
+        "found": result.found,
+        "diff": diff(result),
+    }
+
+
+def as_xml(tested: Sequence[FileResults]) -> str:
+    """JUnit's XML: each file is a suite, and each case a case; what is wrong with a file is an error."""
+    total = sum(len(one.results) + len(one.problems) for one in tested)
+    failed, problems = sum(one.failed for one in tested), sum(len(one.problems) for one in tested)
+    counts = f'tests="{total}" failures="{failed}" errors="{problems}"'
+    suites = (line for one in tested for line in _suite(one))
+    return "\n".join((DECLARATION, f'<testsuites name="evenkeel policy test" {counts}>', *suites, "</testsuites>"))
+
+
+def _suite(one: FileResults) -> Iterator[str]:
+    counts = f'failures="{one.failed}" errors="{len(one.problems)}"'
+    yield f'  <testsuite name={attribute(one.file)} tests="{len(one.results) + len(one.problems)}" {counts}>'
+    for result in one.results:
+        case = f"    <testcase name={attribute(result.name)} classname={attribute(one.file)}"
+        yield f"{case}/>" if result.passed else f"{case}>{_xml_failure(result)}</testcase>"
+    for problem in one.problems:
+        error = f"<error message={attribute(problem)}/>"
+        yield f'    <testcase name="problem" classname={attribute(one.file)}>{error}</testcase>'
+    yield "  </testsuite>"
+
+
+def _xml_failure(result: Result) -> str:
+    differ = ", ".join(key for key in result.expected if _differs(result, key))
+    shown = "\n".join(map(printable, diff(result).splitlines()))
+    return f"<failure message={attribute(f'not as expected: {differ}')}>{escape(shown)}</failure>"
+
+
+def _differs(result: Result, key: str) -> bool:
+    alone = result._replace(expected={key: result.expected[key]}, found={key: result.found[key]})
+    return not alone.passed
+
+
+def as_file(comment: str, head: Mapping[str, object], cases: Iterable[Mapping[str, object]]) -> str:
+    """A test as a person would write it: a comment, what holds for all cases, and each case after an empty line."""
+    first = f"# {printable(comment)}\n{render.dump({'kind': KIND, **head}, WIDTH)}cases:"
+    return "\n\n".join((first, *(render.dump([_short(case)], WIDTH).rstrip("\n") for case in cases))) + "\n"
+
+
+def _short(case: Mapping[str, object]) -> Mapping[str, object]:
+    """The case, with the ids of rules in one line."""
+    expect = as_mapping(case["expect"])
+    return {**case, "expect": {**expect, "rules": render.InLine(as_list(expect["rules"]))}}
