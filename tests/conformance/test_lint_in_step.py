@@ -34,6 +34,10 @@ MINORS = (26, 33, NEWEST)
 EXAMPLES = [(one, example) for one in RULES.values() for example in (one.bad, one.good)]
 
 
+def by_file(file, text):
+    return judge(file, text, terms())
+
+
 def switched_on(one=None):
     """The built-in policy, with a rule that is off by default switched on as its example has it."""
     policy = built_in()
@@ -51,7 +55,7 @@ def asked(obj, policy):
 
 
 def by_the_webhook(obj, policy, version=LATEST, beside=()):
-    others = Others(one for other in beside for one in asked(other, policy).workloads)
+    others = Others.of(one for other in beside for one in asked(other, policy).workloads)
     given = Terms(policy, snapshot(*beside, features=version) if beside else None, version, others)
     return said(review(asked(obj, policy), given).findings)
 
@@ -124,7 +128,7 @@ def test_whatever_the_object_both_find_the_same_in_lines_that_there_are(obj, sty
 @given(**ANY)
 def test_whatever_the_object_a_repair_leaves_text_that_can_be_read(obj, style):
     text = style(obj)
-    before, done = judge("a.yaml", text, terms()), repair("a.yaml", text, terms(), lambda judged: judged.found)
+    before, done = judge("a.yaml", text, terms()), repair("a.yaml", text, by_file, lambda again: again.found)
 
     assert (done.text == text) == (done.count == 0)
     assert (before.problems, before.documents) == (done.left.problems, done.left.documents)

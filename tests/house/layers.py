@@ -46,9 +46,11 @@ lint.session
 lint.files
 lint.walk · lint.writing
 {PURE}\
-lint.repair
-lint.judging
-lint.baseline · lint.beside · lint.context · lint.suppressions
+lint.judging · lint.repair
+lint.baseline · lint.context · lint.suppressions · lint.surroundings
+lint.results
+lint.terms
+lint.beside
 lint
 admission.policy_test
 admission.dry_run
@@ -82,6 +84,7 @@ documents.positions · documents.reading
 documents.build · documents.encodings · documents.json_positions
 documents
 objects.typed_names · objects.workload
+objects.autoscalers
 objects.kinds · objects.quantities
 objects.labels · objects.reading · objects.references
 objects

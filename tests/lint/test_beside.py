@@ -1,4 +1,4 @@
-"""Workloads in one file are held against each other, and no others are read twice."""
+"""Workloads in one file are held against each other, with its autoscalers; only what that concerns is read twice."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import json
 
 import pytest
 
-from tests.support.build import constraint, policy, workload
+from tests.support.build import constraint, hpa, policy, workload
 from tests.support.lint import terms
-from webhook.lint import beside
-from webhook.lint.beside import others_in
+from webhook.lint import judging
+from webhook.lint.beside import NOTHING_STATED, packed, unpacked
 from webhook.lint.judging import judge
-from webhook.objects.workload import parse_workloads
-from webhook.scheduler.selectors import EVERYTHING
 
 SPREAD = workload("StatefulSet", constraint(), name="db")
 OTHER = workload("Deployment")
+REQUIRED = "rules: {missing-constraints: {severity: warning}}"
 
 
 def text(*objects):
@@ -56,24 +55,64 @@ def test_a_kind_that_a_policy_describes_is_seen():
     assert ["selector-matches-others"] == found(text(SPREAD, fleet), policy=policy(f"workloads: [{described}]"))
 
 
+UNSCALED = workload("Deployment", constraint(), spec={"replicas": None})
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (text(UNSCALED), []),
+        (text(UNSCALED, hpa()), ["rollout-skew"]),
+        (text(hpa(), UNSCALED), ["rollout-skew"]),
+        (text(UNSCALED, hpa(1, 1)), []),
+        (text(UNSCALED, hpa(namespace="other")), []),
+        (text(UNSCALED, hpa(kind="VerticalPodAutoscaler")), []),
+    ],
+    ids=["none", "after it", "before it", "of one Pod", "in another namespace", "of another kind"],
+)
+def test_an_autoscaler_of_the_file_gives_a_workload_its_replicas(content, expected):
+    assert expected == found(content)
+
+
+def test_an_autoscaler_matters_to_what_has_no_constraints_where_a_policy_asks_for_them():
+    bare = workload("Deployment", spec={"replicas": None})
+    by = policy(REQUIRED)
+
+    assert [[], ["missing-constraints"]] == [found(text(bare, *each), policy=by) for each in ([], [hpa()])]
+
+
 @pytest.mark.parametrize(
     ("content", "times"),
-    [(text(SPREAD), 0), (text(OTHER, OTHER), 0), (text(SPREAD, OTHER, {"kind": "Service"}), 2)],
-    ids=["one workload", "no constraints", "both, but not the Service"],
+    [(text(SPREAD), 1), (text(OTHER, OTHER), 1), (text(SPREAD, workload("Deployment", labels={})), 1)],
+    ids=["one workload", "no constraints", "none that it counts"],
 )
-def test_only_what_may_matter_is_read_twice(content, times, monkeypatch):
-    read = []
-    monkeypatch.setattr(beside, "read_documents", lambda text, _: read.append(text) or ())
-    others_in(content, terms())
+def test_a_file_is_judged_once_where_nothing_stands_beside_another(content, times, monkeypatch):
+    read, real = [], judging.read_documents
+    monkeypatch.setattr(judging, "read_documents", lambda *args: read.append(1) or real(*args))
+    found(content)
 
-    assert times == len(read)
+    assert times * content.count("---") == len(read)
 
 
-def test_what_is_kept_of_a_workload_is_small():
-    (spread,) = parse_workloads(SPREAD)
-    others = others_in(text(SPREAD, OTHER), terms())
+def stated(*objects, by=None):
+    return judge("a.yaml", text(*objects), by or terms()).states
 
-    assert all(
-        (other.pod_spec, other.raw_constraints, other.spec) == (None, None, {})
-        for other in others.beside(spread, EVERYTHING)
-    )
+
+def test_what_a_file_states_is_packed_and_unpacked():
+    expected = stated(SPREAD, OTHER, hpa(), workload("ReplicaSet", owner="Deployment/web"))
+
+    assert [("a.yaml", expected)] == [*unpacked(packed([("b.yaml", NOTHING_STATED), ("a.yaml", expected)]))]
+    assert b"" == packed([("b.yaml", NOTHING_STATED)])
+
+
+def test_a_workload_asks_where_a_rule_is_run_on_it():
+    asking = [one.asks for one in stated(SPREAD, OTHER).workloads]
+    required = [one.asks for one in stated(OTHER, by=terms(policy=policy(REQUIRED))).workloads]
+    too_large = [one.asks for one in stated(workload("StatefulSet", *[constraint()] * 101)).workloads]
+
+    assert [((("app", "=", ("web",)),),), None] == asking
+    assert ([()], [None]) == (required, too_large)
+
+
+def test_a_patch_states_nothing():
+    assert ([], []) == stated(workload("StatefulSet", constraint(), labels={}, spec={"selector": None}))

@@ -12,10 +12,11 @@ import threading
 
 import pytest
 
-from tests.support.build import constraint, namespace, workload
+from tests.support.build import constraint, hpa, namespace, workload
 from tests.support.lint import terms
 from webhook.lint import files as lint_files
 from webhook.lint.files import FileReader, Unread, WorkerDied, defect, judge_file, judge_files, read_context
+from webhook.lint.surroundings import Surroundings
 
 WRONG = json.dumps(workload("StatefulSet", constraint(labelSelector={})))
 
@@ -108,7 +109,26 @@ def test_files_are_judged_in_the_order_given(tree, monkeypatch, most):
     tree(b=WRONG, a="a: 1", c=WRONG)
     expected = [("c", ["empty-selector"]), ("a", []), ("b", ["empty-selector"])]
 
-    assert expected == rules(judge_files(["c", "a", "b"], terms(), FileReader()))
+    assert expected == rules(judge_files(["c", "a", "b"], terms(), FileReader(), Surroundings()))
+
+
+@pytest.mark.parametrize("most", [500, 1])
+def test_what_stands_in_other_files_matters(tree, monkeypatch, most):
+    """In one process and in several: a workload that the selector counts, and an autoscaler."""
+    monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", most)
+    monkeypatch.setattr(lint_files, "_cpus", lambda: 2)
+    spread, other = workload("StatefulSet", constraint()), workload("Deployment", name="api", spec={"selector": {}})
+    unscaled = workload("Deployment", constraint(), labels={"app": "x"}, name="web", spec={"replicas": None})
+    unscaled["spec"]["template"]["spec"]["topologySpreadConstraints"][0]["labelSelector"] = {
+        "matchLabels": {"app": "x"}
+    }
+    tree(a=json.dumps(spread), b=json.dumps(other), c=json.dumps(hpa()), d=json.dumps(unscaled))
+    told = []
+    results = judge_files(["a", "b", "c", "d"], terms(), FileReader(), Surroundings(), told.append)
+    expected = [("a", ["selector-matches-others"]), ("b", []), ("c", []), ("d", ["rollout-skew"])]
+
+    assert expected == rules(results)
+    assert 4 == told[-1]
 
 
 @pytest.mark.parametrize(("most", "judged"), [(1, 1), (None, 3)])
@@ -117,7 +137,7 @@ def test_no_process_and_no_thread_outlives_the_judging(tree, monkeypatch, most, 
     monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 1)
     monkeypatch.setattr(lint_files, "_cpus", lambda: 2)
     tree("a", "b", "c")
-    before, results = threading.enumerate(), judge_files(["a", "b", "c"], terms(), FileReader())
+    before, results = threading.enumerate(), judge_files(["a", "b", "c"], terms(), FileReader(), Surroundings())
 
     assert judged == len([*itertools.islice(results, most)])
     results.close()
@@ -131,7 +151,7 @@ def test_a_process_that_was_killed_is_an_error(tree, monkeypatch):
     tree("a", "b")
 
     with pytest.raises(WorkerDied):
-        [*judge_files(["a", "b"], terms(), FileReader())]
+        [*judge_files(["a", "b"], terms(), FileReader(), Surroundings())]
 
 
 def test_an_exception_is_a_problem_of_its_file(tree, monkeypatch):

@@ -8,12 +8,16 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.build import constraint, workload
-from tests.support.lint import terms
+from tests.support.lint import judged
 from webhook.documents.reading import read_documents
-from webhook.lint.judging import judge
 from webhook.lint.repair import repair
 from webhook.render.applied import dump
 from webhook.rules import RULES
+
+
+def by_file(file, text):
+    return judged(text, file=file)
+
 
 HEAD = """\
 # the shop's web
@@ -130,7 +134,7 @@ REPAIRED = [
 
 
 def repaired(text):
-    return repair("a.yaml", text, terms(), lambda judged: judged.found)
+    return repair("a.yaml", text, by_file, lambda again: again.found)
 
 
 @pytest.mark.parametrize("case", REPAIRED, ids=lambda case: case.name)
@@ -206,7 +210,7 @@ def test_a_finding_on_several_constraints_is_repaired_in_all_of_them():
 
 def test_only_what_is_selected_is_repaired():
     text = f"{WEB.replace('Recreate', 'RollingUpdate')}{KEYS}{GOOD}{TAIL}"
-    done = repair("a.yaml", text, terms(), lambda _: [])
+    done = repair("a.yaml", text, by_file, lambda _: [])
 
     assert (0, text, ["rollout-skew"]) == (done.count, done.text, [one.finding.rule for one in done.left.found])
 
@@ -259,7 +263,7 @@ STYLES = {
 @pytest.mark.parametrize("style", STYLES)
 def test_what_a_rule_says_is_the_repair_ends_its_finding(one, style):
     text = STYLES[style](one.bad)
-    offered = [found for found in judge("a", text, terms()).found if found.finding.edit]
+    offered = [found for found in judged(text).found if found.finding.edit]
     done = repaired(text)
 
     assert len(offered) <= done.count

@@ -96,6 +96,15 @@ def test_a_repair_that_is_not_to_be_written_is_shown_and_the_finding_stays(tree)
 FAILURES = {"module.repair": KeyError("x"), "writing.write_over": OSError(13, "Permission denied")}
 
 
+def test_what_a_repaired_selector_counts_in_another_file_is_reported_in_the_same_run(tree):
+    wrong = workload("StatefulSet", constraint(labelSelector={"matchLabels": {"app": "db"}}))
+    tree(a=json.dumps(wrong), b=json.dumps(workload("CronJob", name="job")))
+    run = session(repairs=True, writes=True)
+    outcome, _ = run.judge(["a", "b"])
+
+    assert (["selector-matches-others"], 1) == (rules(outcome), run.summary.repaired)
+
+
 @pytest.mark.parametrize("function", FAILURES)
 def test_a_repair_that_fails_is_a_problem_and_the_finding_stays(tree, monkeypatch, function):
     def broken(*_):

@@ -11,6 +11,7 @@ from tests.support.build import SELECTOR, constraint, merged, pod, workload
 from webhook.admission.weighing import MOST_CONSTRAINTS, MOST_TEMPLATES, MOST_VALUES, TooLarge, weigh
 from webhook.objects.fields import path_text, value_at, with_value
 from webhook.objects.kinds import KINDS, Kind, Kinds
+from webhook.objects.references import Scaling
 from webhook.objects.workload import parse_workloads
 
 HASH, REVISION = "pod-template-hash", "controller-revision-hash"
@@ -328,6 +329,39 @@ def test_the_most_pods_at_a_time(kind, spec, most):
     (found,) = parse_workloads(made)
 
     assert most == found.most_pods
+
+
+@pytest.mark.parametrize(
+    ("spec", "scaling", "expected"),
+    [
+        ({}, (2, 5), (2, 5, 7)),
+        ({"replicas": None}, (2, 5), (2, 5, 7)),
+        ({"replicas": 8}, (2, 5), (2, 8, 10)),
+        ({"replicas": 0}, (2, 5), (0, 5, 7)),
+        ({}, (0, None), (0, None, None)),
+        ({}, (0, 0), (0, 3, 4)),
+    ],
+    ids=str,
+)
+def test_an_autoscaler_gives_a_workload_its_replicas(spec, scaling, expected):
+    """The fewest of them, the most, and the most Pods with those of a rollout."""
+    (found,) = parse_workloads(workload("Deployment", spec=spec))
+    scaled = found.scaled(Scaling(*scaling))
+
+    assert expected == (scaled.replicas, scaled.most_replicas, scaled.most_pods)
+
+
+def test_the_most_replicas_are_those_that_are_written_where_no_autoscaler_is_known():
+    written = (3, None, 0, "3", True)
+    found = [parse_workloads(workload("Deployment", spec={"replicas": one}))[0].most_replicas for one in written]
+
+    assert [3, None, 0, None, None] == found
+
+
+def test_an_autoscaler_names_a_workload_by_group_kind_and_name():
+    assert [("shop", "apps", "StatefulSet", "web"), ("shop", "", "Pod", "web-1")] == [
+        one.target for obj in (workload("StatefulSet"), pod()) for one in parse_workloads(obj)
+    ]
 
 
 def test_the_spec_of_its_pods_is_known_only_where_there_is_a_template():

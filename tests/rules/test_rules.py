@@ -16,6 +16,7 @@ from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Severity
 from webhook.findings.others import Others
 from webhook.objects.kinds import KINDS, Kind, Kinds
+from webhook.objects.references import Scaling
 from webhook.objects.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS, RULES
 from webhook.rules.misspelt_topology_key import within
@@ -42,7 +43,7 @@ class TestEveryRule:
         setting = one.setting(Severity.WARNING if one.severity is Severity.IGNORE else None, False, one.example)
         (obj,) = read_documents(example)
         beside = read_documents(one.beside)
-        others = Others(other for each in beside for other in parse_workloads(each))
+        others = Others.of(other for each in beside for other in parse_workloads(each))
         return findings(obj, snapshot=snapshot(*beside, features=LATEST), others=others, **{one.id: setting})
 
     def test_the_bad_example_raises_its_own_id_only(self, one):
@@ -650,7 +651,7 @@ class TestAdvice:
     def test_it_does_not_judge_what_a_controller_creates(self, one):
         (obj,), beside = read_documents(one.bad), read_documents(one.beside)
         owned = {**obj, "metadata": {**obj["metadata"], **owned_by("ReplicaSet/web")}}
-        others = Others(other for each in beside for other in parse_workloads(each))
+        others = Others.of(other for each in beside for other in parse_workloads(each))
 
         assert [] == [
             f for f in findings(owned, snapshot=snapshot(*beside, features=LATEST), others=others) if f.rule == one.id
@@ -977,7 +978,7 @@ class TestSelectorMatchesOthers:
         return workload("Deployment", constraint(**fields), labels=STABLE, spec=spec)
 
     def beside(self, *objects):
-        return Others(one for obj in objects for one in parse_workloads(obj))
+        return Others.of(one for obj in objects for one in parse_workloads(obj))
 
     def test_the_other_is_named_with_a_selector_that_leaves_it_out(self):
         other = self.beside(workload("Deployment", labels=CANARY, name="canary"))
@@ -1172,3 +1173,53 @@ class TestUnschedulable:
         assert [] == self.found(recreated, *nodes, pods=[running])
         assert self.found(recreated, *nodes)
         assert self.found(workload("Deployment", constraint(), spec=spec), *nodes, pods=[running])
+
+
+def by_autoscaler(least, most, obj, *nodes, **settings):
+    """The rules that find something where an autoscaler is known."""
+    (one,) = parse_workloads(obj)
+    known = snapshot(*nodes, features=LATEST) if nodes else None
+    chosen = {**DEFAULT_SETTINGS, **{name.replace("_", "-"): setting for name, setting in settings.items()}}
+    return [f.rule for f in evaluate(one.scaled(Scaling(least, most)), chosen, known, FEATURES).findings]
+
+
+class TestAutoscaled:
+    """What must be certain counts the minimum, and what may or may never be the maximum."""
+
+    def unscaled(self, *constraints, kind="Deployment", **spec):
+        return workload(kind, *constraints, spec={"replicas": None, **spec})
+
+    @pytest.mark.parametrize(
+        ("least", "most", "found"), [(0, 1, []), (1, 2, ["rollout-skew"]), (2, 2, ["rollout-skew"]), (1, None, [])]
+    )
+    def test_a_rollout_of_what_may_have_several_pods(self, least, most, found):
+        assert found == by_autoscaler(least, most, self.unscaled(constraint()))
+
+    @pytest.mark.parametrize(("least", "most", "found"), [(1, 9, False), (2, 9, True), (2, None, True)])
+    def test_what_always_has_several_pods_must_have_constraints(self, least, most, found):
+        setting = RULES["missing-constraints"].setting(Severity.WARNING)
+
+        assert ["missing-constraints"] * found == by_autoscaler(
+            least, most, self.unscaled(), missing_constraints=setting
+        )
+
+    @pytest.mark.parametrize(("least", "most", "found"), [(1, 3, True), (1, 4, False), (3, 3, True), (1, None, False)])
+    def test_a_skew_that_the_most_pods_never_reach(self, least, most, found):
+        obj = self.unscaled(constraint(maxSkew=3), kind="StatefulSet")
+
+        assert ["skew-never-binds"] * found == by_autoscaler(least, most, obj)
+
+    def test_a_skew_that_is_written_for_fewer_replicas_may_bind(self):
+        obj = workload("StatefulSet", constraint(maxSkew=3))
+
+        assert (["skew-never-binds"], []) == (by_autoscaler(1, 3, obj), by_autoscaler(1, 9, obj))
+
+    @pytest.mark.parametrize(("least", "found"), [(1, False), (3, True)])
+    def test_domains_that_are_too_few_for_the_fewest_pods(self, least, found):
+        nodes = node("n1", **{ZONE: "a"}), node("n2", **{ZONE: "b"})
+        obj = self.unscaled(constraint(minDomains=3), kind="StatefulSet")
+
+        assert ["too-few-domains"] * found == by_autoscaler(least, 9, obj, *nodes)
+        tainted = node("n1", **{ZONE: "a"}), node("n2", taints=["a=b:NoSchedule"], **{ZONE: "b"})
+        obj = self.unscaled(constraint(), kind="StatefulSet")
+        assert ["tainted-domain"] * found == by_autoscaler(least, 9, obj, *tainted)

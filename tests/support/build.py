@@ -98,6 +98,21 @@ def service(name="web", selector=None, namespace="shop"):
     }
 
 
+def hpa(least=2, most=5, kind="HorizontalPodAutoscaler", **metadata):
+    """An autoscaler of Deployment web; fields of its metadata that are given as None are left out."""
+    named = {"name": "web", "namespace": "shop", **metadata}
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": kind,
+        "metadata": {name: value for name, value in named.items() if value is not None},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": least,
+            "maxReplicas": most,
+        },
+    }
+
+
 def node(name="n1", taints=(), cordoned=False, **labels):
     """A node with its hostname, in zone a unless `labels` say otherwise; taints are `key=value:effect`."""
     spec = {"taints": [_taint(text) for text in taints], "unschedulable": cordoned}

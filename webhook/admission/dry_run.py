@@ -84,7 +84,7 @@ def dry_run(
     namespaces that are `never_sent` reaches the webhook.
     """
     kinds = terms.policy.kinds
-    request = AdmissionRequest.of(obj, old, phase=MUTATE, kinds=kinds, namespace=namespace, user=user)
+    request = _request(obj, old, MUTATE, terms, namespace, user)
     found = find_kinds(obj, kinds)
     kind, updated = found[0] if found else None, old is not None
     if kind is not None and request.namespace in never_sent:
@@ -92,13 +92,19 @@ def dry_run(
         return Applied(obj, updated, ALLOWED, ALLOWED, _stored(obj, terms.features), refused, kind, unsent=True)
     mutate = review(request, terms)
     after = patched(obj, mutate.patch)
-    validate = review(
-        AdmissionRequest.of(after, old, phase=VALIDATE, kinds=kinds, namespace=namespace, user=user), terms
-    )
+    validate = review(_request(after, old, VALIDATE, terms, namespace, user), terms)
     judged = validate.outcome is not Outcome.NOT_JUDGED
     refused = judged and _refused_by_api_server(after, terms.features)
     passed_over = kind is None and mentions_constraints(obj)
     return Applied(obj, updated, mutate, validate, _stored(after, terms.features), refused, kind, passed_over)
+
+
+def _request(
+    obj: Mapping[str, object], old: Mapping[str, object] | None, phase: str, terms: Terms, namespace: str, user: str
+) -> AdmissionRequest:
+    return AdmissionRequest.of(
+        obj, old, phase=phase, kinds=terms.policy.kinds, namespace=namespace, user=user, scalings=terms.scalings
+    )
 
 
 def mentions_constraints(obj: object) -> bool:

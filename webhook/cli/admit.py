@@ -19,6 +19,7 @@ from webhook.cli import inputs
 from webhook.cli.usage import UsageError
 from webhook.findings.others import Others
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
+from webhook.objects.autoscalers import read_autoscaler, scalings
 from webhook.objects.fields import as_mapping
 from webhook.objects.workload import Workload
 from webhook.policy.policy import Policy
@@ -65,7 +66,9 @@ def run(args: argparse.Namespace) -> int:
     features = inputs.features(args.kubernetes_version, source)
     policy = inputs.policy(args.policy, features)
     cluster = inputs.cluster(source, features, policy.watch_pods)
-    terms = Terms(policy, cluster, features, Others(_workloads(objects, policy, args.namespace)))
+    others = Others.of(_workloads(objects, policy, args.namespace))
+    autoscalers = filter(None, (read_autoscaler(obj, args.namespace) for _, obj in objects))
+    terms = Terms(policy, cluster, features, others, scalings(autoscalers))
     code = 0
     for file, obj in objects:
         before = _before(obj, old, args)

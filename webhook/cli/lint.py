@@ -19,7 +19,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from webhook.cli import inputs
@@ -120,12 +120,13 @@ def run(args: argparse.Namespace) -> int:
         repairs=args.fix or args.diff,
         writes=args.fix,
         fix_severity=Severity(args.fix_severity),
+        done=_progress(len(files)),
     )
     style = lint_text.Style(_coloured())
     for path in missing:
         _print_outcome(args, style, session.not_found(path))
     try:
-        for outcome in _with_progress(session.judge(files), len(files)):
+        for outcome in session.judge(files):
             _print_outcome(args, style, outcome)
     except WorkerDied as error:
         raise UsageError(str(error)) from error
@@ -253,17 +254,16 @@ def _coloured() -> bool:
     return sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def _with_progress(outcomes: Iterable[FileOutcome], total: int) -> Iterator[FileOutcome]:
-    """Each outcome.  On a terminal, show how many there are so far, if it takes longer than PATIENCE."""
+def _progress(total: int) -> Callable[[int], None]:
+    """On a terminal, show how many files were judged so far, if it takes longer than PATIENCE, until all were."""
     stream, begun, shown = sys.stderr, time.monotonic(), False
-    watched = stream is not None and stream.isatty()
-    for done, outcome in enumerate(outcomes, 1):
-        now = time.monotonic()
-        if shown:
+
+    def done(count: int) -> None:
+        nonlocal shown
+        if count == total and shown:
             progress.clear(stream)
-        yield outcome
-        if watched and now - begun > PATIENCE:
-            progress.show(stream, done, total)
+        elif count < total and stream is not None and stream.isatty() and time.monotonic() - begun > PATIENCE:
+            progress.show(stream, count, total)
             shown = True
-    if shown:
-        progress.clear(stream)
+
+    return done

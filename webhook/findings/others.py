@@ -3,34 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from typing import NamedTuple
 
+from webhook.objects.labels import Labels
+from webhook.objects.references import ObjectRef
 from webhook.objects.workload import Workload
 from webhook.scheduler.selectors import EQUALS, Selector
 
 
+class Other(NamedTuple):
+    """What others may ask of a workload: `addable` are the label keys that its controller may add."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    labels: Labels
+    addable: frozenset[str]
+
+    @property
+    def ref(self) -> ObjectRef:
+        """The object that it is in."""
+        return ObjectRef(self.api_version, self.kind, self.namespace, self.name)
+
+
+def as_other(workload: Workload) -> Other | None:
+    """
+    The workload as others see it; None if it makes no Pods of its own.
+
+    What has an owner makes none, since its owner makes the Pods, and neither does what only describes Pods.
+    """
+    kind = workload.kind
+    if workload.owner is not None or not workload.labels_known or kind.kind == "PodTemplate":
+        return None
+    return Other(kind.api_version, kind.kind, workload.namespace, workload.name, workload.labels, workload.addable)
+
+
 class Others:
-    """
-    The workloads of an input that make Pods of their own.
+    """Workloads that make Pods of their own, found by the labels of these."""
 
-    What has an owner is left out, since its owner makes the Pods, and so is what only describes Pods.
-    """
-
-    def __init__(self, workloads: Iterable[Workload]) -> None:
-        self._all: dict[str, list[Workload]] = {}
-        self._labelled: dict[tuple[str, str, str], list[Workload]] = {}
+    def __init__(self, workloads: Iterable[Other] = ()) -> None:
+        self._all: dict[str, list[Other]] = {}
+        self._labelled: dict[tuple[str, str, str], list[Other]] = {}
         for workload in workloads:
-            if workload.owner is None and workload.labels_known and workload.kind.kind != "PodTemplate":
-                kept = replace(workload, spec={}, pod_spec=None, raw_constraints=None)  # the rest may be large
-                self._all.setdefault(kept.namespace, []).append(kept)
-                for key, value in kept.labels.items():
-                    self._labelled.setdefault((kept.namespace, key, value), []).append(kept)
+            self._all.setdefault(workload.namespace, []).append(workload)
+            for key, value in workload.labels.items():
+                self._labelled.setdefault((workload.namespace, key, value), []).append(workload)
 
-    def beside(self, workload: Workload, selector: Selector) -> Iterator[Workload]:
-        """The other objects in the namespace of `workload` whose Pods `selector` may match."""
-        candidates: Sequence[Workload] = self._all.get(workload.namespace, ())
+    @classmethod
+    def of(cls, workloads: Iterable[Workload]) -> Others:
+        """Those of the workloads that make Pods of their own."""
+        return cls(other for other in map(as_other, workloads) if other is not None)
+
+    def beside(self, ref: ObjectRef, selector: Selector) -> Iterator[Other]:
+        """The other objects in the namespace of `ref` whose Pods `selector` may match."""
+        candidates: Sequence[Other] = self._all.get(ref.namespace, ())
         for one in selector.requirements:
             if one.operator == EQUALS:
-                found = self._labelled.get((workload.namespace, one.key, one.values[0]), ())
+                found = self._labelled.get((ref.namespace, one.key, one.values[0]), ())
                 candidates = min(candidates, found, key=len)
-        return (other for other in candidates if other.ref != workload.ref)
+        return (other for other in candidates if other.ref != ref)

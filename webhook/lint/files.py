@@ -2,6 +2,7 @@
 Reads files and judges them, in several processes if there are many.
 
     files ──read_context──> Context ──> LintTerms ──judge_files──> Judged, in the order of the files
+                                                         └──> Surroundings ──┘  once more, where other files matter
 """
 
 from __future__ import annotations
@@ -9,16 +10,18 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from webhook.documents.encodings import encoding
 from webhook.documents.scalars import SyntaxFault
 from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.lint.beside import NOTHING_STATED, Around, packed
 from webhook.lint.context import KUSTOMIZATIONS, Context, context_objects, may_hold_context, patches_in
 from webhook.lint.judging import judge, unread
 from webhook.lint.passing_over import should_parse
 from webhook.lint.results import Judged, Problem
+from webhook.lint.surroundings import Surroundings
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT
 
@@ -102,13 +105,17 @@ def _patches(folder: str, reader: FileReader) -> set[str]:
     return set()
 
 
-def judge_file(file: str, terms: LintTerms, reader: FileReader) -> Judged:
-    """Judge one file.  An exception becomes a problem of this file, so that the others are still judged."""
+def judge_file(file: str, terms: LintTerms, reader: FileReader, around: Around | None = None) -> Judged:
+    """
+    Judge one file; `around` is what stands around it, without it only what stands in the file does.
+
+    An exception becomes a problem of this file, so that the others are still judged.
+    """
     text = reader.text(file)
     judged = Judged(file)
     if isinstance(text, str):
         try:
-            return judge(file, text, terms)
+            return judge(file, text, terms, around)
         except Exception as error:
             judged.problems.append(defect(file, "judged", error))
             return judged
@@ -128,18 +135,55 @@ def defect(file: str, done: str, error: Exception) -> Problem:
     return Problem(file, 1, 1, message, lasting=False)
 
 
-def judge_files(files: Sequence[str], terms: LintTerms, reader: FileReader) -> Iterator[Judged]:
-    """Judge each file, in the given order.  WorkerDied if a process was killed."""
+def judge_files(
+    files: Sequence[str],
+    terms: LintTerms,
+    reader: FileReader,
+    surroundings: Surroundings,
+    done: Callable[[int], None] = lambda _: None,
+) -> Iterator[Judged]:
+    """
+    Judge each file, in the given order; those that other files concern twice.  WorkerDied if a process was killed.
+
+    `surroundings` are empty, and hold then what all files state; `done` is told how many files were judged so far.
+    """
     processes = min(_cpus(), len(files) // FILES_PER_PROCESS + 1)
     if processes == 1 or not all(map(os.path.isfile, files)):
-        yield from (judge_file(file, terms, reader) for file in files)
+        results = list[Judged]()
+        for file in files:
+            judged = judge_file(file, terms, reader)
+            surroundings.add(packed([(file, judged.states)]))
+            judged.states = NOTHING_STATED
+            results.append(judged)
+            done(len(results))
+        concerned = surroundings.concerned()
+        for judged in results:
+            around = concerned.get(judged.file)
+            yield judged if around is None else judge_file(judged.file, terms, reader, around)
         return
+    yield from _in_processes(files, terms, surroundings, done, processes)
+
+
+def _in_processes(
+    files: Sequence[str], terms: LintTerms, surroundings: Surroundings, done: Callable[[int], None], processes: int
+) -> Iterator[Judged]:
+    """Results wait as they were sent, until all files are known: few of them say anything, and they take less so."""
+    import pickle
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
+    batches = [files[start : start + FILES_AT_ONCE] for start in range(0, len(files), FILES_AT_ONCE)]
     with ProcessPoolExecutor(processes, initializer=_begin, initargs=(terms,)) as pool:
         try:
-            yield from pool.map(_judge, files, chunksize=FILES_AT_ONCE)
+            results = list[bytes]()
+            for number, (result, stated) in enumerate(pool.map(_judge_all, batches), 1):
+                results.append(result)
+                surroundings.add(stated)
+                done(min(number * FILES_AT_ONCE, len(files)))
+            concerned = surroundings.concerned()
+            again = pool.map(_judge_around, concerned.items())
+            for judged in (judged for result in results for judged in pickle.loads(result)):
+                yield next(again) if judged.file in concerned else judged
         except BrokenProcessPool as error:
             raise WorkerDied("a process that judges files was killed; it may have run out of memory") from error
         finally:
@@ -159,5 +203,17 @@ def _begin(terms: LintTerms) -> None:
     _terms[:] = [terms]
 
 
-def _judge(file: str) -> Judged:
-    return judge_file(file, _terms[0], FileReader())
+def _judge_all(files: Sequence[str]) -> tuple[bytes, bytes]:
+    """The results of some files, pickled, and what they state, packed."""
+    import pickle
+
+    results = [judge_file(file, _terms[0], FileReader()) for file in files]
+    stated = packed([(judged.file, judged.states) for judged in results])
+    for judged in results:
+        judged.states = NOTHING_STATED
+    return pickle.dumps(results, pickle.HIGHEST_PROTOCOL), stated
+
+
+def _judge_around(concerned: tuple[str, Around]) -> Judged:
+    file, around = concerned
+    return judge_file(file, _terms[0], FileReader(), around)

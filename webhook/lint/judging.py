@@ -16,7 +16,7 @@ from webhook.documents.reading import items_of, read_documents
 from webhook.documents.scalars import DocumentError, Repeated
 from webhook.documents.spans import Span
 from webhook.findings.finding import Finding, Severity
-from webhook.lint.beside import others_in
+from webhook.lint.beside import NOTHING_AROUND, Around, Standing, Stated, standing, within
 from webhook.lint.chunks import Chunk, Lines, chunks
 from webhook.lint.notes import KIND, PATCH, REPEATED, SYSTEM, TEMPLATE, UNREAD, Note
 from webhook.lint.passing_over import (
@@ -32,6 +32,7 @@ from webhook.lint.passing_over import (
 from webhook.lint.results import Address, Judged, Located, Problem
 from webhook.lint.suppressions import Comment, comments_in, suppressed_by_annotations, unused_in_comment
 from webhook.lint.terms import LintTerms
+from webhook.objects.autoscalers import Autoscaler, read_autoscaler
 from webhook.objects.fields import FieldPath, path_text
 from webhook.objects.kinds import find_kinds
 from webhook.objects.references import ObjectRef
@@ -41,9 +42,16 @@ NEVER_SENT = "none is sent to the webhook; --include-system judges them"
 BUILD = "lint what is built: kustomize build FOLDER | evenkeel lint -"
 
 
-def judge(file: str, text: str, terms: LintTerms) -> Judged:
-    """The findings and problems in the manifests in `text`; `file` is the name to report them under."""
-    return _File(file, text, replace(terms, others=others_in(text, terms))).judged()
+def judge(file: str, text: str, terms: LintTerms, around: Around | None = None) -> Judged:
+    """
+    The findings and problems in the manifests in `text`; `file` is the name to report them under.
+
+    `around` is what stands around them; without it only what stands in `text` itself does.
+    """
+    judged = _File(file, text, terms.beside(around or NOTHING_AROUND)).judged()
+    if around is None and (own := within(judged.states)):
+        return _File(file, text, terms.beside(own)).judged()
+    return judged
 
 
 def unread(file: str, line: int, column: int, reason: str) -> Note:
@@ -70,6 +78,7 @@ class _File:
         self._lines: Lines | None = None
         self._passed_over = 0
         self._noted_repeated = False
+        self._workloads, self._autoscalers = list[Standing](), list[Autoscaler]()
 
     @property
     def lines(self) -> Lines:
@@ -88,6 +97,7 @@ class _File:
             self.result.documents += len(documents)
             self._chunk(chunk, documents, repeated)
         self.result.found.sort(key=lambda located: (located.line, located.column))
+        self.result.states = Stated(self._workloads, self._autoscalers)
         return self.result
 
     def _unreadable(self, chunk: Chunk, error: DocumentError) -> None:
@@ -149,6 +159,8 @@ class _File:
             if chunk.may_have_constraints and mentions_constraints(obj):
                 what = f"{obj['apiVersion']} {obj['kind']} with constraints"
                 self._note(chunk, KIND, what, "not judged", advice_for_kind(str(obj["kind"])))
+            if (autoscaler := read_autoscaler(obj, terms.namespace)) is not None:
+                self._autoscalers.append(autoscaler)
             return
         request = _request(obj, terms)
         workloads = request.workloads
@@ -162,9 +174,20 @@ class _File:
         if unrendered:
             request = request._replace(workloads=tuple(map(rendered_part, request.workloads)))
         self._note_other_places(obj, chunk, workloads)
-        yield from self._findings(obj, chunk, workloads, review(request, terms), patch, unrendered)
+        decision = review(request, terms)
+        if not patch:
+            self._state(obj, request.workloads, decision)
+        yield from self._findings(obj, chunk, workloads, decision, patch, unrendered)
         if not (patch or unrendered):
             yield from self._suppressed(obj, workloads)
+
+    def _state(self, obj: Mapping[str, object], workloads: Sequence[Workload], decision: Decision) -> None:
+        """Keep what matters of the workloads to what stands beside them."""
+        judged = decision.outcome not in (Outcome.NOT_JUDGED, Outcome.ERROR)
+        always = self.terms.policy.judges_without_constraints
+        for workload in workloads:
+            asks = judged and (always or workload.has_constraints)
+            self._workloads.append(standing(workload, obj, self.terms.features, asks))
 
     def _note_other_places(self, obj: Mapping[str, object], chunk: Chunk, workloads: Sequence[Workload]) -> None:
         """A custom resource may have constraints where the policy describes none."""
@@ -306,7 +329,9 @@ def _concerns(repeated: Repeated, document: int, path: FieldPath) -> bool:
 
 def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:
     """The request that kube-apiserver would send to validate the creation of `obj`."""
-    return AdmissionRequest.of(obj, phase=VALIDATE, kinds=terms.policy.kinds, namespace=terms.namespace)
+    return AdmissionRequest.of(
+        obj, phase=VALIDATE, kinds=terms.policy.kinds, namespace=terms.namespace, scalings=terms.scalings
+    )
 
 
 def _identity(named: ObjectRef, workloads: Sequence[Workload], finding: Finding) -> str:

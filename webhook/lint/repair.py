@@ -14,10 +14,8 @@ from webhook.documents.positions import spans
 from webhook.documents.reading import is_json, read_documents
 from webhook.documents.scalars import DocumentError
 from webhook.findings.finding import Edit
-from webhook.lint.judging import judge
 from webhook.lint.results import Address, Judged, Located
 from webhook.lint.rewriting import Change, Text, with_changes
-from webhook.lint.terms import LintTerms
 from webhook.objects.fields import FieldPath, value_at, with_value
 
 MOST_ROUNDS = 100  # more than the repairable findings of any object
@@ -32,9 +30,16 @@ class Repaired:
     left: Judged
 
 
-def repair(file: str, text: str, terms: LintTerms, selected: Callable[[Judged], Sequence[Located]]) -> Repaired:
-    """`text` with every safe repair of the findings that `selected` returns, also of those that come of a repair."""
-    count, refused, judged = 0, set[tuple[str, FieldPath]](), judge(file, text, terms)
+Judging = Callable[[str, str], Judged]
+
+
+def repair(file: str, text: str, judge: Judging, selected: Callable[[Judged], Sequence[Located]]) -> Repaired:
+    """
+    `text` with every safe repair of the findings that `selected` returns, also of those that come of a repair.
+
+    `judge` gives the findings in a file of that text.
+    """
+    count, refused, judged = 0, set[tuple[str, FieldPath]](), judge(file, text)
     for _ in range(MOST_ROUNDS):
         by_chunk = defaultdict[tuple[int, int], list[_Repair]](list)
         for next_repair in _one_per_object(selected(judged), refused):
@@ -45,7 +50,7 @@ def repair(file: str, text: str, terms: LintTerms, selected: Callable[[Judged], 
             changed, left = _rewritten(text[start:end], repairs)
             refused |= {left_out.key for left_out in left}
             text, count = text[:start] + changed + text[end:], count + len(repairs) - len(left)
-        judged = judge(file, text, terms)
+        judged = judge(file, text)
     return Repaired(text, count, judged)
 
 

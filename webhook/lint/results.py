@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from webhook.findings.finding import Finding, Severity, Skipped
+from webhook.lint.beside import NOTHING_STATED, Stated
 from webhook.lint.notes import Note
 from webhook.objects.fields import FieldPath
 from webhook.objects.references import ObjectRef
@@ -73,7 +74,7 @@ class Problem:
 
 @dataclass(slots=True)
 class Judged:
-    """The result of one file."""
+    """The result of one file, and what it `states` for others."""
 
     file: str
     documents: int = 0
@@ -83,6 +84,7 @@ class Judged:
     skipped: dict[Skipped, None] = field(default_factory=dict)
     suppressed: int = 0
     notes: list[Note] = field(default_factory=list)
+    states: Stated = NOTHING_STATED
 
 
 @dataclass(slots=True)

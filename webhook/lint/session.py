@@ -8,15 +8,17 @@ One run over files: judges each, repairs it on request, removes what the baselin
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from webhook.findings.finding import Severity
 from webhook.lint import writing
 from webhook.lint.baseline import Accepted, Baseline, Entry, baseline_text, unused_entry
 from webhook.lint.files import FileReader, defect, judge_files
+from webhook.lint.judging import judge
 from webhook.lint.repair import repair
 from webhook.lint.results import Judged, Located, Problem, Summary
+from webhook.lint.surroundings import Surroundings
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound
 
@@ -44,7 +46,7 @@ class Session:
     `baseline_file` is the baseline's name, or "" if there is none.  With `repairs` findings are repaired; with `writes`
     the repaired text is written to the file, and the outcome is that of the repaired file; standard input stays as it
     is.  What is less grave than `fix_severity` is not repaired.  `repairable` is the number of findings in the summary
-    that have a repair to try.
+    that have a repair to try.  `done` is told how many files were judged, before the first outcome.
     """
 
     def __init__(
@@ -57,16 +59,18 @@ class Session:
         repairs: bool = False,
         writes: bool = False,
         fix_severity: Severity = Severity.WARNING,
+        done: Callable[[int], None] = lambda _: None,
     ) -> None:
         self.summary, self.repairable = Summary(), 0
         self._terms, self._reader = terms, reader
         self._baseline, self._baseline_file = baseline, baseline_file
         self._repairs, self._writes, self._fix_severity = repairs, writes, fix_severity
         self._unused: list[Entry] = []
+        self._surroundings, self._done = Surroundings(), done
 
     def judge(self, files: Sequence[str]) -> Iterator[FileOutcome]:
         """The outcome of each file, in the given order.  WorkerDied if a process that judges them was killed."""
-        return map(self._outcome, judge_files(files, self._terms, self._reader))
+        return map(self._outcome, judge_files(files, self._terms, self._reader, self._surroundings, self._done))
 
     def not_found(self, missing: NotFound) -> FileOutcome:
         """The outcome of a path that names no file."""
@@ -131,7 +135,9 @@ class Session:
         if not isinstance(text, str):
             return judged, None
         try:
-            repaired = repair(judged.file, text, self._terms, lambda again: self._to_repair(self._accepted(again)))
+            repaired = repair(
+                judged.file, text, self._judge_beside, lambda again: self._to_repair(self._accepted(again))
+            )
         except Exception as error:
             judged.problems.append(defect(judged.file, "repaired", error))
             return judged, None
@@ -145,6 +151,12 @@ class Session:
             return judged, rewrite
         self.summary.repaired += repaired.count
         return repaired.left, rewrite
+
+    def _judge_beside(self, file: str, text: str) -> Judged:
+        """The findings in a text of this file, beside what stands in the other files."""
+        judged = judge(file, text, self._terms)
+        around = self._surroundings.around(file, judged.states)
+        return judge(file, text, self._terms, around) if around else judged
 
     def _to_repair(self, accepted: Accepted) -> list[Located]:
         """The findings that are grave enough, and have a repair."""

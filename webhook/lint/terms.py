@@ -7,6 +7,8 @@ from functools import cached_property
 
 from webhook.admission.terms import Terms
 from webhook.findings.finding import Severity
+from webhook.findings.others import Others
+from webhook.lint.beside import Around
 from webhook.lint.passing_over import for_patches
 
 
@@ -25,6 +27,10 @@ class LintTerms(Terms):
     unused: Severity = Severity.WARNING
     patches: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
+
+    def beside(self, around: Around) -> LintTerms:
+        """The same for what this stands around."""
+        return replace(self, others=Others(around.others), scalings=around.scalings)
 
     @cached_property
     def for_patches(self) -> LintTerms:

@@ -1,9 +1,10 @@
-"""The names by which a person knows an object, and references from one object to another."""
+"""The names by which a person knows an object, and references from one object to another: owners, autoscalers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.objects.fields import texts_at
 
@@ -52,3 +53,24 @@ def controller_of(metadata: Mapping[str, object]) -> Owner | None:
         if isinstance(reference, dict) and reference.get("controller") is True:
             return Owner(*texts_at(reference, "apiVersion", "kind", "name", "uid"))
     return None
+
+
+class Scaling(NamedTuple):
+    """The fewest and the most replicas that an autoscaler sets; `most` is None where that is not known."""
+
+    least: int
+    most: int | None
+
+    def widened(self, other: Scaling) -> Scaling:
+        """The bounds where it is not known which of two autoscalers holds."""
+        most = None if self.most is None or other.most is None else max(self.most, other.most)
+        return Scaling(min(self.least, other.least), most)
+
+
+class Target(NamedTuple):
+    """What is scaled; the version of its API does not matter."""
+
+    namespace: str
+    api_group: str
+    kind: str
+    name: str

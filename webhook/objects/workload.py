@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from webhook.objects.fields import FieldPath, as_list, as_mapping, mappings_at, 
 from webhook.objects.kinds import APPS, CORE, EACH, FIELD, KINDS, TEMPLATE, Kind, Kinds, find_kinds
 from webhook.objects.labels import Labels, labels_of
 from webhook.objects.names import IGNORE_ANNOTATION
-from webhook.objects.references import ObjectRef, Owner, controller_of
+from webhook.objects.references import ObjectRef, Owner, Scaling, Target, controller_of
 
 Indices = tuple[int, ...]
 MOST_TEMPLATES = 50  # of one object
@@ -32,8 +32,9 @@ class Workload:
     """
     One Pod template, or a Pod, of an object; `path` is where its constraints stand in the object.
 
-    `surges` says whether a rolling update may run more Pods than `replicas`.  `misplaced` are the paths of constraints
-    that stand where the API has no such field.
+    `replicas` are those that are written, or the fewest that an autoscaler sets, whose bounds are `scaling`.  `surges`
+    says whether a rolling update may run more Pods.  `misplaced` are the paths of constraints that stand where the API
+    has no such field.
 
     It is `stored` if it is a Pod that an API server has accepted, whose matchLabelKeys are merged already.  `spec` is
     the object's, and `pod_spec` that of its Pods, None if the constraints are outside a Pod template; both are raw.
@@ -62,6 +63,7 @@ class Workload:
     misplaced: tuple[FieldPath, ...]
     spec: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
     pod_spec: Mapping[str, object] | None = field(default=None, repr=False, compare=False)
+    scaling: Scaling | None = None
     is_pod: bool = field(init=False)
     stored: bool = field(init=False)
     has_constraints: bool = field(init=False)
@@ -87,16 +89,34 @@ class Workload:
         return self.kind.kind == "DaemonSet" or bool(self.node_name) or self.affine_to_one_node
 
     @property
+    def target(self) -> Target:
+        """What an autoscaler names to scale it."""
+        return Target(self.namespace, self.kind.api_group, self.kind.kind, self.name)
+
+    def scaled(self, scaling: Scaling) -> Workload:
+        """The same with the replicas that an autoscaler gives it; where 0 are written, there may be none."""
+        return replace(self, replicas=scaling.least if self.replicas else 0, scaling=scaling)
+
+    @property
+    def most_replicas(self) -> int | None:
+        """The most replicas that it has, those that are written or an autoscaler's; None where that is not known."""
+        written = self.spec.get("replicas")
+        known = written if isinstance(written, int) and not isinstance(written, bool) else None
+        if self.scaling is None:
+            return known
+        return None if self.scaling.most is None else max(self.scaling.most, known or 0)
+
+    @property
     def most_pods(self) -> int | None:
         """
         The most Pods that it has at a time, those of a rollout included, but not those that terminate.
 
-        None where that is not known: no replicas are written, as with an autoscaler, or 0 of them, or the kind's
+        None where that is not known: no replicas are written and no autoscaler is known, or 0 of them, or the kind's
         controller is not a built-in one that keeps to a number.
         """
         known = (self.kind.api_version, self.kind.kind)
-        replicas = self.spec.get("replicas")
-        if known not in REPLICATED or not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 1:
+        replicas = self.most_replicas
+        if known not in REPLICATED or replicas is None or replicas < 1:
             return None
         return replicas if known != DEPLOYMENT or self.strategy == "Recreate" else replicas + self._surge(replicas)
 

@@ -68,8 +68,12 @@ def selector_matches_others(subject: Subject) -> Iterator[Cause]:
     constraint may keep a Pod of one out of a domain that the other fills.  That may be what is wanted, as for a stable
     version and its canary.
 
-    Pods are told apart by the workload's own selector and by the labels that its controller adds.
+    Pods are told apart by the workload's own selector and by the labels that its controller adds.  Among manifests,
+    those of other files count unless they most likely go into another cluster.  A Pod that nothing controls is not
+    reported: its constraints are there to spread it among others.
     """
+    if subject.workload.is_pod:
+        return
     for constraint in subject.constraints:
         if constraint.selector.empty or not subject.counts_own(constraint):
             continue
@@ -88,9 +92,9 @@ def _other_workload(subject: Subject, constraint: Constraint) -> tuple[str, Labe
     """Another workload of the input whose Pods the constraint counts, in words, and their labels."""
     if subject.others is None:
         return None
-    for other in subject.others.beside(subject.workload, constraint.selector):
+    for other in subject.others.beside(subject.workload.ref, constraint.selector):
         if constraint.selector.match(other.labels, other.addable) is Match.YES:
-            return f"the Pods of {other.kind.kind} {brief(other.name, 40)[1:-1]}", other.labels
+            return f"the Pods of {other.kind} {brief(other.name, 40)[1:-1]}", other.labels
     return None
 
 

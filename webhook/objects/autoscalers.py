@@ -1,0 +1,72 @@
+"""
+How many replicas an autoscaler gives a workload: a HorizontalPodAutoscaler, or a ScaledObject of KEDA.
+
+    spec.scaleTargetRef, minReplicas, maxReplicas ──> Autoscaler(Target, Scaling)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from webhook.objects.fields import mappings_at, texts_at
+from webhook.objects.references import Scaling, Target
+
+_HPA, _KEDA = ("autoscaling", "HorizontalPodAutoscaler"), ("keda.sh", "ScaledObject")
+_MOST_OF_KEDA = 100  # where maxReplicaCount is absent
+
+
+class Autoscaler(NamedTuple):
+    """An autoscaler: what it scales, and within which bounds."""
+
+    target: Target
+    scaling: Scaling
+
+
+def read_autoscaler(obj: Mapping[str, object], namespace: str) -> Autoscaler | None:
+    """
+    The autoscaler that an object is, None if it is none; `namespace` is used if the object has none.
+
+    A bound that is no integer, as in a template, is not known.
+
+    upstream: horizontal.go:reconcileAutoscaler (v1.37)
+    upstream: scaledobject_types.go:GetHPAMinReplicas, GetHPAMaxReplicas (KEDA v2)
+    """
+    api_version, kind, own_namespace = texts_at(obj, "apiVersion", "kind", "metadata.namespace")
+    which = api_version.rpartition("/")[0], kind
+    if which not in (_HPA, _KEDA):
+        return None
+    spec, target = mappings_at(obj, ("spec",), ("spec", "scaleTargetRef"))
+    api_of_target, kind_of_target, name = texts_at(target, "apiVersion", "kind", "name")
+    if which == _KEDA:
+        api_of_target, kind_of_target = api_of_target or "apps/v1", kind_of_target or "Deployment"
+        scaling = _of_keda(spec)
+    else:
+        scaling = Scaling(_bound(spec, "minReplicas", 1) or 0, _bound(spec, "maxReplicas", None))
+    if not (kind_of_target and name):  # a patch of an autoscaler
+        return None
+    group = api_of_target.rpartition("/")[0]
+    return Autoscaler(Target(own_namespace or namespace, group, kind_of_target, name), scaling)
+
+
+def scalings(autoscalers: Iterable[Autoscaler]) -> dict[Target, Scaling]:
+    """What autoscalers give each of their targets; where several scale one, the bounds of all of them hold."""
+    found: dict[Target, Scaling] = {}
+    for target, scaling in autoscalers:
+        found[target] = found[target].widened(scaling) if target in found else scaling
+    return found
+
+
+def _of_keda(spec: Mapping[str, object]) -> Scaling:
+    """While nothing is to be done there are idleReplicaCount replicas, or else minReplicaCount."""
+    least = _bound(spec, "minReplicaCount", 0) or 0
+    idle = _bound(spec, "idleReplicaCount", least) or 0
+    return Scaling(min(least, idle), _bound(spec, "maxReplicaCount", _MOST_OF_KEDA))
+
+
+def _bound(spec: Mapping[str, object], name: str, absent: int | None) -> int | None:
+    """An integer of 0 or more; None where what is written is something else."""
+    found = spec.get(name)
+    if found is None:
+        return absent
+    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else None
