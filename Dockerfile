@@ -1,19 +1,25 @@
 # A virtual environment, built in one stage and copied into another, which has neither pip nor sources:
 # make image
-# Raise the version with each of Python's releases; where your registry mirrors it, add the digest: 3.13.7-…@sha256:…
-ARG PYTHON=3.13.7-slim-bookworm
+# Raise version and digest with each of Python's releases. `--build-arg BASE=` takes a base of yours, such as a mirror's.
+ARG BASE=docker.io/library/python:3.13.15-slim-bookworm@sha256:ed86c82274b3c69b52fb5820f358f0bd7df0b603332063cb5c6e32bd220c3e6e
 
-FROM python:${PYTHON} AS build
+FROM ${BASE} AS build
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /src
+COPY requirements.lock requirements-build.lock ./
+RUN python -m venv --without-pip /opt/evenkeel \
+ && locked="--no-compile --require-hashes --only-binary :all: --requirement" \
+ && python -m pip --python /opt/evenkeel/bin/python install $locked requirements.lock \
+ && python -m pip install --target /opt/build $locked requirements-build.lock
 COPY setup.cfg pyproject.toml LICENSE ./
 COPY certs certs
 COPY webhook webhook
 # Compiled here, for where it runs nothing can be written; kubernetes.aio is large, and nobody imports it.
-RUN python -m venv --without-pip /opt/evenkeel \
- && python -m pip --python /opt/evenkeel/bin/python install --no-cache-dir --no-compile --disable-pip-version-check . \
+RUN PYTHONPATH=/opt/build python -m pip --python /opt/evenkeel/bin/python install --no-compile --no-deps \
+    --no-build-isolation . \
  && python -m compileall -q -x /kubernetes/aio/ /opt/evenkeel/lib
 
-FROM python:${PYTHON}
+FROM ${BASE}
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="evenkeel" \
       org.opencontainers.image.description="An admission webhook for spec.topologySpreadConstraints" \

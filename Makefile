@@ -9,7 +9,8 @@ no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes
 # The folders of the pure half, whose tests start no server and no process.
 UNIT := $(addprefix tests/,objects documents scheduler findings rules policy admission lint)
 
-.PHONY: help run unit test controlplane helm e2e soak demo transcripts oracle oracle-diff bench lint docs image clean
+.PHONY: help run unit test controlplane helm e2e soak demo transcripts oracle oracle-diff bench lint docs image \
+	lock release release-check clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -67,6 +68,15 @@ lint: .venv/lint ## check style and types
 docs: .venv/test ## rewrite the generated documents
 	@$(PYTHON) -m tests.generate.documents
 
+lock: .venv/release ## rewrite the locked requirements from setup.cfg and pyproject.toml; UPGRADE=1 takes the newest
+	@$(PYTHON) -m tests.release.lock $(if $(filter-out 0,$(UPGRADE)),--upgrade)
+
+release: .venv/release helm ## build wheel, sdist, chart, SBOM and checksums in build/release; KEY= signs them
+	@$(PYTHON) -m tests.release.build build/release $(if $(KEY),--key $(KEY))
+
+release-check: .venv/release helm ## build a release, install it by the lock, and use it
+	@$(PYTHON) -m pytest -q tests/release
+
 image: ## build the container image; needs Docker
 	@docker build --build-arg REVISION=$$(git rev-parse HEAD) --tag evenkeel:$$(sed -n 's/__version__ = "\(.*\)"/\1/p' webhook/__init__.py) .
 
@@ -85,7 +95,8 @@ clean: ## remove what the other targets made
 	@touch $@
 
 # Without its stamp while pip is at work on it, or an interrupted install would pass for a whole one.
-.venv/lint: .venv/test
-	@rm $<
-	@$(PIP_INSTALL) -e '.[lint]'
-	@touch $< $@
+.venv/lint .venv/release: .venv/test
+	@mv $< $<.off
+	@$(PIP_INSTALL) -e '.[$(@F)]'
+	@mv $<.off $<
+	@touch $@

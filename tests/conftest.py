@@ -17,7 +17,10 @@ EXAMPLES = os.environ.get("FUZZ_EXAMPLES")
 settings.register_profile("steady", derandomize=True, database=None, deadline=None)
 settings.register_profile("hunt", max_examples=int(EXAMPLES or 1), database=None, deadline=None)
 settings.load_profile("hunt" if EXAMPLES else "steady")
-E2E = Path(__file__).parent / "e2e"
+BY_NAME = {
+    Path(__file__).parent / "e2e": "needs a control plane: make e2e",
+    Path(__file__).parent / "release": "needs an index of packages: make release-check",
+}
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
@@ -26,15 +29,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatu
     reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in stats.get("skipped", []))
     reasons["deselected"] += len(stats.get("deselected", []))
     lines = [f"{count} — {reason}" for reason, count in sorted(reasons.items()) if count]
-    if leaves_out_e2e(terminalreporter.config):
-        lines.append("tests/e2e — needs a control plane: make e2e")
+    lines += [f"tests/{folder.name} — {reason}" for folder, reason in left_out(terminalreporter.config).items()]
     if exitstatus == pytest.ExitCode.INTERRUPTED:
         lines.append("the rest — interrupted")
     for line in lines or ["nothing"]:
         terminalreporter.write_line(f"not run: {line}")
 
 
-def leaves_out_e2e(config: pytest.Config) -> bool:
-    """Whether a folder was asked for that E2E lies in; that one is run only where it is named."""
+def left_out(config: pytest.Config) -> dict[Path, str]:
+    """Of BY_NAME, which are run only where they are named, those that lie in a folder that was asked for."""
     asked = {Path(config.invocation_params.dir, argument.partition("::")[0]).resolve() for argument in config.args}
-    return not asked.isdisjoint(E2E.parents)
+    return {folder: reason for folder, reason in BY_NAME.items() if not asked.isdisjoint(folder.parents)}

@@ -31,14 +31,15 @@ def tree(open_folder):
     """What is in the image beside the base: /src is gone, and nobody may write to /opt/evenkeel."""
     source, installed = open_folder / "src", open_folder / "opt" / "evenkeel"
     source.mkdir()
+    environment = os.environ | dict(pair.split("=", 1) for pair in of(BUILD, "ENV")[0].split())
     for copy in of(BUILD, "COPY"):
         *names, target = copy.split()
         for name in names:
             whole = shutil.copytree if (FILE.parent / name).is_dir() else shutil.copy
             whole(FILE.parent / name, source / (name if target == "./" else target))
     for run in of(BUILD, "RUN"):
-        here = run.replace("/opt/evenkeel", str(installed)).replace("python -m", f"{sys.executable} -m")
-        done = subprocess.run(["sh", "-ec", here], cwd=source, capture_output=True, text=True)
+        here = run.replace("/opt/", f"{installed.parent}/").replace("python -m", f"{sys.executable} -m")
+        done = subprocess.run(["sh", "-ec", here], cwd=source, env=environment, capture_output=True, text=True)
         assert 0 == done.returncode, done.stdout + done.stderr
     shutil.rmtree(source)
     subprocess.run(["chmod", "-R", "a-w", installed], check=True)

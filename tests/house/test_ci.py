@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,11 +10,11 @@ import pytest
 import yaml
 
 from tests.support import ROOT
+from tests.support.action import ACTION, run_step
 from webhook.cli import main as cli
 from webhook.cli.lint import FORMATS
 
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
-ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 BIN = Path(sys.executable).parent
 REJECT, WARN = (str(ROOT / "docs" / "examples" / name) for name in ("reject.yaml", "warn.yaml"))
 
@@ -33,20 +31,9 @@ def test_a_hook_takes_the_files_that_pre_commit_gives_it(hook, tmp_path, capsys)
 
 
 def action(**inputs):
-    """Run the last step of the action as GitHub's runner does."""
-    given = {name: spec["default"] for name, spec in ACTION["inputs"].items()} | {
-        name.replace("_", "-"): value for name, value in inputs.items()
-    }
-    step = ACTION["runs"]["steps"][-1]
-    variables = {name: given[text.split("inputs.")[1].rstrip(" }")] for name, text in step["env"].items()}
-    return subprocess.run(
-        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-        env={**variables, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-    )
+    """Run the last step of the action."""
+    given = {name.replace("_", "-"): value for name, value in inputs.items()}
+    return run_step(ACTION["runs"]["steps"][-1], {"steps.install.outputs.bin": str(BIN)}, given)
 
 
 def test_the_action_annotates_and_fails_as_it_is_told():

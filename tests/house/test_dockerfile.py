@@ -13,10 +13,21 @@ BUILD, FINAL = stages()
 
 
 def test_both_stages_are_of_one_python_that_is_pinned():
-    (version,) = re.findall(r"^ARG PYTHON=(\S+)$", FILE.read_text("utf-8"), re.MULTILINE)
+    (base,) = re.findall(r"^ARG BASE=(\S+)$", FILE.read_text("utf-8"), re.MULTILINE)
 
-    assert re.fullmatch(r"3\.\d+\.\d+-slim-\w+(@sha256:[0-9a-f]{64})?", version)
-    assert ["python:${PYTHON} AS build", "python:${PYTHON}"] == [*of(BUILD, "FROM"), *of(FINAL, "FROM")]
+    assert re.fullmatch(r"docker\.io/library/python:3\.\d+\.\d+-slim-\w+@sha256:[0-9a-f]{64}", base)
+    assert ["${BASE} AS build", "${BASE}"] == [*of(BUILD, "FROM"), *of(FINAL, "FROM")]
+
+
+def test_whatever_is_installed_is_locked():
+    """By its hashes, and never what would be built by something that is not; evenkeel itself comes from the tree."""
+    dependencies, itself = of(BUILD, "RUN")
+
+    assert 'locked="--no-compile --require-hashes --only-binary :all: --requirement"' in dependencies
+    assert ["$locked requirements.lock", "/opt/build $locked requirements-build.lock"] == re.findall(
+        r" install (?:--target )?(.+?)(?: &&|$)", dependencies
+    )
+    assert ["--no-compile --no-deps --no-build-isolation ."] == re.findall(r" install (.+?) &&", itself)
 
 
 def test_it_runs_as_a_user_that_kubernetes_can_tell_is_not_root():

@@ -1,0 +1,28 @@
+"""The GitHub Action: its description, and a step of it, run as GitHub's runner does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+
+import yaml
+
+from tests.support import ROOT
+
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+
+
+def run_step(step, known: Mapping[str, str], inputs: Mapping[str, str], **variables: str):
+    """The step's script with what its `env` says; `known` has what expressions other than inputs are."""
+    given = {f"inputs.{name}": spec["default"] for name, spec in ACTION["inputs"].items()}
+    given |= {f"inputs.{name}": value for name, value in inputs.items()} | {**known}
+    said = {name: given[text.removeprefix("${{ ").removesuffix(" }}")] for name, text in step["env"].items()}
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+        env={"PATH": os.environ["PATH"], **variables, **said},
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
