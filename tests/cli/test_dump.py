@@ -188,7 +188,7 @@ def test_progress_is_shown_on_a_terminal_only(run, api, monkeypatch):
         def isatty(self):
             return True
 
-    monkeypatch.setattr("webhook.cli.dump.SECONDS", -1.0)
+    monkeypatch.setattr("webhook.cli.progress.SECONDS", -1.0)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sys, "stderr", shown := Terminal())
         assert 0 == main(["dump", "-o", "a.gz"])

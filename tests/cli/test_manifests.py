@@ -11,6 +11,7 @@ from webhook.cli.main import main
 from webhook.manifests.configurations import MUTATING_NAME
 from webhook.manifests.rbac import viewer
 from webhook.manifests.skip_label import skip_label_policy
+from webhook.policy.parsing import built_in
 
 REACHED = ["--url", "https://a", "--ca-bundle", "ca.crt"]
 
@@ -76,7 +77,7 @@ def test_the_rights_of_people_stand_alone_or_come_first(folder, capsys):
     main(["manifests", "--rbac-viewer", "--rbac", "--url", "https://a", "--ca-bundle", str(folder / "ca.crt")])
     found = [(one["kind"], one["metadata"]["name"]) for one in yaml.safe_load_all(capsys.readouterr().out)]
 
-    assert (0, viewer()) == (alone, role)
+    assert (0, viewer(built_in())) == (alone, role)
     assert [("ClusterRole", "evenkeel-viewer"), ("ServiceAccount", "evenkeel")] == found[:2]
     assert 6 == len(found)
 

@@ -12,6 +12,7 @@ from tests.support.watching import configured
 from webhook.cluster.client import Client, ClusterError
 from webhook.cluster.contents import read_contents
 from webhook.cluster.listed import LISTED
+from webhook.objects.kinds import KINDS, NO_KINDS
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "spec": {"podCIDR": "10.0.0.0/24"}}
 BUDGET = {
@@ -35,8 +36,8 @@ def api():
     api.stop()
 
 
-def read(api, namespace=""):
-    return read_contents(Client(lambda: configured(api.url)), namespace)
+def read(api, namespace="", kinds=NO_KINDS):
+    return read_contents(Client(lambda: configured(api.url)), namespace, kinds)
 
 
 def names(contents):
@@ -116,3 +117,36 @@ def test_no_more_than_a_page_is_asked_for_ahead(api):
     next(found.objects)
 
     assert ["/apis/batch/v1/cronjobs?limit=500"] == api.asked
+
+
+ROLLOUTS, KRUISE = "/apis/argoproj.io/v1alpha1", "/apis/apps.kruise.io/{}"
+ROLLOUT = workload("Rollout", spec={"secret": "s"}) | {"apiVersion": "argoproj.io/v1alpha1"}
+
+
+def test_custom_resources_are_listed_where_the_api_server_has_them(api):
+    api.further[ROLLOUTS] = {"resources": [{"name": "rollouts"}, {"name": "rollouts/status"}]}
+    api.further[f"{ROLLOUTS}/rollouts"] = {"metadata": {}, "items": [ROLLOUT]}
+    (found,) = (one for one in read(api, kinds=KINDS).objects if one["kind"] == "Rollout")
+
+    assert {name: value for name, value in ROLLOUT["spec"].items() if name != "secret"} == found["spec"]
+    assert ("argoproj.io/v1alpha1", "shop", "web") == (found["apiVersion"], *key_of(found))
+
+
+def test_of_several_versions_the_newest_is_read(api):
+    for version in ("v1alpha1", "v1beta1"):
+        path, made = KRUISE.format(version), workload("StatefulSet") | {"apiVersion": f"apps.kruise.io/{version}"}
+        api.further[path] = {"resources": [{"name": "statefulsets"}]}
+        api.further[f"{path}/statefulsets"] = {"metadata": {}, "items": [made]}
+
+    assert ["apps.kruise.io/v1beta1"] == [
+        one["apiVersion"] for one in read(api, kinds=KINDS).objects if one["kind"] == "StatefulSet"
+    ]
+
+
+def test_custom_resources_that_may_not_be_listed_are_missing(api):
+    """Others, which the API server does not have, are not."""
+    api.further[ROLLOUTS] = {"resources": [{"name": "rollouts"}]}
+    found = read(api, kinds=KINDS)
+    list(found.objects)
+
+    assert ["rollouts.argoproj.io"] == [*found.missing]

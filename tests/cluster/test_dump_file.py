@@ -12,6 +12,7 @@ import pytest
 from tests.support.build import key_of, namespace, pod, service, workload
 from webhook.cluster.cluster import Contents, FormatError
 from webhook.cluster.dump_file import Lines, header, is_header, read, reduced, write
+from webhook.objects.kinds import KINDS
 
 OBJECTS = [
     *(pod(name=f"web-{i:03}", namespace=of) for of in ("shop-eu", "shop") for i in range(300)),
@@ -130,3 +131,11 @@ def test_a_file_of_kubectl_is_reduced_to_what_is_listed_and_read():
 def test_an_object_that_cannot_be_reduced_is_named():
     with pytest.raises(ValueError, match=r"^Pod shop/web-1: Expected `object \| null`, got `int` - at `\$\.spec`$"):
         list(reduced([pod() | {"spec": 3}]))
+
+
+def test_custom_resources_are_kept_as_their_kinds_describe_them():
+    rollout = workload("Rollout", spec={"password": "x"}) | {"apiVersion": "argoproj.io/v1alpha1"}
+    (found,) = reduced([rollout], KINDS)
+
+    assert {"replicas", "selector", "template"} == found["spec"].keys()
+    assert [] == [*reduced([rollout])]

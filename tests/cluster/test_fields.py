@@ -12,6 +12,7 @@ from tests.support.planted import PLANTED, kept, planted
 from tests.support.watching import SHOP
 from webhook.cluster import decoding, fields
 from webhook.cluster.listed import LISTED
+from webhook.objects.kinds import Kind
 from webhook.scheduler.snapshot import read_object
 
 # What is kept, written down here once more so that nobody adds a field without a look at what it holds.
@@ -210,3 +211,69 @@ def test_an_object_is_one_line_whatever_the_order_of_its_members():
 
     assert b'{"kind":"Pod","metadata":{"labels":{"a":"","b":""},"name":"a\\n"}}\n' == fields.as_line(obj)
     assert obj == fields.from_line(fields.as_line(obj))
+
+
+SECRET = {"name": "c", "env": [{"name": "PASSWORD", "value": "x"}], "resources": {"requests": {"cpu": "1"}}}
+TEMPLATE = {"metadata": {"labels": {"app": "web"}, "annotations": {"secret": "x"}}, "spec": {"containers": [SECRET]}}
+KEPT = {"name": "c", "resources": SECRET["resources"]}
+READ = {"metadata": {"labels": {"app": "web"}, "annotations": {}}, "spec": {"containers": [KEPT]}}
+
+
+class Custom(typing.NamedTuple):
+    """A custom resource's spec, how its kind is described, and what is kept of the spec."""
+
+    name: str
+    spec: object
+    kept: object
+    described: dict = {}  # noqa: RUF012
+
+
+CUSTOM = [
+    Custom(
+        "a template",
+        {"template": TEMPLATE, "replicas": 3, "selector": {"matchLabels": {}}, "password": "x"},
+        {"template": READ, "replicas": 3, "selector": {"matchLabels": {}}},
+        {"replicas": ("spec", "replicas")},
+    ),
+    Custom(
+        "templates in a list",
+        {"sets": [{"template": TEMPLATE, "password": "x"}, {"password": "x"}]},
+        {"sets": [{"template": READ}, {}]},
+        {"template": ("spec", "sets", "*", "template")},
+    ),
+    Custom(
+        "templates and replicas in a list of lists",
+        {"a": [[{"t": TEMPLATE, "n": 1}], "odd"]},
+        {"a": [[{"t": READ, "n": 1}], []]},
+        {"template": ("spec", "a", "*", "*", "t"), "replicas": ("spec", "a", "*", "*", "n")},
+    ),
+    Custom(
+        "constraints outside a template",
+        {"spread": [{"maxSkew": 1}], "podLabels": {"app": "web"}, "password": "x"},
+        {"spread": [{"maxSkew": 1}], "podLabels": {"app": "web"}},
+        {"template": None, "constraints": ("spec", "spread"), "labels": ("spec", "podLabels")},
+    ),
+    Custom("the spec is the template", TEMPLATE, READ, {"template": ("spec",)}),
+    Custom("of a wrong type", {"template": "secret"}, {"template": {}}),
+    Custom("a spec of a wrong type", "secret", {}),
+]
+
+
+@pytest.mark.parametrize("case", CUSTOM, ids=lambda case: case.name)
+def test_of_a_custom_resource_what_its_kind_describes_is_kept(case):
+    kind = Kind("example.com/v1", "Web", "webs", built_in=False, **case.described)
+    metadata = {"name": "web", "labels": {"a": "b"}, "managedFields": []}
+    raw = {"apiVersion": "example.com/v1", "kind": "Web", "metadata": metadata, "spec": case.spec, "data": "x"}
+    found = fields.only_read_custom(raw, [kind])
+
+    assert case.kept == found.pop("spec")
+    assert {**raw, "metadata": {"name": "web", "labels": {"a": "b"}}}.items() >= found.items()
+    assert {"apiVersion", "kind", "metadata"} == found.keys()
+
+
+@pytest.mark.parametrize("body", [b"[]", b"{}", b'{"items": [7, {"metadata": 7}]}'])
+def test_a_page_of_custom_resources_in_another_form(body):
+    kind = Kind("example.com/v1", "Web", "webs", built_in=False)
+    found = fields.custom_page(body, [kind])
+
+    assert not found or [{"metadata": {}}][: len(found["items"])] == found["items"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from webhook.cluster.listed import LISTED
+from webhook.cluster.listed import LISTED, custom
 from webhook.cluster.watched import WATCHED
-from webhook.objects.kinds import BUILT_IN_KINDS
+from webhook.objects.kinds import BUILT_IN_KINDS, KINDS
 
 
 def named(kinds):
@@ -30,3 +30,13 @@ def test_everything_built_in_that_has_pods_is_listed():
 
 def test_finished_pods_are_listed_too():
     assert all(kind.query == {} for kind in LISTED)
+
+
+def test_custom_resources_by_version_the_newest_first():
+    of_kruise = [api_version for api_version in custom(KINDS) if api_version.startswith("apps.kruise.io/")]
+
+    assert ["apps.kruise.io/v1beta1", "apps.kruise.io/v1alpha1"] == of_kruise
+    assert {(one.api_version, one.resource) for one in KINDS if not one.built_in} == {
+        (one.api_version, one.resource) for those in custom(KINDS).values() for one in those
+    }
+    assert {} == custom(BUILT_IN_KINDS)

@@ -134,7 +134,7 @@ def program() -> str:
         "clusterRole": {
             "always": rules(policies.built_in()),
             "watchPods": rules(replace(policies.built_in(), watch_pods=True)),
-            "viewer": viewer_rules(),
+            "viewer": viewer_rules(policies.built_in()),
         },
         "skipLabelPolicy": {
             "name": SKIP_LABEL_NAME,

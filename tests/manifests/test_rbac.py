@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
+from tests.support.build import policy
 from webhook.cluster.listed import LISTED
 from webhook.cluster.watched import watched
 from webhook.manifests.rbac import rbac, viewer
-from webhook.policy import parsing as policies
-from webhook.policy.schema import API_VERSION, KIND
 
 
 @pytest.mark.parametrize("watch_pods", [False, True])
 def test_the_rights_are_those_of_the_kinds_that_are_watched(watch_pods):
-    policy = policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, "watchPods": watch_pods}))
-    account, role, binding = rbac(policy, "guard", "keel")
+    account, role, binding = rbac(policy(watchPods=watch_pods), "guard", "keel")
     granted = {(group, name) for rule in role["rules"] for group in rule["apiGroups"] for name in rule["resources"]}
 
     assert {(one.api_group, one.resource) for one in watched(watch_pods)} == granted
@@ -28,10 +24,12 @@ def test_the_rights_are_those_of_the_kinds_that_are_watched(watch_pods):
 
 
 def test_people_may_get_and_list_exactly_what_commands_list():
-    role = viewer()
+    kinds = {"apiVersion": "example.com/v1", "kind": "Web", "resource": "webs", "podTemplate": "spec.template"}
+    role = viewer(policy(workloads=[kinds]))
     granted = {(group, name) for rule in role["rules"] for group in rule["apiGroups"] for name in rule["resources"]}
 
     assert ("ClusterRole", "evenkeel-viewer") == (role["kind"], role["metadata"]["name"])
-    assert {(one.api_group, one.resource) for one in LISTED} == granted
+    custom = {("argoproj.io", "rollouts"), ("apps.kruise.io", "clonesets"), ("apps.kruise.io", "statefulsets")}
+    assert {(one.api_group, one.resource) for one in LISTED} | custom | {("example.com", "webs")} == granted
     assert all(["get", "list"] == rule["verbs"] for rule in role["rules"])
-    assert len(LISTED) == sum(len(rule["resources"]) for rule in role["rules"]), "none of them twice"
+    assert len(granted) == sum(len(rule["resources"]) for rule in role["rules"]), "none of them twice"

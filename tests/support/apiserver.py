@@ -43,6 +43,7 @@ class ApiServer:
         self.silent = False  # Accepts requests, and says nothing.
         self.refusals = []  # A status for each of the next requests.
         self.forbidden = set()  # Resources that nobody may list.
+        self.further = {}  # What is answered at further paths, such as those of custom resources.
         self.asked = []
         self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.server.daemon_threads, self.server.api = True, self
@@ -142,7 +143,9 @@ class Handler(BaseHTTPRequestHandler):
         parts = path.split("/")
         namespace = parts[-2] if "namespaces" in parts[:-2] else ""
         of = next((one for one in KINDS if path in (one.path(), one.path(namespace))), None)
-        if of is None:
+        if path in self.api.further:
+            self._send(200, self.api.further[path])
+        elif of is None:
             self._one(path)
         elif of.resource in self.api.forbidden:
             self._refuse(403)

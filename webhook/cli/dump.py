@@ -6,7 +6,7 @@ annotations.  --cluster reads it, and it can be attached to a ticket:
     evenkeel dump -n shop | ssh HOST 'cat > cluster.jsonl.gz'
 
 Nodes and namespaces are whole, also with -n.  With --cluster FILE, a file that kubectl wrote is reduced to that.
-A kind that you may not list is left out, and named on stderr.
+A kind that you may not list is left out, and named on stderr. Custom resources are read as the policy describes them.
 Exit code 0: written, 2: bad input, or nothing can be read.
 """
 
@@ -14,23 +14,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections.abc import Iterable, Iterator, Mapping
 
 from webhook.cli import inputs, selection
+from webhook.cli.progress import with_count
 from webhook.cli.usage import UsageError
 from webhook.cluster.cluster import Contents
 from webhook.cluster.dump_file import Lines, reduced, write
 from webhook.cluster.listed import LISTED
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import texts_at
-from webhook.render import progress
 
 STDOUT = "-"
 NOTHING = (
     "nothing may be listed; name a namespace that you may read with -n, or ask for the ClusterRole evenkeel-viewer"
 )
-SECONDS = 0.2  # Between two counts on a terminal.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", default=STDOUT, help="the file to write (default: standard output)"
     )
+    inputs.add_policy_argument(parser, "a policy file, for its custom workloads (default: the built-in policy)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,10 +44,12 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("standard output is a terminal, wanted a file or a pipe; write -o cluster.jsonl.gz")
     source = inputs.source(args)
     namespace = selection.namespace(args, source, default="")
-    contents = inputs.contents(source, namespace)
+    kinds = inputs.policy(args.policy).kinds
+    contents = inputs.contents(source, namespace, kinds)
+    objects = contents.objects if source.live else reduced(contents.objects, kinds)
     lines, found = Lines(), set()
     try:
-        for obj in _with_count(contents.objects if source.live else reduced(contents.objects)):
+        for obj in with_count(objects, "objects"):
             lines.add(obj)
             if obj["kind"] == "Namespace":
                 found.add(texts_at(obj, "metadata.name")[0])
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 def _report(contents: Contents) -> None:
     """Say what could not be read.  UsageError if nothing could."""
     lines = [one_line(f"{resource}: not in the dump: {why}", LINE_LIMIT) for resource, why in contents.missing.items()]
-    if len(lines) == len(LISTED):
+    if contents.missing.keys() >= {kind.name for kind in LISTED}:
         raise UsageError("\n".join((*lines, NOTHING)))
     for line in lines:
         print(f"evenkeel: {line}", file=sys.stderr)
@@ -81,16 +81,3 @@ def _write(output: str, contents: Contents, lines: Lines) -> None:
             write(file, contents, lines)
     except OSError as error:
         raise UsageError(f"{output}: {error.strerror}") from error
-
-
-def _with_count(objects: Iterable[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
-    """Each object.  On a terminal, show how many there are so far."""
-    stream, shown = sys.stderr, time.monotonic()
-    watched = stream is not None and stream.isatty()
-    for done, obj in enumerate(objects, 1):
-        yield obj
-        if watched and time.monotonic() - shown > SECONDS:
-            progress.show_count(stream, done, "objects")
-            shown = time.monotonic()
-    if watched:
-        progress.clear(stream)

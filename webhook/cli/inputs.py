@@ -19,6 +19,7 @@ from webhook.cluster.dump import DumpError, load, read_text
 from webhook.documents.reading import read_objects
 from webhook.documents.scalars import DocumentError
 from webhook.objects.fields import texts_at
+from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.policy.policy import Policy, PolicyError
 from webhook.scheduler.features import LATEST, NEWEST, Features, parse_version, unknown
@@ -52,8 +53,10 @@ ADVICE: Mapping[int, str] = {
 }
 
 
-def add_policy_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--policy", metavar="FILE", type=Path, help="a policy file (default: the built-in policy)")
+def add_policy_argument(
+    parser: argparse.ArgumentParser, purpose: str = "a policy file (default: the built-in policy)"
+) -> None:
+    parser.add_argument("--policy", metavar="FILE", type=Path, help=purpose)
 
 
 def add_cluster_arguments(parser: argparse.ArgumentParser, default: str = "") -> None:
@@ -116,11 +119,12 @@ def cluster(source: Source, features: Features | None = None, watch_pods: bool =
         raise UsageError(str(error)) from error
 
 
-def contents(source: Source, namespace: str = "") -> Contents:
+def contents(source: Source, namespace: str = "", kinds: Kinds = NO_KINDS) -> Contents:
     """
     The objects of a live cluster or a dump, those with a namespace of one or of all.
 
-    UsageError if they cannot be read, also while they are gone through.
+    Of a live cluster, custom resources of these `kinds` are among them.  UsageError if they cannot be read, also while
+    they are gone through.
     """
     with _usage_errors():
         if not source.live:
@@ -130,7 +134,7 @@ def contents(source: Source, namespace: str = "") -> Contents:
             )
         from webhook.cluster.contents import read_contents
 
-        found = read_contents(client(source=source, patience=PATIENCE), namespace)
+        found = read_contents(client(source=source, patience=PATIENCE), namespace, kinds)
         return found._replace(objects=_checked(found.objects))
 
 

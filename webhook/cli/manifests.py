@@ -56,7 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rbac-viewer",
         action="store_true",
-        help=f"also print the ClusterRole {VIEWER}, to get and list what commands read of a live cluster",
+        help=f"also print the ClusterRole {VIEWER}, to get and list what commands read of a live cluster, "
+        "with the custom resources in the policy's workloads",
     )
     for option, who in ((SKIP_LABEL_USER, "a user who"), (SKIP_LABEL_GROUP, "a group whose members")):
         parser.add_argument(
@@ -71,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    people = (viewer(),) if args.rbac_viewer else ()
+    people = (viewer(inputs.policy(args.policy)),) if args.rbac_viewer else ()
     if people and not (args.service or args.url or args.ca_bundle or args.rbac):
         _print(people)
         return 0

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
+from itertools import chain
+from typing import Any
 
 from webhook.cluster import fields
 from webhook.cluster.client import FORBIDDEN, NOT_FOUND, Client, ClusterError
 from webhook.cluster.cluster import Contents
 from webhook.cluster.informer import pages
-from webhook.cluster.listed import LISTED
+from webhook.cluster.listed import LISTED, custom
+from webhook.cluster.watched import Watched
+from webhook.objects.fields import as_list, texts_at
+from webhook.objects.kinds import NO_KINDS, Kinds
 
 PAGE_SECONDS = 60.0
 WITHHELD = (FORBIDDEN, NOT_FOUND)
 
 
-def read_contents(client: Client, namespace: str = "") -> Contents:
+def read_contents(client: Client, namespace: str = "", kinds: Kinds = NO_KINDS) -> Contents:
     """
     The objects of LISTED, of one namespace or of all; nodes and namespaces are always whole.
+
+    Custom resources of these `kinds` are read, too, of those that the API server has.
 
     A kind that may not be listed is named in `missing`; any other failure is a ClusterError, also while the objects are
     gone through.  They come kind by kind and page by page, so that no more than a page is in memory.
     """
     missing: dict[str, str] = {}
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return Contents(_objects(client, namespace, missing), missing, namespace, _version(client), now)
+    objects = chain(_objects(client, namespace, missing), _custom(client, namespace, kinds, missing))
+    return Contents(objects, missing, namespace, _version(client), now)
 
 
 def _version(client: Client) -> str:
@@ -38,11 +47,41 @@ def _version(client: Client) -> str:
 
 def _objects(client: Client, namespace: str, missing: dict[str, str]) -> Iterator[Mapping[str, object]]:
     for kind in LISTED:
-        try:
-            for page in pages(client, kind, PAGE_SECONDS, namespace, fields.page):
-                for raw in page.get("items") or ():
-                    yield {"apiVersion": kind.api_version, "kind": kind.kind, **raw}
-        except ClusterError as error:
-            if error.status not in WITHHELD:
-                raise
-            missing[kind.resource] = str(error)
+        yield from _of_kind(client, kind, namespace, fields.page, missing)
+
+
+def _custom(client: Client, namespace: str, kinds: Kinds, missing: dict[str, str]) -> Iterator[Mapping[str, object]]:
+    """Custom resources, each in the newest version that the API server has."""
+    read: set[tuple[str, str]] = set()
+    for api_version, those in custom(kinds).items():
+        asked = [kind for kind in those if (kind.api_group, kind.resource) not in read]
+        served = _served(client, api_version) if asked else ()
+        for kind in asked:
+            if kind.resource in served:
+                read.add((kind.api_group, kind.resource))
+                decode = partial(fields.custom_page, kinds=kinds.by_name[kind.gvk])
+                yield from _of_kind(client, kind, namespace, decode, missing)
+
+
+def _served(client: Client, api_version: str) -> Collection[str]:
+    """The resources of an API version that the API server has, which everybody may ask for."""
+    try:
+        found = client.get(f"/apis/{api_version}", {}, PAGE_SECONDS)
+    except ClusterError as error:
+        if error.status not in WITHHELD:
+            raise
+        return ()
+    return {texts_at(one, "name")[0] for one in as_list(found.get("resources"))}
+
+
+def _of_kind(
+    client: Client, kind: Watched, namespace: str, decode: Callable[[bytes], Any], missing: dict[str, str]
+) -> Iterator[Mapping[str, object]]:
+    try:
+        for page in pages(client, kind, PAGE_SECONDS, namespace, decode):
+            for raw in page.get("items") or ():
+                yield {"apiVersion": kind.api_version, "kind": kind.kind, **raw}
+    except ClusterError as error:
+        if error.status not in WITHHELD:
+            raise
+        missing[kind.name] = str(error)

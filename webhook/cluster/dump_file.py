@@ -18,9 +18,10 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from webhook.cluster.cluster import Contents, FormatError
-from webhook.cluster.fields import as_line, from_line, only_read
+from webhook.cluster.fields import as_line, from_line, only_read, only_read_custom
 from webhook.cluster.listed import LISTED
 from webhook.objects.fields import texts_at
+from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.objects.references import ObjectRef
 
 KIND, VERSION = "ClusterDump", 1
@@ -96,9 +97,9 @@ def header(contents: Contents) -> dict[str, object]:
     return found | ({"missing": contents.missing} if contents.missing else {})
 
 
-def reduced(objects: Iterable[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
+def reduced(objects: Iterable[Mapping[str, object]], kinds: Kinds = NO_KINDS) -> Iterator[Mapping[str, object]]:
     """
-    The objects of the kinds that are listed, with the fields that are read.
+    The objects of the kinds that are listed, and custom resources of `kinds`, with the fields that are read.
 
     ValueError names an object that has another form.
     """
@@ -108,6 +109,8 @@ def reduced(objects: Iterable[Mapping[str, object]]) -> Iterator[Mapping[str, ob
             with _naming(obj):
                 found = only_read(obj)
             yield found
+        elif custom := kinds.by_name.get((api_version, kind)):
+            yield only_read_custom(obj, custom)
 
 
 @contextmanager

@@ -7,12 +7,14 @@ volume, its name is kept and its content is not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 import msgspec
 
 from webhook.cluster import decoding
+from webhook.objects.fields import FieldPath
+from webhook.objects.kinds import EACH, Kind
 from webhook.objects.names import DEFAULTED_BY_ANNOTATION, IGNORE_ANNOTATION, MIRROR_ANNOTATION, REVISION_ANNOTATION
 
 CONDITIONS = ("PodScheduled", "PodResizePending")  # The types of a Pod's conditions that are read.
@@ -161,6 +163,61 @@ def page(body: bytes) -> Any:
     for obj in found.get("items") or ():
         _drop_conditions(obj)
     return found
+
+
+def custom_page(body: bytes, kinds: Sequence[Kind]) -> Any:
+    """A page of a list of custom resources, which are of these `kinds`, reduced as `only_read_custom` does."""
+    found = msgspec.json.decode(body)
+    if isinstance(found, dict):
+        items = found.get("items")
+        found["items"] = [only_read_custom(one, kinds) for one in items or () if isinstance(one, dict)]
+    return found
+
+
+def only_read_custom(raw: Mapping[str, object], kinds: Sequence[Kind]) -> Mapping[str, object]:
+    """
+    A copy of a raw custom resource with its metadata, Pod templates, constraints, replicas and selector.
+
+    `kinds` describe it.  What has another form than those have elsewhere is left out.
+    """
+    found: dict[str, object] = {name: raw[name] for name in ("apiVersion", "kind") if name in raw}
+    found["metadata"] = _converted(raw.get("metadata"), Metadata)
+    paths: list[tuple[FieldPath, Any]] = [(("spec", name), Any) for name in ("selector", "strategy")]
+    for kind in kinds:
+        paths += [(path, Any) for path in (kind.replicas, kind.constraints, kind.labels) if path]
+        paths += [(kind.template, Template)] if kind.template else []
+    for path, form in sorted(paths, key=lambda one: len(one[0])):
+        _copy(raw, found, path, form)
+    return found
+
+
+def _copy(value: Any, into: Any, path: FieldPath, form: Any) -> None:
+    """Copy what stands at a path, which may have wildcards, into a value of the same shape."""
+    part, rest = path[0], path[1:]
+    if part == EACH:
+        if isinstance(value, list) and isinstance(into, list):
+            into += [_empty(rest) for _ in value[len(into) :]]
+            for one, other in zip(value, into, strict=True):
+                if rest:
+                    _copy(one, other, rest, form)
+    elif isinstance(value, dict) and isinstance(into, dict) and part in value:
+        if not rest:
+            into[part] = _converted(value[part], form)
+        else:
+            into.setdefault(part, _empty(rest))
+            _copy(value[part], into[part], rest, form)
+
+
+def _empty(path: FieldPath) -> Any:
+    """What holds nothing yet of what a path leads to."""
+    return [] if path[:1] == (EACH,) else {}
+
+
+def _converted(value: object, form: Any) -> Any:
+    try:
+        return msgspec.convert(value, form)
+    except (ValueError, RecursionError):
+        return {}
 
 
 def only_read(raw: Mapping[str, object]) -> Mapping[str, object]:

@@ -6,8 +6,10 @@ The RBAC for people, the table in docs/dump.md and the order of a dump are made 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from webhook.cluster.watched import Watched
-from webhook.objects.kinds import APPS, BATCH, CORE
+from webhook.objects.kinds import APPS, BATCH, CORE, Kinds
 
 VERBS = ("get", "list")
 WORKLOADS = "their Pod templates, replicas and strategies: where their next Pods may go"
@@ -28,3 +30,13 @@ LISTED = (
     Watched(CORE, "Service", "services", "their selectors, to derive the selector of default constraints"),
     Watched(APPS, "StatefulSet", "statefulsets", WORKLOADS),
 )
+
+
+def custom(kinds: Kinds) -> Mapping[str, Sequence[Watched]]:
+    """The custom resources among `kinds`, by their API version, of each group the newest first."""
+    found: dict[str, dict[str, Watched]] = {}
+    for kind in reversed(kinds):
+        if not kind.built_in:
+            listed = Watched(kind.api_version, kind.kind, kind.resource, WORKLOADS)
+            found.setdefault(kind.api_version, {})[kind.resource] = listed
+    return {api_version: tuple(those.values()) for api_version, those in found.items()}

@@ -40,6 +40,11 @@ class Watched:
         """The API group as RBAC writes it: "" is the core group."""
         return self.api_version.rpartition("/")[0]
 
+    @property
+    def name(self) -> str:
+        """As kubectl names it: `pods`, `rollouts.argoproj.io`; the groups of Kubernetes itself go without saying."""
+        return f"{self.resource}.{self.api_group}" if "." in self.api_group else self.resource
+
     def path(self, namespace: str = "", name: str = "") -> str:
         """The path to list and watch it, in all namespaces or in one; with `name`, the path of one object."""
         parts = ["apis" if self.api_group else "api", self.api_version]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from webhook.cluster import listed
 from webhook.cluster.watched import VERBS, Watched, watched
@@ -38,10 +39,10 @@ def rbac(policy: Policy, namespace: str, name: str) -> tuple[Object, ...]:
     )
 
 
-def viewer() -> Object:
+def viewer(policy: Policy) -> Object:
     """The ClusterRole for people who run commands on a live cluster; whoever installs evenkeel binds it."""
     metadata = {"name": VIEWER, "labels": LABELS}
-    return {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": viewer_rules()}
+    return {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": viewer_rules(policy)}
 
 
 def rules(policy: Policy) -> list[Object]:
@@ -49,13 +50,14 @@ def rules(policy: Policy) -> list[Object]:
     return _rules(watched(policy.watch_pods), VERBS)
 
 
-def viewer_rules() -> list[Object]:
-    """The rules of the ClusterRole for people."""
-    return _rules(listed.LISTED, listed.VERBS)
+def viewer_rules(policy: Policy) -> list[Object]:
+    """The rules of the ClusterRole for people: also for the custom resources that the policy has."""
+    custom = chain.from_iterable(listed.custom(policy.kinds).values())
+    return _rules((*listed.LISTED, *custom), listed.VERBS)
 
 
 def _rules(kinds: Iterable[Watched], verbs: Sequence[str]) -> list[Object]:
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, dict[str, None]] = {}
     for kind in kinds:
-        groups.setdefault(kind.api_group, []).append(kind.resource)
-    return [{"apiGroups": [group], "resources": names, "verbs": list(verbs)} for group, names in groups.items()]
+        groups.setdefault(kind.api_group, {})[kind.resource] = None
+    return [{"apiGroups": [group], "resources": [*names], "verbs": list(verbs)} for group, names in groups.items()]

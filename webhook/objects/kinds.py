@@ -71,6 +71,9 @@ class Kinds(tuple[Kind, ...]):
         return {name: _preferred(kinds) for name, kinds in found.items()}
 
 
+NO_KINDS = Kinds()
+
+
 def _preferred(kinds: Sequence[Kind]) -> Sequence[Kind]:
     """Those that the policy describes, or all if it describes none."""
     return [kind for kind in kinds if kind.from_policy] or kinds

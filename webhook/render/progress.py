@@ -7,15 +7,15 @@ from typing import TextIO
 WIDTH = 30
 
 
-def bar(done: int, total: int) -> str:
+def bar(done: int, total: int, what: str = "files") -> str:
     """`[#########             ] 3,000 of 10,000 files`."""
     filled = WIDTH * done // max(total, 1)
-    return f"[{'#' * filled}{' ' * (WIDTH - filled)}] {done:,} of {total:,} files"
+    return f"[{'#' * filled}{' ' * (WIDTH - filled)}] {done:,} of {total:,} {what}"
 
 
-def show(stream: TextIO, done: int, total: int) -> None:
+def show(stream: TextIO, done: int, total: int, what: str = "files") -> None:
     """Write the bar over the one before."""
-    stream.write(f"\r{bar(done, total)}")
+    stream.write(f"\r{bar(done, total, what)}")
     stream.flush()
 
 
