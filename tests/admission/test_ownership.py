@@ -11,6 +11,7 @@ from tests.support.build import (
 )
 from tests.support.review import Case, at_validate, deployment
 from webhook.admission import ownership
+from webhook.objects.references import Owner
 
 EMPTY = constraint(labelSelector={})
 ENFORCED = "{rules: {empty-selector: {severity: error, enforced: true}}}"
@@ -77,3 +78,16 @@ def test_the_accounts_of_controllers():
         "system:serviceaccount:kube-system:deployment-controller",
         "system:serviceaccount:kube-system:cronjob-controller",
     }
+
+
+@pytest.mark.parametrize(
+    ("kind", "owner", "account"),
+    [
+        ("Pod", Owner("apps/v1", "ReplicaSet", "web"), "replicaset-controller"),
+        ("ReplicaSet", Owner("apps/v1", "Deployment", "web"), "deployment-controller"),
+        ("Pod", Owner("apps/v1", "Deployment", "web"), None),
+        ("Pod", Owner("apps.kruise.io/v1alpha1", "CloneSet", "web"), None),
+    ],
+)
+def test_the_account_of_a_controller(kind, owner, account):
+    assert (ACCOUNTS + account if account else None) == ownership.account_of(kind, owner)

@@ -18,7 +18,7 @@ def cluster(monkeypatch):
     """Make `inputs.contents` give these objects, by the namespace that is asked for."""
 
     def give(*objects, missing=None, version=""):
-        def contents(source, namespace=""):
+        def contents(source, namespace="", kinds=()):
             here = [one for one in objects if one["metadata"].get("namespace", namespace) == namespace or not namespace]
             lacking = {} if namespace else missing or {}
             return Contents(iter([one for one in here if not _hidden(one, lacking)]), lacking, namespace, version)

@@ -42,6 +42,7 @@ GENERATED = {
     "docs/policy-test.md": lambda: filled("docs/policy-test.md"),
     "docs/policy.md": lambda: filled("docs/policy.md"),
     "docs/serve.md": lambda: filled("docs/serve.md"),
+    "docs/report.md": lambda: filled("docs/report.md"),
     "docs/rules.md": catalogue.page,
     "docs/scenarios.md": scenarios.page,
     "docs/versions.md": versions.page,

@@ -46,7 +46,11 @@ lint.session
 lint.files
 lint.walk · lint.writing
 {PURE}\
-lint.judging · lint.repair
+lint.judging · lint.repair · report.report
+report.impact · report.spread
+report.made
+report.inventory
+report
 lint.baseline · lint.context · lint.suppressions · lint.surroundings
 lint.results
 lint.terms

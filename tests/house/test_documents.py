@@ -102,6 +102,7 @@ def test_the_changelog_has_the_version():
         "docs/scenarios.md",
         "docs/explain.md",
         "docs/policy-test.md",
+        "docs/report.md",
     ],
 )
 def test_a_link_leads_somewhere(name):

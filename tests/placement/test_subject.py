@@ -7,6 +7,7 @@ import pytest
 from tests.support.build import constraint, pod, service, workload
 from tests.support.placing import node, requesting, running, spread
 from webhook.objects.fields import value_at
+from webhook.objects.kinds import Kind, Kinds
 from webhook.placement.subject import (
     DAEMON,
     NEW,
@@ -142,6 +143,14 @@ def test_a_template_that_has_no_replica_set_yet_gets_a_hash_that_no_pod_has():
 
     assert NEW == found.raw["metadata"]["labels"]["pod-template-hash"]
     assert "ownerReferences" not in found.raw["metadata"]
+
+
+def test_the_next_replica_of_each_template_in_a_list():
+    kind = Kind("example.com/v1", "Pool", "pools", template=("spec", "sets", "*", "template"), built_in=False)
+    templates = [{"template": {"metadata": {"labels": {"set": name}}, "spec": {}}} for name in "ab"]
+    pool = {"apiVersion": "example.com/v1", "kind": "Pool", "metadata": {"name": "p"}, "spec": {"sets": templates}}
+
+    assert ["a", "b"] == [one.raw["metadata"]["labels"]["set"] for one in next_replica(pool, {}, Kinds([kind]))]
 
 
 def test_the_next_replica_of_what_owns_its_pods_itself():

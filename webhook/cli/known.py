@@ -13,11 +13,14 @@ from webhook.cli.usage import UsageError
 from webhook.cluster.cluster import Contents
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import texts_at
+from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.placement.subject import Place, Raw
 from webhook.scheduler.features import LATEST, Features, parse_version, unknown
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
 ASSUMED = "The file does not have the version of its cluster: {} is assumed; set --kubernetes-version."
+
+Through = Callable[[Iterator[Raw]], Iterator[Raw]]
 
 _WITHOUT_NODES = "without them no placement can be judged; ask for the ClusterRole evenkeel-viewer"
 
@@ -43,23 +46,29 @@ def read(
     wanted: Callable[[Raw], bool],
     namespace: str = "",
     more: Iterable[Raw] = (),
+    *,
+    through: Through = iter,
+    needs_nodes: bool = True,
+    kinds: Kinds = NO_KINDS,
 ) -> Known:
     """
     The cluster, with the Pods that are `wanted` and objects besides, which replace those of the same name.
 
-    `namespace` is read alone where Pods of all namespaces may not be listed.
+    `namespace` is read alone where Pods of all namespaces may not be listed.  Every object of the cluster goes
+    `through` a function once it is read.  Without nodes it is a UsageError, unless none is needed.  Of a live cluster
+    custom resources of these `kinds` are read, too.
     """
-    contents = inputs.contents(source)
+    contents = inputs.contents(source, kinds=kinds)
     given = list(more)
-    known = _read(contents, version, wanted, given)
+    known = _read(contents, version, wanted, given, through)
     if "pods" in contents.missing and namespace:
-        contents = inputs.contents(source, namespace)
-        known = _read(contents, version, wanted, given)
+        contents = inputs.contents(source, namespace, kinds)
+        known = _read(contents, version, wanted, given, through)
         known = known._replace(
             notes=("Pods of other namespaces cannot be listed: nodes may have less room than it says here.",)
         )
     missing = contents.missing
-    if "nodes" in missing and not known.snapshot.nodes:
+    if needs_nodes and "nodes" in missing and not known.snapshot.nodes:
         raise UsageError(f"nodes: {one_line(missing['nodes'], LINE_LIMIT)}; {_WITHOUT_NODES}")
     left = [one_line(f"{resource} cannot be listed: {why}", LINE_LIMIT) for resource, why in missing.items()]
     if not (known.snapshot.nodes or source.live):
@@ -69,7 +78,9 @@ def read(
     return known._replace(notes=(*known.notes, *left))
 
 
-def _read(contents: Contents, version: str | None, wanted: Callable[[Raw], bool], more: list[Raw]) -> Known:
+def _read(
+    contents: Contents, version: str | None, wanted: Callable[[Raw], bool], more: list[Raw], through: Through
+) -> Known:
     known_version, objects = version or contents.kubernetes_version, contents.objects
     kubelet: Features | None = None
     if not known_version:
@@ -82,7 +93,8 @@ def _read(contents: Contents, version: str | None, wanted: Callable[[Raw], bool]
     instead = {place(obj) for obj in more}
 
     def kept() -> Iterator[Raw]:
-        for obj in chain((obj for obj in objects if place(obj) not in instead), more):
+        there = through(objects)
+        for obj in chain((obj for obj in there if place(obj) not in instead) if instead else there, more):
             if obj.get("kind") == "Pod":
                 if wanted(obj):
                     pods.append(obj)

@@ -23,6 +23,7 @@ COMMANDS = {
     "manifests": "print the webhook configurations and RBAC",
     "pending": "list every Pod that could not be placed, by workload and cause, with what would free most",
     "policy": "check a policy file, show the settings for one Pod, test it, or print the schema",
+    "report": "report what a policy would do to each workload, and how its Pods are spread",
     "rules": "print the catalogue of rules, or one rule's page",
     "serve": "serve the webhook over TLS",
 }

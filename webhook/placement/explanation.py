@@ -6,7 +6,7 @@ Why a Pod may run on a node or not: each constraint in force with its domains, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from webhook.scheduler.constraint import Constraint
@@ -76,19 +76,13 @@ class Explanation:
 
 def explain(cycle: Cycle) -> Explanation:
     """Everything that filter and score say of the Pod; the constraints are in the Pod's order."""
-    found = find_feasible(cycle)
-    pod, constraints, snapshot, features, _ = cycle
-    soft = [constraint for constraint in constraints if constraint.soft]
-    together = [[one] for one in soft] if cycle.system_defaults else [soft]  # there, no node has to carry every key
-    counted = [
-        *found.spread.domains,
-        *(one for those in together for one in count_domains(pod, those, snapshot, features)),
-    ]
+    found, nodes = find_feasible(cycle), cycle.snapshot.nodes
+    counted = (*found.spread.domains, *_count_soft(cycle))
     refused_elsewhere = 0
     for refusal in found.refusals:
         if refusal.plugin != POD_TOPOLOGY_SPREAD:
             refused_elsewhere |= refusal.nodes
-    explained = [_explained(one, snapshot.nodes, found.feasible, refused_elsewhere) for one in counted]
+    explained = [_explained(one, nodes, found.feasible, refused_elsewhere) for one in counted]
     scores = prioritize(cycle, found.feasible)
     return Explanation(
         cycle,
@@ -98,6 +92,20 @@ def explain(cycle: Cycle) -> Explanation:
         scores,
         total(scores),
     )
+
+
+def count_each(cycle: Cycle) -> tuple[DomainCounts, ...]:
+    """What each of the constraints in force counts, in the Pod's order."""
+    hard = [constraint for constraint in cycle.constraints if constraint.hard]
+    found = (*count_domains(cycle.pod, hard, cycle.snapshot, cycle.features), *_count_soft(cycle))
+    return tuple(sorted(found, key=lambda one: one.constraint.index))
+
+
+def _count_soft(cycle: Cycle) -> Iterator[DomainCounts]:
+    """What the soft constraints count: of the scheduler's own defaults no node has to carry every key."""
+    soft = [constraint for constraint in cycle.constraints if constraint.soft]
+    for together in [[one] for one in soft] if cycle.system_defaults else [soft]:
+        yield from count_domains(cycle.pod, together, cycle.snapshot, cycle.features)
 
 
 def _explained(counted: DomainCounts, nodes: Nodes, feasible: NodeSet, shut: NodeSet) -> ConstraintExplained:

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from webhook.objects.fields import FieldError, as_list, as_mapping, mappings_at, path_text, texts_at, value_at
-from webhook.objects.kinds import KINDS, Kinds, find_kinds
+from webhook.objects.kinds import KINDS, Kinds
 from webhook.objects.labels import Labels, labels_of
 from webhook.objects.names import MIRROR_ANNOTATION, REVISION_ANNOTATION
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectRef, Owner, controller_of
+from webhook.objects.workload import parse_workloads
 from webhook.placement.pods import without_pod
 from webhook.scheduler.constraint import read_constraints
 from webhook.scheduler.counts import FINISHED, BoundPod
@@ -129,8 +130,9 @@ def alone(subject: Subject, snapshot: Snapshot, features: Features) -> Snapshot:
 def next_replica(raw: Raw, others: Mapping[Place, Raw], kinds: Kinds = KINDS) -> tuple[Subject, ...]:
     """The next Pod of each template of a workload; none if its kind is not known or has no Pod template."""
     ref, found = ObjectRef.of(raw), []
-    for kind in find_kinds(raw, kinds):
-        template = as_mapping(value_at(raw, kind.template)) if kind.template else {}
+    for workload in parse_workloads(raw, kinds):
+        kind = workload.kind
+        template = as_mapping(value_at(raw, workload.path[:-2])) if kind.template else {}
         if not template:
             continue
         metadata, spec = mappings_at(template, ("metadata",), ("spec",))

@@ -1,0 +1,100 @@
+"""evenkeel report: what it reads and chooses, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.report.test_impact import EMPTY
+from tests.support.build import constraint, workload
+from tests.support.commands import POLICY
+from tests.support.placing import node
+from tests.support.reporting import ZONES, deployment, pods
+from webhook.cli.known import ASSUMED
+
+WEB = [*deployment(constraint()), *pods("a1", "b1")]
+BAD = deployment(EMPTY, name="bad")
+BAD[0]["metadata"]["labels"] = {"team": "x"}
+ELSEWHERE = workload("Deployment", constraint(), name="far", namespace="bank")
+CLUSTER = [*ZONES, *WEB, *BAD, ELSEWHERE]
+
+
+@pytest.fixture
+def report(run):
+    def ask(options="", cluster=CLUSTER, **files):
+        items = {"apiVersion": "v1", "kind": "List", "items": cluster}
+        return run(f"report --cluster dump {options}", dump=items, **files)
+
+    return ask
+
+
+def names(found):
+    assert (0, "") == (found.code, found.err), found
+    return sorted(one["workload"] for one in json.loads(found.out)["workloads"])
+
+
+def test_namespaces_labels_and_one_object(report):
+    assert ["Deployment/bad", "Deployment/far", "Deployment/web"] == names(report("-A -o json"))
+    assert ["Deployment/bad", "Deployment/web"] == names(report("-n shop -o json"))
+    assert ["Deployment/bad"] == names(report("-n shop -l team=x -o json"))
+    assert ["Deployment/web"] == names(report("deploy/web -n shop -o json"))
+    assert ["Deployment/web"] == names(report("rs web-5d -n shop -o json")), "what has made it"
+
+
+def test_a_policy_and_one_to_compare_with(report):
+    old = POLICY | {"enforcement": "Warn"}
+    code, out, err = report("-A --policy new --compare old", new=POLICY, old=old)
+
+    assert (0, "") == (code, err)
+    assert out.startswith("What new would do, compared with old:")
+    assert "1 workload fared otherwise under old." in out
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "enforcement", "code"),
+    [("denied", "Deny", 1), ("denied", "Warn", 0), ("warned", "Warn", 1), ("warned", "Audit", 1)],
+)
+def test_exit_codes(report, fail_on, enforcement, code):
+    """Audit would deny if it denied: that is worth a 1, too."""
+    assert code == report(f"-A --policy p --fail-on {fail_on}", p=POLICY | {"enforcement": enforcement}).code
+    assert 0 == report(f"deploy/web -n shop --policy p --fail-on {fail_on}", p=POLICY).code
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--compare p", "--compare: found no --policy, wanted the policy that is to replace this one"),
+        ("--fail-on denied", "--fail-on denied: found no --policy, wanted the policy that is asked"),
+        ("deploy/none -n shop", "deploy/none: no workload of this name in the namespace shop"),
+        (
+            "pod/web-5d-0 -n shop",
+            "pod/web-5d-0: no workload of this name in the namespace shop; a Pod that something makes is in the report "
+            "on that",
+        ),
+        ("deploy/web -A", "--all-namespaces: an object is in one namespace; name it with -n"),
+        ("-l ===", "--selector: "),
+    ],
+)
+def test_bad_input(report, options, said):
+    code, out, err = report(options, p=POLICY)
+
+    assert (2, "") == (code, out)
+    assert err.startswith(f"evenkeel: {said}")
+
+
+def test_a_namespace_without_workloads_is_said_to_be_one(report):
+    assert "Only the namespace default was looked at; -A looks at all." in report().out
+    assert "looked at" not in report("-A", [node("n1")]).out
+
+
+def test_without_nodes_a_policy_can_be_asked_all_the_same(report):
+    code, out, _ = report("-A --policy p", cluster=BAD, p=POLICY)
+
+    assert 0 == code
+    assert "No node is in the file, and without nodes nothing can be judged" in out
+    assert "shop/deployment/bad   denied" in out
+
+
+def test_a_version_that_is_assumed_is_no_word_worth(report):
+    assert ASSUMED not in report("-A").out

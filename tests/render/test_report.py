@@ -1,0 +1,151 @@
+"""A report as a person and as a program reads it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.report.test_impact import DEFAULTS, EMPTY, NO_DEFAULTS
+from tests.support.build import constraint, policy, service, workload
+from tests.support.placing import node
+from tests.support.reporting import ZONES, deployment, made_by, pods, report
+from webhook.render.report import MOST_DOMAINS, Titles, as_json, text
+
+WEB = [*ZONES, *deployment(constraint()), *pods("a1", "a1", "a2", "b1", "")]
+NEW, COMPARED = Titles("new.yaml"), Titles("new.yaml", "old.yaml")
+
+
+def lines(*objects, titles=NEW, notes=(), **options):
+    return [line.rstrip() for line in text(report(*objects, **options), titles, notes).splitlines()]
+
+
+def test_a_row_for_each_constraint_and_what_is_to_be_known_below_it():
+    soft = constraint(topologyKey="kubernetes.io/hostname", whenUnsatisfiable="ScheduleAnyway")
+    found = lines(*ZONES, node("bare"), *deployment(constraint(), soft), *pods("a1", "a1", "b1"), titles=Titles())
+
+    assert [
+        "How the Pods are spread, what hurts most first:",
+        "",
+        "  WORKLOAD              PODS   A ZONE TAKES   CONSTRAINT      SKEW    PODS PER DOMAIN",
+        "  shop/deployment/web   3      67% (a)        zone hard       2 > 1   a 2, b 1, c 0",
+        "      topology.kubernetes.io/zone: 1 node without the label",
+        "                                              hostname soft   2 > 1   0 to 2 (a1) in 7 domains",
+    ] == found[:6]
+    assert "1 workload with 3 Pods on 7 nodes in 3 zones." == found[-2]
+    assert "1 with a skew beyond maxSkew; 0 would lose every Pod with one zone." == found[-1]
+
+
+def test_what_the_policy_would_do_comes_first():
+    fine = deployment(constraint(labelSelector={"matchLabels": {"app": "ok"}}), name="ok")
+    found = lines(*ZONES, *deployment(EMPTY), *pods("a1"), *fine)
+
+    assert "What new.yaml would do:" == found[0]
+    assert "  WORKLOAD              CREATED   UPDATED   ITS PODS   WHY" == found[2]
+    assert found[3].startswith("  shop/deployment/web   denied    warned    allowed    empty-")
+    assert "new.yaml: 1 denied, 1 allowed." in found
+    assert not any("/ok" in line for line in found[:4])
+
+
+def test_and_what_it_changes():
+    found = lines(*WEB, *deployment(EMPTY, name="bad"), titles=COMPARED, compare=policy("{enforcement: Warn}"))
+
+    assert "What new.yaml would do, compared with old.yaml:" == found[0]
+    assert found[3].startswith(
+        "  shop/deployment/bad   would-be-denied   denied    warned    allowed    empty-selector: "
+    )
+    assert "1 workload fared otherwise under old.yaml." in found
+    assert "No Pod would be given other default constraints." in found
+
+
+@pytest.mark.parametrize(
+    ("old", "said"),
+    [
+        (NO_DEFAULTS, "Default constraints: 2 Pods would be given some at all."),
+        (DEFAULTS.replace("maxSkew: 1", "maxSkew: 2"), "Default constraints: 2 Pods would be given others."),
+        (DEFAULTS, "No Pod would be given other default constraints."),
+    ],
+)
+def test_default_constraints(old, said):
+    objects = [*ZONES, *deployment(), service(), *pods("a1", "b1")]
+
+    assert said in lines(*objects, titles=COMPARED, of=policy(DEFAULTS), compare=policy(old))
+    assert "2 Pods would be given default constraints." in lines(*objects, of=policy(DEFAULTS))
+    assert "  no workload would be denied or warned" in lines(*objects, of=policy(DEFAULTS))
+
+
+def test_a_namespace_from_which_nothing_is_sent():
+    system = workload("Deployment", EMPTY, namespace="kube-system")
+
+    assert "  no workload would be denied or warned" in lines(system, never_sent=("kube-system",))
+
+
+def test_without_a_policy_there_is_no_word_of_it():
+    found = lines(*ZONES, *deployment(EMPTY), titles=Titles(), named=False)
+
+    assert not any("would do" in line or "denied" in line for line in found)
+    assert "      error: empty-selector" in found
+
+
+def test_other_workloads_closed_domains_and_few_domains():
+    both, nodes = {"app": "web"}, [node("a1", "a"), node("b1", "b", unschedulable=True)]
+    canary = [made_by("", "canary", "a1", labels=both)]
+    found = lines(*nodes, *deployment(constraint(minDomains=3)), *pods("a1"), *canary, titles=Titles())
+
+    assert "      topology.kubernetes.io/zone: also counts Pod/canary (1)" in found
+    assert "      topology.kubernetes.io/zone: counts b, where no node takes these Pods" in found
+    assert "      topology.kubernetes.io/zone: 2 domains, fewer than minDomains 3" in found
+
+
+def test_nothing_at_all():
+    assert ["a note", "", "0 workloads with 0 Pods on 0 nodes in 0 zones."] == lines(titles=Titles(), notes=["a note"])
+
+
+def test_names_from_a_cluster_do_not_control_the_terminal():
+    odd = deployment(constraint(), name="w\x1b[31m")
+    odd[0]["metadata"]["namespace"] = odd[1]["metadata"]["namespace"] = "s\n"
+
+    assert "\x1b" not in text(report(*ZONES, *odd), NEW)
+    assert "  s\\u000a/deployment/w\\u001b[31m" in text(report(*ZONES, *odd), NEW)
+
+
+def test_json_has_what_programs_need():
+    found = as_json(report(*WEB, compare=policy("{enforcement: Warn}")), COMPARED, ["a note"])
+    (one,) = found["workloads"]
+    (spread,) = one["constraints"]
+
+    assert ("evenkeel.dev/v1alpha1", "Report", "new.yaml", "old.yaml", ["a note"]) == (
+        found["apiVersion"],
+        found["kind"],
+        found["policy"],
+        found["compare"],
+        found["notes"],
+    )
+    assert ("Deployment/web", "shop", 3, 5, 1) == tuple(
+        one[name] for name in ("workload", "namespace", "replicas", "pods", "waiting")
+    )
+    assert ("a", 0.75, {"a": 3, "b": 1}) == (one["largestZone"], one["largestZoneShare"], one["zones"])
+    assert (0, 1, True, "pod", 3, {"a": 3, "b": 1, "c": 0}) == tuple(
+        spread[name] for name in ("index", "maxSkew", "hard", "source", "skew", "domains")
+    )
+    assert ("allowed", "allowed", False) == (one["outcome"], one["wasOutcome"], one["changed"])
+    assert {"create", "update", "pods"} == one["answers"].keys() == one["wasAnswers"].keys()
+    assert (1, 5, 1) == tuple(found["summary"][name] for name in ("workloads", "pods", "waiting"))
+    assert found == json.loads(json.dumps(found))
+
+
+def test_json_of_what_is_not_known():
+    found = as_json(report(made_by("Cluster/db", "db-1", api_version="example.com/v1"), named=False), Titles())
+    (one,) = found["workloads"]
+
+    assert (None, None, None) == (found["policy"], one["largestZone"], one["largestZoneShare"])
+    assert (None, None, None) == (one["answers"]["create"], one["wasAnswers"], one["wasOutcome"])
+
+
+def test_of_many_domains_only_those_with_pods_are_listed():
+    many = [node(f"n{i:03}", "a") for i in range(MOST_DOMAINS + 1)]
+    by_node = constraint(topologyKey="kubernetes.io/hostname")
+    (one,) = as_json(report(*many, *deployment(by_node), *pods("n001", "n002")), NEW)["workloads"]
+    (spread,) = one["constraints"]
+
+    assert ({"n001": 1, "n002": 1}, MOST_DOMAINS - 1) == (spread["domains"], spread["domainsWithoutPods"])

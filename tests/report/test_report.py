@@ -1,0 +1,108 @@
+"""The order of the workloads, what changes between two policies, and the sums."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.report.test_impact import DEFAULTS, EMPTY, NO_DEFAULTS
+from tests.support.build import constraint, policy, service, workload
+from tests.support.reporting import ZONES, deployment, made_by, only, pods, report
+
+WARN = "{enforcement: Warn}"
+
+
+def workloads(**named):
+    """A Deployment for each name, with Pods on these nodes; `None` in front asks for an error."""
+    for name, nodes in named.items():
+        bad, label = nodes[:1] == (None,), {"labelSelector": {"matchLabels": {"app": name}}}
+        one = constraint(**({"labelSelector": {}} if bad else label))
+        yield from deployment(one, name=name)
+        yield from pods(*(node for node in nodes if node is not None), name=name)
+
+
+def names(found):
+    return [one.live.ref.name for one in found.workloads]
+
+
+def test_what_hurts_most_comes_first():
+    objects = [
+        *ZONES,
+        *workloads(
+            even=("a1", "b1", "c1"),
+            waits=("a1", "b1", "c1", ""),
+            lost=("a1", "a2"),
+            skewed=("a1", "a1", "a2", "b1"),
+            leaning=("a1", "a2", "b1", "b2", "c1"),
+            alone=("b1",),
+            denied=(None, "a1", "b1", "c1"),
+        ),
+    ]
+
+    assert ["denied", "waits", "lost", "skewed", "leaning", "even", "alone"] == names(report(*objects))
+    assert ["waits", "lost", "skewed"] == names(report(*objects, named=False))[:3]
+
+
+def test_a_single_pod_and_a_daemon_set_lose_nothing_that_could_be_spread():
+    daemon = workload("DaemonSet", name="agent", labels={"app": "agent"})
+    of_daemon = [made_by("DaemonSet/agent", f"agent-{i}", "a1", labels={"app": "agent"}) for i in range(2)]
+    found = report(*ZONES, *workloads(one=("a1",), two=("a1", "b1")), daemon, *of_daemon)
+
+    assert "two" == names(found)[0]
+
+
+def test_what_changes_between_two_policies():
+    objects = [*ZONES, *workloads(bad=(None, "a1"), good=("a1",))]
+    found = {one.live.ref.name: one for one in report(*objects, compare=policy(WARN)).workloads}
+
+    assert (True, False) == (found["bad"].changes, found["good"].changes)
+    assert ("would-be-denied", "denied") == (
+        str(found["bad"].was.worst.outcome),
+        str(found["bad"].impact.worst.outcome),
+    )
+    assert not only(*ZONES, *deployment(EMPTY)).changes, "there is nothing to compare with"
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "change"),
+    [
+        (DEFAULTS, NO_DEFAULTS, "new"),
+        (DEFAULTS, DEFAULTS.replace("maxSkew: 1", "maxSkew: 2"), "other"),
+        (NO_DEFAULTS, DEFAULTS, "no more"),
+        (DEFAULTS, DEFAULTS, ""),
+    ],
+)
+def test_defaults_that_change(new, old, change):
+    found = report(*ZONES, *deployment(), service(), *pods("a1", "b1", ""), of=policy(new), compare=policy(old))
+
+    assert change == found.workloads[0].defaults_change
+    assert ({change: 3} if change else {}) == found.summary.defaults_change
+    assert (0 if new == NO_DEFAULTS else 3) == found.summary.defaulted
+
+
+def test_the_sums():
+    objects = [*ZONES, *workloads(bad=(None, "a1", "a2", ""), good=("a1", "b1", "c1"))]
+    found = report(*objects, compare=policy(WARN))
+    summary = found.summary
+
+    assert (2, 6, 1) == (summary.workloads, summary.pods, summary.waiting)
+    assert ({"denied": 1, "allowed": 1}, 1, 1) == (summary.outcomes, summary.denied, summary.changed)
+    assert (0, 1) == (summary.uneven, summary.lost)
+    assert (6, 3, 0) == (found.nodes, found.zones, found.static)
+
+
+def test_findings_are_of_all_rules_and_of_what_has_an_owner_too():
+    owned = [*deployment(constraint(topologyKey="rack"), owner="App/shop"), *pods("a1")]
+    one = only(*ZONES, *owned)
+
+    assert {"unknown-topology-key", "rollout-skew"} <= {finding.rule for finding in one.findings}
+
+
+def test_what_is_too_large_to_judge_is_in_the_report_all_the_same():
+    one = only(*ZONES, *deployment(*[constraint(topologyKey=f"rack{i}") for i in range(101)]), *pods("a1"))
+
+    assert ((), "not-judged") == (one.findings, str(one.impact.create.outcome))
+
+
+def test_the_replicas_that_are_asked_for():
+    assert 3 == only(*deployment()).replicas
+    assert only(workload("DaemonSet", spec={"replicas": None})).replicas is None

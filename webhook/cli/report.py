@@ -1,0 +1,118 @@
+"""
+Report what a policy would do to each workload of a cluster, and how its Pods are spread:
+
+    evenkeel report -A                                         spread, and what the rules find
+    evenkeel report -A --policy new.yaml                       what new.yaml would deny or warn of
+    evenkeel report -A --policy new.yaml --compare old.yaml    and what that changes
+    evenkeel report deployment/web -n shop
+
+A policy is asked as the webhook is asked: for the object created anew, for its next update, and for its Pods as its
+controller makes them. What hurts most comes first.
+Exit code: 0, or 1 with --fail-on if any workload is denied, or warned of; 2: bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from webhook.admission.decision import Outcome
+from webhook.cli import inputs, known, selection
+from webhook.cli.progress import with_bar, with_count
+from webhook.cli.usage import UsageError
+from webhook.manifests.configurations import SYSTEM_NAMESPACES
+from webhook.objects.kinds import Kinds
+from webhook.objects.references import ObjectRef
+from webhook.render import report as render
+from webhook.report.inventory import Inventory, LiveWorkload, Raw, key_of
+from webhook.report.report import Policies, Report, Reporting
+
+DENIED, WARNED = "denied", "warned"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    selection.add_object_argument(parser)
+    inputs.add_cluster_arguments(parser, inputs.LIVE)
+    selection.add_namespace_arguments(parser)
+    selection.add_selector_argument(parser)
+    selection.add_output_argument(parser)
+    inputs.add_policy_argument(parser, "the policy file to ask (default: the built-in policy, for what the rules find)")
+    parser.add_argument("--compare", metavar="FILE", type=Path, help="the policy file in force now: say what changes")
+    parser.add_argument(
+        "--fail-on",
+        choices=(DENIED, WARNED),
+        help="exit 1 if the policy would deny a workload, or also if it would warn",
+    )
+    inputs.add_version_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    policies, source = _policies(args), inputs.source(args)
+    kinds = policies.policy.kinds
+    chosen = selection.selection(args, source)
+    named = _named(args, chosen.namespace, kinds) if args.object else None
+    inventory = Inventory(kinds)
+
+    def through(objects: Iterator[Raw]) -> Iterator[Raw]:
+        for raw in with_count(objects, "objects"):
+            inventory.add(raw)
+            yield raw
+
+    found = known.read(
+        source,
+        args.kubernetes_version,
+        lambda pod: False,
+        chosen.namespace,
+        through=through,
+        needs_nodes=False,
+        kinds=kinds,
+    )
+    reporting = Reporting(inventory, found.snapshot, found.features, policies, SYSTEM_NAMESPACES)
+    workloads = [one for one in reporting.workloads if _is_chosen(one, chosen)]
+    if named is not None:
+        workloads = [one for one in workloads if key_of(one) == inventory.top(named)]
+    report = reporting.report(with_bar(map(reporting.of, workloads), len(workloads), "workloads"))
+    notes = tuple(_notes(args, chosen.namespace, report, found.notes))
+    titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
+    if args.output == selection.JSON:
+        print(render.dumped(render.as_json(report, titles, notes)))
+    else:
+        print(render.text(report, titles, notes))
+    return _exit_code(report, args.fail_on)
+
+
+def _policies(args: argparse.Namespace) -> Policies:
+    if args.policy is None and args.compare is not None:
+        raise UsageError("--compare: found no --policy, wanted the policy that is to replace this one")
+    if args.policy is None and args.fail_on is not None:
+        raise UsageError(f"--fail-on {args.fail_on}: found no --policy, wanted the policy that is asked")
+    compare = inputs.policy(args.compare) if args.compare is not None else None
+    return Policies(inputs.policy(args.policy), compare, args.policy is not None)
+
+
+def _named(args: argparse.Namespace, namespace: str, kinds: Kinds) -> ObjectRef:
+    if args.all_namespaces:
+        raise UsageError("--all-namespaces: an object is in one namespace; name it with -n")
+    return selection.typed_name(args.object, kinds).in_namespace(namespace)
+
+
+def _is_chosen(workload: LiveWorkload, chosen: selection.Selection) -> bool:
+    return chosen.namespace in ("", workload.ref.namespace) and chosen.selector.matches(workload.labels)
+
+
+def _notes(args: argparse.Namespace, namespace: str, report: Report, notes: Sequence[str]) -> Iterator[str]:
+    """What cannot be judged; UsageError if the object that is named has no place in the report."""
+    yield from notes
+    if args.object and not report.workloads:
+        made = "; a Pod that something makes is in the report on that" if args.object[0].startswith("po") else ""
+        raise UsageError(f"{' '.join(args.object)}: no workload of this name in the namespace {namespace}{made}")
+    if namespace and not report.workloads:
+        yield f"Only the namespace {namespace} was looked at; -A looks at all."
+
+
+def _exit_code(report: Report, fail_on: str | None) -> int:
+    outcomes = report.summary.outcomes
+    denied = report.summary.denied > 0
+    warned = any(outcomes.get(one) for one in (Outcome.WARNED, Outcome.WOULD_BE_DENIED, Outcome.NOT_JUDGED))
+    return 1 if fail_on and (denied or (fail_on == WARNED and warned)) else 0

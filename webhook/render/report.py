@@ -1,0 +1,290 @@
+"""A report as text and JSON: what a policy would do, how the workloads are spread, and the sums."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from webhook.admission.decision import Outcome
+from webhook.findings.finding import Severity
+from webhook.findings.wording import one_line, printable
+from webhook.placement.subject import OWN
+from webhook.render.explanation import API_VERSION
+from webhook.render.findings import finding_json
+from webhook.report.impact import GRAVITY, Answer, Impact
+from webhook.report.report import Report, ReportedWorkload
+from webhook.report.spread import Spread
+
+MOST_DOMAINS, SHOWN_DOMAINS, SHOWN_OTHERS = 50, 6, 3
+NAME, WHY = 52, 160  # Characters of a name, and of why something is denied.
+QUIET = (Outcome.ALLOWED, Outcome.DEFAULTED)
+NOT_SENT = "not sent"
+
+
+class Titles(NamedTuple):
+    """The files of the policies, as they were named; `policy` is "" for the built-in one, `compare` for none."""
+
+    policy: str = ""
+    compare: str = ""
+
+
+def text(report: Report, titles: Titles, notes: Sequence[str] = ()) -> str:
+    """For a person: first what the policy would do, if one is named, then the spread, and the sums last."""
+    lines = [*notes, *([""] if notes else [])]
+    if titles.policy:
+        lines += [*_impacts(report, titles), ""]
+    lines += [*_spreads(report), "", *_sums(report, titles)] if report.workloads else _sums(report, titles)
+    return "\n".join(map(printable, lines))
+
+
+# What the policy would do
+
+
+def _impacts(report: Report, titles: Titles) -> Iterator[str]:
+    compared = f", compared with {titles.compare}" if titles.compare else ""
+    yield f"What {titles.policy} would do{compared}:"
+    yield ""
+    concerned = [one for one in report.workloads if one.impact.worst.outcome not in QUIET or one.changes]
+    concerned.sort(key=lambda one: one.impact.worst.gravity)
+    if not concerned:
+        yield "  no workload would be denied or warned"
+        return
+    was = ("WAS",) if titles.compare else ()
+    rows = [("WORKLOAD", *was, "CREATED", "UPDATED", "ITS PODS", "WHY")]
+    for one in concerned:
+        before = (_worst(one.was),) if one.was is not None and was else ()
+        answers = (one.impact.create, one.impact.update, one.impact.pods)
+        rows.append((_name(one), *before, *map(_answer, answers), one_line(one.impact.worst.message, WHY)))
+    yield from _table(rows)
+
+
+def _worst(impact: Impact) -> str:
+    return _answer(impact.worst)
+
+
+def _answer(answer: Answer | None) -> str:
+    if answer is None:
+        return "-"
+    if answer.not_sent:
+        return NOT_SENT
+    return str(answer.outcome) if answer.allowed else str(Outcome.DENIED)
+
+
+# Spread
+
+
+def _spreads(report: Report) -> Iterator[str]:
+    yield "How the Pods are spread, what hurts most first:"
+    yield ""
+    rows: list[tuple[str, ...]] = [("WORKLOAD", "PODS", "A ZONE TAKES", "CONSTRAINT", "SKEW", "PODS PER DOMAIN")]
+    below: dict[int, list[str]] = {}
+    for one in report.workloads:
+        spreads: Sequence[Spread | None] = one.spreads or (None,)
+        for i, spread in enumerate(spreads):
+            first = (_name(one), _pods(one), _loss(one)) if i == 0 else ("", "", "")
+            rows.append((*first, *(_spread(spread) if spread is not None else ("none in force", "", ""))))
+            below[len(rows) - 1] = [*(_remarks(spread) if spread is not None else ())]
+        below[len(rows) - 1] += _findings(one)
+    for i, line in enumerate(_table(rows)):
+        yield line
+        yield from (f"      {remark}" for remark in below.get(i, ()))
+
+
+def _name(one: ReportedWorkload) -> str:
+    ref = one.live.ref
+    return one_line(f"{ref.namespace}/{ref.kind.lower()}/{ref.name}", NAME)
+
+
+def _pods(one: ReportedWorkload) -> str:
+    waiting = f" + {one.live.waiting:,} waiting" if one.live.waiting else ""
+    return f"{one.live.running:,}{waiting}"
+
+
+def _loss(one: ReportedWorkload) -> str:
+    share = one.loss.share
+    return "-" if share is None else f"{share:.0%} ({one_line(one.loss.largest, 24)})"
+
+
+def _spread(spread: Spread) -> tuple[str, str, str]:
+    constraint = spread.constraint
+    key = one_line(constraint.topology_key.rpartition("/")[2], 40)
+    source = "" if spread.source == OWN else f" ({spread.source})"
+    skew = f"{spread.skew} > {constraint.max_skew}" if spread.excess else f"{spread.skew} of {constraint.max_skew}"
+    return f"{key} {'hard' if constraint.hard else 'soft'}{source}", skew, _domains(spread)
+
+
+def _domains(spread: Spread) -> str:
+    counted = spread.counted
+    if not counted.eligible:
+        return "no domain"
+    if len(counted.eligible) <= SHOWN_DOMAINS:
+        return ", ".join(f"{one_line(value, 40)} {counted.match_num(value):,}" for value in sorted(counted.eligible))
+    most = min(counted.counts, key=lambda value: (-counted.counts[value], value), default="")
+    fewest = 0 if len(counted.counts) < len(counted.eligible) else min(counted.counts.values())
+    if not most:
+        return f"no Pods in {len(counted.eligible):,} domains"
+    return f"{fewest:,} to {counted.counts[most]:,} ({one_line(most, 40)}) in {len(counted.eligible):,} domains"
+
+
+def _remarks(spread: Spread) -> Iterator[str]:
+    """What else is to be known of one constraint."""
+    key = spread.constraint.topology_key
+    if spread.shared:
+        yield f"{key}: also counts {_some([f'{name} ({number:,})' for name, number in spread.shared.items()])}"
+    if spread.closed and spread.constraint.hard:
+        yield f"{key}: counts {_some(spread.closed)}, where no node takes these Pods"
+    if spread.unlabelled:
+        yield f"{key}: {_many(spread.unlabelled, 'node')} without the label"
+    eligible, wanted = len(spread.counted.eligible), spread.constraint.min_domains
+    if spread.constraint.hard and eligible < wanted:
+        yield f"{key}: {_many(eligible, 'domain')}, fewer than minDomains {wanted}"
+
+
+def _some(names: Iterable[str]) -> str:
+    every = [one_line(name, 63) for name in names]
+    more = f" and {len(every) - SHOWN_OTHERS:,} more" if len(every) > SHOWN_OTHERS else ""
+    return f"{', '.join(every[:SHOWN_OTHERS])}{more}"
+
+
+def _findings(one: ReportedWorkload) -> Iterator[str]:
+    for severity in Severity:
+        rules = dict.fromkeys(finding.rule for finding in one.findings if finding.severity is severity)
+        if rules:
+            yield f"{severity}: {', '.join(rules)}"
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        yield "  " + "   ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _sums(report: Report, titles: Titles) -> Iterator[str]:
+    found = report.summary
+    waiting = f", {found.waiting:,} of them waiting," if found.waiting else ""
+    where = f"on {_many(report.nodes, 'node')} in {_many(report.zones, 'zone')}"
+    yield f"{_many(found.workloads, 'workload')} with {_many(found.pods, 'Pod')}{waiting} {where}."
+    if found.workloads:
+        yield f"{found.uneven:,} with a skew beyond maxSkew; {found.lost:,} would lose every Pod with one zone."
+    if titles.policy:
+        yield from _policy_sums(report, titles)
+
+
+def _policy_sums(report: Report, titles: Titles) -> Iterator[str]:
+    found = report.summary
+    outcomes = ", ".join(f"{found.outcomes[one]:,} {one}" for one in GRAVITY if found.outcomes.get(one))
+    yield f"{titles.policy}: {outcomes or 'nothing to judge'}."
+    if not titles.compare:
+        yield f"{_many(found.defaulted, 'Pod')} would be given default constraints."
+        return
+    change = ", ".join(
+        f"{_many(number, 'Pod')} {DEFAULTS[how]}" for how, number in sorted(found.defaults_change.items())
+    )
+    yield f"{_many(found.changed, 'workload')} fared otherwise under {titles.compare}."
+    yield f"Default constraints: {change}." if change else "No Pod would be given other default constraints."
+
+
+DEFAULTS = {"new": "would be given some at all", "other": "would be given others", "no more": "would be given none"}
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+# For programs
+
+
+def as_json(report: Report, titles: Titles, notes: Sequence[str] = ()) -> dict[str, object]:
+    """The form `Report`; docs/report.md documents the fields."""
+    found = report.summary
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Report",
+        "policy": titles.policy or None,
+        "compare": titles.compare or None,
+        "notes": list(notes),
+        "workloads": [_workload_json(one) for one in report.workloads],
+        "summary": {
+            "workloads": found.workloads,
+            "pods": found.pods,
+            "waiting": found.waiting,
+            "static": report.static,
+            "nodes": report.nodes,
+            "zones": report.zones,
+            "outcomes": {str(one): found.outcomes.get(one, 0) for one in GRAVITY},
+            "denied": found.denied,
+            "changed": found.changed,
+            "defaulted": found.defaulted,
+            "defaultsChange": {how: found.defaults_change.get(how, 0) for how in DEFAULTS},
+            "uneven": found.uneven,
+            "lostWithOneZone": found.lost,
+        },
+    }
+
+
+def dumped(found: Mapping[str, object]) -> str:
+    return json.dumps(found, indent=2)
+
+
+def _workload_json(one: ReportedWorkload) -> dict[str, object]:
+    live, ref = one.live, one.live.ref
+    share = one.loss.share
+    return {
+        "workload": f"{ref.kind}/{ref.name}",
+        "apiVersion": ref.api_version,
+        "namespace": ref.namespace,
+        "replicas": one.replicas,
+        "pods": live.pods,
+        "waiting": live.waiting,
+        "terminating": live.leaving,
+        "zones": dict(one.loss.zones),
+        "largestZone": one.loss.largest or None,
+        "largestZoneShare": None if share is None else round(share, 4),
+        "constraints": [_spread_json(spread) for spread in one.spreads],
+        "findings": [finding_json(finding) for finding in one.findings],
+        "outcome": str(one.impact.worst.outcome),
+        "wasOutcome": None if one.was is None else str(one.was.worst.outcome),
+        "changed": one.changes,
+        "answers": _impact_json(one.impact),
+        "wasAnswers": None if one.was is None else _impact_json(one.was),
+        "defaults": [list(given) for given in one.impact.defaults],
+        "defaultsChange": one.defaults_change or None,
+    }
+
+
+def _impact_json(impact: Impact) -> dict[str, object]:
+    return {name: _answer_json(getattr(impact, name)) for name in ("create", "update", "pods")}
+
+
+def _answer_json(answer: Answer | None) -> dict[str, object] | None:
+    if answer is None:
+        return None
+    return {
+        "outcome": str(answer.outcome),
+        "allowed": answer.allowed,
+        "sent": not answer.not_sent,
+        "message": answer.message,
+    }
+
+
+def _spread_json(spread: Spread) -> dict[str, object]:
+    constraint, counted = spread.constraint, spread.counted
+    listed = counted.eligible if len(counted.eligible) <= MOST_DOMAINS else counted.counts.keys()
+    return {
+        "index": constraint.index,
+        "template": spread.template,
+        "topologyKey": constraint.topology_key,
+        "maxSkew": constraint.max_skew,
+        "minDomains": constraint.min_domains,
+        "hard": constraint.hard,
+        "selector": str(constraint.selector),
+        "source": spread.source,
+        "skew": spread.skew,
+        "domains": {value: counted.match_num(value) for value in sorted(listed)},
+        "domainsWithoutPods": len(counted.eligible) - len(counted.counts),
+        "closedDomains": list(spread.closed[:MOST_DOMAINS]),
+        "nodesWithoutKey": spread.unlabelled,
+        "nodesLeftOut": spread.excluded,
+        "alsoCounts": dict(spread.shared),
+    }

@@ -1,0 +1,1 @@
+"""What a policy would do to a cluster, and how its workloads are spread: pure."""

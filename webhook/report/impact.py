@@ -1,0 +1,151 @@
+"""
+What a policy would do to a workload that runs: the webhook's own answers to the requests that are to come.
+
+    the object, created anew by a person ──────────────┐
+    its next update, that of `kubectl rollout restart` ┼──dry_run──> Impact
+    the next Pod, as its controller makes it ──────────┘
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from webhook.admission.decision import Outcome
+from webhook.admission.defaulting import Defaults
+from webhook.admission.dry_run import Applied, dry_run
+from webhook.admission.ownership import account_of
+from webhook.admission.terms import Terms
+from webhook.findings.finding import Finding
+from webhook.findings.wording import LINE_LIMIT, one_line, warning
+from webhook.objects.fields import as_mapping, with_value
+from webhook.objects.references import controller_of
+from webhook.objects.workload import parse_workloads
+from webhook.policy.policy import Policy
+from webhook.report.inventory import POD, LiveWorkload, Raw
+from webhook.report.made import MadePod
+from webhook.scheduler.snapshot import Snapshot
+
+# The worst first.  What is denied comes before all of them.
+GRAVITY = (
+    Outcome.DENIED,
+    Outcome.ERROR,
+    Outcome.NOT_JUDGED,
+    Outcome.WOULD_BE_DENIED,
+    Outcome.WARNED,
+    Outcome.DEFAULTED,
+    Outcome.ALLOWED,
+)
+DENIED, WARNED = "denied", "warned"
+RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """
+    What the webhook answers to one request; `message` is the gravest error of a denial, or the first warning, or "".
+
+    An object that is `not_sent` is in a namespace from which the API server asks no webhook.
+    """
+
+    outcome: Outcome
+    allowed: bool
+    message: str
+    findings: tuple[Finding, ...]
+    not_sent: bool
+
+    @property
+    def gravity(self) -> int:
+        """0 for what is denied, more for what is less grave."""
+        return 1 + GRAVITY.index(self.outcome) if self.allowed else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """
+    The answers to what is to come; None where there is no such request.
+
+    `create` and `update` are made by a person; a Pod has no update that is judged.  `pods` is the worst answer to the
+    Pods that its controller makes.  `defaults` are the constraints that these are given, by template; one is empty
+    where the policy gives none.
+    """
+
+    create: Answer | None
+    update: Answer | None
+    pods: Answer | None
+    defaults: tuple[tuple[Mapping[str, object], ...], ...] = ()
+
+    @property
+    def worst(self) -> Answer:
+        """The gravest of the answers."""
+        return min(filter(None, (self.create, self.update, self.pods)), key=lambda one: one.gravity, default=NOTHING)
+
+    @property
+    def gives_defaults(self) -> bool:
+        """Whether Pods of any template are given constraints."""
+        return any(self.defaults)
+
+
+NOTHING = Answer(Outcome.ALLOWED, True, "", (), False)
+
+
+def as_webhook_sees(snapshot: Snapshot, policy: Policy) -> Snapshot:
+    """What the webhook knows of the cluster under a policy: Pods only where that says so."""
+    return snapshot if policy.watch_pods else replace(snapshot, pods={}, usage={})
+
+
+def impact(workload: LiveWorkload, made: Iterable[MadePod], terms: Terms, never_sent: Collection[str]) -> Impact:
+    """
+    The webhook's answers; nothing in the namespaces that are `never_sent` reaches it.
+
+    Objects are as they are in the cluster now; `terms` has what the webhook sees of it.
+    """
+
+    def asked(obj: Raw, old: Raw | None = None, user: str = "") -> Applied:
+        return dry_run(obj, old, terms, namespace=workload.ref.namespace, never_sent=never_sent, user=user)
+
+    by_controller = [asked(one.sent, user=_maker(one.sent)) for one in made]
+    pods = min(map(_answer, by_controller), key=lambda one: one.gravity, default=None)
+    defaults = tuple([_defaults(one) for one in by_controller])
+    if workload.is_pod:
+        return Impact(pods, None, None, defaults)
+    if workload.raw is None:
+        return Impact(None, None, pods, defaults)
+    create = _answer(asked(workload.raw))
+    update = _answer(asked(restarted(workload.raw, terms), workload.raw))
+    return Impact(create, update, pods, defaults)
+
+
+def _maker(pod: Raw) -> str:
+    """The account of the controller that makes a Pod; "" if it is no built-in one."""
+    owner = controller_of(as_mapping(pod.get("metadata")))
+    return (account_of(POD, owner) if owner is not None else None) or ""
+
+
+def restarted(raw: Raw, terms: Terms) -> Raw:
+    """The object as `kubectl rollout restart` changes it: an annotation in each Pod template."""
+    found = raw
+    for workload in parse_workloads(raw, terms.policy.kinds):
+        if workload.in_template:
+            at = (*workload.path[:-2], "metadata", "annotations", RESTARTED_AT)
+            found = as_mapping(with_value(found, at, "now"))
+    return found
+
+
+def _answer(applied: Applied) -> Answer:
+    status, findings = as_mapping(applied.answer.status), applied.answer.findings
+    said = str(status.get("message", "")) or next(iter(applied.warnings), "")
+    if status and findings:
+        said = warning(min(findings, key=lambda finding: finding.severity.rank))
+    return Answer(
+        applied.outcome,
+        applied.denied_by is None,
+        one_line(said, LINE_LIMIT),
+        applied.answer.findings,
+        applied.unsent,
+    )
+
+
+def _defaults(applied: Applied) -> tuple[Mapping[str, object], ...]:
+    found = applied.mutate.defaulted
+    return found.constraints if isinstance(found, Defaults) else ()

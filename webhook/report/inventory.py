@@ -1,0 +1,227 @@
+"""
+The workloads of a cluster, each with its Pods counted, from objects that are gone through once.
+
+    Pod ─────────────────> number by node, of its controller ─┐
+    Deployment, Job, … ──> who owns whom ─────────────────────┴──> LiveWorkload, one for each that nothing else makes
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from webhook.objects.fields import as_mapping, texts_at, value_at
+from webhook.objects.kinds import BATCH, CORE, Kinds, find_kinds
+from webhook.objects.labels import Labels, labels_of
+from webhook.objects.names import MIRROR_ANNOTATION
+from webhook.objects.references import ObjectRef, controller_of
+from webhook.scheduler.counts import FINISHED, LabelSet, label_set
+
+Raw = Mapping[str, object]
+POD = "Pod"
+LONGEST_CHAIN = 8  # Owner references are the user's to write, and may go in a circle.
+
+
+class Key(NamedTuple):
+    """One object; versions of its API group are not told apart."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class LiveWorkload:
+    """
+    What makes Pods, and those that it has: a Pod that nobody made is one, too.
+
+    `raw` is the object, None where it is not known and only its Pods name it.  `owned` are objects with Pod templates
+    that it made, such as ReplicaSets.  `nodes` is the number of its Pods on each node; `waiting` have no node yet, and
+    `leaving` are being deleted and count nowhere.  `newest` is the youngest of all.  Pods that have finished are none.
+    """
+
+    ref: ObjectRef
+    raw: Raw | None
+    owned: tuple[Raw, ...] = ()
+    newest: Raw | None = None
+    nodes: Mapping[str, int] = field(default_factory=dict)
+    waiting: int = 0
+    leaving: int = 0
+
+    @property
+    def running(self) -> int:
+        """The number of its Pods on nodes."""
+        return sum(self.nodes.values())
+
+    @property
+    def pods(self) -> int:
+        """The number of its Pods, those that wait included."""
+        return self.running + self.waiting
+
+    @property
+    def is_pod(self) -> bool:
+        """Whether it is a Pod that nobody made."""
+        return self.raw is not None and (self.ref.api_version, self.ref.kind) == (CORE, POD)
+
+    @property
+    def labels(self) -> Labels:
+        """The labels of the object, or of a Pod of it where it is not known."""
+        return labels_of(value_at(self.raw if self.raw is not None else self.newest, ("metadata", "labels")))
+
+
+class _Pods:
+    """The Pods of one controller, while they are counted."""
+
+    __slots__ = ("leaving", "newest", "nodes", "time", "waiting")
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, int] = {}
+        self.waiting = self.leaving = 0
+        self.newest: Raw | None = None
+        self.time = ("", "")
+
+    def add(self, other: _Pods) -> None:
+        for node, number in other.nodes.items():
+            self.nodes[node] = self.nodes.get(node, 0) + number
+        self.waiting += other.waiting
+        self.leaving += other.leaving
+        if self.newest is None or other.time > self.time:
+            self.newest, self.time = other.newest, other.time
+
+
+class Inventory:
+    """
+    All workloads of a cluster, of kinds that are known, while its objects are gone through.
+
+    Of the Pods of a controller only the newest is kept.  `static` is the number of Pods that kubelets run from files.
+    """
+
+    def __init__(self, kinds: Kinds) -> None:
+        self._kinds = kinds
+        self._objects: dict[Key, Raw] = {}
+        self._pods: dict[Key, _Pods] = {}
+        self._counted: dict[str, dict[LabelSet, Counter[Key]]] = {}
+        self.static = 0
+
+    def add(self, raw: Raw) -> None:
+        """Take an object; what makes no Pods is passed over."""
+        if raw.get("kind") == POD and raw.get("apiVersion") == CORE:
+            self._add_pod(raw)
+        elif find_kinds(raw, self._kinds):
+            self._objects[_key(ObjectRef.of(raw))] = raw
+
+    def _add_pod(self, raw: Raw) -> None:
+        phase, node = texts_at(raw, "status.phase", "spec.nodeName")
+        if phase in FINISHED:
+            return
+        metadata = as_mapping(raw.get("metadata"))
+        if MIRROR_ANNOTATION in as_mapping(metadata.get("annotations")):
+            self.static += 1
+            return
+        namespace, name, time = texts_at(metadata, "namespace", "name", "creationTimestamp")
+        owner = controller_of(metadata)
+        if owner is None:
+            key = Key("", POD, namespace, name)
+            self._objects[key] = raw
+        else:
+            key = Key(_group(owner.api_version), owner.kind, namespace, owner.name)
+        pods = self._pods.get(key)
+        if pods is None:
+            pods = self._pods[key] = _Pods()
+        if pods.newest is None or (time, name) > pods.time:
+            pods.newest, pods.time = raw, (time, name)
+        if metadata.get("deletionTimestamp") is not None:
+            pods.leaving += 1
+        elif not node:
+            pods.waiting += 1
+        else:
+            pods.nodes[node] = pods.nodes.get(node, 0) + 1
+            labels = label_set(labels_of(metadata.get("labels")))
+            self._counted.setdefault(namespace, {}).setdefault(labels, Counter())[key] += 1
+
+    def workloads(self) -> tuple[LiveWorkload, ...]:
+        """
+        Those that nothing else makes, by namespace, kind and name.
+
+        What has no Pods is left out if it is a Job, which has finished, or has an owner and 0 replicas.
+        """
+        owned: dict[Key, list[Raw]] = {}
+        pods: dict[Key, _Pods] = {}
+        for key, raw in self._objects.items():
+            if (top := self._top(key)) != key:
+                owned.setdefault(top, []).append(raw)
+        for key, those in self._pods.items():
+            pods.setdefault(self._top(key), _Pods()).add(those)
+        tops = {key for key in self._objects if self._top(key) == key} | pods.keys()
+        found = [self._workload(key, owned.get(key, ()), pods.get(key, _Pods())) for key in tops]
+        shown = [one for one in found if one.pods or _waits_for_pods(one)]
+        return tuple(sorted(shown, key=lambda one: (one.ref.namespace, one.ref.kind, one.ref.name)))
+
+    def makers(self, namespace: str) -> Mapping[LabelSet, Mapping[Key, int]]:
+        """The workloads whose Pods on nodes have these labels, and how many, by label set."""
+        found: dict[LabelSet, Mapping[Key, int]] = {}
+        for labels, keys in self._counted.get(namespace, {}).items():
+            tops: Counter[Key] = Counter()
+            for key, number in keys.items():
+                tops[self._top(key)] += number
+            found[labels] = tops
+        return found
+
+    def top(self, ref: ObjectRef) -> Key:
+        """The workload that an object belongs to; its own key if it is none that is known."""
+        return self._top(_key(ref))
+
+    def _workload(self, key: Key, owned: Iterable[Raw], pods: _Pods) -> LiveWorkload:
+        raw = self._objects.get(key)
+        ref = ObjectRef.of(raw) if raw is not None else ObjectRef(_api_version(key, pods), *key[1:])
+        return LiveWorkload(ref, raw, tuple(owned), pods.newest, pods.nodes, pods.waiting, pods.leaving)
+
+    def _top(self, key: Key) -> Key:
+        """The object that has made this one, or that one's maker, as far up as objects are known."""
+        first = key
+        for _ in range(LONGEST_CHAIN):
+            raw = self._objects.get(key)
+            owner = controller_of(as_mapping(raw.get("metadata"))) if raw is not None else None
+            if owner is None:
+                return key
+            above = Key(_group(owner.api_version), owner.kind, key.namespace, owner.name)
+            if above not in self._objects:
+                return key
+            key = above
+        return first
+
+
+def key_of(workload: LiveWorkload) -> Key:
+    """The key that stands for a workload in `Inventory.makers`."""
+    return _key(workload.ref)
+
+
+def _key(ref: ObjectRef) -> Key:
+    return Key(_group(ref.api_version), ref.kind, ref.namespace, ref.name)
+
+
+def _group(api_version: str) -> str:
+    return api_version.rpartition("/")[0]
+
+
+def _api_version(key: Key, pods: _Pods) -> str:
+    """The apiVersion by which a Pod names an owner that is not known."""
+    owner = controller_of(as_mapping(as_mapping(pods.newest).get("metadata")))
+    return owner.api_version if owner is not None else key.group
+
+
+def _waits_for_pods(workload: LiveWorkload) -> bool:
+    raw = as_mapping(workload.raw)
+    if workload.is_pod or (workload.ref.api_version, workload.ref.kind) == (BATCH, "Job"):
+        return False
+    owned = controller_of(as_mapping(raw.get("metadata"))) is not None
+    return not owned or value_at(raw, ("spec", "replicas")) != 0
+
+
+def named(keys: Mapping[Key, int]) -> Iterator[tuple[str, int]]:
+    """Each workload as `Kind/name`, with its number, by name."""
+    for key, number in sorted(keys.items(), key=lambda one: (one[0].kind, one[0].name)):
+        yield f"{key.kind}/{key.name}", number

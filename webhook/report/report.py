@@ -1,0 +1,239 @@
+"""
+The report on a cluster: what a policy would do to each workload, how it is spread, and what the rules find.
+
+    Inventory, Snapshot, policies ──each workload──> ReportedWorkload, what hurts most first ──> Report, Summary
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from webhook.admission.decision import Outcome
+from webhook.admission.terms import Terms
+from webhook.admission.weighing import TooLarge, weigh
+from webhook.findings.evaluation import evaluate
+from webhook.findings.finding import Finding, Severity
+from webhook.findings.others import Others
+from webhook.objects.fields import value_at
+from webhook.objects.workload import Workload, parse_workloads
+from webhook.policy.policy import Policy
+from webhook.report.impact import Impact, as_webhook_sees, impact
+from webhook.report.inventory import Inventory, LiveWorkload
+from webhook.report.made import CONSTRAINTS, MadePod, is_defaulted, made_pods
+from webhook.report.spread import ZONE, Spread, Spreading, ZoneLoss, zone_loss
+from webhook.scheduler.features import Features
+from webhook.scheduler.snapshot import Snapshot
+
+NEW, OTHER, NO_MORE = "new", "other", "no more"  # Defaults that Pods would be given, and were not, and so on.
+
+
+class Policies(NamedTuple):
+    """
+    The policy that is asked about, and the one to compare it with, None if there is none.
+
+    Where neither was `named`, the first is the built-in one, and nothing is assumed of the policy in force.
+    """
+
+    policy: Policy
+    compare: Policy | None = None
+    named: bool = True
+
+    @property
+    def in_force(self) -> Policy | None:
+        """That by which Pods are given defaults today, None if it is not known."""
+        return self.compare or (self.policy if self.named else None)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedWorkload:
+    """
+    All that is reported of one workload.
+
+    `replicas` is the number that is asked for, None where none is written.  `impact` is of the policy, `was` of the one
+    that it is compared with.  `findings` are those of the policy's rules, which see all Pods.
+    """
+
+    live: LiveWorkload
+    replicas: int | None
+    spreads: tuple[Spread, ...]
+    loss: ZoneLoss
+    findings: tuple[Finding, ...]
+    impact: Impact
+    was: Impact | None
+
+    @property
+    def changes(self) -> bool:
+        """Whether any answer differs between the two policies."""
+        if self.was is None:
+            return False
+        now, was = ((one.create, one.update, one.pods) for one in (self.impact, self.was))
+        return [one and one.gravity for one in now] != [one and one.gravity for one in was]
+
+    @property
+    def defaults_change(self) -> str:
+        """Whether its Pods would be given defaults that they were not given: NEW, OTHER, NO_MORE or ""."""
+        now, was = self.impact.defaults, self.was.defaults if self.was is not None else ()
+        if self.was is None or now == was:
+            return ""
+        return NEW if not any(was) else OTHER if any(now) else NO_MORE
+
+    @property
+    def excess(self) -> int:
+        """How far the worst hard constraint is beyond its maxSkew."""
+        return max((one.excess for one in self.spreads if one.constraint.hard), default=0)
+
+
+class Summary(NamedTuple):
+    """
+    Sums over the workloads: `outcomes` counts the worst answers, `denied` is the number of those that are refused.
+
+    `changed` is the number whose answers differ between the policies.  `defaulted` is the number of Pods that would be
+    given defaults, and `defaults_change` of those for which they change, by how.  `uneven` have a skew beyond the
+    maxSkew of any constraint; `lost` would lose all of two or more Pods with one zone.
+    """
+
+    workloads: int
+    pods: int
+    waiting: int
+    outcomes: Mapping[Outcome, int]
+    denied: int
+    changed: int
+    defaulted: int
+    defaults_change: Mapping[str, int]
+    uneven: int
+    lost: int
+
+
+class Report(NamedTuple):
+    """The workloads, what hurts most first, and sums over them; `static` is the number of Pods that kubelets run."""
+
+    workloads: tuple[ReportedWorkload, ...]
+    summary: Summary
+    nodes: int
+    zones: int
+    static: int
+
+
+class Reporting:
+    """A cluster and the policies, for one workload after the other; what workloads share is found once."""
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        snapshot: Snapshot,
+        features: Features,
+        policies: Policies,
+        never_sent: Collection[str] = (),
+    ) -> None:
+        self.workloads = inventory.workloads()
+        self._snapshot, self._features, self._policies, self._never_sent = snapshot, features, policies, never_sent
+        self._spreading = Spreading(snapshot, features, inventory)
+        self._others = Others.of(
+            one for live in self.workloads if live.raw is not None for one in self._parsed(live.raw, live.ref.namespace)
+        )
+        self._static = inventory.static
+
+    def of(self, live: LiveWorkload) -> ReportedWorkload:
+        """All that is reported of one of the workloads."""
+        policy, compare, _ = self._policies
+        made = made_pods(live, policy.kinds, self._features)
+        found = self._impact(live, made, policy)
+        was = self._impact(live, made, compare) if compare is not None else None
+        return ReportedWorkload(
+            live,
+            _replicas(live),
+            tuple(self._spreads(live, made, found, was)),
+            zone_loss(live, self._snapshot.nodes),
+            self._findings(live, made),
+            found,
+            was,
+        )
+
+    def report(self, workloads: Iterable[ReportedWorkload]) -> Report:
+        """The report of these workloads."""
+        ordered = tuple(sorted(workloads, key=lambda one: _order(one, self._policies.named)))
+        nodes = self._snapshot.nodes
+        return Report(ordered, summary(ordered), len(nodes), len(nodes.domains(ZONE)), self._static)
+
+    def _impact(self, live: LiveWorkload, made: Sequence[MadePod], policy: Policy) -> Impact:
+        terms = Terms(policy, as_webhook_sees(self._snapshot, policy), self._features)
+        return impact(live, made, terms, self._never_sent)
+
+    def _spreads(
+        self, live: LiveWorkload, made: Sequence[MadePod], found: Impact, was: Impact | None
+    ) -> Iterator[Spread]:
+        in_force = (was or found).defaults if self._policies.in_force is not None else ()
+        for i, one in enumerate(made):
+            given: Sequence[object] = in_force[i] if i < len(in_force) else self._given(live, one)
+            yield from self._spreading.of(live, one.raw, given, i)
+
+    def _given(self, live: LiveWorkload, made: MadePod) -> Sequence[object]:
+        """The constraints that evenkeel has given the newest Pod, if its template has none."""
+        if value_at(made.raw, CONSTRAINTS) or not is_defaulted(live.newest):
+            return ()
+        given = value_at(live.newest, CONSTRAINTS)
+        return given if isinstance(given, list) else ()
+
+    def _findings(self, live: LiveWorkload, made: Sequence[MadePod]) -> tuple[Finding, ...]:
+        """What the policy's rules find, also of what has an owner: here advice on it is read."""
+        raw = live.raw if live.raw is not None and not live.is_pod else made[0].raw if made else None
+        workloads = self._parsed(raw, live.ref.namespace) if raw is not None else ()
+        try:
+            weigh(workloads)
+        except TooLarge:
+            return ()  # which the answers say
+        return tuple([finding for one in workloads for finding in self._found(replace(one, owner=None))])
+
+    def _found(self, workload: Workload) -> tuple[Finding, ...]:
+        namespace_labels = self._snapshot.namespaces.get(workload.namespace)
+        settings = self._policies.policy.in_force(workload, namespace_labels).settings
+        return evaluate(workload, settings, self._snapshot, self._features, self._others).findings
+
+    def _parsed(self, raw: Mapping[str, object], namespace: str) -> tuple[Workload, ...]:
+        return parse_workloads(raw, self._policies.policy.kinds, namespace)
+
+
+def _replicas(live: LiveWorkload) -> int | None:
+    replicas = value_at(live.raw, ("spec", "replicas"))
+    return replicas if isinstance(replicas, int) and not isinstance(replicas, bool) else None
+
+
+def _order(one: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
+    """What hurts most first: see docs/report.md."""
+    share = (one.loss.share or 0.0) if one.live.running > 1 and one.live.ref.kind != "DaemonSet" else 0.0
+    soft = max((spread.excess for spread in one.spreads), default=0)
+    gravest = min((finding.severity.rank for finding in one.findings), default=Severity.IGNORE.rank)
+    ref = one.live.ref
+    return (
+        by_policy and one.impact.worst.allowed,
+        -one.live.waiting,
+        share < 1,
+        -one.excess,
+        -share,
+        -soft,
+        gravest,
+        (ref.namespace, ref.kind, ref.name),
+    )
+
+
+def summary(workloads: Sequence[ReportedWorkload]) -> Summary:
+    """The sums over some workloads."""
+    change: Counter[str] = Counter()
+    for one in workloads:
+        if one.defaults_change:
+            change[one.defaults_change] += one.live.pods
+    return Summary(
+        workloads=len(workloads),
+        pods=sum(one.live.pods for one in workloads),
+        waiting=sum(one.live.waiting for one in workloads),
+        outcomes=Counter(one.impact.worst.outcome for one in workloads),
+        denied=sum(not one.impact.worst.allowed for one in workloads),
+        changed=sum(one.changes for one in workloads),
+        defaulted=sum(one.live.pods for one in workloads if one.impact.gives_defaults),
+        defaults_change=change,
+        uneven=sum(any(spread.excess for spread in one.spreads) for one in workloads),
+        lost=sum(one.live.running > 1 and one.loss.share == 1 for one in workloads),
+    )

@@ -1,0 +1,188 @@
+"""
+How the Pods of a workload are spread, by each constraint in force, and what the loss of a zone would take.
+
+    next Pod ──its constraints, or defaults──> Pods per domain, as the scheduler counts them ──> skew
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from webhook.objects.fields import as_mapping, with_value
+from webhook.placement.explanation import count_each
+from webhook.placement.subject import POLICY, SYSTEM, attempt, of_new_pod
+from webhook.report.inventory import Inventory, Key, LiveWorkload, Raw, key_of, named
+from webhook.report.made import CONSTRAINTS
+from webhook.scheduler.constraint import Constraint
+from webhook.scheduler.counts import LabelSet, PodGroup
+from webhook.scheduler.domains import reach
+from webhook.scheduler.features import Features
+from webhook.scheduler.filtering import DomainCounts
+from webhook.scheduler.inclusion import carrying_every_key, included
+from webhook.scheduler.nodes import Nodes, NodeSet
+from webhook.scheduler.profile import Cycle
+from webhook.scheduler.selectors import EQUALS, IN, Selector
+from webhook.scheduler.snapshot import Snapshot
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """
+    One constraint in force, and how the Pods that it counts are spread now.
+
+    `source` is where it comes from: OWN, POLICY or SYSTEM.  `template` tells apart the constraints of an object with
+    several Pod templates, by their number; it is 0 elsewhere.  `unlabelled` is the number of nodes that lack its key,
+    `excluded` of those that its node inclusion policies, or another constraint's key, leave out: none of them counts.
+    `closed` are eligible domains where no node takes its Pods, as cordons, taints and node affinity go.  `shared` is
+    the number of Pods of other workloads that it counts, by their names.
+    """
+
+    constraint: Constraint
+    source: str
+    template: int
+    counted: DomainCounts
+    unlabelled: int
+    excluded: int
+    closed: tuple[str, ...]
+    shared: Mapping[str, int]
+
+    @property
+    def skew(self) -> int:
+        """The most Pods in any eligible domain, less the fewest, as the scheduler has it: 0 if too few domains."""
+        return max(self.counted.counts.values(), default=0) - self.counted.min_match_num
+
+    @property
+    def excess(self) -> int:
+        """How far the skew is beyond maxSkew, 0 if it is not."""
+        return max(0, self.skew - self.constraint.max_skew)
+
+
+class ZoneLoss(NamedTuple):
+    """The number of Pods by zone, and of those on nodes without one."""
+
+    zones: Mapping[str, int]
+    elsewhere: int
+
+    @property
+    def largest(self) -> str:
+        """The first of those with the most Pods; "" if no Pod is in a zone."""
+        return min(self.zones, key=lambda zone: (-self.zones[zone], zone), default="")
+
+    @property
+    def share(self) -> float | None:
+        """The share of the Pods on nodes that its loss would take, from 0 to 1; None if no Pod is in a zone."""
+        total = sum(self.zones.values()) + self.elsewhere
+        return self.zones[self.largest] / total if self.zones else None
+
+
+def zone_loss(workload: LiveWorkload, nodes: Nodes) -> ZoneLoss:
+    """How the Pods of a workload that are on nodes are spread over zones."""
+    zone_of, zones, elsewhere = nodes.placed(ZONE, nodes.all).of, Counter[str](), 0
+    for node, number in workload.nodes.items():
+        if node in zone_of:
+            zones[zone_of[node]] += number
+        else:
+            elsewhere += number
+    return ZoneLoss(dict(sorted(zones.items())), elsewhere)
+
+
+class _Namespace:
+    """The Pods of one namespace: those that a selector matches are found once, among those with one of its labels."""
+
+    def __init__(self, groups: Mapping[LabelSet, PodGroup], makers: Mapping[LabelSet, Mapping[Key, int]]) -> None:
+        self._groups, self._makers = groups, makers
+        self._labelled: dict[tuple[str, str], list[LabelSet]] = {}
+        for labels in groups:
+            for item in labels:
+                self._labelled.setdefault(item, []).append(labels)
+        self._matching: dict[Selector, Mapping[LabelSet, PodGroup]] = {}
+
+    def matching(self, selector: Selector) -> Mapping[LabelSet, PodGroup]:
+        """The Pods that a selector matches."""
+        found = self._matching.get(selector)
+        if found is None:
+            candidates = {labels: self._groups[labels] for labels in self._candidates(selector)}
+            found = {labels: group for labels, group in candidates.items() if selector.matches(group.labels)}
+            self._matching[selector] = found
+        return found
+
+    def _candidates(self, selector: Selector) -> Sequence[LabelSet]:
+        asked = [
+            self._labelled.get((one.key, one.values[0]), [])
+            for one in selector.requirements
+            if one.operator in (EQUALS, IN) and len(one.values) == 1
+        ]
+        return min(asked, key=len) if asked else list(self._groups)
+
+    def made_by_others(self, selector: Selector, own: Key) -> Mapping[str, int]:
+        """The number of Pods of other workloads that a selector matches, by their names."""
+        found: Counter[Key] = Counter()
+        for labels in self.matching(selector):
+            for key, number in self._makers.get(labels, {}).items():
+                if key != own:
+                    found[key] += number
+        return dict(named(found))
+
+
+class Spreading:
+    """The counts of a cluster, of which each is made once."""
+
+    def __init__(self, snapshot: Snapshot, features: Features, inventory: Inventory) -> None:
+        self._snapshot, self._features, self._inventory = snapshot, features, inventory
+        self._namespaces: dict[str, _Namespace] = {}
+        self._closed: dict[tuple[str, NodeSet, NodeSet], tuple[str, ...]] = {}
+
+    def of(self, workload: LiveWorkload, pod: Raw, given: Sequence[object], template: int = 0) -> Iterator[Spread]:
+        """
+        Each constraint in force on a new Pod of the workload, and how the Pods that it counts are spread.
+
+        `given` are constraints that evenkeel's policy gives the Pod, which has none of its own.
+        """
+        if given:
+            pod = as_mapping(with_value(pod, CONSTRAINTS, list(given)))
+        tried = attempt(of_new_pod(pod, {}), self._snapshot, self._features)
+        source = POLICY if given else tried.source
+        if source == SYSTEM and workload.ref.kind == "DaemonSet":
+            return  # Only one node takes each of its Pods, and none is scored.
+        cycle, own = tried.cycle, self._of(workload.ref.namespace)
+        matching = {labels: group for one in cycle.constraints for labels, group in own.matching(one.selector).items()}
+        counting = replace(self._snapshot, pods={workload.ref.namespace: matching})
+        for counted in count_each(cycle._replace(snapshot=counting)):
+            shared = own.made_by_others(counted.constraint.selector, key_of(workload)) if counted.counts else {}
+            nodes = self._nodes(cycle, counted.constraint)
+            yield Spread(counted.constraint, source, template, counted, *nodes, shared)
+
+    def _of(self, namespace: str) -> _Namespace:
+        found = self._namespaces.get(namespace)
+        if found is None:
+            groups = self._snapshot.pods.get(namespace, {})
+            found = self._namespaces[namespace] = _Namespace(groups, self._inventory.makers(namespace))
+        return found
+
+    def _nodes(self, cycle: Cycle, constraint: Constraint) -> tuple[int, int, tuple[str, ...]]:
+        """How many nodes lack the key, how many are left out for another reason, and the closed domains."""
+        nodes = self._snapshot.nodes
+        together = [one for one in cycle.constraints if one.hard == constraint.hard]
+        labelled = carrying_every_key(nodes, [constraint] if cycle.system_defaults else together)
+        counted, carrying = labelled & included(constraint, cycle.pod, nodes), nodes.carrying(constraint.topology_key)
+        shut = counted & ~reach(cycle.pod, nodes).usable
+        return (
+            (nodes.all & ~carrying).bit_count(),
+            (carrying & ~counted).bit_count(),
+            self._closed_domains(constraint.topology_key, counted, shut),
+        )
+
+    def _closed_domains(self, key: str, counted: NodeSet, shut: NodeSet) -> tuple[str, ...]:
+        """The domains of which every node that counts is shut; found once for Pods that may use the same nodes."""
+        found = self._closed.get((key, counted, shut))
+        if found is None:
+            nodes = self._snapshot.nodes
+            domains, named = nodes.domains(key), {node.labels[key] for node in nodes.members(shut)}
+            found = tuple(sorted(value for value in named if not domains[value] & counted & ~shut))
+            self._closed[key, counted, shut] = found
+        return found
