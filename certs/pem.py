@@ -13,7 +13,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from certs.files import CertificateError, Pem, write
+from certs.files import CertificateError, Pem, write, write_together
 
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
 _Extension = TypeVar("_Extension", bound=x509.ExtensionType)
@@ -59,6 +59,14 @@ class Pair:
         """
         write(key, self.key_pem(), 0o600)
         write(chain, self.chain_pem(), 0o644)
+
+    def replace(self, chain: Path, key: Path) -> None:
+        """
+        Replace both files of a folder at one moment, by symbolic links.
+
+        CertificateError if they cannot be written.
+        """
+        write_together({key: (self.key_pem(), 0o600), chain: (self.chain_pem(), 0o644)})
 
 
 @dataclass(frozen=True)

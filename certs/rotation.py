@@ -6,6 +6,8 @@ Renews a CA and a serving certificate in a store that replicas share, without a 
     trusted   the time since when the newest CA is in every caBundle; empty while it is not
 
     a new CA ── in every caBundle for an hour ──> signs the next leaf;  an expired CA is removed
+
+A replica's clock may be wrong for a while: what it has made is renewed as soon as it is not valid for another replica.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from certs.pem import Pair, certificates, describe
 from certs.validity import invalid_reason, stamp
 
 CA_CERT, CA_KEY, CERT, KEY, TRUSTED = "ca.crt", "ca.key", "tls.crt", "tls.key", "trusted"
+MOST_CAS = 8  # Two are enough, unless clocks are wrong; more would fill the Secret where they stay so.
 TRIES = 5  # If replicas replace at the same time, one wins, and the others then find nothing left to renew.
 GONE = "all: the Secret was deleted or emptied, and has been restored"
 Content = Mapping[str, bytes]
@@ -109,30 +112,55 @@ def renewed(
 ) -> Rotation:
     """The content to hold from now on.  A pure function, except that it creates keys."""
     reasons: list[str] = []
-    cas = tuple(ca for ca in held.cas if now <= ca.not_valid_after_utc)
-    held = replace(held, cas=cas) if cas != held.cas else held
     if held.trusted is not None and held.trusted > now + CLOCK_SKEW:
         held = replace(held, trusted=None)  # A time in the future is not trusted.
+    cas = _kept(held, now, lifetimes)
+    held = replace(held, cas=cas) if cas != held.cas else held
     newest = held.authority.pair.certificate if held.authority is not None else None
     if reason := renewal_reason(newest, now):
         authority = Authority.create(now, lifetime=lifetimes.ca)
-        held = Held((authority.pair.certificate, *cas), authority, held.leaf)
+        held = Held((authority.pair.certificate, *cas)[:MOST_CAS], authority, held.leaf)
         reasons.append(f"CA: {reason}")
     elif held.trusted is None and newest is not None and _in_each(bundles, newest):
         held = replace(held, trusted=now)
         reasons.append("CA: now in every caBundle")
-    if (reason := leaf_reason(held, names, now)) and held.authority is not None:
-        settled = held.trusted is not None and now >= held.trusted + lifetimes.settling
-        if settled or not is_served(held, names, now):
-            held = replace(held, leaf=held.authority.issue(_all_names(held, names, now), now, lifetimes.leaf))
-            reasons.append(f"certificate: {reason}")
+    reason = leaf_reason(held, names, now)
+    if reason and held.authority is not None and (_settled(held, now, lifetimes) or not is_served(held, names, now)):
+        held = replace(held, leaf=held.authority.issue(_all_names(held, names, now), now, lifetimes.leaf))
+        reasons.append(f"certificate: {reason}")
     return Rotation(held, tuple(reasons))
 
 
+def _kept(held: Held, now: datetime, lifetimes: Lifetimes) -> tuple[x509.Certificate, ...]:
+    """
+    The CAs without those that no leaf needs any more; all of them while the newest is not valid.
+
+    The clock may be wrong then, and replicas may still serve what another has signed.
+    """
+    if not held.cas or invalid_reason(describe(held.cas[0]), now):
+        return held.cas
+    settled = _settled(held, now, lifetimes)
+    return tuple(
+        ca for ca in held.cas if now <= ca.not_valid_after_utc and (now >= ca.not_valid_before_utc or not settled)
+    )
+
+
+def _settled(held: Held, now: datetime, lifetimes: Lifetimes) -> bool:
+    """Whether the newest CA has been in every caBundle for long enough to sign."""
+    return held.trusted is not None and now >= held.trusted + lifetimes.settling
+
+
 def renewal_reason(certificate: x509.Certificate | None, now: datetime) -> str | None:
-    """Why a certificate is due for renewal: it is missing, or two thirds of its lifetime are over; else None."""
+    """
+    Why a certificate is due for renewal, else None.
+
+    It is missing, two thirds of its lifetime are over, or it is not valid yet: whoever issued it had a wrong clock, or
+    this replica has.
+    """
     if certificate is None:
         return "there is none"
+    if now < certificate.not_valid_before_utc:
+        return invalid_reason(describe(certificate), now)
     issued = certificate.not_valid_before_utc + CLOCK_SKEW
     due = issued + (certificate.not_valid_after_utc - issued) * 2 / 3
     return f"due for renewal since {stamp(due)}" if now >= due else None

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
+import sys
 from pathlib import Path
 
 import pytest
 
 from certs.files import CertificateError, in_memory, read, write
 from certs.pem import Pair
-from tests.support.certificates import the_leaf
+from tests.support.certificates import NOW, the_ca, the_leaf
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077], ids=oct)
@@ -103,3 +105,94 @@ def test_a_file_in_memory_is_nobody_elses_and_gone_afterwards(umask):
         assert not os.get_inheritable(int(Path(path).name))
 
     assert before == os.listdir("/proc/self/fd")
+
+
+CHAIN, KEY = "tls.crt", "tls.key"
+
+
+def killed_at(step, work):
+    """Whether `work`, in a process of its own, was killed just before that many of its steps with files were done."""
+    child = os.fork()
+    if child == 0:
+        left = step
+
+        def hook(event, _):
+            nonlocal left
+            if event in ("open", "os.mkdir", "os.rename", "os.symlink", "os.remove", "os.rmdir"):
+                left -= 1
+                if left < 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        try:
+            sys.addaudithook(hook)
+            work()
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+def found(folder):
+    """The pair in a folder, None if it has no certificate; CertificateError if a key is another's."""
+    return Pair.parse(read(folder / CHAIN), read(folder / KEY)) if (folder / CHAIN).exists() else None
+
+
+def keys(folder):
+    """All files with a key, by whatever way."""
+    return [
+        path for path in folder.rglob("*") if path.is_file() and not path.is_symlink() and b"KEY" in path.read_bytes()
+    ]
+
+
+def test_files_that_are_replaced_together_are_each_as_they_were_meant(tmp_path, umask):
+    for pair in (the_leaf(), another_leaf()):
+        pair.replace(tmp_path / CHAIN, tmp_path / KEY)
+
+        assert (pair.chain, pair.key_pem()) == (found(tmp_path).chain, found(tmp_path).key_pem())
+        assert (0o600, 0o644 & ~umask) == (mode(tmp_path / KEY), mode(tmp_path / CHAIN))
+        assert 1 == len(keys(tmp_path))
+
+
+@pytest.mark.parametrize("before", ["nothing", "links", "files"])
+def test_wherever_a_process_is_killed_a_key_is_never_beside_the_certificate_of_another(tmp_path, before):
+    """And what is left behind goes with the next pair."""
+    old, new, last = the_leaf(), another_leaf(), another_leaf()
+    steps, whole = 0, set()
+    killed = True
+    while killed:
+        folder = tmp_path / str(steps)
+        folder.mkdir()
+        files = folder / CHAIN, folder / KEY
+        if before != "nothing":
+            (old.replace if before == "links" else old.write)(*files)
+
+        killed = killed_at(steps, lambda files=files: new.replace(*files))
+
+        pair = found(folder)
+        assert pair is not None or before != "links"
+        whole.add(pair.chain if pair else None)
+        last.replace(*files)
+        assert found(folder).chain == last.chain
+        assert 1 == len(keys(folder))
+        assert 4 == len([*folder.iterdir()])
+        steps += 1
+
+    assert steps > 10
+    assert whole == {new.chain, *([old.chain] if before != "nothing" else []), *([None] if before != "links" else [])}
+
+
+@pytest.mark.parametrize("step", ["open", "fsync", "replace"])
+def test_a_pair_that_cannot_be_written_changes_nothing(tmp_path, monkeypatch, step):
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    the_leaf().replace(tmp_path / CHAIN, tmp_path / KEY)
+    with monkeypatch.context() as patched, pytest.raises(CertificateError, match=r"tls\.key: No space left on device$"):
+        patched.setattr(os, step, full)
+        another_leaf().replace(tmp_path / CHAIN, tmp_path / KEY)
+
+    assert the_leaf().chain == found(tmp_path).chain
+    assert 1 == len(keys(tmp_path))
+
+
+def another_leaf():
+    return the_ca().issue(["web.shop.svc"], NOW)

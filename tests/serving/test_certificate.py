@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
 import stat
 import subprocess
 import sys
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -34,6 +36,43 @@ def test_a_server_stopped_while_it_starts_leaves_no_key_behind(tmp_path):
     assert [0o700, 0o600] == modes
     assert 0 == process.returncode
     assert [] == list(tmp_path.iterdir())
+
+
+def test_what_a_server_that_was_killed_has_left_goes_when_the_next_one_starts(tmp_path):
+    """But not the key of one that still runs."""
+    command = [*EVENKEEL, "serve", "--bind", "127.0.0.1:0", "--health-bind", "127.0.0.1:0", "--self-signed"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    (tmp_path / "evenkeel-other").mkdir()
+    with ExitStack() as stack:
+        folders = list[Path]()
+        processes = list[subprocess.Popen]()
+        for killed in (True, False, False):
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
+            processes.append(stack.enter_context(process))
+            folders.append(Path(process.stdout.readline().decode().removeprefix("CA certificate: ").strip()).parent)
+            if killed:
+                process.kill()
+                process.wait(PATIENCE)
+                until(lambda: unlocked(folders[0]), "the end of its worker")
+                assert (folders[0] / "tls.key").exists()
+        there = [(folder / "tls.key").exists() for folder in folders]
+        for process in processes:
+            process.terminate()
+
+    assert [False, True, True] == there
+    assert ["evenkeel-other"] == [path.name for path in tmp_path.iterdir()]
+
+
+def unlocked(folder):
+    """Whether no process has a folder any more."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def test_a_worker_that_follows_serves_the_same_self_signed_certificate(tmp_path):

@@ -8,6 +8,7 @@ Exit code 0: stopped by a signal, 1: it cannot go on, 2: a certificate, policy, 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import logging
 import os
 import re
@@ -25,6 +26,7 @@ from webhook.serving.settings import GRACE_SECONDS, SETTINGS, Setting, SettingsE
 from webhook.transport.arbiter import Arbiter, Heartbeat
 
 ADDRESS = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<host>[^\[\]:\s]*)):(?P<port>[0-9]{1,5})")
+FOLDER = "evenkeel-tls"  # and eight more characters
 BACKLOG = 1024  # Connections that may wait to be accepted.
 TRUE, FALSE = ("true", "1", "yes"), ("", "false", "0", "no")
 
@@ -135,18 +137,53 @@ def _private_folder(values: Mapping[str, str]) -> Iterator[Path | None]:
         yield None
         return
     import shutil
-    import tempfile
 
     process = os.getpid()
     try:
-        folder = tempfile.mkdtemp(prefix="evenkeel-")
+        folder, lock = _locked_folder()
     except OSError as error:
         raise UsageError(f"{option}: {error.strerror}; set TMPDIR to a folder that can be written") from error
     try:
-        yield Path(folder)
+        yield folder
     finally:
         if os.getpid() == process:  # not by the worker that it forks
             shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)
+
+
+def _locked_folder() -> tuple[Path, int]:
+    """
+    A new folder and the descriptor of its lock, which ends with the last process that has it.
+
+    The folders of processes that were killed have keys in them, and are removed.
+    """
+    import shutil
+    import tempfile
+
+    for left in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
+        with suppress(OSError):
+            if left.stat().st_uid == os.geteuid():
+                lock = _lock(left)
+                shutil.rmtree(left, ignore_errors=True)
+                os.close(lock)
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=FOLDER))
+        with suppress(OSError):  # Another process may just have taken it for one that was left.
+            lock = _lock(folder)
+            if folder.exists():
+                return folder, lock
+            os.close(lock)
+
+
+def _lock(folder: Path) -> int:
+    """The descriptor of a folder that no other process has locked; OSError if one has."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _address(flag: str, bind: str) -> tuple[str, int]:

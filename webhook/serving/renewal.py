@@ -96,7 +96,7 @@ class Renewal:
     def _serve(self, rotation: Rotation) -> None:
         leaf = rotation.held.leaf
         if leaf is not None and (self.served is None or leaf.chain != self.served.chain):
-            leaf.write(*self.files)
+            leaf.replace(*self.files)
             self.served = leaf
 
     def check(self) -> Check:

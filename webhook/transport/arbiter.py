@@ -38,11 +38,12 @@ def settle_signals() -> None:
 
 
 class Heartbeat:
-    """The time of the worker's last beat, in memory that it shares with the process that forked it."""
+    """The time of the worker's last beat, in memory that it shares with its `parent`, the process that forks it."""
 
     _TIME = Struct("d")
 
     def __init__(self) -> None:
+        self.parent = os.getpid()
         self._memory = mmap(-1, self._TIME.size)
 
     def beat(self) -> None:

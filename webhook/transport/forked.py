@@ -39,7 +39,7 @@ def run(app: Any, heartbeat: Heartbeat) -> None:
     give_memory_back()
     log = app.cfg.logger_class(app.cfg)
     sockets = create_sockets(app.cfg, log)
-    worker = app.cfg.worker_class(1, os.getppid(), sockets, app, 0, app.cfg, log)
+    worker = app.cfg.worker_class(1, heartbeat.parent, sockets, app, 0, app.cfg, log)
     worker.pid, worker.notify = os.getpid(), heartbeat.beat
     scheme = "https" if app.cfg.is_ssl else "http"
     log.info("Listening at: %s (%s)", ", ".join(url(scheme, each) for each in sockets), worker.pid)
