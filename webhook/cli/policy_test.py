@@ -11,6 +11,7 @@ Exit code 0: every answer is as expected, 1: one is not, 2: a file cannot be use
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections import Counter
@@ -27,6 +28,7 @@ from webhook.cli import inputs
 from webhook.cli.admit import identity
 from webhook.cli.usage import UsageError
 from webhook.documents.reading import items_of
+from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.walk import STANDARD_INPUT, find
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.fields import as_mapping
@@ -217,7 +219,8 @@ def _init(args: argparse.Namespace) -> int:
     features = inputs.features(args.kubernetes_version, source)
     policy = inputs.policy(Path(args.policy) if args.policy else None, features)
     terms = Terms(policy, inputs.cluster(source, features, policy.watch_pods), features)
-    cases = _unlike([_case(obj, given, terms) for obj, given in _manifests(args.path, terms, relative)])
+    found = [_case(obj, given, terms) for obj, given in _manifests(args.path, terms, relative)]
+    cases = _unlike([case for case in found if _can_be_written(case)])
     if not cases:
         raise UsageError(f"{' '.join(args.path)}: found no object that the policy judges")
     text = render.as_file(f"What {args.policy or 'the built-in policy'} does today.", head, cases)
@@ -276,6 +279,16 @@ def _case(obj: Raw, given: Given, terms: Terms) -> dict[str, object]:
         **({"user": user} if user else {}),
         "expect": today(_answer(obj, None, user or "", terms)),
     }
+
+
+def _can_be_written(case: Mapping[str, object]) -> bool:
+    """Whether YAML can hold a case: JSON may have half a character, which kube-apiserver replaces."""
+    try:
+        json.dumps(case, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        print(one_line(f"note: passed over {case['name']}: has a character that is none", LINE_LIMIT), file=sys.stderr)
+        return False
+    return True
 
 
 def _unlike(cases: list[dict[str, object]]) -> list[dict[str, object]]:
