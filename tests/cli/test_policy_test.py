@@ -237,7 +237,7 @@ def test_in_a_folder_what_is_no_manifest_is_passed_over(run, tmp_path):
 def test_what_yaml_cannot_hold_is_passed_over(run):
     """JSON may have half a character."""
     half = workload("Deployment", name="\ud800")
-    code, out, err = run("policy test --init - m", m=[half, EMPTY])
+    code, out, err = run("policy test --init - m", m={"kind": "List", "apiVersion": "v1", "items": [half, EMPTY]})
 
     assert (0, 1) == (code, out.count("- name: "))
     assert "note: passed over Deployment shop/\\ud800: has a character that is none\n" == err
