@@ -70,6 +70,16 @@ def test_rights_come_before_what_needs_them(folder, capsys, where):
     assert 5 == len(kinds)
 
 
+@pytest.mark.parametrize(("workloads", "sent"), [("", False), ("workloads: [{builtIn: prometheus}]\n", True)])
+def test_the_kind_of_an_operator_is_sent_only_where_the_policy_names_it(folder, tmp_path, capsys, workloads, sent):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(f"apiVersion: config.evenkeel.dev/v1alpha1\nkind: SpreadPolicy\n{workloads}")
+    options = ["--url", "https://a", "--ca-bundle", str(folder / "ca.crt"), "--rbac", "--policy", str(policy)]
+
+    assert 0 == main(["manifests", *options])
+    assert sent is ("prometheuses" in capsys.readouterr().out)
+
+
 def test_the_rights_of_people_stand_alone_or_come_first(folder, capsys):
     capsys.readouterr()
     alone = main(["manifests", "--rbac-viewer"])

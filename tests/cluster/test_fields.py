@@ -253,6 +253,12 @@ CUSTOM = [
         {"spread": [{"maxSkew": 1}], "podLabels": {"app": "web"}},
         {"template": None, "constraints": ("spec", "spread"), "labels": ("spec", "podLabels")},
     ),
+    Custom(
+        "constraints under keys that are names",
+        {"placement": {"mon": {"spread": [{}], "password": "x"}, "{*}": {"spread": [{}]}, "*": 7}},
+        {"placement": {"mon": {"spread": [{}]}, "{*}": {"spread": [{}]}, "*": {}}},
+        {"template": None, "constraints": ("spec", "placement", "{*}", "spread")},
+    ),
     Custom("the spec is the template", TEMPLATE, READ, {"template": ("spec",)}),
     Custom("of a wrong type", {"template": "secret"}, {"template": {}}),
     Custom("a spec of a wrong type", "secret", {}),

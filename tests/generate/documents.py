@@ -15,7 +15,7 @@ from tests.support.planted import kept, planted
 from webhook.cluster.fields import only_read
 from webhook.cluster.listed import LISTED
 from webhook.cluster.watched import ALWAYS, WATCHED, Watched
-from webhook.render import catalogue
+from webhook.render import catalogue, kinds
 from webhook.serving.settings import SETTINGS
 
 TRANSCRIPTS = ROOT / "docs" / "transcripts"  # of kubectl, written and compared where there is a control plane
@@ -43,6 +43,7 @@ GENERATED = {
     "docs/policy.md": lambda: filled("docs/policy.md"),
     "docs/serve.md": lambda: filled("docs/serve.md"),
     "docs/report.md": lambda: filled("docs/report.md"),
+    "docs/kinds.md": kinds.page,
     "docs/rules.md": catalogue.page,
     "docs/scenarios.md": scenarios.page,
     "docs/versions.md": versions.page,

@@ -87,7 +87,7 @@ scheduler
 documents.positions · documents.reading
 documents.build · documents.encodings · documents.json_positions
 documents
-objects.typed_names · objects.workload
+objects.operators · objects.typed_names · objects.workload
 objects.autoscalers
 objects.kinds · objects.quantities
 objects.labels · objects.reading · objects.references

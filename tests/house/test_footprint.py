@@ -51,7 +51,8 @@ ONLY_SOMETIMES = (
         "webhook.cluster.live",
         "webhook.manifests",
     ),
-    *("webhook.objects.quantities", "webhook.scheduler.fit", "webhook.scheduler.resources"),
+    *("webhook.objects.operator_places", "webhook.objects.operators", "webhook.objects.quantities"),
+    *("webhook.scheduler.fit", "webhook.scheduler.resources"),
     *("cryptography", "jsonschema", "kubernetes", "multiprocessing", "pydoc", "unittest", "urllib3"),
 )
 # All of ours that the first process imports, which only starts and watches the one that serves.

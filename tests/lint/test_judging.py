@@ -190,6 +190,14 @@ def test_a_kind_that_is_described_at_one_path_has_a_note_for_its_others():
     assert (KIND, "example.com/v1 Thing with constraints at another path") == (note.why, note.what)
 
 
+def test_a_kind_without_anything_at_its_path_has_a_note_for_its_others():
+    kinds = "{apiVersion: example.com/v1, kind: Thing, resource: things, constraints: 'spec.sets[*].spread'}"
+    thing = {"apiVersion": "example.com/v1", "kind": "Thing", "spec": {"topologySpreadConstraints": [{}]}}
+    (note,) = judged(json.dumps(thing), terms(policy=policy(f"workloads: [{kinds}]"))).notes
+
+    assert (KIND, "example.com/v1 Thing with constraints at another path") == (note.why, note.what)
+
+
 @pytest.mark.parametrize(
     ("kind", "advice"), [("HelmRelease", "lint what is rendered from it"), ("Thing", "describe the kind under")]
 )

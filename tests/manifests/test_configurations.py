@@ -251,6 +251,20 @@ def test_a_policy_that_misses_constraints_needs_what_has_none(policy):
     }
 
 
+def test_the_kind_of_an_operator_is_sent_only_where_the_policy_names_it():
+    named = entries("Validating", workloads=[{"builtIn": "strimzi-kafka"}])
+    entry = named["kafkas.kafka.strimzi.io"]
+
+    assert {"kafkas.kafka.strimzi.io"} == named.keys() - entries("Validating").keys()
+    assert {"v1beta2", "v1"} == {version for rule in entry["rules"] for version in rule["apiVersions"]}
+    assert [["kafkas"]] * 2 == [rule["resources"] for rule in entry["rules"]]
+    assert (
+        "object.?spec.?kafka.?template.?pod.?topologySpreadConstraints.orValue([]).size() > 0"
+        in (conditions(entry)["has-constraints"])
+    )
+    assert "Ignore" == entry["failurePolicy"]
+
+
 def test_a_kind_that_the_policy_describes_anew_is_sent_as_it_says():
     rollout = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "resource": "rollouts"}
     entry = entries("Validating", workloads=[{**rollout, "podTemplate": "spec.pods"}])["rollouts.argoproj.io"]

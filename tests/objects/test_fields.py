@@ -11,6 +11,7 @@ from webhook.objects.fields import mappings_at, path_text, texts_at, value_at, w
 PATHS = [
     (("spec", "topologySpreadConstraints", 0, "maxSkew"), "spec.topologySpreadConstraints[0].maxSkew"),
     (("spec", "sets", "*", "template"), "spec.sets[*].template"),
+    (("spec", "sets", "{*}", "template"), "spec.sets{*}.template"),
     ((2, 1), "[2][1]"),
     (("spec",), "spec"),
     ((), ""),

@@ -179,6 +179,27 @@ REFUSED = [
         kind("podTemplate: 'a[*].b[*].template', replicas: 'c[*].b[*].replicas'"),
         f"workloads[0].replicas: {LISTS} a[*].b[*].template",
     ),
+    refused(
+        "a kind of an operator, misspelt",
+        "workloads: [{builtIn: strimzi-kafak}]",
+        'workloads[0].builtIn: found "strimzi-kafak", wanted a name that there is; did you mean strimzi-kafka?',
+    ),
+    refused(
+        "a kind of an operator that there is not",
+        "workloads: [{builtIn: zzz}, {builtIn: 1}]",
+        'workloads[0].builtIn: found "zzz", wanted alertmanager or cnpg-cluster or …',
+        "workloads[1].builtIn: found 1, wanted alertmanager or …",
+    ),
+    refused(
+        "a kind of an operator twice",
+        "workloads: [{builtIn: strimzi-kafka}, {builtIn: strimzi-kafka}]",
+        'workloads[1].builtIn: found "strimzi-kafka" twice, wanted it once',
+    ),
+    refused(
+        "a kind of an operator, described besides",
+        "workloads: [{builtIn: strimzi-kafka, kind: Kafka}]",
+        "workloads[0].kind: unknown field; known are builtIn",
+    ),
     refused("labels in a list", kind("constraints: a, labels: 'b[*].c'"), f"workloads[0].labels: {LISTS} a"),
 ]
 
@@ -313,3 +334,27 @@ def test_kinds_of_a_policy_come_after_the_built_in():
     assert (("a", "*", "b", "*", "template"), ("a", "*", "n")) == (nested.template, nested.replicas)
     assert (None, ("spec", "spread")) == (constraints.template, constraints.constraints)
     assert (("spec", "labels"), None, ()) == (constraints.labels, constraints.replicas, constraints.added_labels)
+
+
+def test_the_kind_of_an_operator_is_named():
+    found = policy("workloads: [{builtIn: victoriametrics-vmcluster}]").kinds[len(KINDS) :]
+
+    assert {("operator.victoriametrics.com/v1beta1", "VMCluster", True)} == {
+        (kind.api_version, kind.kind, kind.from_policy) for kind in found
+    }
+    assert ("spec", "vmselect", "topologySpreadConstraints") in {kind.constraints for kind in found}
+    assert {"victoriametrics-vmcluster"} == {kind.operator.name for kind in found}
+
+
+def test_what_a_policy_describes_itself_comes_before_the_kind_that_it_names():
+    path = "spec.vmselect.topologySpreadConstraints"
+    own = "{apiVersion: operator.victoriametrics.com/v1beta1, kind: VMCluster, resource: vmclusters"
+    described = policy(f"workloads: [{{builtIn: victoriametrics-vmcluster}}, {own}, constraints: {path}, labels: a}}]")
+    found = described.kinds[len(KINDS) :]
+
+    assert [("a",)] == [kind.labels for kind in found if kind.constraints == tuple(path.split("."))]
+    assert 4 == len(found)
+
+
+def test_a_policy_without_kinds_of_operators_has_none():
+    assert [] == [kind for kind in policy().kinds if kind.operator is not None]

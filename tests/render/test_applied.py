@@ -13,7 +13,9 @@ import yaml
 from tests.support.build import FEATURES, constraint, node, pod, policy, service, snapshot, workload
 from webhook.admission.dry_run import Applied, dry_run
 from webhook.admission.terms import Terms
+from webhook.cli.inputs import with_operators
 from webhook.documents.reading import read_objects
+from webhook.objects.kinds import FIELD
 from webhook.render.applied import as_json, as_yaml, text, title
 
 EMPTY, INVALID, MISSES = (
@@ -26,6 +28,12 @@ BAD = workload("Deployment", EMPTY)
 def applied(obj, old=None, rules="", objects=None, **options):
     cluster = None if objects is None else snapshot(*objects)
     return dry_run(obj, old, Terms(policy(rules), cluster, FEATURES), **options)
+
+
+def of_operator(rules=""):
+    prometheus = {"apiVersion": "monitoring.coreos.com/v1", "kind": "Prometheus", "metadata": {"name": "x"}}
+    judging = with_operators(policy(rules))
+    return dry_run({**prometheus, "spec": {FIELD: [constraint()]}}, None, Terms(judging, None, FEATURES))
 
 
 class Case(NamedTuple):
@@ -98,6 +106,16 @@ CASES = [
         "refused by kube-apiserver",
         partial(applied, pod(INVALID), rules="{enforcement: Audit}"),
         ("pod/web-1 created", "  note: kube-apiserver itself refuses this"),
+    ),
+    Case(
+        "of an operator that the policy does not name",
+        partial(of_operator),
+        ("prometheus.monitoring.coreos.com/x created", "  not sent: the webhook is sent no Prometheus unless the"),
+    ),
+    Case(
+        "of an operator that the policy names",
+        partial(of_operator, rules="{workloads: [{builtIn: prometheus}]}"),
+        ("prometheus.monitoring.coreos.com/x created",),
     ),
     Case(
         "of no known kind",

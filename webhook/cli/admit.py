@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     old = {identity(obj, args.namespace): obj for obj in inputs.objects(args.old)} if args.old else None
     source = inputs.source(args)
     features = inputs.features(args.kubernetes_version, source)
-    policy = inputs.policy(args.policy, features)
+    policy = inputs.with_operators(inputs.policy(args.policy, features))
     cluster = inputs.cluster(source, features, policy.watch_pods)
     others = Others.of(_workloads(objects, policy, args.namespace))
     autoscalers = filter(None, (read_autoscaler(obj, args.namespace) for _, obj in objects))

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -102,6 +103,13 @@ def policy(path: Path | None, features: Features = LATEST) -> Policy:
         return parse_policy(text(path), features)
     except PolicyError as error:
         raise UsageError("\n".join(f"{path}: {cause}" for cause in error.causes)) from error
+
+
+def with_operators(policy: Policy) -> Policy:
+    """The policy, with the kinds of operators that it does not describe: for what judges files."""
+    from webhook.objects import operators  # which a server does not need
+
+    return replace(policy, kinds=operators.with_operators(policy.kinds))
 
 
 def cluster(source: Source, features: Features | None = None, watch_pods: bool = False) -> Snapshot | None:

@@ -162,7 +162,7 @@ def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> Li
     source = inputs.source(args)
     features = inputs.features(args.kubernetes_version, source)
     try:
-        policy = inputs.policy(args.policy, features).with_severities(severities)
+        policy = inputs.with_operators(inputs.policy(args.policy, features)).with_severities(severities)
     except PolicyError as error:
         raise UsageError("\n".join(f"--rule: {cause}" for cause in error.causes)) from error
     context = read_context(files, reader)

@@ -19,6 +19,7 @@ COMMANDS = {
     "dump": "write what evenkeel reads of a cluster to a file that --cluster reads",
     "example": "start the webhook with an example cluster and show three answers",
     "explain": "explain where a Pod may run, why it waits, and what would let it in",
+    "kinds": "list the kinds of operators that lint and admit judge, and where they keep constraints",
     "lint": "judge manifests before they reach a cluster",
     "manifests": "print the webhook configurations and RBAC",
     "pending": "list every Pod that could not be placed, by workload and cause, with what would free most",

@@ -14,7 +14,7 @@ import msgspec
 
 from webhook.cluster import decoding
 from webhook.objects.fields import FieldPath
-from webhook.objects.kinds import EACH, Kind
+from webhook.objects.kinds import EACH, EACH_KEY, Kind
 from webhook.objects.names import DEFAULTED_BY_ANNOTATION, IGNORE_ANNOTATION, MIRROR_ANNOTATION, REVISION_ANNOTATION
 
 CONDITIONS = ("PodScheduled", "PodResizePending")  # The types of a Pod's conditions that are read.
@@ -200,12 +200,19 @@ def _copy(value: Any, into: Any, path: FieldPath, form: Any) -> None:
             for one, other in zip(value, into, strict=True):
                 if rest:
                     _copy(one, other, rest, form)
+    elif part == EACH_KEY:
+        for name in value if isinstance(value, dict) and isinstance(into, dict) else ():
+            _copy_member(value, into, name, rest, form)
     elif isinstance(value, dict) and isinstance(into, dict) and part in value:
-        if not rest:
-            into[part] = _converted(value[part], form)
-        else:
-            into.setdefault(part, _empty(rest))
-            _copy(value[part], into[part], rest, form)
+        _copy_member(value, into, part, rest, form)
+
+
+def _copy_member(value: Any, into: Any, name: str | int, rest: FieldPath, form: Any) -> None:
+    if not rest:
+        into[name] = _converted(value[name], form)
+    else:
+        into.setdefault(name, _empty(rest))
+        _copy(value[name], into[name], rest, form)
 
 
 def _empty(path: FieldPath) -> Any:

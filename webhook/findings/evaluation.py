@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 MOST_PLACING_VALUES = 200
 TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
 
+OPERATOR_LABELS = "an operator makes the Pods from its custom resource, with labels that are not known"
 NOTHING_FOUND = Evaluation()
 
 
@@ -89,7 +90,7 @@ def find_all(
         parameters={},
     )
     for rule, setting in running:
-        if not rule.operators_too and not workload.labels_known:
+        if not (workload.labels_known or _needs_no_labels(rule, workload.kind)):
             skipped.append(Skipped(rule.id, labels_unknown(workload.kind)))
             continue
         if not rule.looks_for <= there:
@@ -103,8 +104,17 @@ def find_all(
     return Evaluation(tuple(findings), tuple(skipped))
 
 
+def _needs_no_labels(rule: Rule, kind: Kind) -> bool:
+    """Whether a rule can be run where the labels of the Pods are not known."""
+    return rule.operators_too or (
+        rule.of_selector_alone and kind.operator is not None and kind.operator.fills is not None
+    )
+
+
 def labels_unknown(kind: Kind) -> str:
     """Why a rule that looks at the labels of Pods cannot be run."""
+    if kind.operator is not None:
+        return OPERATOR_LABELS
     return f"the labels of the Pods of a {kind.kind} are not known: name their path in the policy's workloads"
 
 

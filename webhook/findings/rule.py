@@ -98,6 +98,16 @@ class Subject:
         """The nodes of the cluster; none if they are not known."""
         return NO_NODES if self.snapshot is None else self.snapshot.nodes
 
+    def operator_fills_selector(self, constraint: Constraint) -> bool:
+        """Whether an operator fills in a null selector, or adds labels to any, as a field of its own asks it to."""
+        operator = self.workload.kind.operator
+        if operator is None:
+            return False
+        if constraint.label_selector is None and operator.may_fill("labelSelector"):
+            return True
+        asked = {field.path for field in self.reading.unknown}
+        return any((constraint.index, name) in asked for name in operator.own_fields)
+
     def counts_own(self, constraint: Constraint) -> bool:
         """Whether the constraint counts its own Pods, so that a skew can arise; False if no label can make it so."""
         selector = constraint.selector
@@ -176,7 +186,8 @@ class Rule:
     One rule.  Of the `required` parameters one must be given; `example` has those under which the bad example is bad.
 
     `yields_to` is the rule whose finding is shown if both find the same field.  Only rules that are `operators_too` are
-    run where the Pods' labels are not known, as in a custom resource whose operator makes the Pods.
+    run where the Pods' labels are not known, as in a custom resource whose operator makes the Pods, and those that are
+    `of_selector_alone` where it is known, too, what the operator fills in.
 
     If it is `rejected_by_api_server`, the API server rejects what the rule finds, and no other rule is reported on that
     field.  If `defaults_keep`, the constraints that defaulting writes never break the rule.
@@ -201,6 +212,7 @@ class Rule:
     needs_constraints: bool
     yields_to: str | None
     operators_too: bool
+    of_selector_alone: bool
     rejected_by_api_server: bool
     defaults_keep: bool
     advice: bool
@@ -244,6 +256,7 @@ def rule(
     needs_constraints: bool = True,
     yields_to: str | None = None,
     operators_too: bool = False,
+    of_selector_alone: bool = False,
     rejected_by_api_server: bool = False,
     defaults_keep: bool = False,
     advice: bool = False,
@@ -271,6 +284,7 @@ def rule(
             needs_constraints=needs_constraints,
             yields_to=yields_to,
             operators_too=operators_too,
+            of_selector_alone=of_selector_alone,
             rejected_by_api_server=rejected_by_api_server,
             defaults_keep=defaults_keep,
             advice=advice,

@@ -34,7 +34,7 @@ from webhook.lint.suppressions import Comment, comments_in, suppressed_by_annota
 from webhook.lint.terms import LintTerms
 from webhook.objects.autoscalers import Autoscaler, read_autoscaler
 from webhook.objects.fields import FieldPath, path_text
-from webhook.objects.kinds import find_kinds
+from webhook.objects.kinds import Kind, find_kinds
 from webhook.objects.references import ObjectRef
 from webhook.objects.workload import Workload
 
@@ -155,7 +155,8 @@ class _File:
     def _object(self, obj: Mapping[str, object], chunk: Chunk) -> Iterator[_Unlocated]:
         """The findings on one object; problems and counts are added to the result."""
         terms = self.terms
-        if not find_kinds(obj, terms.policy.kinds):
+        kinds = find_kinds(obj, terms.policy.kinds)
+        if not kinds:
             if chunk.may_have_constraints and mentions_constraints(obj):
                 what = f"{obj['apiVersion']} {obj['kind']} with constraints"
                 self._note(chunk, KIND, what, "not judged", advice_for_kind(str(obj["kind"])))
@@ -164,6 +165,8 @@ class _File:
             return
         request = _request(obj, terms)
         workloads = request.workloads
+        if not workloads:
+            self._note_other_places(obj, chunk, kinds[0], ())
         if not self._is_judged(chunk, workloads, request.namespace in terms.never_sent):
             return
         patch = self.result.file in terms.patches or any(is_patch(workload, obj) for workload in workloads)
@@ -173,7 +176,7 @@ class _File:
             request = _request(obj, terms)
         if unrendered:
             request = request._replace(workloads=tuple(map(rendered_part, request.workloads)))
-        self._note_other_places(obj, chunk, workloads)
+        self._note_other_places(obj, chunk, kinds[0], workloads)
         decision = review(request, terms)
         if not patch:
             self._state(obj, request.workloads, decision)
@@ -189,9 +192,11 @@ class _File:
             asks = judged and (always or workload.has_constraints)
             self._workloads.append(standing(workload, obj, self.terms.features, asks))
 
-    def _note_other_places(self, obj: Mapping[str, object], chunk: Chunk, workloads: Sequence[Workload]) -> None:
-        """A custom resource may have constraints where the policy describes none."""
-        if chunk.may_have_constraints and not workloads[0].kind.built_in:
+    def _note_other_places(
+        self, obj: Mapping[str, object], chunk: Chunk, kind: Kind, workloads: Sequence[Workload]
+    ) -> None:
+        """A custom resource may have constraints where none are described."""
+        if chunk.may_have_constraints and not kind.built_in:
             known = [workload.raw_constraints for workload in workloads]
             if any(all(place is not one for one in known) for place in places_of_constraints(obj)):
                 what = f"{obj['apiVersion']} {obj['kind']} with constraints at another path"

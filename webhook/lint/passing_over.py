@@ -98,7 +98,9 @@ def _unrendered(value: object) -> bool:
 
 def is_patch(workload: Workload, obj: Mapping[str, object]) -> bool:
     """Whether a Pod template has no labels, and no selector or no containers: kustomize merges it into a base."""
-    if workload.is_pod or not workload.in_template or workload.labels or workload.kind.from_policy:
+    if workload.is_pod or not workload.in_template or workload.labels:
+        return False
+    if workload.kind.from_policy or workload.kind.operator is not None:
         return False  # the operator of a custom resource may fill in labels and containers
     spec = as_mapping(value_at(obj, workload.path[:-1]))
     tied = workload.kind.kind in _TIED_BY_SELECTOR and not workload.selector

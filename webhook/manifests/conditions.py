@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 
 from webhook.admission.ownership import CONTROLLERS
 from webhook.objects.fields import FieldPath
-from webhook.objects.kinds import EACH, Kind
+from webhook.objects.kinds import EACH_KEY, WILDCARDS, Kind
 from webhook.objects.names import MIRROR_ANNOTATION, SKIP_LABEL
 from webhook.objects.workload import MOST_TEMPLATES
 
@@ -88,10 +88,14 @@ _INSIDE: FieldPath = ("spec", "topologySpreadConstraints")
 
 def _some(root: str, path: FieldPath, depth: int = 0) -> str:
     """CEL: the list at `path`, or any of the lists if it leads through some, is not empty."""
-    if EACH not in path:
+    up_to, item = _up_to_list(path), f"e{depth}"
+    i = len(up_to)
+    if up_to == path:
         return f"{_at(root, path)}.orValue([]).size() > 0"
-    i, item = path.index(EACH), f"e{depth}"
-    return _any(f"{_at(root, path[:i])}.orValue([])", item, _some(item, path[i + 1 :], depth + 1))
+    if path[i] == EACH_KEY:  # `exists` of an object goes through its keys
+        items = f"{_at(root, up_to)}.orValue({{}})"
+        return _any(items, item, _some(f"{items}[{item}]", path[i + 1 :], depth + 1))
+    return _any(f"{_at(root, up_to)}.orValue([])", item, _some(item, path[i + 1 :], depth + 1))
 
 
 def _at(root: str, path: FieldPath) -> str:
@@ -104,4 +108,5 @@ def _step(name: str) -> str:
 
 
 def _up_to_list(path: FieldPath) -> FieldPath:
-    return path[: path.index(EACH)] if EACH in path else path
+    end = next((i for i, part in enumerate(path) if part in WILDCARDS), len(path))
+    return path[:end]

@@ -30,6 +30,8 @@ def path_text(path: FieldPath) -> str:
     for part in path:
         if isinstance(part, int) or part == "*":
             text += f"[{part}]"
+        elif part == "{*}":
+            text += part
         else:
             text += f".{part}" if text else part
     return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
+from typing import NamedTuple, cast
 
 from webhook.objects.fields import FieldPath
 
@@ -13,20 +13,39 @@ CORE, APPS, BATCH = "v1", "apps/v1", "batch/v1"
 
 FIELD = "topologySpreadConstraints"
 TEMPLATE: FieldPath = ("spec", "template")
-EACH = "*"
+EACH, EACH_KEY = "*", "{*}"  # Each item of a list, and each value in an object.
+WILDCARDS = frozenset({EACH, EACH_KEY})
 PREFIXED_JOB_LABELS = frozenset({"batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid"})  # Since 1.27.
 _JOB_LABELS = (*sorted(PREFIXED_JOB_LABELS), "job-name", "controller-uid")
+
+
+class Operator(NamedTuple):
+    """
+    What the operator of a kind does with the constraints in its objects when it makes the Pods.
+
+    `name` is what a policy calls the kind.  `fills` are the fields of a constraint that it fills in where they are
+    absent, "" or 0; None if that is not known.  `own_fields` are those that its constraints have besides the API's:
+    with any of them in a constraint, the operator adds labels to the selector.
+    """
+
+    name: str
+    fills: frozenset[str] | None = None
+    own_fields: frozenset[str] = frozenset()
+
+    def may_fill(self, field: str) -> bool:
+        """Whether a constraint without `field` may get it from the operator."""
+        return self.fills is None or field in self.fills
 
 
 @dataclass(frozen=True)
 class Kind:
     """
-    The paths to the fields of a kind; `"*"` in a path stands for each item of a list.
+    The paths to the fields of a kind; EACH stands for each item of a list, EACH_KEY for each key of an object.
 
     `added_labels` are the label keys that its controller adds to every Pod, `possible_labels` those that it may add;
     `revision_key` is the one that differs between revisions.  A kind whose constraints are outside a Pod template has
     `constraints` instead of `template`, and `labels` if the path to its Pods' labels is known.  `short_names` are those
-    by which kubectl knows it, too.
+    by which kubectl knows it, too.  `operator` is that of a kind whose Pods have labels that only their operator knows.
     """
 
     api_version: str
@@ -42,6 +61,7 @@ class Kind:
     short_names: tuple[str, ...] = ()
     built_in: bool = True
     from_policy: bool = False
+    operator: Operator | None = None
 
     @property
     def api_group(self) -> str:
@@ -64,7 +84,7 @@ class Kinds(tuple[Kind, ...]):
 
     @cached_property
     def by_name(self) -> Mapping[tuple[str, str], Sequence[Kind]]:
-        """The kinds by (apiVersion, kind); those of the policy replace a built-in one."""
+        """The kinds by (apiVersion, kind); those of the policy replace a built-in one without an operator."""
         found: dict[tuple[str, str], list[Kind]] = {}
         for kind in self:
             found.setdefault((kind.api_version, kind.kind), []).append(kind)
@@ -75,8 +95,10 @@ NO_KINDS = Kinds()
 
 
 def _preferred(kinds: Sequence[Kind]) -> Sequence[Kind]:
-    """Those that the policy describes, or all if it describes none."""
-    return [kind for kind in kinds if kind.from_policy] or kinds
+    """All, without those that the policy describes anew; of a kind with an operator it describes one place each."""
+    if not any(kind.from_policy for kind in kinds):
+        return kinds
+    return [kind for kind in kinds if kind.from_policy or kind.operator is not None]
 
 
 _REPLICAS: FieldPath = ("spec", "replicas")
@@ -169,6 +191,11 @@ KINDS = Kinds(
     )
 )
 BUILT_IN_KINDS = Kinds(kind for kind in KINDS if kind.built_in)
+
+
+def parse_path(text: str) -> FieldPath:
+    """`spec.sets[*].template` as `("spec", "sets", "*", "template")`; `{*}` is a part of its own, too."""
+    return tuple(text.replace("[*]", f".{EACH}").replace(EACH_KEY, f".{EACH_KEY}").split("."))
 
 
 def find_kinds(obj: Mapping[str, object], kinds: Kinds) -> Sequence[Kind]:

@@ -7,18 +7,29 @@ An object with a Pod template, or a Pod: its constraints, replicas, and the labe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath, as_list, as_mapping, mappings_at, texts_at, value_at
-from webhook.objects.kinds import APPS, CORE, EACH, FIELD, KINDS, TEMPLATE, Kind, Kinds, find_kinds
+from webhook.objects.kinds import (
+    APPS,
+    CORE,
+    EACH_KEY,
+    FIELD,
+    KINDS,
+    TEMPLATE,
+    WILDCARDS,
+    Kind,
+    Kinds,
+    find_kinds,
+)
 from webhook.objects.labels import Labels, labels_of
 from webhook.objects.names import IGNORE_ANNOTATION
 from webhook.objects.references import ObjectRef, Owner, Scaling, Target, controller_of
 
-Indices = tuple[int, ...]
+Indices = tuple[int | str, ...]
 MOST_TEMPLATES = 50  # of one object
 LONGEST_IGNORE = 4_096
 DEPLOYMENT = (APPS, "Deployment")
@@ -186,19 +197,22 @@ def _expand(obj: Mapping[str, object], kind: Kind) -> Iterable[Indices]:
     of a Deployment.
     """
     needs_template = kind.template is not None and not kind.built_in
-    if not needs_template and EACH not in kind.anchor:
+    if not needs_template and WILDCARDS.isdisjoint(kind.anchor):
         return ((),)
     places: Iterator[tuple[Indices, object]] = iter([((), obj)])
     for part, after in zip_longest(kind.anchor, kind.anchor[1:]):
-        needed = str(after) if needs_template and after not in (None, EACH) else None
-        places = _items(places, needed) if part == EACH else _members(places, str(part))
+        needed = str(after) if needs_template and after is not None and after not in WILDCARDS else None
+        places = _items(places, part, needed) if part in WILDCARDS else _members(places, str(part))
     return (at for at, value in places if not needs_template or isinstance(value, dict))
 
 
-def _items(places: Iterable[tuple[Indices, object]], needed: str | None) -> Iterator[tuple[Indices, object]]:
-    """The items of each list, without those that lack the member that is `needed`."""
+def _items(
+    places: Iterable[tuple[Indices, object]], wildcard: object, needed: str | None
+) -> Iterator[tuple[Indices, object]]:
+    """The items of each list, or the values of each object, without those that lack the member that is `needed`."""
     for at, value in places:
-        for i, item in enumerate(as_list(value)):
+        items = as_mapping(value).items() if wildcard == EACH_KEY else enumerate(as_list(value))
+        for i, item in items:
             if needed is None or (isinstance(item, dict) and needed in item):
                 yield (*at, i), item
 
@@ -207,14 +221,14 @@ def _members(places: Iterable[tuple[Indices, object]], name: str) -> Iterator[tu
     return ((at, as_mapping(value).get(name)) for at, value in places)
 
 
-def _fill(path: FieldPath, indices: Sequence[int]) -> FieldPath:
-    if EACH not in path:
+def _fill(path: FieldPath, indices: Indices) -> FieldPath:
+    if WILDCARDS.isdisjoint(path):
         return path
     left = iter(indices)
-    return tuple(next(left, 0) if part == EACH else part for part in path)
+    return tuple(next(left, 0) if part in WILDCARDS else part for part in path)
 
 
-def _workload(shared: _Shared, kind: Kind, indices: Sequence[int]) -> Workload:
+def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
     obj, is_pod, template = shared.obj, kind.template == (), _fill(kind.template or (), indices)
     replicas = _fill(kind.replicas, indices) if kind.replicas is not None else ()
     metadata, pod_spec, above, in_template, beside = mappings_at(
@@ -235,7 +249,7 @@ def _workload(shared: _Shared, kind: Kind, indices: Sequence[int]) -> Workload:
         path=path,
         raw_constraints=raw,
         labels=labels_of(labels),
-        labels_known=kind.template is not None or kind.labels is not None,
+        labels_known=kind.operator is None and (kind.template is not None or kind.labels is not None),
         addable=kind.addable,
         replicas=_replicas(above, replicas),
         scheduler_name=scheduler_name or "default-scheduler",

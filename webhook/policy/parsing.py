@@ -16,13 +16,13 @@ from webhook.documents.scalars import DocumentError
 from webhook.findings.finding import Severity
 from webhook.findings.rule import RuleSettings
 from webhook.objects.fields import FieldPath, as_list, as_mapping, path_text
-from webhook.objects.kinds import EACH, KINDS, Kind, Kinds
+from webhook.objects.kinds import EACH, KINDS, Kind, Kinds, parse_path
 from webhook.objects.labels import label_key_errors
 from webhook.objects.reading import Reader, brief
 from webhook.policy import defaults, enforcement, scheduler_configuration
 from webhook.policy.defaults import Defaulting, defaulting_errors, integers, parse_defaulting
 from webhook.policy.policy import Override, Policy, PolicyError
-from webhook.policy.schema import complaints, schema
+from webhook.policy.schema import BUILT_IN_NAME, complaints, schema
 from webhook.rules import DEFAULT_SETTINGS, RULES
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.features import LATEST, Features
@@ -173,9 +173,31 @@ class _Places(NamedTuple):
 
 
 def _kinds(raw: Mapping[str, object], causes: list[str]) -> tuple[Kind, ...]:
-    described = [as_mapping(item) for item in as_list(raw.get("workloads"))]
-    found = [_kind(item, f"workloads[{i}]", described, causes) for i, item in enumerate(described)]
-    return tuple(kind for kind in found if kind is not None)
+    items = [as_mapping(item) for item in as_list(raw.get("workloads"))]
+    described = [item for item in items if BUILT_IN_NAME not in item]
+    found = [
+        _kind(item, f"workloads[{i}]", described, causes) for i, item in enumerate(items) if BUILT_IN_NAME not in item
+    ]
+    kinds = [kind for kind in found if kind is not None]
+    return (*kinds, *_kinds_by_name(items, kinds, causes))
+
+
+def _kinds_by_name(
+    items: Sequence[Mapping[str, object]], described: Sequence[Kind], causes: list[str]
+) -> Iterator[Kind]:
+    """The kinds that items of `workloads` name, without the places that others describe."""
+    known = {(kind.api_version, kind.kind, kind.anchor) for kind in described}
+    named: set[str] = set()
+    for i, item in enumerate(items):
+        if BUILT_IN_NAME not in item:
+            continue
+        from webhook.objects.operators import kinds_named  # which few policies need
+
+        name = str(item[BUILT_IN_NAME])
+        if name in named:
+            causes.append(f"workloads[{i}].{BUILT_IN_NAME}: found {brief(name)} twice, wanted it once")
+        named.add(name)
+        yield from (kind for kind in kinds_named(name) if (kind.api_version, kind.kind, kind.anchor) not in known)
 
 
 def _kind(
@@ -228,9 +250,8 @@ def _repeated(where: str, raw: Mapping[str, object], described: Sequence[Mapping
 
 
 def _path(raw: Mapping[str, object], name: str) -> FieldPath | None:
-    """`spec.sets[*].template` as `("spec", "sets", "*", "template")`."""
     text = raw.get(name)
-    return tuple(text.replace("[*]", f".{EACH}").split(".")) if isinstance(text, str) else None
+    return parse_path(text) if isinstance(text, str) else None
 
 
 def _lists(path: FieldPath) -> list[FieldPath]:

@@ -22,8 +22,10 @@ API_VERSION, KIND = "config.evenkeel.dev/v1alpha1", "SpreadPolicy"
 ENFORCEMENTS = ("Deny", "Warn", "Audit")
 OWNED = ("Audit", "Deny")
 ON_ERROR = ("Allow", "Deny")
+BUILT_IN_NAME = "builtIn"
 Schema = Mapping[str, object]
-MANY = 5  # Of more allowed values, the one that is near is named.
+MANY = 5  # Of more allowed values, the one that is near is named,
+MOST_NAMED = 40  # and of still more, no other.
 
 STRING: Schema = {"type": "string", "minLength": 1}
 _STRINGS: Schema = {"type": "array", "items": STRING}
@@ -72,6 +74,8 @@ _WORKLOAD = object_schema(
 @cache
 def schema() -> dict[str, object]:
     """The whole schema, draft 2020-12."""
+    from webhook.objects.operators import names  # which a server without a policy file does not need
+
     rules = object_schema(**{rule.id: _rule(rule) for rule in RULES.values()})
     expression = object_schema(("key", "operator"), key=STRING, operator=STRING, values={"type": "array"})
     selector = object_schema(
@@ -87,6 +91,12 @@ def schema() -> dict[str, object]:
         rules=rules,
         defaulting=DEFAULTING,
     )
+    named: Schema = {"enum": list(names()), "description": "a kind that evenkeel kinds lists"}
+    workload: Schema = {
+        "if": {"type": "object", "required": [BUILT_IN_NAME]},
+        "then": object_schema((BUILT_IN_NAME,), **{BUILT_IN_NAME: named}),
+        "else": _WORKLOAD,
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": KIND,
@@ -101,7 +111,7 @@ def schema() -> dict[str, object]:
             watchPods={"type": "boolean"},
             defaulting=DEFAULTING,
             rules=rules,
-            workloads={"type": "array", "items": _WORKLOAD},
+            workloads={"type": "array", "items": workload},
             overrides={"type": "array", "items": override},
         ),
     }
@@ -137,7 +147,9 @@ def _reasons(error: ValidationError, path: FieldPath) -> Iterator[str]:
         yield f"{where}found {brief(found)}, wanted false: {ADVICE}"
     elif error.validator in ("enum", "const"):
         allowed = wanted if isinstance(wanted, list) else [wanted]
-        yield f"{where}found {brief(found)}, wanted {' or '.join(allowed)}{_hint(found, allowed)}"
+        hint = _hint(found, allowed)
+        names = "a name that there is" if hint and len(allowed) > MOST_NAMED else " or ".join(allowed)
+        yield f"{where}found {brief(found)}, wanted {names}{hint}"
     elif error.validator == "type":
         yield f"{where}found {brief(found)}, wanted {_article(wanted)}"
     elif error.validator == "pattern":

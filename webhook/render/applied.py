@@ -59,6 +59,9 @@ def _more(applied: Applied) -> Iterator[str]:
         yield one_line(f"not defaulted: {defaulted}", LINE_LIMIT)
     if applied.unsent:
         yield f"not sent: nothing in {' or '.join(SYSTEM_NAMESPACES)} is ever sent to the webhook"
+    if applied.kind is not None and applied.kind.operator is not None and not applied.kind.from_policy:
+        named = f"workloads: [{{builtIn: {applied.kind.operator.name}}}]"
+        yield f"not sent: the webhook is sent no {applied.kind.kind} unless the policy names it: {named}"
     if applied.refused_by_api_server:
         yield "note: kube-apiserver itself refuses this with its own message, before it calls /validate"
     if applied.passed_over:

@@ -14,6 +14,7 @@ from webhook.scheduler.constraint import Constraint
     severity=Severity.ERROR,
     fix="select the labels of the Pods that are to be spread",
     defaults_keep=True,
+    of_selector_alone=True,
     bad="""
     apiVersion: apps/v1
     kind: Deployment
@@ -54,11 +55,15 @@ def empty_selector(subject: Subject) -> Iterator[Cause]:
     accepts both, and neither spreads anything; a hard constraint still keeps Pods off every node that lacks the key.
 
     Up to Kubernetes 1.26, and from 1.38 on, `{}` counts every Pod of the namespace, and the finding is only an `info`.
-    A `{}` to which matchLabelKeys add labels is not empty.
+    A `{}` to which matchLabelKeys add labels is not empty.  In the custom resource of an operator, the finding is there
+    only if the operator is known to leave the selector as it is: `evenkeel kinds` lists what each of them fills in.
     """
+    operated = subject.workload.kind.operator is not None
     for constraint in subject.constraints:
         null = constraint.label_selector is None
         if not null and _filled(subject, constraint):
+            continue
+        if operated and subject.operator_fills_selector(constraint):
             continue
         path = subject.at(constraint, "labelSelector")
         fix, edit = subject.copy_own_selector(path)
@@ -76,4 +81,7 @@ def empty_selector(subject: Subject) -> Iterator[Cause]:
 
 
 def _filled(subject: Subject, constraint: Constraint) -> bool:
-    return not constraint.selector.empty or not subject.carries.isdisjoint(constraint.match_label_keys)
+    if not constraint.selector.empty:
+        return True
+    keys = constraint.match_label_keys
+    return not subject.carries.isdisjoint(keys) if subject.workload.labels_known else bool(keys)

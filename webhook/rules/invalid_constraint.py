@@ -81,11 +81,25 @@ def _errors(subject: Subject) -> Iterator[FieldError]:
         raw, labels, path = workload.raw_constraints, workload.labels, workload.path
         own = validate(raw, labels, path, merged=as_stands, features=features)
     for error in own:
-        # An operator may still fill in the selector that matchLabelKeys need.
-        if workload.labels_known or error.type != FORBIDDEN or error.path[-1] != "matchLabelKeys":
+        if workload.labels_known or not _may_be_filled_in(error, subject):
             yield error
     if not workload.is_pod and workload.labels_known and merges:
         yield from _errors_of_its_pods(subject)
+
+
+def _may_be_filled_in(error: FieldError, subject: Subject) -> bool:
+    """Whether the error is in a field that is absent, or about one, and an operator may fill that in."""
+    operator, field = subject.workload.kind.operator, error.path[-1]
+    if error.type == FORBIDDEN and field == "matchLabelKeys":
+        return operator is None or operator.may_fill("labelSelector") or bool(operator.own_fields)
+    if operator is None:
+        return False
+    about = "whenUnsatisfiable" if field == "minDomains" and error.detail.endswith("not ") else str(field)
+    absent = about != field or error.value in (0, "")
+    return absent and about in _FILLED_IN and operator.may_fill(about)
+
+
+_FILLED_IN = frozenset({"maxSkew", "topologyKey", "whenUnsatisfiable"})
 
 
 def _errors_of_its_pods(subject: Subject) -> Iterator[FieldError]:

@@ -13,6 +13,7 @@ from webhook.objects.reading import brief
 from webhook.rules.misspelt_topology_key import within
 
 MOST_CAUSES = 100
+OF_A_CONSTRAINT = 2  # The length of the path of a constraint's own field: its index and its name.
 
 
 @rule(
@@ -54,10 +55,13 @@ def unknown_field(subject: Subject) -> Iterator[Cause]:
     Constraints that stand beside the Pod template, or in its metadata, are dropped as a whole.
     """
     workload, right = subject.workload, path_text(subject.workload.path)
+    own = workload.kind.operator.own_fields if workload.kind.operator is not None else ()
     for path in workload.misplaced:
         yield Cause(path, "is ignored: constraints stand in the Pod's spec", FIELD, right, fix=f"move it to {right}")
     for field in islice(subject.reading.unknown, MOST_CAUSES):
         name, message = str(field.path[-1]), "is no field, and ignored"
+        if len(field.path) == OF_A_CONSTRAINT and name in own:
+            continue
         path, meant = (*workload.path, *field.path), _meant(name, field.known)
         if meant is not None:
             yield Cause(path, f"{message}: did you mean {meant}?", brief(name), meant, fix=f"write {meant}")

@@ -1,0 +1,146 @@
+"""The places of operators' kinds: each row is well formed, there once and read, and lint judges what stands there."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from tests.support.build import constraint
+from tests.support.lint import judged, terms
+from webhook.cli.inputs import with_operators
+from webhook.objects.fields import path_text
+from webhook.objects.kinds import FIELD
+from webhook.objects.operator_places import FILLS, KEEPS, OWN, PLACES, UNKNOWN
+from webhook.objects.operators import places
+from webhook.policy.parsing import built_in
+
+NAME, GROUP, KIND = r"[a-z][a-z0-9-]*", r"[a-z0-9.-]+\.[a-z0-9.-]+", "[A-Za-z][A-Za-z0-9]*"
+VERSION = "v[0-9]+((alpha|beta)[0-9]+)?"
+SOURCE_LINE = re.compile(r"[A-Za-z0-9.-]+/[A-Za-z0-9.-]+ ([0-9a-f]{12}|-) [A-Za-z0-9._/-]+")
+KIND_LINE = re.compile(rf"  {NAME} {GROUP}/{VERSION}(,{VERSION})* {KIND} [a-z0-9]+")
+STEP = r"[A-Za-z0-9]+(\[\*\]|\{\*\})?"
+FIELDS = "[A-Za-z]+(,[A-Za-z]+)*"
+PLACE_LINE = re.compile(rf"    {STEP}(\.{STEP})* ({KEEPS}|{UNKNOWN}|{FILLS}{FIELDS})( {OWN}{FIELDS})?")
+LINES = PLACES.splitlines()
+# Each line of a place with that of its kind above it: read here once more, without the code that is tested.
+ROWS = [
+    (next(above for above in reversed(LINES[:i]) if not above.startswith("    ")), line)
+    for i, line in enumerate(LINES)
+    if line.startswith("    ")
+]
+every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0].split()[0]} {row[1].split()[0]}")
+DEFAULTED = {"maxSkew": 0, "topologyKey": "", "whenUnsatisfiable": ""}
+
+
+def test_every_line_is_well_formed_and_stands_below_one_of_its_own():
+    forms = {0: SOURCE_LINE, 2: KIND_LINE, 4: PLACE_LINE}
+    depths = [len(line) - len(line.lstrip()) for line in LINES]
+
+    assert [] == [line for line, depth in zip(LINES, depths, strict=True) if not forms[depth].fullmatch(line)]
+    assert [] == [LINES[i + 1] for i, depth in enumerate(depths[1:]) if depth > depths[i] + 2]
+    assert (0, 4) == (depths[0], depths[-1])
+
+
+def test_no_name_is_of_two_kinds_and_no_place_there_twice():
+    kinds = [line.split() for line in LINES if KIND_LINE.fullmatch(line)]
+
+    assert [] == [name for name, times in Counter(kind[0] for kind in kinds).items() if times > 1]
+    assert [] == [kind for kind, times in Counter((kind[1], kind[2]) for kind in kinds).items() if times > 1]
+    assert [] == [row for row, times in Counter((kind, line.split()[0]) for kind, line in ROWS).items() if times > 1]
+
+
+def test_every_row_is_a_place():
+    """Whatever the order: what is read here, and what the code has read."""
+    wanted = {(kind.split()[0], line.split()[0]) for kind, line in ROWS}
+
+    assert wanted == {(place.name, path_text(place.path)) for place in places()}
+    assert len(ROWS) == len(places())
+
+
+@cache
+def _terms():
+    return terms(policy=with_operators(built_in()))
+
+
+def planted(row, *constraints):
+    """The smallest object that has these constraints in a row's place, in each of its versions, and their path."""
+    _, versions, kind, _ = row[0].split()
+    group, _, each = versions.rpartition("/")
+    path = row[1].split()[0]
+    path = path if path.endswith(FIELD) else f"{path}.spec.{FIELD}"
+    value: object = list(constraints)
+    for step in reversed(path.split(".")):
+        name, wild = re.sub(r"\W", "", step), step[-3:]
+        value = {name: [value] if wild == "[*]" else {"one": value} if wild == "{*}" else value}
+    objects = [
+        {"apiVersion": f"{group}/{version}", "kind": kind, "metadata": {"name": "a"}, **value}
+        for version in each.split(",")
+    ]
+    return objects, path.replace("[*]", "[0]").replace("{*}", ".one")
+
+
+def found(row, *constraints):
+    """For each version, each finding as its rule and its path behind the place; a note would be one, too."""
+    objects, path = planted(row, *constraints)
+    for obj in objects:
+        result = judged(json.dumps(obj), _terms())
+        assert ([], []) == (result.notes, result.problems)
+        yield [(one.finding.rule, path_text(one.finding.path).removeprefix(path)) for one in result.found]
+
+
+@every_row
+def test_a_defect_is_found_at_its_path(row):
+    for each in found(row, constraint(), constraint(topologyKey="kubernetes.io/zone", maxSkew=-1)):
+        assert [("invalid-constraint", "[1].maxSkew"), ("misspelt-topology-key", "[1].topologyKey")] == each
+
+
+@every_row
+def test_what_is_right_has_no_finding(row):
+    """Its labels are the operator's: what selects them is not known to be wrong."""
+    for each in found(row, constraint(labelSelector={"matchLabels": {"made-by": "an-operator"}})):
+        assert [] == each
+
+
+@every_row
+def test_what_the_operator_fills_in_may_be_absent_and_nothing_else(row):
+    said = row[1].split()[1]
+    filled = {*DEFAULTED, "labelSelector"} if said == UNKNOWN else set(said.removeprefix(FILLS).split(","))
+    for name, empty in DEFAULTED.items():
+        wanted = [] if name in filled else [("invalid-constraint", f"[0].{name}")]
+        for value in (None, empty):
+            assert all(wanted == each for each in found(row, constraint(**{name: value})))
+    wanted = [] if "labelSelector" in filled else [("empty-selector", "[0].labelSelector")]
+    assert all(wanted == each for each in found(row, constraint(labelSelector=None)))
+
+
+@every_row
+def test_an_empty_selector_is_found_where_it_is_known_what_the_operator_does(row):
+    wanted = [] if UNKNOWN in row[1].split() else [("empty-selector", "[0].labelSelector")]
+
+    assert all(wanted == each for each in found(row, constraint(labelSelector={})))
+    assert all([] == each for each in found(row, constraint(labelSelector={}, matchLabelKeys=["of-the-operator"])))
+
+
+@every_row
+def test_a_selector_that_is_absent_beside_label_keys_is_found_where_nobody_fills_it_in(row):
+    keeps = KEEPS in row[1].split() and OWN not in row[1]
+    wanted = [("invalid-constraint", "[0].matchLabelKeys")] if keeps else []
+    each = list(found(row, constraint(labelSelector=None, matchLabelKeys=["of-the-operator"])))
+
+    assert all(wanted == [one for one in of_version if one[0] == "invalid-constraint"] for of_version in each)
+
+
+def test_a_field_of_the_operators_own_is_known_and_fills_the_selector():
+    rows = [row for row in ROWS if OWN in row[1]]
+    for row in rows:
+        own = row[1].partition(OWN)[2].split(",")[0]
+        for selector in (None, {}):
+            assert all([] == each for each in found(row, constraint(labelSelector=selector, **{own: "OnResource"})))
+        wanted = [("empty-selector", "[0].labelSelector"), ("unknown-field", f"[1].labelSelector.{own}")]
+        second = constraint(topologyKey="rack", labelSelector={"matchLabels": {"a": "b"}, own: "x"})
+        assert all(wanted == each for each in found(row, constraint(labelSelector={}), second))
+    assert rows

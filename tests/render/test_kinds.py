@@ -1,0 +1,61 @@
+"""The kinds of operators as text, as JSON and as a page."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from webhook.objects.operators import Place, names, places
+from webhook.render.kinds import as_json, page, text
+
+SPREAD = ("spec", "sets", "*", "topologySpreadConstraints")
+FLEET = ("fleet", "a.io", ("v1", "v2"), "Fleet", "fleets")
+READ = ("a/b", "0123456789ab", "api/types.go")
+
+
+def place(path=SPREAD, fills=frozenset(), own=frozenset(), read=READ):
+    return Place(*FLEET, path, fills, own, *read)
+
+
+@pytest.mark.parametrize(
+    ("one", "said"),
+    [
+        (place(), "spec.sets[*].topologySpreadConstraints: keeps them as they are"),
+        (place(fills=frozenset({"maxSkew", "labelSelector"})), "…: fills in labelSelector, maxSkew"),
+        (place(fills=None), "…: not known"),
+        (place(own=frozenset({"mine"})), "…: keeps them as they are; adds to the selector for mine"),
+        (place(path=("spec", "{*}", "template"), fills=None), "spec{*}.template: a Pod template; not known"),
+    ],
+    ids=["keeps", "fills", "unknown", "own", "template"],
+)
+def test_what_is_said_of_a_place(one, said):
+    head, line = text([one]).splitlines()
+
+    assert "fleet  a.io/v1,v2 Fleet" == head
+    assert f"  {said.replace('…', 'spec.sets[*].topologySpreadConstraints')}" == line
+
+
+def test_the_places_of_a_kind_are_together():
+    assert 3 == len(text([place(), place(path=("spec", "template"))]).splitlines())
+
+
+def test_for_programs():
+    (kind,) = json.loads(as_json([place(), place(path=("a", "b"), fills=None, read=("a/b", "", "c"))]))["kinds"]
+    first, second = kind.pop("places")
+
+    assert {"name": "fleet", "apiVersions": ["a.io/v1", "a.io/v2"], "kind": "Fleet", "resource": "fleets"} == kind
+    assert {
+        "constraints": "spec.sets[*].topologySpreadConstraints",
+        "fills": [],
+        "ownFields": [],
+        "source": {"repository": "a/b", "commit": "0123456789ab", "path": "api/types.go"},
+    } == first
+    assert ("a.b", None, None) == (second["podTemplate"], second["fills"], second["source"]["commit"])
+
+
+def test_the_page_has_every_place():
+    rows = [line for line in page().splitlines() if line.startswith("| `")]
+
+    assert len(places()) == len(rows)
+    assert list(names()) == list(dict.fromkeys(row.split("`")[1] for row in rows))

@@ -1,0 +1,24 @@
+"""
+List the kinds of operators that `evenkeel lint` and `evenkeel admit` judge, and where they keep constraints.
+
+The webhook is sent such a kind only where the policy names it:
+
+    workloads: [{builtIn: strimzi-kafka}]
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from webhook.cli import selection
+from webhook.objects.operators import places
+from webhook.render import kinds as render
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    selection.add_output_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    print(render.as_json(places()) if args.output == selection.JSON else render.text(places()))
+    return 0

@@ -1,0 +1,104 @@
+"""
+The kinds of well-known operators: where their custom resources keep constraints, and what the operator makes of them.
+
+    PLACES ──places──> Place(name, apiVersion…, path, fills) ──kinds──> Kind(…, operator)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from webhook.objects.fields import FieldPath
+from webhook.objects.kinds import FIELD, Kind, Kinds, Operator, parse_path
+from webhook.objects.operator_places import FILLS, OWN, PLACES, UNKNOWN
+
+
+class Place(NamedTuple):
+    """
+    One place where a kind has constraints, or a Pod template.
+
+    `name` is that of the kind in a policy; `versions` are those of the API that have the place.  `repository`, `commit`
+    and `file` say where it was read; no commit means that its version is not known.
+    """
+
+    name: str
+    group: str
+    versions: tuple[str, ...]
+    kind: str
+    resource: str
+    path: FieldPath
+    fills: frozenset[str] | None
+    own_fields: frozenset[str]
+    repository: str
+    commit: str
+    file: str
+
+    @property
+    def in_template(self) -> bool:
+        """Whether it is a Pod template, and not a list of constraints."""
+        return self.path[-1] != FIELD
+
+    def kinds(self, from_policy: bool = False) -> Iterator[Kind]:
+        """The same as a kind of each version; `from_policy` if a policy names it."""
+        for version in self.versions:
+            yield Kind(
+                f"{self.group}/{version}",
+                self.kind,
+                self.resource,
+                template=self.path if self.in_template else None,
+                constraints=None if self.in_template else self.path,
+                built_in=False,
+                from_policy=from_policy,
+                operator=Operator(self.name, self.fills, self.own_fields),
+            )
+
+
+@cache
+def places() -> tuple[Place, ...]:
+    """Every place, by the name of its kind."""
+    return tuple(sorted(_parsed(PLACES), key=lambda place: place.name))
+
+
+def _parsed(text: str) -> Iterator[Place]:
+    source, kind = [""] * 3, [""] * 4
+    for line in filter(None, text.splitlines()):
+        words = line.split()
+        if not line.startswith(" "):
+            source = words
+        elif not line.startswith("    "):
+            kind = words
+        else:
+            group, _, versions = kind[1].rpartition("/")
+            path, said = parse_path(words[0]), words[1:]
+            fills = None if UNKNOWN in said else _fields(said, FILLS)
+            place = group, tuple(versions.split(",")), kind[2], kind[3], path
+            repository, commit, file = source
+            yield Place(kind[0], *place, fills, _fields(said, OWN), repository, commit.strip("-"), file)
+
+
+def _fields(said: Sequence[str], what: str) -> frozenset[str]:
+    """The fields in the word that begins with `what`, such as `fills:labelSelector,maxSkew`."""
+    found = [word.removeprefix(what) for word in said if word.startswith(what)]
+    return frozenset(name for names in found for name in names.split(","))
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The names by which a policy calls the kinds, in their order."""
+    return tuple(dict.fromkeys(place.name for place in places()))
+
+
+def kinds_named(name: str) -> Iterator[Kind]:
+    """The kinds, one for each place and version, that a policy means by a name."""
+    for place in places():
+        if place.name == name:
+            yield from place.kinds(from_policy=True)
+
+
+def with_operators(kinds: Kinds) -> Kinds:
+    """`kinds` and those of the operators, without the places that are described there already."""
+    known = {(kind.api_version, kind.kind, kind.anchor) for kind in kinds}
+    more = (kind for place in places() for kind in place.kinds())
+    return Kinds((*kinds, *(kind for kind in more if (kind.api_version, kind.kind, kind.anchor) not in known)))

@@ -1,0 +1,98 @@
+"""The kinds of operators: as text, as JSON, and as a Markdown page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from webhook.objects.fields import path_text
+from webhook.objects.operators import Place, places
+from webhook.render.explanation import API_VERSION
+
+INTRODUCTION = """\
+# The kinds of operators
+
+`evenkeel lint` and `evenkeel admit` judge these custom resources without any entry in a policy, each as its operator
+reads it: what the operator fills in may be absent. The labels of the Pods are the operator's, so no rule that looks at
+them is run. Where it is not known what the operator fills in, nothing is said of a field that is absent, `""` or 0, nor
+of a null or empty `labelSelector`.
+
+The webhook is sent such a kind only where the [policy](policy.md) names it; RBAC does not change:
+
+```yaml
+workloads:
+- builtIn: strimzi-kafka
+```
+
+A place that the policy describes itself, under `workloads`, is judged as the policy says. `[*]` stands for each item of
+a list, `{*}` for each key of an object. `evenkeel kinds` prints this list, `evenkeel kinds -o json` for programs.
+"""
+HEAD = ("name", "kind", "where", "what the operator does", "read in")
+
+
+def text(listed: Iterable[Place]) -> str:
+    """For each kind its name and a line for each place."""
+    return "\n".join(line for kind in _by_name(listed) for line in _lines(kind))
+
+
+def _lines(kind: Sequence[Place]) -> Iterator[str]:
+    yield f"{kind[0].name}  {_of(kind[0])}"
+    for place in kind:
+        yield f"  {path_text(place.path)}: {_done(place)}"
+
+
+def as_json(listed: Iterable[Place]) -> str:
+    """The form `KindList`, for programs; `fills` is null where it is not known what the operator fills in."""
+    kinds = [_json(kind) for kind in _by_name(listed)]
+    return json.dumps({"apiVersion": API_VERSION, "kind": "KindList", "kinds": kinds}, indent=2)
+
+
+def _json(kind: Sequence[Place]) -> dict[str, object]:
+    first = kind[0]
+    return {
+        "name": first.name,
+        "apiVersions": [f"{first.group}/{version}" for version in first.versions],
+        "kind": first.kind,
+        "resource": first.resource,
+        "places": [
+            {
+                "podTemplate" if place.in_template else "constraints": path_text(place.path),
+                "fills": None if place.fills is None else sorted(place.fills),
+                "ownFields": sorted(place.own_fields),
+                "source": {"repository": place.repository, "commit": place.commit or None, "path": place.file},
+            }
+            for place in kind
+        ],
+    }
+
+
+def page() -> str:
+    """The whole page, with a table of all places."""
+    rows = [f"| {' | '.join(row)} |" for row in (HEAD, ["---"] * len(HEAD), *map(_row, places()))]
+    return "\n".join((INTRODUCTION, *rows, ""))
+
+
+def _row(place: Place) -> tuple[str, ...]:
+    read = f"{place.repository} `{place.file}`" + (f" at {place.commit}" if place.commit else "")
+    return f"`{place.name}`", _of(place), f"`{path_text(place.path)}`", _done(place), read
+
+
+def _by_name(listed: Iterable[Place]) -> Iterator[list[Place]]:
+    return (list(kind) for _, kind in groupby(listed, key=lambda place: place.name))
+
+
+def _of(place: Place) -> str:
+    return f"{place.group}/{','.join(place.versions)} {place.kind}"
+
+
+def _done(place: Place) -> str:
+    """What the operator does with the constraints there."""
+    if place.fills is None:
+        done = "not known"
+    elif place.fills:
+        done = f"fills in {', '.join(sorted(place.fills))}"
+    else:
+        done = "keeps them as they are"
+    own = f"; adds to the selector for {', '.join(sorted(place.own_fields))}" if place.own_fields else ""
+    return f"{'a Pod template; ' if place.in_template else ''}{done}{own}"
