@@ -102,6 +102,57 @@ def test_what_is_wrong_with_one_object_of_a_file_keeps_none_of_the_others_back(r
     assert "" == explain(run, "-f new -o json", new=bad).out
 
 
+def scheduler(name="default-scheduler", **fields):
+    """A KubeSchedulerConfiguration with one profile."""
+    profiles = [{"schedulerName": name, **fields}]
+    return {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": profiles}
+
+
+def test_a_plugin_that_the_configuration_of_the_scheduler_disables_bars_nothing(run):
+    """Node c1 has a taint."""
+    file = scheduler(plugins={"filter": {"disabled": [{"name": "TaintToleration"}]}})
+
+    assert 1 == explain(run, "pod/web-9").code
+    assert (0, "c1") == explained_to_pass(explain(run, "pod/web-9 --scheduler-config file", file=file))
+    affinity = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "pool", "operator": "Exists"}]}]}
+    args = {"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": affinity}}
+    added = scheduler(pluginConfig=[{"name": "NodeAffinity", "args": args}])
+    code, out, _ = explain(run, "pod/web-9 --scheduler-config file", file=added)
+    assert 1 == code
+    assert "2 node(s) didn't match scheduler-enforced node affinity" in out
+
+
+def explained_to_pass(done):
+    return done.code, done.out.rpartition(": ")[2].strip(" .\n")
+
+
+def test_the_defaults_are_those_of_the_configuration_of_the_scheduler(run):
+    default = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
+    args = {"defaultingType": "List", "defaultConstraints": [default]}
+    file = scheduler(pluginConfig=[{"name": "PodTopologySpread", "args": args}])
+    done = explain(run, "-f new --scheduler-config file -o json", new=pod(name="new"), file=file)
+    (constraint,) = json.loads(done.out)["constraints"]
+
+    assert (1, True, "scheduler") == (constraint["maxSkew"], constraint["hard"], constraint["source"])
+
+
+def test_a_pod_of_another_scheduler_is_said_to_be_one(run):
+    foreign = pod(name="new", spec={"schedulerName": "batch", "containers": requesting()})
+    said = 'The scheduler "batch" places it'
+
+    assert said in explain(run, "-f new", new=foreign).out
+    assert said in explain(run, "-f new --scheduler-config file", new=foreign, file=scheduler()).out
+    assert said not in explain(run, "-f new --scheduler-config file", new=foreign, file=scheduler("batch")).out
+
+
+def test_a_configuration_that_cannot_be_used_is_told_with_its_file_and_path(run):
+    file = scheduler(pluginConfig=[{"name": "NodeResourcesFit", "args": {"ignoredResources": "gpu"}}])
+    code, _, err = explain(run, "pod/web-9 --scheduler-config file", file=file)
+
+    assert 2 == code
+    assert err == 'evenkeel: file: profiles[0].pluginConfig[0].args.ignoredResources: found "gpu", wanted an array\n'
+
+
 def test_json(run):
     code, out, _ = explain(run, "pod/web-9 -o json")
     found = json.loads(out)

@@ -80,6 +80,18 @@ def test_where_none_waits_in_one_namespace_it_says_that_others_were_not_looked_a
     assert "looked at" not in pending("-n shop")[1]
 
 
+def test_pods_of_each_scheduler_of_the_configuration_are_compared(run):
+    volcano = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": "volcano"}],
+    }
+    items = {"apiVersion": "v1", "kind": "List", "items": CLUSTER}
+    done = run("pending --cluster dump -n shop --scheduler-config file -o json", dump=items, file=volcano)
+
+    assert ["other"] == [pod for group in json.loads(done.out)["groups"] for pod in group["pods"]]
+
+
 def test_a_version_that_is_assumed_is_said_where_the_schedulers_words_differ(pending):
     of_1_33 = "0/1 nodes are available: 1 node(s) had untolerated taint {dedicated: infra}."
     cluster = [node("n1", taints=[INFRA]), waiting("web-1", message=of_1_33)]

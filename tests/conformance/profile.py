@@ -11,16 +11,29 @@ from webhook.objects.fields import as_mapping
 from webhook.scheduler.features import Features
 from webhook.scheduler.fit import CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT, TOO_MANY_PODS
 from webhook.scheduler.nodes import Nodes, NodeSet
-from webhook.scheduler.profile import WEIGHTS, Cycle, feasible_nodes, find_feasible, message, prioritize, total
+from webhook.scheduler.profile import (
+    USUAL_PROFILE,
+    WEIGHTS,
+    Cycle,
+    Profile,
+    feasible_nodes,
+    find_feasible,
+    message,
+    prioritize,
+    total,
+)
 
 RECORDED = "profile.jsonl.gz"
 FIRST = (TOO_MANY_PODS, CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT)  # These come in this order, before all others.
 
 
-def differences(case: Mapping[str, object], features: Features) -> Iterator[Difference]:
+def differences(
+    case: Mapping[str, object], features: Features, profile: Profile = USUAL_PROFILE
+) -> Iterator[Difference]:
     """Plugins that are not modelled count only where they scored a node above 0, which is a difference."""
     constraints, snapshot = in_force(case, features)[1], read_snapshot(case, features)
-    cycle = Cycle(read_pod(case, features), constraints, snapshot, features, system_defaults(case))
+    heeded = tuple([one for one in constraints if profile.heeds(one)])
+    cycle = Cycle(read_pod(case, features), heeded, snapshot, features, system_defaults(case), profile)
     found = find_feasible(cycle)
     scores = prioritize(cycle, found.feasible)
     reasons = {
@@ -34,7 +47,8 @@ def differences(case: Mapping[str, object], features: Features) -> Iterator[Diff
     yield from compared(case, "feasible", sorted(snapshot.nodes.names(found.feasible)))
     yield from compared(case, "reasons", reasons, _in_order)
     yield from compared(case, "scores", _by_node(snapshot.nodes, found.feasible, scores), _modelled)
-    yield from compared(case, "total", total(scores))
+    unscored = dict.fromkeys(_by_node(snapshot.nodes, found.feasible, {}), 0)
+    yield from compared(case, "total", unscored | total(scores, profile.weights))
     yield from compared(case, "message", message(cycle, found))
     yield from compared(case, "preFilter", found.rejected)
 
@@ -55,7 +69,7 @@ def _by_name(reasons: object) -> object:
 
 
 def _by_node(nodes: Nodes, feasible: NodeSet, scores: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
-    if not scores:
+    if feasible.bit_count() < 2:  # The only one is taken without a score.
         return {}
     return {name: {plugin: by_node[name] for plugin, by_node in scores.items()} for name in nodes.names(feasible)}
 

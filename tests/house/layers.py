@@ -65,6 +65,7 @@ admission.defaulting
 admission
 policy.parsing
 policy.enforcement
+policy.scheduler_profiles
 policy.policy · policy.scheduler_configuration
 policy
 rules

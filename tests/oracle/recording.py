@@ -19,7 +19,7 @@ from tests.oracle.building import program
 from tests.support import DATA
 from tests.support.kubernetes_source import MissingError, parse
 
-KINDS = ("validation", "placement", "profile")
+KINDS = ("validation", "placement", "profile", "configured")
 # Where Go walks a map, errors come in random order.
 UNORDERED = ("podCreate", "podTemplate")
 

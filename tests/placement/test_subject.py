@@ -65,7 +65,6 @@ def test_a_pod_that_was_scheduled_has_no_verdict():
         ({"schedulingGates": [{"name": "a.b/c"}]}, {}, {}, "scheduling gates are taken off: a.b/c"),
         ({}, {}, {"deletionTimestamp": "t"}, "is being deleted"),
         ({}, {"phase": "Failed"}, {}, "has finished (Failed)"),
-        ({"schedulerName": "volcano"}, {}, {}, 'The scheduler "volcano" places it'),
         ({}, {"nominatedNodeName": "n1"}, {}, "Node n1 is nominated for it"),
         ({"priority": 5}, {}, {}, "priority 5 and may preempt"),
         ({}, {}, {"annotations": {"kubernetes.io/config.mirror": "x"}}, "It is a static Pod"),

@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 
 from webhook.scheduler.counts import NOTHING, UNUSED, Requests, Usage
 from webhook.scheduler.features import LATEST, features
-from webhook.scheduler.fit import balanced_allocation, is_best_effort, least_allocated, shortages
+from webhook.scheduler.fit import (
+    LEAST_ALLOCATED,
+    MOST_ALLOCATED,
+    TO_CAPACITY,
+    Strategy,
+    allocation,
+    balanced_allocation,
+    is_best_effort,
+    least_allocated,
+    shortages,
+)
 from webhook.scheduler.nodes import NO_ROOM, Allocatable
 
 GPU, HUGE = "example.com/gpu", "hugepages-2Mi"
@@ -116,6 +126,56 @@ BALANCED = [  # in 1.35, and since 1.36
 @pytest.mark.parametrize(("name", "old", "new", "requests", "usage"), BALANCED, ids=[case[0] for case in BALANCED])
 def test_balanced_allocation(name, old, new, requests, usage):
     assert (old, new) == tuple(balanced_allocation(requests, NODE, usage, features(minor)) for minor in (35, 36))
+
+
+CPU_AND_GPU = (("cpu", 3), ("a.b/gpu", 1))
+FALLING = ((0, 100), (50, 20), (100, 0))
+STRATEGIES = [
+    ("most of the CPU", 25, Strategy(MOST_ALLOCATED, (("cpu", 1),)), Requests(non_zero_milli_cpu=1000)),
+    ("more than there is is all", 100, Strategy(MOST_ALLOCATED, (("cpu", 1),)), Requests(non_zero_milli_cpu=5000)),
+    ("by weights", 56, Strategy(LEAST_ALLOCATED, CPU_AND_GPU), Requests(0, 0, 0, (("a.b/gpu", 1),), 2000, 0)),
+    (
+        "what is not asked for is left out",
+        50,
+        Strategy(LEAST_ALLOCATED, CPU_AND_GPU),
+        Requests(non_zero_milli_cpu=2000),
+    ),
+    (
+        "on the line between points",
+        60,
+        Strategy(TO_CAPACITY, (("cpu", 1),), FALLING),
+        Requests(non_zero_milli_cpu=1000),
+    ),
+    ("at a point", 20, Strategy(TO_CAPACITY, (("cpu", 1),), FALLING), Requests(non_zero_milli_cpu=2000)),
+    ("a score of 0 is left out", 0, Strategy(TO_CAPACITY, (("cpu", 1),), FALLING), Requests(non_zero_milli_cpu=4000)),
+]
+
+
+@pytest.mark.parametrize(("name", "score", "strategy", "requests"), STRATEGIES, ids=[case[0] for case in STRATEGIES])
+def test_allocation_by_a_strategy(name, score, strategy, requests):
+    node = Allocatable(4000, 4000, 100, (("a.b/gpu", 4),))
+
+    assert score == allocation(strategy, requests, node, UNUSED)
+
+
+def test_a_strategy_in_other_words_than_the_usual_scores_as_that():
+    node, usage = Allocatable(4000, 1 << 30), Usage(1, 0, 0, 0, (), 700, 1 << 28)
+    requests = Requests(0, 0, 0, (), 333, 1 << 27)
+
+    assert least_allocated(requests, node, usage) == allocation(
+        Strategy(resources=(("memory", 1), ("cpu", 1))), requests, node, usage
+    )
+
+
+def test_the_balance_of_other_resources():
+    """Shares of 100, 50 and 0 percent deviate by 41 percent; what the node lacks is left out."""
+    node = Allocatable(1000, 1000, 1000)
+    requests = Requests(1000, 500, 0, (("a.b/gpu", 1),))
+
+    assert 59 == balanced_allocation(requests, node, UNUSED, features(35), ("cpu", "memory", "ephemeral-storage"))
+    assert 75 == balanced_allocation(requests, node, UNUSED, features(35), ("cpu", "memory", "a.b/gpu"))
+    assert is_best_effort(requests, ("ephemeral-storage",))
+    assert not is_best_effort(requests, ("a.b/gpu",))
 
 
 def test_a_node_that_lacks_cpu_or_memory_is_in_balance():

@@ -28,6 +28,7 @@ from webhook.placement.remedies import remedies
 from webhook.placement.subject import UNSCHEDULABLE, Raw, Subject, alone, attempt, next_replica, of_new_pod, of_pod
 from webhook.policy.policy import Policy
 from webhook.render import explanation as render
+from webhook.scheduler.profile import USUAL_PROFILE, Profiles
 
 POD = "Pod"
 
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     selection.add_namespace_argument(parser)
     selection.add_output_argument(parser)
     inputs.add_policy_argument(parser)
+    inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
 
 
@@ -49,13 +51,14 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("wanted either TYPE/NAME, such as pod/web-0, or -f FILE")
     source = inputs.source(args)
     policy = inputs.policy(args.policy) if args.policy else None
+    profiles = inputs.profiles(args.scheduler_config)
     kinds = (policy or inputs.policy(None)).kinds
     namespace = selection.namespace(args, source)
     subjects, found = (_in_file if args.filename else _in_cluster)(args, source, namespace, kinds)
     explained, errors = list[render.Explained](), list[str]()
     for subject in subjects:
         try:
-            explained.append(_explained(subject, found, policy))
+            explained.append(_explained(subject, found, policy, profiles))
         except UsageError as error:
             errors.append(str(error))
     if args.output == selection.JSON and explained:
@@ -124,18 +127,23 @@ def _in_namespace(obj: Raw, namespace: str) -> Raw:
     return {**obj, "metadata": {**(metadata if isinstance(metadata, dict) else {}), "namespace": namespace}}
 
 
-def _explained(subject: Subject, found: Known, policy: Policy | None) -> render.Explained:
+def _explained(subject: Subject, found: Known, policy: Policy | None, profiles: Profiles) -> render.Explained:
     snapshot = alone(subject, found.snapshot, found.features)
     defaults = _defaults(subject, found, policy) if policy is not None else None
-    tried = attempt(subject, snapshot, found.features, defaults)
+    tried = attempt(subject, snapshot, found.features, defaults, profiles.get(subject.scheduler, USUAL_PROFILE))
     if tried.errors:
         raise UsageError("\n".join(f"{subject.ref}: {error}" for error in tried.errors))
     explanation = explain(tried.cycle)
     fixes = () if explanation.feasibility.feasible or subject.node else remedies(tried.cycle, explanation.feasibility)
     said, computed = subject.verdict, explanation.message
     differs = computed and said.reason == UNSCHEDULABLE and not agrees(said.message, computed)
-    notes = (*found.notes, *found.assumed) if differs else found.notes
+    notes = (*_foreign(subject, profiles), *found.notes, *(found.assumed if differs else ()))
     return render.Explained(subject, explanation, tried.source, fixes, notes)
+
+
+def _foreign(subject: Subject, profiles: Profiles) -> Iterator[str]:
+    if subject.scheduler not in profiles:
+        yield f'The scheduler "{subject.scheduler}" places it; what follows is what kube-scheduler would do.'
 
 
 def _defaults(subject: Subject, found: Known, policy: Policy) -> list[dict[str, object]] | None:

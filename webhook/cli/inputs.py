@@ -19,6 +19,7 @@ from webhook.cluster.cluster import Contents
 from webhook.cluster.dump import DumpError, load, read_text
 from webhook.documents.reading import read_objects
 from webhook.documents.scalars import DocumentError
+from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import texts_at
 from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.policy.parsing import built_in, parse_policy
@@ -28,6 +29,7 @@ from webhook.scheduler.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from webhook.cluster.client import Client, ClusterError
+    from webhook.scheduler.profile import Profiles
 
 DNS_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 PATIENCE = 30.0  # Seconds for one page of a list, where the API server has too much to do.
@@ -87,6 +89,15 @@ def source(args: argparse.Namespace) -> Source:
     return found
 
 
+def add_scheduler_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--scheduler-config",
+        metavar="FILE",
+        type=Path,
+        help="the KubeSchedulerConfiguration of the cluster's kube-scheduler (default: its default profile)",
+    )
+
+
 def add_version_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         VERSION_OPTION,
@@ -110,6 +121,19 @@ def with_operators(policy: Policy) -> Policy:
     from webhook.objects import operators  # which a server does not need
 
     return replace(policy, kinds=operators.with_operators(policy.kinds))
+
+
+def profiles(path: Path | None) -> Profiles:
+    """The scheduler's profiles in a KubeSchedulerConfiguration, or the default one."""
+    from webhook.policy.scheduler_profiles import parse_profiles  # `serve` needs none.
+    from webhook.scheduler.profile import USUAL_PROFILES
+
+    if path is None:
+        return USUAL_PROFILES
+    found, causes = parse_profiles(text(path))
+    if causes:
+        raise UsageError("\n".join(f"{path}: {one_line(cause, LINE_LIMIT)}" for cause in causes))
+    return found
 
 
 def cluster(source: Source, features: Features | None = None, watch_pods: bool = False) -> Snapshot | None:

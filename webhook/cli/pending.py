@@ -19,8 +19,9 @@ from webhook.cli import inputs, known, selection
 from webhook.objects.fields import texts_at, value_at
 from webhook.objects.labels import labels_of
 from webhook.placement.pending import pending
-from webhook.placement.subject import DEFAULT_SCHEDULER, UNSCHEDULABLE, Raw, Subject, of_pod
+from webhook.placement.subject import UNSCHEDULABLE, Raw, Subject, of_pod
 from webhook.render import pending as render
+from webhook.scheduler.profile import Profiles
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,11 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     selection.add_selector_argument(parser)
     selection.add_output_argument(parser)
     parser.add_argument("--fail-on", choices=("pending",), help="exit 1 if any Pod waits")
+    inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    source = inputs.source(args)
+    source, profiles = inputs.source(args), inputs.profiles(args.scheduler_config)
     chosen = selection.selection(args, source)
 
     def wanted(pod: Raw) -> bool:
@@ -48,9 +50,9 @@ def run(args: argparse.Namespace) -> int:
 
     found = known.read(source, args.kubernetes_version, wanted, chosen.namespace)
     subjects = [of_pod(pod, found.others) for pod in found.pods]
-    waiting = [subject for subject in subjects if _refused(subject)]
-    listed = pending(waiting, found.snapshot, found.features)
-    others = Counter(_other(subject) for subject in subjects if not _refused(subject))
+    waiting = [subject for subject in subjects if _refused(subject, profiles)]
+    listed = pending(waiting, found.snapshot, found.features, profiles)
+    others = Counter(_other(subject, profiles) for subject in subjects if not _refused(subject, profiles))
     notes = found.notes if listed.agree == listed.compared else (*found.notes, *found.assumed)
     if chosen.namespace and not subjects:
         notes = (*notes, f"Only the namespace {chosen.namespace} was looked at; -A looks at all.")
@@ -58,17 +60,13 @@ def run(args: argparse.Namespace) -> int:
     return 1 if args.fail_on and waiting else 0
 
 
-def _refused(subject: Subject) -> bool:
+def _refused(subject: Subject, profiles: Profiles) -> bool:
     """Whether kube-scheduler has tried to place the Pod, and found no node."""
-    return subject.verdict.reason == UNSCHEDULABLE and _scheduler(subject) == DEFAULT_SCHEDULER
+    return subject.verdict.reason == UNSCHEDULABLE and subject.scheduler in profiles
 
 
-def _scheduler(subject: Subject) -> str:
-    return texts_at(subject.raw, "spec.schedulerName")[0] or DEFAULT_SCHEDULER
-
-
-def _other(subject: Subject) -> str:
+def _other(subject: Subject, profiles: Profiles) -> str:
     """Why a Pod waits that kube-scheduler has not refused."""
-    if (scheduler := _scheduler(subject)) != DEFAULT_SCHEDULER:
-        return f"placed by the scheduler {scheduler}"
+    if subject.scheduler not in profiles:
+        return f"placed by the scheduler {subject.scheduler}"
     return subject.verdict.reason or "not tried yet"

@@ -13,6 +13,7 @@ from pathlib import Path
 from webhook.cli import inputs, policy_test
 from webhook.cli.usage import UsageError
 from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.workload import parse_workloads
 from webhook.policy.policy import NAMESPACE_NAME
 from webhook.policy.schema import schema
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--namespace-labels", metavar="KEY=VALUE,…", help="the namespace's labels (default: those in --cluster)"
     )
     show.add_argument("--labels", metavar="KEY=VALUE,…", default="", help="the Pod's labels")
-    show.add_argument("--scheduler-name", metavar="NAME", default="default-scheduler", help="(default: %(default)s)")
+    show.add_argument("--scheduler-name", metavar="NAME", default=DEFAULT_SCHEDULER, help="(default: %(default)s)")
     inputs.add_policy_argument(show)
     inputs.add_cluster_arguments(show)
     show.set_defaults(act=_show)

@@ -1,4 +1,4 @@
-"""Names of labels and annotations that have a meaning here."""
+"""Names of labels and annotations that have a meaning here, and of the scheduler."""
 
 from __future__ import annotations
 
@@ -7,3 +7,4 @@ DEFAULTED_BY_ANNOTATION = "evenkeel.dev/defaulted-by"
 SKIP_LABEL = "evenkeel.dev/skip"
 REVISION_ANNOTATION = "deployment.kubernetes.io/revision"
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+DEFAULT_SCHEDULER = "default-scheduler"

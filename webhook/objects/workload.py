@@ -26,7 +26,7 @@ from webhook.objects.kinds import (
     find_kinds,
 )
 from webhook.objects.labels import Labels, labels_of
-from webhook.objects.names import IGNORE_ANNOTATION
+from webhook.objects.names import DEFAULT_SCHEDULER, IGNORE_ANNOTATION
 from webhook.objects.references import ObjectRef, Owner, Scaling, Target, controller_of
 
 Indices = tuple[int | str, ...]
@@ -252,7 +252,7 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         labels_known=kind.operator is None and (kind.template is not None or kind.labels is not None),
         addable=kind.addable,
         replicas=_replicas(above, replicas),
-        scheduler_name=scheduler_name or "default-scheduler",
+        scheduler_name=scheduler_name or DEFAULT_SCHEDULER,
         node_name=node_name,
         affine_to_one_node="affinity" in pod_spec and _affine_to_one_node(pod_spec),
         strategy=_strategy(shared.spec.get("strategy")),

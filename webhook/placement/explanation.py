@@ -90,7 +90,7 @@ def explain(cycle: Cycle) -> Explanation:
         tuple(sorted(explained, key=lambda one: one.constraint.index)),
         message(cycle, found),
         scores,
-        total(scores),
+        total(scores, cycle.profile.weights),
     )
 
 

@@ -15,7 +15,15 @@ from webhook.placement.explanation import agrees
 from webhook.placement.remedies import NOW, Remedy, remedies
 from webhook.placement.subject import Subject, attempt
 from webhook.scheduler.features import Features
-from webhook.scheduler.profile import Cycle, Feasibility, feasible_nodes, find_feasible, message
+from webhook.scheduler.profile import (
+    USUAL_PROFILES,
+    Cycle,
+    Feasibility,
+    Profiles,
+    feasible_nodes,
+    find_feasible,
+    message,
+)
 from webhook.scheduler.snapshot import Snapshot
 
 PASSES = "a node passes now"
@@ -55,14 +63,16 @@ class _Waiting(NamedTuple):
     cause: str
 
 
-def pending(subjects: Sequence[Subject], snapshot: Snapshot, features: Features) -> PendingList:
-    """What each of the Pods waits for; Pods that are alike are attempted once."""
+def pending(
+    subjects: Sequence[Subject], snapshot: Snapshot, features: Features, profiles: Profiles = USUAL_PROFILES
+) -> PendingList:
+    """What each of the Pods waits for, which `profiles` place; Pods that are alike are attempted once."""
     alike: dict[str, tuple[Cycle, Feasibility, str]] = {}
     waiting: list[_Waiting] = []
     for subject in subjects:
         key = _likeness(subject)
         if key not in alike:
-            cycle = attempt(subject, snapshot, features).cycle
+            cycle = attempt(subject, snapshot, features, profile=profiles[subject.scheduler]).cycle
             found = find_feasible(cycle)
             alike[key] = cycle, found, message(cycle, found)
         waiting.append(_Waiting(subject, *alike[key]))

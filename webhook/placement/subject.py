@@ -14,7 +14,7 @@ from typing import NamedTuple
 from webhook.objects.fields import FieldError, as_list, as_mapping, mappings_at, path_text, texts_at, value_at
 from webhook.objects.kinds import KINDS, Kinds
 from webhook.objects.labels import Labels, labels_of
-from webhook.objects.names import MIRROR_ANNOTATION, REVISION_ANNOTATION
+from webhook.objects.names import DEFAULT_SCHEDULER, MIRROR_ANNOTATION, REVISION_ANNOTATION
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectRef, Owner, controller_of
 from webhook.objects.workload import parse_workloads
@@ -24,12 +24,11 @@ from webhook.scheduler.counts import FINISHED, BoundPod
 from webhook.scheduler.default_constraints import SYSTEM_DEFAULTS, constraints_in_force, default_selector
 from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import read_incoming_pod
-from webhook.scheduler.profile import Cycle
+from webhook.scheduler.profile import USUAL_PROFILE, Cycle, Profile
 from webhook.scheduler.resources import with_default_requests
 from webhook.scheduler.snapshot import Snapshot, read_object
 from webhook.scheduler.validation import validate
 
-DEFAULT_SCHEDULER = "default-scheduler"
 UNSCHEDULABLE = "Unschedulable"  # The reason of a Pod for which kube-scheduler has found no node.
 OWN, POLICY, SYSTEM = "pod", "policy", "scheduler"  # Where the constraints in force come from.
 HASH = "pod-template-hash"
@@ -95,6 +94,11 @@ class Subject:
     def is_pod(self) -> bool:
         """Whether it is a Pod, and not what makes Pods."""
         return self.ref.kind == "Pod"
+
+    @property
+    def scheduler(self) -> str:
+        """The name of the scheduler that places it."""
+        return texts_at(self.raw, "spec.schedulerName")[0] or DEFAULT_SCHEDULER
 
     @property
     def exists(self) -> bool:
@@ -231,7 +235,7 @@ def _verdict(status: Raw) -> Verdict:
 def _remarks(raw: Raw) -> Iterator[str]:
     """What keeps kube-scheduler from placing the Pod, or is about to."""
     metadata, spec, status = mappings_at(raw, ("metadata",), ("spec",), ("status",))
-    scheduler, policy = texts_at(spec, "schedulerName", "preemptionPolicy")
+    (policy,) = texts_at(spec, "preemptionPolicy")
     phase, nominated = texts_at(status, "phase", "nominatedNodeName")
     if MIRROR_ANNOTATION in as_mapping(metadata.get("annotations")):
         yield "It is a static Pod: the kubelet of its node runs it from a file, and no scheduler places it."
@@ -242,8 +246,6 @@ def _remarks(raw: Raw) -> Iterator[str]:
     gates = [texts_at(as_mapping(gate), "name")[0] for gate in as_list(spec.get("schedulingGates"))]
     if gates:
         yield f"The scheduler does not look at it before its scheduling gates are taken off: {', '.join(gates)}."
-    if scheduler not in ("", DEFAULT_SCHEDULER):
-        yield f'The scheduler "{scheduler}" places it; what follows is what kube-scheduler would do.'
     if nominated:
         yield f"Node {nominated} is nominated for it: Pods of lower priority are being removed there."
     priority = spec.get("priority")
@@ -287,13 +289,17 @@ class Attempt(NamedTuple):
 
 
 def attempt(
-    subject: Subject, snapshot: Snapshot, features: Features, defaults: Sequence[dict[str, object]] | None = None
+    subject: Subject,
+    snapshot: Snapshot,
+    features: Features,
+    defaults: Sequence[dict[str, object]] | None = None,
+    profile: Profile = USUAL_PROFILE,
 ) -> Attempt:
     """
     How kube-scheduler would try to place the subject in `snapshot`; one that is bound, as if it were not.
 
     `defaults` are the constraints that evenkeel's policy gives a new Pod that has none; None if there is no policy, and
-    kube-scheduler's own hold.
+    those of the scheduler's `profile` hold.
     """
     raw = subject.raw
     reader = Reader()
@@ -303,10 +309,13 @@ def attempt(
     written = value_at(raw, CONSTRAINTS)
     owner = controller_of(as_mapping(raw.get("metadata")))
     selector = default_selector(pod.namespace, pod.labels, owner, snapshot).selector
-    given = SYSTEM_DEFAULTS if defaults is None or subject.exists else defaults
+    of_policy = defaults if not subject.exists else None
+    of_scheduler = SYSTEM_DEFAULTS if profile.defaults is None else [dict(one) for one in profile.defaults]
+    given = of_scheduler if of_policy is None else of_policy
     constraints = constraints_in_force(written, pod.labels, given, selector, features)
-    source = OWN if written else SYSTEM if given is SYSTEM_DEFAULTS else POLICY
-    cycle = Cycle(pod, constraints, snapshot, features, source == SYSTEM)
+    source = OWN if written else SYSTEM if of_policy is None else POLICY
+    heeded = tuple([one for one in constraints if profile.heeds(one)])
+    cycle = Cycle(pod, heeded, snapshot, features, source == SYSTEM and profile.defaults is None, profile)
     errors = [*reader.errors, *_errors(subject, pod.labels, features)]
     return Attempt(cycle, source, tuple([f"{path_text(error.path)}: {error.detail}" for error in errors]))
 

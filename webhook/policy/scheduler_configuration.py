@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from webhook.objects.fields import FieldPath, as_list, as_mapping
+from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.reading import brief
 from webhook.policy.defaults import defaulting_errors, notes_on, parse_defaulting
 from webhook.policy.schema import API_VERSION, DEFAULTING, Schema, complaints
@@ -14,6 +15,7 @@ from webhook.scheduler.default_constraints import LIST, SYSTEM
 from webhook.scheduler.features import Features
 
 KIND, PLUGIN = "KubeSchedulerConfiguration", "PodTopologySpread"
+MULTI_POINT, PRE_FILTER, FILTER, SCORE = "multiPoint", "preFilter", "filter", "score"
 GROUP = "kubescheduler.config.k8s.io"
 CURRENT, OLD = f"{GROUP}/v1", tuple(f"{GROUP}/v1beta{number}" for number in (1, 2, 3))
 NONE: Mapping[str, object] = {"defaultingType": LIST, "defaultConstraints": []}
@@ -59,19 +61,9 @@ def translate(
 ) -> tuple[dict[str, object], tuple[str, ...], tuple[str, ...]]:
     """The policy as raw JSON, the notes on it, and every reason why it cannot be used."""
     version, causes = raw.get("apiVersion"), list[str]()
-    if version not in (CURRENT, *OLD):
-        causes.append(f"apiVersion: found {brief(version)}, wanted {CURRENT} or {', '.join(OLD)}")
-    raw = as_mapping(_without_nulls(raw))
-    causes += complaints(raw, CONFIGURATION)
-    profiles = raw.get("profiles")
+    raw = checked(raw, causes)
     notes = [f"apiVersion: {version} is no longer served; {CURRENT} has replaced it"] if version in OLD else []
-    overrides = [_profile(profile, i, features, causes, notes) for i, profile in enumerate(as_list(profiles) or [{}])]
-    names = [str(override["name"]) for override in overrides]
-    causes += (
-        f"profiles[{i}].schedulerName: found {brief(name)} twice, wanted a name of its own"
-        for i, name in enumerate(names)
-        if name in names[:i]
-    )
+    overrides = [_profile(profile, i, features, causes, notes) for i, profile in enumerate(profiles_of(raw))]
     policy: dict[str, object] = {
         "apiVersion": API_VERSION,
         "kind": POLICY_KIND,
@@ -81,6 +73,27 @@ def translate(
     return policy, tuple(notes), tuple(causes)
 
 
+def checked(raw: Mapping[str, object], causes: list[str]) -> Mapping[str, object]:
+    """The configuration as Go decodes it; what is wrong with its form goes to `causes`."""
+    version = raw.get("apiVersion")
+    if version not in (CURRENT, *OLD):
+        causes.append(f"apiVersion: found {brief(version)}, wanted {CURRENT} or {', '.join(OLD)}")
+    raw = as_mapping(_without_nulls(raw))
+    causes += complaints(raw, CONFIGURATION)
+    names = [profile.get("schedulerName") or DEFAULT_SCHEDULER for profile in profiles_of(raw)]
+    causes += (
+        f"profiles[{i}].schedulerName: found {brief(name)} twice, wanted a name of its own"
+        for i, name in enumerate(names)
+        if name in names[:i]
+    )
+    return raw
+
+
+def profiles_of(raw: Mapping[str, object]) -> list[Mapping[str, object]]:
+    """The profiles; of a configuration without any the usual one."""
+    return list(map(as_mapping, as_list(raw.get("profiles")) or [{}]))
+
+
 def _without_nulls(value: object) -> object:
     """A copy without null fields: Go decodes them as absent."""
     if isinstance(value, dict):
@@ -88,13 +101,14 @@ def _without_nulls(value: object) -> object:
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
-def _profile(raw: object, index: int, features: Features, causes: list[str], notes: list[str]) -> dict[str, object]:
+def _profile(
+    profile: Mapping[str, object], index: int, features: Features, causes: list[str], notes: list[str]
+) -> dict[str, object]:
     path: FieldPath = ("profiles", index)
-    profile = as_mapping(raw)
     name = profile.get("schedulerName")
     if name is not None and not isinstance(name, str):
         causes.append(f"profiles[{index}].schedulerName: found {brief(name)}, wanted a string")
-    name = name or "default-scheduler"
+    name = name or DEFAULT_SCHEDULER
     args: Mapping[str, object] = {}
     named = [as_mapping(config).get("name") for config in as_list(profile.get("pluginConfig"))]
     if named.count(PLUGIN) > 1:
@@ -110,7 +124,7 @@ def _profile(raw: object, index: int, features: Features, causes: list[str], not
             causes += wrong
             notes += () if wrong else notes_on(parse_defaulting(args), at)
     defaulting: Mapping[str, object] = {**args, "defaultingType": args.get("defaultingType") or SYSTEM}
-    hard, soft = _enabled(profile, "filter"), _enabled(profile, "score")
+    hard, soft = _runs(profile, FILTER), _runs(profile, SCORE)
     if not (hard and soft):
         kept = [
             constraint
@@ -126,18 +140,36 @@ def _kept(constraint: Mapping[str, object], hard: bool, soft: bool) -> bool:
     return hard if constraint.get("whenUnsatisfiable") == HARD else soft
 
 
-def _enabled(profile: Mapping[str, object], point: str) -> bool:
-    """Whether the plugin runs at an extension point, after what the profile disables and enables again."""
+def _runs(profile: Mapping[str, object], point: str) -> bool:
+    """Whether the plugin runs at an extension point."""
+    return PLUGIN in enabled(profile, point, {PLUGIN: 0})
+
+
+def enabled(profile: Mapping[str, object], point: str, usual: Mapping[str, int]) -> dict[str, int]:
+    """
+    upstream: framework.go:frameworkImpl.expandMultiPointPlugins (v1.37)
+
+    The plugins that run at an extension point, in their order, with their weights there, 0 for none; `usual` are those
+    of a profile that says nothing.
+    """
     plugins = as_mapping(profile.get("plugins"))
-    enabled = True
-    for name in ("multiPoint", point):
-        if not {PLUGIN, "*"}.isdisjoint(_names(plugins, name, "disabled")):
-            enabled = False
-        if PLUGIN in _names(plugins, name, "enabled"):
-            enabled = True
-    return enabled
+    everywhere, here = as_mapping(plugins.get(MULTI_POINT)), as_mapping(plugins.get(point))
+    multi, own = _without_disabled(_merged(usual, everywhere), here), _weighted(here)
+    first = [name for name in own if name in multi]
+    return {name: own.get(name, multi.get(name, 0)) for name in dict.fromkeys((*first, *multi, *own))}
 
 
-def _names(plugins: Mapping[str, object], point: str, what: str) -> Iterator[str]:
-    listed = as_list(as_mapping(plugins.get(point)).get(what))
-    return (str(as_mapping(plugin).get("name")) for plugin in listed)
+def _merged(usual: Mapping[str, int], given: Mapping[str, object]) -> dict[str, int]:
+    """upstream: default_plugins.go:mergePluginSet (v1.37)"""
+    own = _weighted(given)
+    return {**{name: own.get(name, weight) for name, weight in _without_disabled(usual, given).items()}, **own}
+
+
+def _without_disabled(plugins: Mapping[str, int], given: Mapping[str, object]) -> Mapping[str, int]:
+    disabled = {as_mapping(one).get("name") for one in as_list(given.get("disabled"))}
+    return {} if "*" in disabled else {name: weight for name, weight in plugins.items() if name not in disabled}
+
+
+def _weighted(given: Mapping[str, object]) -> dict[str, int]:
+    named = ((one.get("name"), one.get("weight")) for one in map(as_mapping, as_list(given.get("enabled"))))
+    return {str(name): weight if isinstance(weight, int) else 0 for name, weight in named}

@@ -3,12 +3,14 @@ The scheduler's plugins of resources: NodeResourcesFit, filter and score, and No
 
     Requests, Allocatable, Usage ──> every shortage
                                  ──> LeastAllocated: 100 * (allocatable - used) / allocatable, a mean
-                                 ──> balance: 100 * (1 - half the difference of the shares of CPU and memory in use)
+                                 ──> balance: 100 * (1 - standard deviation of the shares of CPU and memory in use)
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
+from math import sqrt
+from typing import NamedTuple
 
 from webhook.scheduler.counts import Requests, Usage
 from webhook.scheduler.features import Features
@@ -18,6 +20,23 @@ from webhook.scheduler.resources import is_extended
 TOO_MANY_PODS = "Too many pods"
 CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT = (f"Insufficient {name}" for name in ("cpu", "memory", "ephemeral-storage"))
 MOST = 100  # fwk.MaxNodeScore
+CPU, MEMORY, STORAGE = "cpu", "memory", "ephemeral-storage"
+LEAST_ALLOCATED, MOST_ALLOCATED, TO_CAPACITY = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
+
+
+class Strategy(NamedTuple):
+    """
+    The ScoringStrategy of NodeResourcesFit: its type, and resources with their weights.
+
+    `shape` is only for TO_CAPACITY: scores, 0 to 100, at shares of what is allocatable, in percent and rising.
+    """
+
+    type: str = LEAST_ALLOCATED
+    resources: tuple[tuple[str, int], ...] = ((CPU, 1), (MEMORY, 1))
+    shape: tuple[tuple[int, int], ...] = ()
+
+
+USUAL = Strategy()
 
 
 def shortages(
@@ -69,22 +88,101 @@ def least_allocated(requests: Requests, allocatable: Allocatable, usage: Usage) 
     return score // resources if resources else 0
 
 
-def is_best_effort(requests: Requests) -> bool:
+def allocation(strategy: Strategy, requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
+    """
+    upstream: fit.go:nodeResourceStrategyTypeMap (v1.37)
+
+    The score of a node, 0 to 100, by a strategy.
+    """
+    if strategy == USUAL:
+        return least_allocated(requests, allocatable, usage)
+    score = weights = 0
+    for name, weight in strategy.resources:
+        requested, _, capacity = _amounts(name, requests, allocatable, usage, non_zero=True)
+        if not capacity:
+            continue
+        if strategy.type == TO_CAPACITY:
+            share = MOST if requested > capacity else requested * MOST // capacity
+            one = _on_line(strategy.shape, share)
+            if one <= 0:
+                continue
+        elif strategy.type == MOST_ALLOCATED:
+            one = min(requested, capacity) * MOST // capacity
+        else:
+            one = max(0, capacity - requested) * MOST // capacity
+        score, weights = score + one * weight, weights + weight
+    if not weights:
+        return 0
+    return (2 * score + weights) // (2 * weights) if strategy.type == TO_CAPACITY else score // weights
+
+
+def _on_line(shape: Sequence[tuple[int, int]], share: int) -> int:
+    """upstream: shape_score.go:BuildBrokenLinearFunction (v1.37)"""
+    before: tuple[int, int] | None = None
+    for at, score in shape:
+        if share <= at:
+            if before is None:
+                return score
+            rise = (score - before[1]) * (share - before[0])
+            steps = abs(rise) // (at - before[0])  # As Go divides, towards zero.
+            return before[1] + (steps if rise > 0 else -steps)
+        before = at, score
+    return shape[-1][1]
+
+
+def _amounts(
+    name: str, requests: Requests, allocatable: Allocatable, usage: Usage, *, non_zero: bool
+) -> tuple[int, int, int]:
+    """
+    upstream: resource_allocation.go:resourceAllocationScorer.calculateNodeAllocatableRequest (v1.37)
+
+    Of one resource what would be requested with the Pod, what is without it, and what a node has; zeros where the node
+    has none, or the Pod asks for none of an extended one.
+    """
+    if name == CPU:
+        asked, used = requests.milli_cpu, usage.milli_cpu
+        if non_zero:
+            asked, used = requests.non_zero_milli_cpu, usage.non_zero_milli_cpu
+        there = allocatable.milli_cpu
+    elif name == MEMORY:
+        asked, used = requests.memory, usage.memory
+        if non_zero:
+            asked, used = requests.non_zero_memory, usage.non_zero_memory
+        there = allocatable.memory
+    elif name == STORAGE:
+        asked, used, there = requests.ephemeral_storage, usage.ephemeral_storage, allocatable.ephemeral_storage
+    else:
+        asked, used, there = (dict(one.scalars).get(name, 0) for one in (requests, usage, allocatable))
+        there = there if asked else 0
+    return (used + asked, used, there) if there else (0, 0, 0)
+
+
+def is_best_effort(requests: Requests, resources: Sequence[str] = (CPU, MEMORY)) -> bool:
     """
     upstream: resource_allocation.go:resourceAllocationScorer.isBestEffortPod (v1.37)
 
-    Whether a Pod requests no CPU and no memory; since 1.33 NodeResourcesBalancedAllocation does not score it.
+    Whether a Pod requests none of these resources; since 1.33 NodeResourcesBalancedAllocation does not score it.
     """
-    return not requests.milli_cpu and not requests.memory
+    scalars = dict(requests.scalars)
+    known = {CPU: requests.milli_cpu, MEMORY: requests.memory, STORAGE: requests.ephemeral_storage}
+    return not any(known.get(name, scalars.get(name, 0)) for name in resources)
 
 
-def balanced_allocation(requests: Requests, allocatable: Allocatable, usage: Usage, features: Features) -> int:
+def balanced_allocation(
+    requests: Requests,
+    allocatable: Allocatable,
+    usage: Usage,
+    features: Features,
+    resources: Sequence[str] = (CPU, MEMORY),
+) -> int:
     """
     upstream: balanced_allocation.go:balancedResourceScorer (v1.37)
 
-    The score of a node, 0 to 100: how alike the shares of CPU and memory in use are with the Pod, and since 1.36
+    The score of a node, 0 to 100: how alike the shares of its resources in use are with the Pod, and since 1.36
     whether they are more alike than without it.
     """
+    if tuple(resources) != (CPU, MEMORY):
+        return _balance_of(requests, allocatable, usage, features, resources)
     with_pod = _balance(usage.milli_cpu + requests.milli_cpu, usage.memory + requests.memory, allocatable)
     if not features.scores_balance_gained:
         return with_pod
@@ -100,3 +198,34 @@ def _balance(milli_cpu: int, memory: int, allocatable: Allocatable) -> int:
     memory_share = min(float(memory) / float(allocatable.memory), 1.0)
     deviation = abs((cpu_share - memory_share) / 2)
     return int((1 - deviation) * float(MOST))
+
+
+def _balance_of(
+    requests: Requests, allocatable: Allocatable, usage: Usage, features: Features, resources: Sequence[str]
+) -> int:
+    amounts = [_amounts(name, requests, allocatable, usage, non_zero=False) for name in resources]
+    with_pod = _deviating(min(requested / there, 1.0) for requested, _, there in amounts if there)
+    if not features.scores_balance_gained:
+        return with_pod
+    without_pod = _deviating(min(used / there, 1.0) for _, used, there in amounts if there)
+    return MOST // 2 + (MOST // 2 + with_pod - without_pod) // 2
+
+
+def _deviating(shares: Iterator[float]) -> int:
+    """upstream: balanced_allocation.go:balancedResourceScore (v1.37)"""
+    found = list(shares)
+    deviation = 0.0
+    if len(found) == 2:
+        deviation = abs((found[0] - found[1]) / 2)
+    elif len(found) > 2:
+        mean = _sum(found) / len(found)
+        deviation = sqrt(_sum([(share - mean) * (share - mean) for share in found]) / len(found))
+    return int((1 - deviation) * float(MOST))
+
+
+def _sum(numbers: Sequence[float]) -> float:
+    """One after the other, as Go adds them; `sum` of Python 3.12 and later is more exact."""
+    total = 0.0
+    for number in numbers:
+        total += number
+    return total

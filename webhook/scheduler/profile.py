@@ -1,5 +1,5 @@
 """
-kube-scheduler's default profile: on which nodes a Pod could run, what refuses it on the others, and what each is worth.
+A profile of kube-scheduler: on which nodes a Pod could run, what refuses it on the others, and what each is worth.
 
     Pod, nodes ──PreFilter──> nodes ──the filters, in their order──> feasible nodes ──the scores──> total
 
@@ -8,15 +8,27 @@ Host ports, volumes, affinity between Pods, dynamic resources, images and extend
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from webhook.objects.names import DEFAULT_SCHEDULER
+from webhook.scheduler.affinity import ANY_NODE, PreferredTerm, RequiredNodeAffinity
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import UNUSED
 from webhook.scheduler.domains import reach
 from webhook.scheduler.features import Features
 from webhook.scheduler.filtering import Verdicts, filter_nodes
-from webhook.scheduler.fit import balanced_allocation, is_best_effort, least_allocated, shortages
+from webhook.scheduler.fit import (
+    CPU,
+    MEMORY,
+    USUAL,
+    Strategy,
+    allocation,
+    balanced_allocation,
+    is_best_effort,
+    shortages,
+)
 from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.nodes import CORDONED, NodeSet, union, untolerated_taint
 from webhook.scheduler.scoring import MOST, score_nodes
@@ -25,6 +37,7 @@ from webhook.scheduler.snapshot import Snapshot
 NODE_NAME, NODE_UNSCHEDULABLE, TAINT_TOLERATION = "NodeName", "NodeUnschedulable", "TaintToleration"
 NODE_AFFINITY, NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD = "NodeAffinity", "NodeResourcesFit", "PodTopologySpread"
 BALANCED_ALLOCATION = "NodeResourcesBalancedAllocation"
+FILTERS = (NODE_UNSCHEDULABLE, NODE_NAME, TAINT_TOLERATION, NODE_AFFINITY, NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD)
 WEIGHTS = {
     TAINT_TOLERATION: 3,
     NODE_AFFINITY: 2,
@@ -37,8 +50,42 @@ CONFLICT = "pod affinity terms conflict"
 UNSCHEDULABLE = "node(s) were unschedulable"
 OTHER_NAME = "node(s) didn't match the requested node name"
 OTHER_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
+ENFORCED_AFFINITY = "node(s) didn't match scheduler-enforced node affinity"
 NO_NODES = "no nodes available to schedule pods"
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """
+    What a KubeSchedulerProfile says: the plugins that filter, in their order, and those that score, with their weights.
+
+    A plugin may be among `pre_filters`, and leave out nodes, without filtering.
+    `added` and `added_preferred` are the addedAffinity of NodeAffinity.  `ignored` are resources, `ignored_groups`
+    groups of them that NodeResourcesFit does not look at; `strategy` is how it scores.  `balanced` are the resources of
+    NodeResourcesBalancedAllocation.  `defaults` are the default constraints, or None for kube-scheduler's own.
+    """
+
+    name: str = DEFAULT_SCHEDULER
+    filters: tuple[str, ...] = FILTERS
+    pre_filters: frozenset[str] = frozenset(FILTERS)
+    weights: Mapping[str, int] = field(default_factory=lambda: WEIGHTS)
+    added: RequiredNodeAffinity = ANY_NODE
+    added_preferred: tuple[PreferredTerm, ...] = ()
+    ignored: frozenset[str] = frozenset()
+    ignored_groups: frozenset[str] = frozenset()
+    strategy: Strategy = USUAL
+    balanced: tuple[str, ...] = (CPU, MEMORY)
+    defaults: tuple[Mapping[str, object], ...] | None = None
+
+    def heeds(self, constraint: Constraint) -> bool:
+        """Whether PodTopologySpread runs where the constraint has its effect."""
+        return POD_TOPOLOGY_SPREAD in (self.filters if constraint.hard else self.weights)
+
+
+USUAL_PROFILE = Profile()
+Profiles = Mapping[str, Profile]  # by the name that Pods have as their schedulerName
+USUAL_PROFILES: Profiles = {DEFAULT_SCHEDULER: USUAL_PROFILE}
 
 
 class Cycle(NamedTuple):
@@ -53,6 +100,7 @@ class Cycle(NamedTuple):
     snapshot: Snapshot
     features: Features
     system_defaults: bool = False
+    profile: Profile = USUAL_PROFILE
 
 
 class Refusal(NamedTuple):
@@ -90,17 +138,19 @@ def find_feasible(cycle: Cycle) -> Feasibility:
     if rejected.reasons:
         return Feasibility(0, (rejected,), rejected.reasons[0], spread)
     remaining = nodes.all & ~union(refusal.nodes for refusal in refusals)
-    for filtering in (_unschedulable, _other_names, _untolerated, _other_affinity, _without_room):
-        refusals += filtering(cycle, remaining)
+    for plugin in cycle.profile.filters:
+        if plugin == POD_TOPOLOGY_SPREAD:
+            refusals += [Refusal(plugin, (reason,), uneven & remaining) for reason, uneven in spread.reasons()]
+        else:
+            refusals += _FILTERING[plugin](cycle, remaining)
         remaining &= ~union(refusal.nodes for refusal in refusals)
-    for reason, uneven in spread.reasons():
-        refusals.append(Refusal(POD_TOPOLOGY_SPREAD, (reason,), uneven & remaining))
-    remaining &= spread.passing
     return Feasibility(remaining, tuple([refusal for refusal in refusals if refusal.nodes]), "", spread)
 
 
 def feasible_nodes(cycle: Cycle) -> NodeSet:
     """The nodes on which the Pod could run, as `find_feasible` has them, without the reasons of the others."""
+    if cycle.profile != USUAL_PROFILE:
+        return find_feasible(cycle).feasible
     pod, nodes = cycle.pod, cycle.snapshot.nodes
     rejected, *left_out = _pre_filter(cycle)
     if rejected.reasons:
@@ -118,12 +168,13 @@ def _pre_filter(cycle: Cycle) -> Iterator[Refusal]:
 
     First what rejects the Pod, without reasons if nothing does; then the nodes that are left out.
     """
-    pod, nodes = cycle.pod, cycle.snapshot.nodes
-    if pod.affinity.names is not None and not pod.affinity.names:
+    pod, nodes, running = cycle.pod, cycle.snapshot.nodes, cycle.profile.pre_filters
+    affine = pod.affinity.names if NODE_AFFINITY in running else None
+    if affine is not None and not affine:
         yield Refusal(NODE_AFFINITY, (CONFLICT,), nodes.all)
         return
-    names = {NODE_AFFINITY: pod.affinity.names} if pod.affinity.names is not None else {}
-    if pod.node_name and cycle.features.node_name_in_pre_filter:
+    names = {NODE_AFFINITY: affine} if affine is not None else {}
+    if pod.node_name and cycle.features.node_name_in_pre_filter and NODE_NAME in running:
         names[NODE_NAME] = frozenset({pod.node_name})
     found = frozenset.intersection(*names.values()) if names else None
     plugins = " ".join(sorted(names))
@@ -156,19 +207,31 @@ def _untolerated(cycle: Cycle, remaining: NodeSet) -> Iterator[Refusal]:
 
 def _other_affinity(cycle: Cycle, remaining: NodeSet) -> Iterator[Refusal]:
     """upstream: node_affinity.go:NodeAffinity.Filter (v1.37)"""
-    matching = cycle.pod.affinity.matching(cycle.snapshot.nodes)
-    yield Refusal(NODE_AFFINITY, (OTHER_AFFINITY,), remaining & ~matching)
+    nodes = cycle.snapshot.nodes
+    enforced = cycle.profile.added.matching(nodes)
+    yield Refusal(NODE_AFFINITY, (ENFORCED_AFFINITY,), remaining & ~enforced)
+    yield Refusal(NODE_AFFINITY, (OTHER_AFFINITY,), remaining & enforced & ~cycle.pod.affinity.matching(nodes))
 
 
 def _without_room(cycle: Cycle, remaining: NodeSet) -> Iterator[Refusal]:
     """upstream: fit.go:Fit.Filter (v1.37)"""
-    nodes, usage = cycle.snapshot.nodes, cycle.snapshot.usage
+    nodes, usage, profile = cycle.snapshot.nodes, cycle.snapshot.usage, cycle.profile
+    ignored = profile.ignored, profile.ignored_groups
     found: dict[tuple[str, ...], list[str]] = {}
     for node in nodes.members(remaining):
-        if reasons := shortages(cycle.pod.requests, node.allocatable, usage.get(node.name, UNUSED)):
+        if reasons := shortages(cycle.pod.requests, node.allocatable, usage.get(node.name, UNUSED), *ignored):
             found.setdefault(reasons, []).append(node.name)
     for reasons, names in found.items():
         yield Refusal(NODE_RESOURCES_FIT, reasons, nodes.named(names))
+
+
+_FILTERING: Mapping[str, Callable[[Cycle, NodeSet], Iterator[Refusal]]] = {
+    NODE_UNSCHEDULABLE: _unschedulable,
+    NODE_NAME: _other_names,
+    TAINT_TOLERATION: _untolerated,
+    NODE_AFFINITY: _other_affinity,
+    NODE_RESOURCES_FIT: _without_room,
+}
 
 
 def message(cycle: Cycle, found: Feasibility) -> str:
@@ -206,10 +269,10 @@ def prioritize(cycle: Cycle, candidates: NodeSet) -> dict[str, dict[str, int]]:
         **_by_resources(cycle, candidates),
         POD_TOPOLOGY_SPREAD: _by_spread(cycle, candidates),
     }
-    return {plugin: by_node for plugin, by_node in scores.items() if by_node}
+    return {plugin: by_node for plugin, by_node in scores.items() if by_node and plugin in cycle.profile.weights}
 
 
-def total(scores: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+def total(scores: Mapping[str, Mapping[str, int]], weights: Mapping[str, int] = WEIGHTS) -> dict[str, int]:
     """
     upstream: framework.go:frameworkImpl.RunScorePlugins (v1.37)
 
@@ -218,7 +281,7 @@ def total(scores: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     found: dict[str, int] = {}
     for plugin, by_node in scores.items():
         for name, score in by_node.items():
-            found[name] = found.get(name, 0) + WEIGHTS[plugin] * score
+            found[name] = found.get(name, 0) + weights[plugin] * score
     return found
 
 
@@ -236,11 +299,11 @@ def _by_preferred_taints(cycle: Cycle, candidates: NodeSet) -> dict[str, int]:
 
 def _by_preferred_affinity(cycle: Cycle, candidates: NodeSet) -> dict[str, int]:
     """upstream: node_affinity.go:NodeAffinity.Score (v1.37)"""
-    if cycle.pod.preferred is None:
+    if cycle.pod.preferred is None and not cycle.profile.added_preferred:
         return {}
     nodes = cycle.snapshot.nodes
     raw = dict.fromkeys(nodes.names(candidates), 0)
-    for weight, term in cycle.pod.preferred:
+    for weight, term in (*cycle.profile.added_preferred, *(cycle.pod.preferred or ())):
         for name in nodes.names(term.matching(nodes) & candidates):
             raw[name] += weight
     return _normalized(raw)
@@ -248,13 +311,13 @@ def _by_preferred_affinity(cycle: Cycle, candidates: NodeSet) -> dict[str, int]:
 
 def _by_resources(cycle: Cycle, candidates: NodeSet) -> dict[str, dict[str, int]]:
     """upstream: resource_allocation.go:resourceAllocationScorer.score (v1.37)"""
-    requests, features = cycle.pod.requests, cycle.features
+    requests, features, profile = cycle.pod.requests, cycle.features, cycle.profile
     scored: dict[str, dict[str, int]] = {NODE_RESOURCES_FIT: {}, BALANCED_ALLOCATION: {}}
     for node in cycle.snapshot.nodes.members(candidates):
         used = cycle.snapshot.usage.get(node.name, UNUSED)
-        scored[NODE_RESOURCES_FIT][node.name] = least_allocated(requests, node.allocatable, used)
-        if not (features.skips_best_effort and is_best_effort(requests)):
-            balance = balanced_allocation(requests, node.allocatable, used, features)
+        scored[NODE_RESOURCES_FIT][node.name] = allocation(profile.strategy, requests, node.allocatable, used)
+        if not (features.skips_best_effort and is_best_effort(requests, profile.balanced)):
+            balance = balanced_allocation(requests, node.allocatable, used, features, profile.balanced)
             scored[BALANCED_ALLOCATION][node.name] = balance
     return scored
 
@@ -264,7 +327,7 @@ def _by_spread(cycle: Cycle, candidates: NodeSet) -> dict[str, int]:
     if cycle.features.skips_unconstrained and not any(constraint.soft for constraint in cycle.constraints):
         return {}
     nodes = cycle.snapshot.nodes
-    pod, constraints, snapshot, features, system_defaults = cycle
+    pod, constraints, snapshot, features, system_defaults, _ = cycle
     scores = score_nodes(pod, constraints, snapshot, candidates, features, system_defaults=system_defaults)
     found = dict.fromkeys(nodes.names(scores.ignored), 0)
     for those, _, score in scores.scored:

@@ -18,6 +18,7 @@ type cluster struct {
 		DefaultingType     config.PodTopologySpreadConstraintsDefaulting
 		DefaultConstraints []v1.TopologySpreadConstraint
 	}
+	Configuration          json.RawMessage // A KubeSchedulerConfiguration, in place of the default profile.
 	Pod                    *v1.Pod
 	Nodes                  []*v1.Node
 	Pods                   []*v1.Pod

@@ -16,6 +16,7 @@ var modes = map[string]func(line []byte) (any, error){
 	"validation": validation,
 	"placement":  placement,
 	"profile":    profile,
+	"configured": profile,
 	"measure":    measure,
 }
 
@@ -24,7 +25,7 @@ func main() {
 	klog.SetOutput(io.Discard)
 	metrics.Register()
 	if len(os.Args) != 2 || modes[os.Args[1]] == nil {
-		fail(fmt.Errorf("usage: oracle validation|placement|profile|measure < cases > decisions"))
+		fail(fmt.Errorf("usage: oracle validation|placement|profile|configured|measure < cases > decisions"))
 	}
 	if err := decide(modes[os.Args[1]], os.Stdin, os.Stdout); err != nil {
 		fail(err)

@@ -7,7 +7,9 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/podtopologyspread"
 	recorders "k8s.io/kubernetes/pkg/scheduler/profile"
@@ -77,8 +79,29 @@ func profile(line []byte) (any, error) {
 	return found, nil
 }
 
-// defaultScheduler is kube-scheduler as it is without a configuration, but for the defaults of the case.
+// defaultScheduler is kube-scheduler as the case configures it.
 func defaultScheduler(ctx context.Context, given *cluster) (*scheduler.Scheduler, error) {
+	configuration, err := configured(given)
+	if err != nil {
+		return nil, err
+	}
+	factory, client, err := given.informers()
+	if err != nil {
+		return nil, err
+	}
+	recorder := recorders.NewRecorderFactory(events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()}))
+	return scheduler.New(ctx, client, factory, nil, recorder, scheduler.WithProfiles(configuration.Profiles...))
+}
+
+// configured is the configuration of the case, or the one without any, but for the defaults of the case.
+func configured(given *cluster) (*config.KubeSchedulerConfiguration, error) {
+	if given.Configuration != nil {
+		read, _, err := scheme.Codecs.UniversalDecoder().Decode(given.Configuration, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		return read.(*config.KubeSchedulerConfiguration), nil
+	}
 	configuration, err := latest.Default()
 	if err != nil {
 		return nil, err
@@ -88,10 +111,5 @@ func defaultScheduler(ctx context.Context, given *cluster) (*scheduler.Scheduler
 			configuration.Profiles[0].PluginConfig[i].Args = given.arguments()
 		}
 	}
-	factory, client, err := given.informers()
-	if err != nil {
-		return nil, err
-	}
-	recorder := recorders.NewRecorderFactory(events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()}))
-	return scheduler.New(ctx, client, factory, nil, recorder, scheduler.WithProfiles(configuration.Profiles...))
+	return configuration, nil
 }
