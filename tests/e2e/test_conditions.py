@@ -16,7 +16,7 @@ from tests.support.build import constraint, pod, service, workload
 from tests.support.serving import until
 from webhook.manifests.configurations import entry_name
 from webhook.objects.fields import path_text
-from webhook.objects.kinds import EACH, KINDS
+from webhook.objects.kinds import EACH, EACH_KEY, KINDS
 from webhook.policy import parsing as policies
 from webhook.policy.schema import API_VERSION, KIND
 
@@ -37,6 +37,7 @@ SHAPES = [
     shape("Pair", podTemplate="spec.back.template"),
     shape("Keyword", podTemplate="spec.pod-spec.namespace[*].in"),
     shape("Matrix", constraints="spec.rows[*]"),
+    {"builtIn": "rook-cephcluster"},  # under keys that are names, and in a list
 ]
 POLICY = {"apiVersion": API_VERSION, "kind": KIND, "earlyAnswer": True, "workloads": SHAPES}
 BUILT_IN = [kind for kind in KINDS if kind.built_in]
@@ -153,7 +154,7 @@ def test_a_pod_of_many_owners_is_still_given_defaults(plane, running, namespace)
 def custom(kind, path, value, name="one"):
     """An object with `value` at the end of a path; a list on the way has one item."""
     for part in reversed(path):
-        value = [value] if part == EACH else {part: value}
+        value = [value] if part == EACH else {"one" if part == EACH_KEY else part: value}
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}, **value}
 
 
@@ -164,7 +165,7 @@ def place(kind):
 
 def first(path):
     """What evenkeel calls the first of the places that a path leads to."""
-    return path_text(tuple(0 if part == EACH else part for part in path))
+    return path_text(tuple({EACH: 0, EACH_KEY: "one"}.get(part, part) for part in path))
 
 
 @pytest.mark.parametrize("kind", CUSTOM, ids=NAMES)

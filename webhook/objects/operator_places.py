@@ -71,6 +71,9 @@ CrunchyData/postgres-operator 91398e44dee5 pkg/apis/postgres-operator.crunchydat
     spec.instances[*].topologySpreadConstraints keeps
     spec.proxy.pgBouncer.topologySpreadConstraints keeps
     spec.backups.pgbackrest.repoHost.topologySpreadConstraints keeps
+CrunchyData/postgres-operator - pkg/apis/postgres-operator.crunchydata.com/v1beta1/pgadmin_types.go
+  crunchy-postgrescluster postgres-operator.crunchydata.com/v1beta1 PostgresCluster postgresclusters
+    spec.userInterface.pgAdmin.topologySpreadConstraints unknown
 zalando/postgres-operator - pkg/apis/acid.zalan.do/v1/postgresql_type.go
   zalando-postgresql acid.zalan.do/v1 postgresql postgresqls
     spec.topologySpreadConstraints unknown
@@ -95,6 +98,12 @@ rook/rook - pkg/apis/ceph.rook.io/v1/types.go
     spec.placement{*}.topologySpreadConstraints keeps
     spec.storage.storageClassDeviceSets[*].placement.topologySpreadConstraints keeps
     spec.storage.storageClassDeviceSets[*].preparePlacement.topologySpreadConstraints keeps
+rook/rook - Documentation/CRDs/Object-Storage/ceph-object-store-crd.md
+  rook-cephobjectstore ceph.rook.io/v1 CephObjectStore cephobjectstores
+    spec.gateway.placement.topologySpreadConstraints keeps
+rook/rook - Documentation/CRDs/Shared-Filesystem/ceph-filesystem-crd.md
+  rook-cephfilesystem ceph.rook.io/v1 CephFilesystem cephfilesystems
+    spec.metadataServer.placement.topologySpreadConstraints keeps
 dragonflydb/dragonfly-operator - api/v1alpha1/dragonfly_types.go
   dragonfly dragonflydb.io/v1alpha1 Dragonfly dragonflies
     spec.topologySpreadConstraints keeps
@@ -128,6 +137,9 @@ envoyproxy/gateway 006c6ae6efe6 api/v1alpha1/shared_types.go
 elastic/cloud-on-k8s 005d417bd36b pkg/apis
   elastic-elasticsearch elasticsearch.k8s.elastic.co/v1 Elasticsearch elasticsearches
     spec.nodeSets[*].podTemplate unknown
+  elastic-beat beat.k8s.elastic.co/v1beta1 Beat beats
+    spec.deployment.podTemplate unknown
+    spec.daemonSet.podTemplate unknown
   elastic-kibana kibana.k8s.elastic.co/v1 Kibana kibanas
     spec.podTemplate unknown
   elastic-logstash logstash.k8s.elastic.co/v1alpha1 Logstash logstashes
@@ -159,6 +171,9 @@ knative/operator 249479b0a395 pkg/apis/operator/base/common.go
   knative-knativeeventing operator.knative.dev/v1beta1 KnativeEventing knativeeventings
     spec.deployments[*].topologySpreadConstraints unknown
     spec.workloads[*].topologySpreadConstraints unknown
+mariadb-operator/mariadb-operator - api/v1alpha1
+  mariadb k8s.mariadb.com/v1alpha1 MariaDB mariadbs
+    spec.topologySpreadConstraints keeps
 minio/operator - pkg/apis/minio.min.io/v2/types.go
   minio-tenant minio.min.io/v2 Tenant tenants
     spec.pools[*].topologySpreadConstraints keeps
