@@ -61,6 +61,12 @@ VictoriaMetrics/operator - api/operator/v1
     spec.vlselect.topologySpreadConstraints fills:labelSelector
     spec.vlstorage.topologySpreadConstraints fills:labelSelector
     spec.requestsLoadBalancer.spec.topologySpreadConstraints unknown
+  victoriametrics-vlagent operator.victoriametrics.com/v1 VLAgent vlagents
+    spec.topologySpreadConstraints unknown
+  victoriametrics-vlsingle operator.victoriametrics.com/v1 VLSingle vlsingles
+    spec.topologySpreadConstraints unknown
+  victoriametrics-vmanomaly operator.victoriametrics.com/v1 VMAnomaly vmanomalies
+    spec.topologySpreadConstraints unknown
 cloudnative-pg/cloudnative-pg 78b3ecc2e4fd api/v1
   cnpg-cluster postgresql.cnpg.io/v1 Cluster clusters
     spec.topologySpreadConstraints keeps
@@ -130,6 +136,8 @@ prometheus-operator/prometheus-operator 035b6071001a pkg/apis/monitoring
 tektoncd/operator 8b91274958b5 pkg/apis/operator/v1alpha1/additional_options.go
   tektonconfig operator.tekton.dev/v1alpha1 TektonConfig tektonconfigs
     spec.pipeline.options.deployments{*}.spec.template unknown
+    spec.hub.options.deployments{*}.spec.template unknown
+    spec.result.options.deployments{*}.spec.template unknown
 envoyproxy/gateway 006c6ae6efe6 api/v1alpha1/shared_types.go
   envoyproxy gateway.envoyproxy.io/v1alpha1 EnvoyProxy envoyproxies
     spec.provider.kubernetes.envoyDeployment.pod.topologySpreadConstraints keeps
@@ -148,6 +156,8 @@ open-telemetry/opentelemetry-operator 01416c28a436 apis/v1beta1/common.go
   opentelemetry-collector opentelemetry.io/v1alpha1,v1beta1 OpenTelemetryCollector opentelemetrycollectors
     spec.topologySpreadConstraints keeps
     spec.targetAllocator.topologySpreadConstraints unknown
+  opentelemetry-targetallocator opentelemetry.io/v1alpha1 TargetAllocator targetallocators
+    spec.topologySpreadConstraints unknown
 ray-project/kuberay 0057210ed5a9 ray-operator/apis/ray/v1
   ray-raycluster ray.io/v1alpha1,v1 RayCluster rayclusters
     spec.headGroupSpec.template unknown
