@@ -40,11 +40,13 @@ hostNetwork nodeName nodeSelector overhead preemptionPolicy priority resourceCla
 resources.requests schedulerName schedulingGates[].name tolerations[].* topologySpreadConstraints[].*
 """
 CONTAINER_STATUS = "name allocatedResources resources.requests"
+RESTARTS = "containerStatuses[].restartCount"  # by which Pods are ranked that may be deleted
 TEMPLATE = f"{below('template.metadata', METADATA)} {below('template.spec', POD)}"
 REPLICAS = "replicas readyReplicas availableReplicas"
 STATUS = {
     "Pod": f"phase nominatedNodeName allocatedResources resources.requests"
-    f" {below('containerStatuses[]', CONTAINER_STATUS)} {below('initContainerStatuses[]', CONTAINER_STATUS)}",
+    f" {RESTARTS} {below('containerStatuses[]', CONTAINER_STATUS)}"
+    f" {below('initContainerStatuses[]', CONTAINER_STATUS)}",
     "Node": "phase allocatable",
     "Namespace": "phase",
     "Deployment": f"{REPLICAS} updatedReplicas",
@@ -62,7 +64,8 @@ SPEC = {
     "Deployment": f"replicas selector.* strategy.* {TEMPLATE}",
     "ReplicaSet": f"replicas selector.* {TEMPLATE}",
     "ReplicationController": f"replicas selector {TEMPLATE}",
-    "StatefulSet": f"replicas selector.* updateStrategy.* volumeClaimTemplates[] {TEMPLATE}",
+    "StatefulSet": "ordinals.* podManagementPolicy replicas selector.* updateStrategy.* volumeClaimTemplates[]"
+    f" {TEMPLATE}",
     "DaemonSet": f"selector.* updateStrategy.* {TEMPLATE}",
     "Job": f"parallelism selector.* {TEMPLATE}",
     "CronJob": f"{below('jobTemplate.metadata', METADATA)} "
@@ -129,10 +132,10 @@ def test_annotations_that_evenkeel_reads_are_kept():
 
 
 def test_conditions_of_other_types_are_not_kept():
-    types_of = ("PodScheduled", "PodResizePending", "Ready")
+    types_of = ("PodScheduled", "PodResizePending", "Ready", "Initialized")
     obj = {"status": {"conditions": [{"type": one, "message": "m"} for one in types_of]}}
 
-    assert [{"type": one, "message": "m"} for one in types_of[:2]] == fields.only_read(obj)["status"]["conditions"]
+    assert [{"type": one, "message": "m"} for one in types_of[:3]] == fields.only_read(obj)["status"]["conditions"]
 
 
 def test_a_feature_is_named_and_its_content_is_not():

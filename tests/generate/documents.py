@@ -44,6 +44,7 @@ GENERATED = {
     "docs/serve.md": lambda: filled("docs/serve.md"),
     "docs/report.md": lambda: filled("docs/report.md"),
     "docs/kinds.md": kinds.page,
+    "docs/simulate.md": lambda: filled("docs/simulate.md"),
     "docs/rules.md": catalogue.page,
     "docs/scenarios.md": scenarios.page,
     "docs/versions.md": versions.page,

@@ -42,6 +42,8 @@ CHANGES = {
     "scores_balance_gained": (
         "NodeResourcesBalancedAllocation scores what the Pod does to the balance, not the balance that is then there",
     ),
+    "breaks_ties_by_heap": ("of the best nodes kube-scheduler takes the first in a heap of them, not any",),
+    "stateful_set_max_unavailable": ("a rolling update of a StatefulSet may take as many Pods as `maxUnavailable`",),
 }
 HEAD = """\
 # Versions of Kubernetes

@@ -72,6 +72,17 @@ rules
 findings.evaluation · findings.wording
 findings.rule
 findings
+simulation.reading · simulation.results
+simulation.run
+simulation.disruption · simulation.lost · simulation.stateful
+simulation.deployment
+simulation.replicas
+simulation.state
+simulation.ties
+simulation.changes · simulation.pod
+simulation.view
+simulation.sampling · simulation.step · simulation.tally · simulation.tolerated
+simulation
 placement.pending
 placement.remedies
 placement.explanation · placement.subject
@@ -90,7 +101,7 @@ documents.build · documents.encodings · documents.json_positions
 documents
 objects.operators · objects.typed_names · objects.workload
 objects.autoscalers
-objects.kinds · objects.quantities
+objects.kinds · objects.quantities · objects.times
 objects.labels · objects.reading · objects.references
 objects
 """
@@ -118,7 +129,7 @@ DISCOVERY = ("importlib", "pkgutil")
 # All that the pure half uses of the standard library; a name stands for what is below it, too.
 PURE_NAMES = {
     *("__future__", "bisect", "collections", "collections.abc", "dataclasses", "difflib", "enum", "functools"),
-    *("hashlib", "inspect.cleandoc", "itertools", "json", "marshal", "math", "re"),
+    *("hashlib", "inspect.cleandoc", "itertools", "json", "marshal", "math", "random.Random", "re"),
     *("sys.intern", "typing"),
 }
 IMPURE_BUILTINS = {

@@ -27,6 +27,7 @@ selectors.as_label_selector selectors.equals selectors.selecting selectors.Label
 selectors.Requirement.match selectors.Selector.keys selectors.Selector.match
 capacity.bound profile.feasible_nodes profile.Profile.heeds
 resources.with_default_requests
+scoring.domain_of scoring.number_of_domains scoring.rounded
 snapshot.by_rarest_label snapshot.from_objects snapshot.read_object snapshot.Service.selects
 snapshot.Snapshot.controller snapshot.Snapshot.with_controller
 snapshot.Snapshot.with_namespace

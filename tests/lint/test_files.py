@@ -105,7 +105,7 @@ def test_context_comes_from_all_files_and_patches_from_their_folders(tree):
 def test_files_are_judged_in_the_order_given(tree, monkeypatch, most):
     """In one process and in several."""
     monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", most)
-    monkeypatch.setattr(lint_files, "_cpus", lambda: 2)
+    monkeypatch.setattr(lint_files, "cpus", lambda: 2)
     tree(b=WRONG, a="a: 1", c=WRONG)
     expected = [("c", ["empty-selector"]), ("a", []), ("b", ["empty-selector"])]
 
@@ -116,7 +116,7 @@ def test_files_are_judged_in_the_order_given(tree, monkeypatch, most):
 def test_what_stands_in_other_files_matters(tree, monkeypatch, most):
     """In one process and in several: a workload that the selector counts, and an autoscaler."""
     monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", most)
-    monkeypatch.setattr(lint_files, "_cpus", lambda: 2)
+    monkeypatch.setattr(lint_files, "cpus", lambda: 2)
     spread, other = workload("StatefulSet", constraint()), workload("Deployment", name="api", spec={"selector": {}})
     unscaled = workload("Deployment", constraint(), labels={"app": "x"}, name="web", spec={"replicas": None})
     unscaled["spec"]["template"]["spec"]["topologySpreadConstraints"][0]["labelSelector"] = {
@@ -135,7 +135,7 @@ def test_what_stands_in_other_files_matters(tree, monkeypatch, most):
 def test_no_process_and_no_thread_outlives_the_judging(tree, monkeypatch, most, judged):
     """Of all files, or where only the first is asked for."""
     monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 1)
-    monkeypatch.setattr(lint_files, "_cpus", lambda: 2)
+    monkeypatch.setattr(lint_files, "cpus", lambda: 2)
     tree("a", "b", "c")
     before, results = threading.enumerate(), judge_files(["a", "b", "c"], terms(), FileReader(), Surroundings())
 
@@ -146,7 +146,7 @@ def test_no_process_and_no_thread_outlives_the_judging(tree, monkeypatch, most, 
 
 def test_a_process_that_was_killed_is_an_error(tree, monkeypatch):
     monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 1)
-    monkeypatch.setattr(lint_files, "_cpus", lambda: 2)
+    monkeypatch.setattr(lint_files, "cpus", lambda: 2)
     monkeypatch.setattr(lint_files, "judge_file", lambda *_: os._exit(1))
     tree("a", "b")
 

@@ -15,9 +15,9 @@ CAME = {
     28: {"null_selector_warning", "skips_unconstrained"},
     33: {"allocated_resources", "skips_best_effort"},
     34: {"selector_merge", "pod_level_resources"},
-    35: {"topology_labels", "lengths_in_bytes"},
+    35: {"topology_labels", "lengths_in_bytes", "breaks_ties_by_heap"},
     36: {"pod_allocated_resources", "scores_balance_gained"},
-    37: {"greatest_of_sums", "node_name_in_pre_filter"},
+    37: {"greatest_of_sums", "node_name_in_pre_filter", "stateful_set_max_unavailable"},
     38: {"empty_selector_counts"},
 }
 WENT = {27: {"empty_selector_counts"}, 34: {"names_untolerated_taint"}}  # The first minor that has it no longer.

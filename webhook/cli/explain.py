@@ -19,9 +19,7 @@ from datetime import UTC, datetime
 from webhook.cli import inputs, known, selection
 from webhook.cli.known import Known
 from webhook.cli.usage import UsageError
-from webhook.objects.fields import texts_at
 from webhook.objects.kinds import Kinds
-from webhook.objects.references import ObjectRef
 from webhook.objects.workload import parse_workloads
 from webhook.placement.explanation import agrees, explain
 from webhook.placement.remedies import remedies
@@ -83,25 +81,15 @@ def _in_cluster(
     else:
         subjects = list(next_replica(found.others[at], found.others, kinds)) if at in found.others else []
     if not subjects:
-        raise UsageError(_not_found(ref, found))
+        raise UsageError(known.not_found(ref, found))
     return subjects, found
-
-
-def _not_found(ref: ObjectRef, found: Known) -> str:
-    names = sorted(name for kind, namespace, name in found.others if (kind, namespace) == (ref.kind, ref.namespace))
-    there = (
-        f"; there are {', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
-        if names
-        else "; -n names another namespace"
-    )
-    return f"{ref}: not found in the cluster{there}"
 
 
 def _in_file(
     args: argparse.Namespace, source: inputs.Source, namespace: str, kinds: Kinds
 ) -> tuple[list[Subject], Known]:
     """Each Pod and each Pod template in a file, as if it were applied now."""
-    objects = [_in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
+    objects = [known.in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
     found = known.read(
         source, args.kubernetes_version, lambda _: False, namespace, [obj for obj in objects if obj.get("kind") != POD]
     )
@@ -117,14 +105,6 @@ def _subjects(objects: list[Raw], found: Known, kinds: Kinds) -> Iterator[Subjec
             yield of_new_pod(obj, found.others)
         else:
             yield from next_replica(obj, found.others, kinds)
-
-
-def _in_namespace(obj: Raw, namespace: str) -> Raw:
-    """The object in the namespace that it names, or else in this one."""
-    metadata = obj.get("metadata")
-    if obj.get("kind") in ("Node", "Namespace") or texts_at(obj, "metadata.namespace")[0]:
-        return obj
-    return {**obj, "metadata": {**(metadata if isinstance(metadata, dict) else {}), "namespace": namespace}}
 
 
 def _explained(subject: Subject, found: Known, policy: Policy | None, profiles: Profiles) -> render.Explained:

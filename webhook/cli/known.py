@@ -14,6 +14,7 @@ from webhook.cluster.cluster import Contents
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import texts_at
 from webhook.objects.kinds import NO_KINDS, Kinds
+from webhook.objects.references import ObjectRef
 from webhook.placement.subject import Place, Raw
 from webhook.scheduler.features import LATEST, Features, parse_version, unknown
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
@@ -30,6 +31,7 @@ class Known(NamedTuple):
     A cluster: `pods` are those that were asked for, `others` all objects but Pods, nodes and namespaces.
 
     `notes` say what cannot be judged, because it may not be read; `assumed`, if the version is not known, which is.
+    `time` is when it was read, "" if that is not known.
     """
 
     snapshot: Snapshot
@@ -38,6 +40,7 @@ class Known(NamedTuple):
     others: Mapping[Place, Raw]
     notes: tuple[str, ...]
     assumed: tuple[str, ...] = ()
+    time: str = ""
 
 
 def read(
@@ -108,7 +111,7 @@ def _read(
         raise UsageError(str(error)) from error
     which = f"1.{features.minor}{', as its newest kubelet,' if kubelet else ''}"
     assumed = () if known_version else (ASSUMED.format(which),)
-    return Known(snapshot, features, tuple(pods), others, (), assumed)
+    return Known(snapshot, features, tuple(pods), others, (), assumed, contents.time)
 
 
 def _newest_kubelet(objects: Iterable[Raw]) -> Features | None:
@@ -134,3 +137,22 @@ def place(obj: Raw) -> Place:
     """The kind, namespace and name of an object."""
     kind, namespace, name = texts_at(obj, "kind", "metadata.namespace", "metadata.name")
     return kind, namespace, name
+
+
+def not_found(ref: ObjectRef, found: Known) -> str:
+    """What to say where an object is not in the cluster: those that are."""
+    names = sorted(name for kind, namespace, name in found.others if (kind, namespace) == (ref.kind, ref.namespace))
+    there = (
+        f"; there are {', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
+        if names
+        else "; -n names another namespace"
+    )
+    return f"{ref}: not found in the cluster{there}"
+
+
+def in_namespace(obj: Raw, namespace: str) -> Raw:
+    """The object in the namespace that it names, or else in this one."""
+    metadata = obj.get("metadata")
+    if obj.get("kind") in ("Node", "Namespace") or texts_at(obj, "metadata.namespace")[0]:
+        return obj
+    return {**obj, "metadata": {**(metadata if isinstance(metadata, dict) else {}), "namespace": namespace}}

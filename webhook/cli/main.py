@@ -27,6 +27,7 @@ COMMANDS = {
     "report": "report what a policy would do to each workload, and how its Pods are spread",
     "rules": "print the catalogue of rules, or one rule's page",
     "serve": "serve the webhook over TLS",
+    "simulate": "simulate a scale, a rollout, a drain or a lost zone: how the Pods would lie, and how many would wait",
 }
 
 
@@ -52,13 +53,23 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     return top
 
 
+def _parsed(top: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
+    """The arguments; of a command that takes many `words`, also those that come after an option."""
+    args, more = top.parse_known_args(words)
+    if more and (not hasattr(args, "words") or any(word.startswith("-") for word in more)):
+        top.error(f"unrecognized arguments: {' '.join(more)}")
+    if more:
+        args.words += more
+    return args
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     words = list(sys.argv[1:] if argv is None else argv)
-    args = parser(words).parse_args(words)
+    args = _parsed(parser(words), words)
     try:
         code: int = args.run(args)
         if sys.stdout is None:

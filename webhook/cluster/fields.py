@@ -15,10 +15,22 @@ import msgspec
 from webhook.cluster import decoding
 from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import EACH, EACH_KEY, Kind
-from webhook.objects.names import DEFAULTED_BY_ANNOTATION, IGNORE_ANNOTATION, MIRROR_ANNOTATION, REVISION_ANNOTATION
+from webhook.objects.names import (
+    DEFAULTED_BY_ANNOTATION,
+    DELETION_COST_ANNOTATION,
+    IGNORE_ANNOTATION,
+    MIRROR_ANNOTATION,
+    REVISION_ANNOTATION,
+)
 
-CONDITIONS = ("PodScheduled", "PodResizePending")  # The types of a Pod's conditions that are read.
-ANNOTATIONS = (IGNORE_ANNOTATION, DEFAULTED_BY_ANNOTATION, REVISION_ANNOTATION, MIRROR_ANNOTATION)
+CONDITIONS = ("PodScheduled", "PodResizePending", "Ready")  # The types of a Pod's conditions that are read.
+ANNOTATIONS = (
+    IGNORE_ANNOTATION,
+    DEFAULTED_BY_ANNOTATION,
+    REVISION_ANNOTATION,
+    MIRROR_ANNOTATION,
+    DELETION_COST_ANNOTATION,
+)
 Annotations = TypedDict(  # type: ignore[misc]
     "Annotations", dict.fromkeys(ANNOTATIONS, Any), total=False
 )
@@ -107,7 +119,9 @@ class Spec(decoding.SpecWithResources, total=False):
     volumes: list[Volume] | None
     # of a workload
     jobTemplate: Template | None
+    ordinals: Any
     parallelism: Any
+    podManagementPolicy: Any
     replicas: Any
     strategy: Any
     template: Template | None
@@ -128,9 +142,14 @@ class Condition(decoding.Condition, total=False):
     lastTransitionTime: Any
 
 
+class RestartedStatus(decoding.ContainerStatus, total=False):
+    restartCount: Any
+
+
 class Status(decoding.StatusWithResources, total=False):
     # of a Pod
     conditions: list[Condition] | None  # type: ignore[misc]
+    containerStatuses: list[RestartedStatus] | None  # type: ignore[misc]
     nominatedNodeName: Any
     # of a workload
     availableReplicas: Any

@@ -147,7 +147,7 @@ def judge_files(
 
     `surroundings` are empty, and hold then what all files state; `done` is told how many files were judged so far.
     """
-    processes = min(_cpus(), len(files) // FILES_PER_PROCESS + 1)
+    processes = min(cpus(), len(files) // FILES_PER_PROCESS + 1)
     if processes == 1 or not all(map(os.path.isfile, files)):
         results = list[Judged]()
         for file in files:
@@ -190,7 +190,8 @@ def _in_processes(
             pool.shutdown(cancel_futures=True)  # and wait: a thread that outlives it may use what exit has closed
 
 
-def _cpus() -> int:
+def cpus() -> int:
+    """The CPUs that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

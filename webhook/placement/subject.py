@@ -188,10 +188,10 @@ def _replica_set(raw: Raw, ref: ObjectRef, template: Raw, others: Mapping[Place,
     owned = [
         other
         for (kind, namespace, _), other in others.items()
-        if kind == "ReplicaSet" and namespace == ref.namespace and _owns(ref, other) and _same_template(other, template)
+        if kind == "ReplicaSet" and namespace == ref.namespace and _owns(ref, other) and same_template(other, template)
     ]
-    current = _revision(raw)
-    return max(owned, key=lambda other: (_revision(other) == current, _revision(other)), default=None)
+    current = revision_of(raw)
+    return max(owned, key=lambda other: (revision_of(other) == current, revision_of(other)), default=None)
 
 
 def _owns(ref: ObjectRef, obj: Raw) -> bool:
@@ -199,13 +199,14 @@ def _owns(ref: ObjectRef, obj: Raw) -> bool:
     return owner is not None and (owner.kind, owner.name) == (ref.kind, ref.name)
 
 
-def _revision(obj: Raw) -> int:
+def revision_of(obj: Raw) -> int:
     """The number that the Deployment controller gives each revision, 0 if there is none."""
     written = value_at(obj, ("metadata", "annotations", REVISION_ANNOTATION))
     return int(written) if isinstance(written, str) and written.isdecimal() and len(written) < 20 else 0
 
 
-def _same_template(replica_set: Raw, template: Raw) -> bool:
+def same_template(replica_set: Raw, template: Raw) -> bool:
+    """Whether a ReplicaSet was made from this template, as far as it is read."""
     made = as_mapping(value_at(replica_set, ("spec", "template")))
     labels = [labels_of(value_at(one, ("metadata", "labels"))) for one in (made, template)]
     without = {key: value for key, value in labels[0].items() if key != HASH}

@@ -85,7 +85,7 @@ def _pass(number: int) -> str:
 
 def _constraint(explained: ConstraintExplained, explanation: Explanation) -> Iterator[str]:
     constraint = explained.constraint
-    selector = _selector(constraint.selector)
+    selector = selector_text(constraint.selector)
     minimum = f"   minDomains {constraint.min_domains}" if constraint.min_domains > 1 else ""
     yield (
         f"  constraint {constraint.index}   {constraint.topology_key}   maxSkew {constraint.max_skew}"
@@ -106,7 +106,7 @@ def _constraint(explained: ConstraintExplained, explanation: Explanation) -> Ite
         yield f"    {_many(unlabelled, 'node')} without the label {constraint.topology_key}: {outcome}"
 
 
-def _selector(selector: Selector) -> str:
+def selector_text(selector: Selector) -> str:
     """The selector in words; a requirement that the API server has merged into it, and that is there, stands once."""
     if selector.matches_nothing or selector.empty:
         return "no Pod" if selector.matches_nothing else "{}"

@@ -31,6 +31,8 @@ class Features(NamedTuple):
     greatest_of_sums: bool  # of what is requested and allocated the greatest sum counts, not the sum of the greatest
     skips_best_effort: bool  # NodeResourcesBalancedAllocation skips a Pod without requests (kubernetes#129138)
     scores_balance_gained: bool  # it scores what the Pod does to the balance, not the balance that is then there
+    breaks_ties_by_heap: bool  # of the best nodes the first in a heap is taken, not any (until kubernetes#141024)
+    stateful_set_max_unavailable: bool  # MaxUnavailableStatefulSet: a rolling update may take several Pods at once
 
 
 def features(minor: int) -> Features:
@@ -56,6 +58,8 @@ def features(minor: int) -> Features:
         greatest_of_sums=minor >= 37,
         skips_best_effort=minor >= 33,
         scores_balance_gained=minor >= 36,
+        breaks_ties_by_heap=minor >= 35,
+        stateful_set_max_unavailable=minor >= 37,
     )
 
 

@@ -71,17 +71,17 @@ def score_nodes(
             by_number = _by_number(counts, lambda name: nodes.named((name,)))
             size = taking_part.bit_count()
         else:
-            domain_of = _domain_of(nodes, key, counted & included(constraint, pod, nodes))
-            counts = count(groups, constraint.selector, domain_of, features)
+            found_in = domain_of(nodes, key, counted & included(constraint, pod, nodes))
+            counts = count(groups, constraint.selector, found_in, features)
             by_number = _by_number(counts, nodes.domains(key).__getitem__)
-            size = _number_of_domains(nodes, key, taking_part)
-        sums = dict(_added(sums, by_number, nodes.carrying(key), math.log(size + 2), constraint.max_skew))
-    raw = {those: _rounded(score) for those, score in sums.items()}
+            size = number_of_domains(nodes, key, taking_part)
+        sums = dict(added(sums, by_number, nodes.carrying(key), math.log(size + 2), constraint.max_skew))
+    raw = {those: rounded(score) for those, score in sums.items()}
     scored = [Scored(those, raw[those], score) for those, score in normalized(raw).items()]
     return Scores(tuple(scored), candidates & ~counted)
 
 
-def _domain_of(nodes: Nodes, key: str, chosen: NodeSet) -> Callable[[str], str | None]:
+def domain_of(nodes: Nodes, key: str, chosen: NodeSet) -> Callable[[str], str | None]:
     """The domain of each of these nodes; those that lack the key are of the domain "", as Go reads an absent label."""
     found = nodes.placed(key, chosen).of
     if "" in nodes.domains(key):  # else no node's score is that of the domain ""
@@ -89,7 +89,7 @@ def _domain_of(nodes: Nodes, key: str, chosen: NodeSet) -> Callable[[str], str |
     return found.get
 
 
-def _number_of_domains(nodes: Nodes, key: str, chosen: NodeSet) -> int:
+def number_of_domains(nodes: Nodes, key: str, chosen: NodeSet) -> int:
     """The domains of these nodes; all that lack the key are of the domain ""."""
     found = {domain for domain, those in nodes.domains(key).items() if those & chosen}
     return len(found | {""} if chosen & ~nodes.carrying(key) else found)
@@ -103,7 +103,7 @@ def _by_number(counts: Mapping[str, int], domain: Callable[[str], NodeSet]) -> d
     return found
 
 
-def _added(
+def added(
     sums: Mapping[NodeSet, float], by_number: Mapping[int, NodeSet], carrying: NodeSet, weight: float, max_skew: int
 ) -> Iterator[tuple[NodeSet, float]]:
     """
@@ -135,7 +135,7 @@ def normalized(raw: Mapping[NodeSet, int]) -> dict[NodeSet, int]:
     return {those: MOST * (largest + smallest - score) // largest for those, score in raw.items()}
 
 
-def _rounded(score: float) -> int:
+def rounded(score: float) -> int:
     """The nearest integer, halves away from zero, as Go's math.Round; a score is never negative."""
     whole = math.floor(score)
     return whole + (score - whole >= 0.5)

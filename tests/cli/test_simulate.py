@@ -1,0 +1,121 @@
+"""evenkeel simulate: what it asks for, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.support import ROOT
+from tests.support.build import ZONE
+from tests.support.build import node as unroomy
+from tests.support.simulated import deployment, nodes, owned
+
+CLUSTER = [*nodes("a=1 b=1 c=1"), *deployment(replicas=3, on=["a1", "b1", "c1"])]
+
+
+@pytest.fixture
+def simulate(run):
+    def ask(options, cluster=CLUSTER, **files):
+        items = {"apiVersion": "v1", "kind": "List", "items": cluster}
+        return run(f"simulate --cluster dump --runs 10 {options}", dump=items, **files)
+
+    return ask
+
+
+def test_a_workload_and_steps(simulate):
+    code, out, err = simulate("deployment/web -n shop --kubernetes-version 1.33 scale=4")
+
+    assert (0, "") == (code, err)
+    assert "Deployment shop/web, 10 runs with seed 1, Kubernetes 1.33." == out.splitlines()[0]
+    assert "  scale=4" in out.splitlines()
+
+
+@pytest.mark.parametrize("words", ["deploy web scale=4 -n shop", "-n shop deploy/web scale=4", "deploy/web -n shop"])
+def test_options_stand_anywhere_and_kubectls_names_do(simulate, words):
+    assert simulate(f"{words} rollout").code == 0
+
+
+def test_as_json(simulate):
+    found = json.loads(simulate("deployment/web -n shop --seed 7 -o json --ties first scale=4").out)
+
+    assert ("evenkeel.dev/v1alpha1", "Simulation", 7, 10, "first") == tuple(
+        found[name] for name in ("apiVersion", "kind", "seed", "runs", "ties")
+    )
+    assert ["scale=4"] == [step["step"] for step in found["steps"]]
+    assert {"least": 4, "mostLikely": 4, "most": 4} == found["steps"][0]["pods"]
+
+
+def test_a_file_is_applied_first(simulate):
+    raw = deployment(replicas=6)[0]
+    found = json.loads(simulate("-f web.yaml -o json", cluster=nodes("a=1 b=1"), **{"web.yaml": raw}).out)
+
+    assert ["apply"] == [step["step"] for step in found["steps"]]
+    assert [3, 3] == [one["least"] for one in found["steps"][0]["constraints"][0]["domains"]]
+
+
+def test_it_fails_on_pods_that_wait_only_where_that_is_asked_for(simulate):
+    full = [unroomy("a1", **{ZONE: "a"}), *deployment(replicas=1)]
+
+    assert 0 == simulate("deployment/web -n shop scale=2", cluster=full).code
+    assert 1 == simulate("deployment/web -n shop scale=2 --fail-on pending", cluster=full).code
+    assert 0 == simulate("deployment/web -n shop scale=6 --fail-on pending").code
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("", "wanted either TYPE/NAME, such as deployment/web, or -f FILE"),
+        ("deployment/web", "found no step, wanted rollout, scale=REPLICAS"),
+        ("deployment/web scale=x", 'step: found "scale=x"'),
+        ("deployment/web cordon=x -n shop", 'cordon=x: no node is called "x"; there are a1, b1, c1'),
+        ("deployment/api scale=2 -n shop", "Deployment shop/api: not found in the cluster; there are web"),
+        (
+            "daemonset/web scale=2",
+            "is no workload whose controller is simulated, wanted one of Deployment, StatefulSet",
+        ),
+        ("deployment/web --runs 0 scale=2", "--runs: found 0, wanted 1 to 100,000"),
+        ("deployment/web -f x scale=2", 'found "deployment/web" with -f, wanted steps'),
+        ("-f web.yaml", "web.yaml: found 0 workloads, wanted one of Deployment"),
+    ],
+)
+def test_bad_input(simulate, options, said):
+    code, out, err = simulate(options, **{"web.yaml": owned("DaemonSet", "web", {})})
+
+    assert (2, "") == (code, out)
+    assert said in err
+
+
+def test_the_same_dump_seed_and_version_give_the_same_bytes_in_any_process(tmp_path):
+    """Hashes of strings differ between processes, and runs are shared out among them."""
+    (tmp_path / "dump.yaml").write_text("".join(f"---\n{json.dumps(one)}\n" for one in CLUSTER))
+    options = [
+        "simulate",
+        "deployment/web",
+        "-n",
+        "shop",
+        "--runs",
+        "40",
+        "--cluster",
+        "dump.yaml",
+        "-o",
+        "json",
+        "rollout",
+        "scale=2",
+    ]
+    found = {
+        subprocess.run(
+            [sys.executable, "-m", "webhook", *options],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in (1, 2)
+    }
+
+    assert len(found) == 1
+    assert b'"runs": 40' in found.pop()

@@ -1,0 +1,116 @@
+"""What a simulation keeps up to date is what the scheduler's arithmetic computes anew, whatever comes and goes."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from tests.conformance.cases import read
+from tests.conformance.defaults import in_force
+from tests.conformance.placement import read_pod, read_snapshot, system_defaults
+from tests.support import DATA
+from webhook.scheduler.features import features
+from webhook.scheduler.nodes import Nodes
+from webhook.scheduler.profile import find_feasible, prioritize, total
+from webhook.simulation.changes import LOST, after, first_ground
+from webhook.simulation.pod import Maker
+from webhook.simulation.state import Start, State
+from webhook.simulation.step import Step, Which
+from webhook.simulation.ties import UNIFORM
+from webhook.simulation.view import PodClass
+
+PART, CHANGES = 12, 12  # Every twelfth recorded cluster, and how often each changes.
+
+
+def cases(minor):
+    return [case for i, case in enumerate(read(DATA / minor / "profile.jsonl.gz")) if i % PART == 0]
+
+
+def begun(case, known):
+    """A run in a recorded cluster, and what makes Pods like the recorded one."""
+    snapshot = read_snapshot(case, known)
+    pod = replace(read_pod(case, known), node_name="")
+    of_class = PodClass(pod, in_force(case, known)[1], system_defaults(case))
+    start = Start(snapshot, first_ground(snapshot.nodes), {}, (), known, UNIFORM, 0.0, {})
+    return State(start, random.Random(case["id"])), Maker(of_class)
+
+
+def differences(state, of_class):
+    cycle = state.cycle(of_class)
+    found = find_feasible(cycle).feasible
+    view = state.view(of_class)
+    feasible = view.feasible()
+    if feasible != found:
+        return f"feasible {feasible:b}, wanted {found:b}"
+    if found.bit_count() < 2:
+        return ""
+    wanted = total(prioritize(cycle, found))
+    scored = view.by_node(found)
+    best = {name for name, score in wanted.items() if score == max(wanted.values())}
+    if scored != wanted:
+        return f"scores {scored}, wanted {wanted}"
+    return "" if set(state.ground.nodes.names(view.best(found))) == best else "best"
+
+
+@pytest.mark.parametrize("minor", ["1.33", "1.37"])
+def test_a_view_is_what_the_profile_computes_from_the_same_cluster(minor):
+    known, compared = features(int(minor.partition(".")[2])), 0
+    for case in cases(minor):
+        state, maker = begun(case, known)
+        mine, others = [], [replace(maker.of_class, constraints=()), maker.of_class]
+        for i in range(CHANGES):
+            assert "" == differences(state, maker.of_class), (case["id"], i)
+            compared += 1
+            if mine and state.random.random() < 0.3:
+                state.delete(mine.pop(state.random.randrange(len(mine))))
+            elif state.random.random() < 0.3:
+                state.finish()
+            else:
+                pod = state.make(Maker(state.random.choice(others)))
+                if state.schedule_next():
+                    mine.append(pod)
+                else:
+                    state.delete(pod)
+            assert all(pod.node for pod in mine)
+    assert compared > 900
+
+
+@pytest.mark.parametrize("minor", ["1.37"])
+def test_it_is_so_after_every_step_that_changes_nodes(minor):
+    known = features(int(minor.partition(".")[2]))
+    for case in cases(minor):
+        state, maker = begun(case, known)
+        names = [node.name for node in state.ground.order]
+        for action in ("cordon", "lose", "delete"):
+            if len(names) < 2:
+                break
+            name = names.pop(state.random.randrange(len(names)))
+            pod = state.make(maker)
+            bound = state.schedule_next()
+            changed = state.ground.nodes.get(name)
+            if changed.unschedulable if action == "cordon" else set(LOST) <= set(changed.taints):
+                continue
+            state.move_to(after(state.ground, Step(action, action, which=Which(name))))
+            if action == "delete":
+                state.forget(name)
+            assert "" == differences(state, maker.of_class), (case["id"], action)
+            if not bound:
+                state.delete(pod)
+
+
+def test_nodes_in_another_order_are_the_same_nodes():
+    """The order of the node tree decides which nodes are looked at, not what they are worth."""
+    known = features(37)
+    for case in cases("1.37")[:20]:
+        state, maker = begun(case, known)
+        nodes = read_snapshot(case, known).nodes
+        shuffled = list(nodes)
+        random.Random(1).shuffle(shuffled)
+        other = State(
+            state.begun._replace(snapshot=replace(state.begun.snapshot, nodes=Nodes(shuffled)), views={}),
+            random.Random(1),
+        )
+
+        assert differences(other, maker.of_class) == ""

@@ -1,0 +1,128 @@
+"""A simulation as text and JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.build import HOSTNAME, ZONE, constraint
+from tests.support.placing import node
+from tests.support.simulated import budget, deployment, nodes, plan
+from webhook.objects.references import ObjectRef
+from webhook.render.simulation import Simulated, as_json, said_share, text
+from webhook.simulation.results import results
+from webhook.simulation.run import run
+
+REF = ObjectRef("apps/v1", "Deployment", "shop", "web")
+EVEN = [*nodes("a=1 b=1 c=1"), *deployment(replicas=3, on=["a1", "b1", "c1"])]
+
+
+def shown(objects, steps, runs=20, not_judged=(), notes=(), **fields):
+    made = plan(objects, steps, **fields)
+    found = results(made, [run(made, 1, i) for i in range(runs)])
+    return Simulated(REF, made, 1, runs, found, not_judged, notes)
+
+
+def lines(*args, **fields):
+    return [line for line in text(shown(*args, **fields)).splitlines() if line]
+
+
+def test_a_bar_for_each_domain_before_and_after():
+    assert [
+        "Deployment shop/web, 20 runs with seed 1, Kubernetes 1.33.",
+        "  Of several best nodes any is taken, each as likely. A Pod that is bound is ready at once.",
+        "  Pods of a domain: # in every run, + most likely, . at most.",
+        "  now",
+        "    constraint 0   topology.kubernetes.io/zone   maxSkew 1   DoNotSchedule   app=web",
+        "      a   1   #",
+        "      b   1   #",
+        "      c   1   #",
+        "  scale=4",
+        "    constraint 0   topology.kubernetes.io/zone   maxSkew 1   DoNotSchedule   app=web",
+        "      a   1 (1 to 2)   #.",
+        "      b   1 (1 to 2)   #.",
+        "      c   1 (1 to 2)   #.",
+    ] == lines(EVEN, "scale=4")
+
+
+def test_the_way_of_breaking_ties_what_is_not_simulated_and_notes_are_said():
+    found = lines(EVEN, "scale=4", minor=37, not_judged=["volumes"], notes=["A note."])
+
+    assert "  Of several best nodes the first in kube-scheduler's heap is taken, but for a race." in found[1]
+    assert ["  A note.", "  Not simulated: volumes. They may refuse further nodes, or prefer others."] == found[2:4]
+
+
+def test_what_waits_and_why_and_the_constraint_that_holds_it():
+    found = lines([*nodes("a=1 b=1"), node("c1", "c", pods="1"), *deployment(replicas=3)], "scale=9")
+
+    assert [
+        "    4 Pods wait:",
+        "      in every run: 0/3 nodes are available: 1 Too many pods, 2 node(s) didn't match pod topology spread"
+        " constraints.",
+        "    Without constraint 0 a Pod that waits would find a node.",
+    ] == found[-3:]
+
+
+def test_a_rollout_that_never_finishes():
+    tainted = [node("c1", "c", taints=[{"key": "x", "value": "", "effect": "NoSchedule"}])]
+    found = lines([*nodes("a=1 b=1"), *tainted, *deployment(replicas=2, on=["a1", "b1"])], "rollout")
+
+    assert "    The rollout never finishes in every run: 1 of 3 Pods are new." in found
+
+
+def test_a_drain_that_never_finishes():
+    found = lines([*EVEN, budget(minAvailable=3)], "drain=a1")
+
+    assert "    The drain never finishes in every run: PodDisruptionBudget web, which keeps a Pod on a1." == found[-1]
+
+
+def test_a_skew_that_is_larger_than_allowed():
+    assert "      skew larger than 1: in every run" == lines(EVEN, f"scale=6 add=1,{ZONE}=d")[-1]
+
+
+def test_many_domains_are_summed_up():
+    found = lines([*nodes("a=40"), *deployment(constraint(topologyKey=HOSTNAME), replicas=0)], "scale=45")
+
+    assert ["      a1, a10 and 35 more   1 (1 to 2)   #.", "      a17, a35 and 1 more            1   #"] == found[-2:]
+
+
+def test_long_bars_are_cut():
+    found = lines([*nodes("a=1", pods="500"), *deployment(replicas=1, on=["a1"])], "scale=80")
+
+    assert f"      a   80   {'#' * 40}" == found[-1]
+
+
+def test_the_json_is_the_form_of_a_simulation():
+    found = json.loads(as_json(shown(EVEN, "scale=4", notes=["A note."])))
+
+    assert {
+        "apiVersion": "evenkeel.dev/v1alpha1",
+        "kind": "Simulation",
+        "namespace": "shop",
+        "workload": "Deployment/web",
+        "kubernetesVersion": "1.33",
+        "ties": "uniform",
+        "seed": 1,
+        "runs": 20,
+        "notJudged": [],
+        "notes": ["A note."],
+    } == {name: value for name, value in found.items() if name not in ("now", "steps")}
+    (step,) = found["steps"]
+    assert {
+        "index": 0,
+        "topologyKey": ZONE,
+        "maxSkew": 1,
+        "hard": True,
+        "selector": "app=web",
+        "domains": [{"value": zone, "least": 1, "mostLikely": 1, "most": 2} for zone in "abc"],
+        "exceedsMaxSkew": 0.0,
+    } == step["constraints"][0]
+    assert {"least": 0, "mostLikely": 0, "most": 0, "reasons": {}} == step["pending"]
+    assert (0.0, [], {}) == (step["unfinished"], step["holding"], step["held"])
+    assert {"constraints", "pending", "others", "updated", "pods"} <= found["now"].keys()
+
+
+@pytest.mark.parametrize(("share", "said"), [(1.0, "in every run"), (0.5, "in 50 % of the runs"), (0.004, "in 0.4 %")])
+def test_a_share_is_never_told_as_0(share, said):
+    assert said in said_share(share)

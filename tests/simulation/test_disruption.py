@@ -1,0 +1,78 @@
+"""PodDisruptionBudgets, and what a drain does with them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.placing import running
+from tests.support.simulated import nodes, state
+from webhook.scheduler.selectors import EQUALS, Requirement, Selector
+from webhook.simulation.disruption import Budget, Held, drain, refusing
+from webhook.simulation.pod import Found
+
+WEB = (("app", "web"),)
+
+
+def budget(least=None, most=None, **fields):
+    return Budget("shop", "web", Selector((Requirement("app", EQUALS, ("web",)),)), least, most, **fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "replicas", "desired"),
+    [
+        ({"least": 2}, 4, 2),
+        ({"least": "50%", "named": True}, 5, 3),
+        ({"most": 1, "named": True}, 5, 4),
+        ({"most": "30%", "named": True}, 5, 3),
+        ({"most": 9, "named": True}, 5, 0),
+        ({"most": 1, "expected": 3}, 5, 2),
+        ({}, 5, 0),
+    ],
+)
+def test_how_many_pods_must_stay_healthy(fields, replicas, desired):
+    assert desired == budget(**fields).desired(replicas)
+
+
+def begun(**fields):
+    found = {name: (Found("shop", WEB, name, **fields),) for name in ("a1", "b1")}
+    return state(*nodes("a=1 b=1"), running("a1"), running("b1"), found=found)
+
+
+def drained(run, budgets, makes):
+    """The Pods that a drain of both nodes evicts, and what it is held by; `makes`: another Pod comes at once."""
+    evicted = []
+
+    def evict(pod):
+        evicted.append(pod.node)
+        run.delete(pod)
+
+    def settle(whole):
+        if makes:
+            for pod in run.finish():
+                run.start(Found("shop", WEB, "b1" if pod.node == "a1" else "a1"))
+
+    held = drain(["a1", "b1"], budgets, 2, run, evict, settle)
+    return evicted, held
+
+
+def test_a_budget_refuses_an_eviction_that_it_cannot_afford():
+    run = begun()
+    (pod,) = run.on("a1")
+
+    assert refusing(pod, [budget(1)], 2, run) is None
+    assert refusing(pod, [budget(2)], 2, run) == budget(2)
+    assert refusing(pod, [budget(2)._replace(namespace="other")], 2, run) is None
+    assert refusing(pod, [budget(1, unready=1)], 2, run) is not None
+
+
+def test_without_a_budget_every_pod_goes():
+    assert (["a1", "b1"], None) == drained(begun(), [], makes=False)
+
+
+def test_a_drain_goes_on_when_other_pods_are_healthy():
+    assert (["a1", "b1"], None) == drained(begun(), [budget(1)], makes=True)
+
+
+def test_a_drain_stops_at_the_node_whose_pod_a_budget_keeps():
+    assert (["a1"], Held("b1", "web")) == drained(begun(), [budget(1)], makes=False)
+    assert ([], Held("a1", "web")) == drained(begun(), [budget(2)], makes=True)

@@ -1,0 +1,42 @@
+"""Many outcomes as ranges and shares."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.simulated import deployment, nodes, plan
+from webhook.simulation.disruption import Held
+from webhook.simulation.results import Range, ranged, results
+from webhook.simulation.run import Outcome
+
+
+@pytest.mark.parametrize(
+    ("numbers", "found"),
+    [([3], (3, 3, 3)), ([1, 2, 2, 5], (1, 2, 5)), ([4, 4, 1, 1, 7], (1, 1, 7)), ([0, 0], (0, 0, 0))],
+)
+def test_a_range_is_the_least_the_most_likely_and_the_most(numbers, found):
+    assert Range(*found) == ranged(numbers)
+
+
+def outcome(domains, pending=0, exceeds=False, reasons=(), holding=(), complete=True, held=None):
+    return Outcome((domains,), (exceeds,), pending, reasons, 0, complete, holding, 2, 2, held)
+
+
+def test_each_step_has_the_ranges_of_all_runs_and_the_shares_of_what_is_said():
+    made = plan([*nodes("a=1 b=1"), *deployment(replicas=2)], "scale=3")
+    begun = outcome({})
+    held = Held("a1", "web")
+    runs = [
+        (begun, outcome({"a": 2}, 1, True, ("full",), (0,), False, held)),
+        (begun, outcome({"a": 1, "b": 2})),
+        (begun, outcome({"a": 2, "gone": 1}, 1, False, ("full",))),
+        (begun, outcome({"a": 2, "b": 1}, 2, False, ("uneven", "full"))),
+    ]
+    now, scaled = results(made, runs)
+
+    assert ("", "scale=3") == (now.step, scaled.step)
+    assert {"a": (1, 2, 2), "b": (0, 0, 2), "gone": (0, 0, 1)} == scaled.constraints[0].domains
+    assert (0.25, (0, 1, 2), 0.25) == (scaled.constraints[0].exceeds, scaled.pending, scaled.unfinished)
+    assert [("full", 0.75), ("uneven", 0.25)] == list(scaled.reasons.items())
+    assert ({0: 0.25}, {"web, which keeps a Pod on a1": 0.25}) == (scaled.holding, scaled.held)
+    assert {"a": (0, 0, 0), "b": (0, 0, 0)} == now.constraints[0].domains

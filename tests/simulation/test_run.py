@@ -1,0 +1,237 @@
+"""What runs come to: steps one after the other, in clusters as people have them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.build import HOSTNAME, ZONE, constraint
+from tests.support.placing import node, running
+from tests.support.simulated import (
+    SOFT,
+    budget,
+    deployment,
+    ends,
+    likely,
+    nodes,
+    owned,
+    plan,
+    pod,
+    simulated,
+    stateful,
+    template,
+)
+from webhook.simulation.run import run
+
+NINE = [f"{zone}{i}" for i in (1, 2, 3) for zone in "abc"]
+HONOR = {"nodeTaintsPolicy": "Honor"}
+
+
+def even(*constraints, replicas=9, text="a=3 b=3 c=3", **fields):
+    names = NINE[:replicas] if replicas <= len(NINE) else NINE
+    return [*nodes(text), *deployment(*constraints, replicas=replicas, on=names, **fields)]
+
+
+def test_a_scale_up_fills_zones_evenly():
+    (result,) = simulated(even(), "scale=12")
+
+    assert {"a": (4, 4), "b": (4, 4), "c": (4, 4)} == ends(result)
+    assert (0, 0.0, 0.0) == (result.pending.most, result.unfinished, result.constraints[0].exceeds)
+
+
+def test_a_scale_down_may_leave_any_skew_of_equally_good_pods():
+    """Scenario 23: nothing moves running Pods."""
+    (result,) = simulated(even(replicas=6), "scale=3", runs=300)
+
+    assert {"a": (0, 2), "b": (0, 2), "c": (0, 2)} == ends(result)
+    assert 0.5 < result.constraints[0].exceeds < 0.7  # 1 - 8 / 20
+
+
+def test_a_zone_that_is_lost_bars_the_others_until_its_nodes_are_deleted():
+    """Scenario 15, fact 25."""
+    lost, deleted = simulated(even(), f"lose={ZONE}=a delete={ZONE}=a")
+
+    assert ({"b": 3, "c": 3}, 3) == (likely(lost), lost.pending.least)
+    assert {0: 1.0} == lost.holding
+    assert [
+        "0/9 nodes are available: 3 node(s) had untolerated taint {node.kubernetes.io/unreachable: },"
+        " 6 node(s) didn't match pod topology spread constraints."
+    ] == list(lost.reasons)
+    assert {"b": (4, 5), "c": (4, 5)} == ends(deleted)
+    assert 0 == deleted.pending.most
+
+
+def test_with_taints_honoured_a_lost_zone_bars_nothing():
+    (lost,) = simulated(even(constraint(**HONOR)), f"lose={ZONE}=a")
+
+    assert {"a": (0, 0), "b": (4, 5), "c": (4, 5)} == ends(lost)
+
+
+def test_a_rollout_may_end_skewed():
+    """Scenario 22: old and new Pods are counted together."""
+    (result,) = simulated(even(replicas=6), "rollout", runs=200)
+
+    assert {"a": (1, 3), "b": (1, 3), "c": (1, 3)} == ends(result)
+    assert result.constraints[0].exceeds > 0.1
+    assert (0.0, 6) == (result.unfinished, result.updated.least)
+
+
+def test_match_label_keys_spread_each_revision_by_itself():
+    (result,) = simulated(even(constraint(matchLabelKeys=["pod-template-hash"]), replicas=6), "rollout")
+
+    assert {"a": (2, 2), "b": (2, 2), "c": (2, 2)} == ends(result)
+
+
+def test_a_rollout_whose_pods_wait_never_finishes_and_names_the_constraint():
+    """A zone that is tainted holds it, since it counts as empty."""
+    tainted = [node(f"c{i}", "c", taints=[{"key": "x", "value": "", "effect": "NoSchedule"}]) for i in (1, 2)]
+    objects = [*nodes("a=2 b=2"), *tainted, *deployment(replicas=4, on=["a1", "b1", "a2", "b2"])]
+    (result,) = simulated(objects, "rollout")
+
+    assert (1.0, {0: 1.0}) == (result.unfinished, result.holding)
+    assert result.updated.most < 4
+    assert result.pending.least > 0
+
+
+def test_nine_replicas_with_one_place_in_a_zone():
+    """kubernetes#116978: a zone without room bars the others; 4 of 9 wait, not the 2 that find no place."""
+    objects = [*nodes("a=1 b=1"), node("c1", "c", pods="1"), *deployment(replicas=9)]
+    result, *_ = simulated(objects, "scale=10")
+    assert ({"a": 2, "b": 2, "c": 1}, 5) == (likely(result), result.pending.least)
+    assert {0: 1.0} == result.holding
+
+
+def test_too_few_domains_for_min_domains():
+    """Scenario 19: three are bound, two wait, until nodes join."""
+    raw = deployment(constraint(topologyKey=HOSTNAME, minDomains=5), replicas=5)
+    waits, joined = simulated([*nodes("a=3"), *raw], "add=1 add=1")
+
+    assert (2, {"a1": 1, "a2": 1, "a3": 1, "new-1": 1}) == (waits.pending.least + 1, likely(waits))
+    assert (0, 5) == (joined.pending.most, len(likely(joined)))
+
+
+def test_a_pod_of_another_namespace_that_terminates_or_has_finished_does_not_count():
+    """Scenario 26."""
+    beside = [
+        running("a1", namespace="other"),
+        running("a1", deletionTimestamp="2026-01-01T00:00:00Z"),
+        running("a1") | {"status": {"phase": "Succeeded"}},
+    ]
+    (result,) = simulated([*nodes("a=1 b=1"), *beside, *deployment(replicas=1)], "scale=2")
+
+    assert {"a": (1, 1), "b": (1, 1)} == ends(result)
+
+
+def test_soft_zones_without_room_are_passed_over():
+    """Scenarios 16 and 17."""
+    tainted = node("c1", "c", taints=[{"key": "x", "value": "", "effect": "NoSchedule"}])
+    (result,) = simulated([*nodes("a=1 b=1"), tainted, *deployment(constraint(**SOFT), replicas=2)], "scale=6")
+
+    assert {"a": (3, 3), "b": (3, 3), "c": (0, 0)} == ends(result)
+
+
+def test_a_drain_moves_pods_and_leaves_those_of_daemon_sets():
+    daemon = pod("DaemonSet/log", 0, "a1", labels={"app": "log"})
+    drained, deleted = simulated([*even(), daemon], "drain=a1 delete=a1")
+
+    assert {"a": (3, 3), "b": (3, 3), "c": (3, 3)} == ends(drained) == ends(deleted)
+    assert {} == drained.held
+
+
+def test_a_budget_that_allows_nothing_holds_a_drain():
+    (result,) = simulated([*even(), budget(minAvailable=9)], "drain=a1")
+
+    assert {"web, which keeps a Pod on a1": 1.0} == result.held
+    assert {"a": (3, 3), "b": (3, 3), "c": (3, 3)} == ends(result)
+
+
+def test_a_budget_lets_a_drain_go_on_as_pods_come_back():
+    (result,) = simulated([*even(constraint(**SOFT)), budget(maxUnavailable=1)], f"drain={ZONE}=a")
+
+    assert ({}, 0) == (result.held, result.pending.most)
+    assert (0, 0) == ends(result)["a"]
+
+
+def test_pods_of_other_workloads_move_and_may_wait():
+    other = owned(
+        "ReplicaSet", "api", {"replicas": 1, "template": template(nodeSelector={"kubernetes.io/hostname": "a1"})}
+    )
+    (result,) = simulated([*even(), other, pod("ReplicaSet/api", 0, "a1")], "drain=a1")
+
+    assert (1, 1) == (result.others.least, result.others.most)
+
+
+def test_a_pod_that_nothing_makes_is_gone():
+    (result,) = simulated([*even(), running("a1", labels={"app": "bare"})], "drain=a1")
+
+    assert 0 == result.others.most
+
+
+def test_no_execute_evicts_what_does_not_tolerate_it():
+    (result,) = simulated(even(constraint(**SOFT)), f"taint={ZONE}=a,going:NoExecute")
+
+    assert {"a": (0, 0), "b": (4, 5), "c": (4, 5)} == ends(result)
+
+
+def test_no_schedule_leaves_what_is_there():
+    (result,) = simulated(even(), f"taint={ZONE}=a,going:NoSchedule")
+
+    assert {"a": (3, 3), "b": (3, 3), "c": (3, 3)} == ends(result)
+
+
+def test_new_nodes_have_the_pods_of_daemon_sets():
+    log = pod("DaemonSet/log", 0, "a1", labels={"app": "log"})
+    made = plan([*nodes("a=1", pods="2"), log, *deployment(replicas=1, on=["a1"])], f"add=1,{ZONE}=b scale=3")
+    _, _, scaled = run(made, 1, 0)
+
+    assert ({"a": 1, "b": 1}, 1) == (dict(scaled.domains[0]), scaled.pending)
+
+
+def test_a_stateful_set_waits_for_a_lost_pod_until_its_node_is_deleted():
+    objects = [*nodes("a=1 b=1 c=1"), *stateful(replicas=3, on=["a1", "b1", "c1"])]
+    lost, deleted = simulated(objects, "lose=a1 delete=a1")
+
+    assert ({"b": (1, 1), "c": (1, 1)}, 0) == ({k: v for k, v in ends(lost).items() if k != "a"}, lost.pending.most)
+    assert (1.0, {"b": (1, 2), "c": (1, 2)}) == (lost.unfinished, ends(deleted))
+
+
+def test_ordered_one_that_waits_keeps_the_rest_from_existing():
+    objects = [*nodes("a=1 b=1"), node("c1", "c", pods="0"), *stateful(replicas=2, on=["a1", "b1"])]
+    (ordered,) = simulated(objects, "scale=6")
+    (parallel,) = simulated(
+        [*objects[:-3], *stateful(replicas=2, on=["a1", "b1"], podManagementPolicy="Parallel")], "scale=6"
+    )
+
+    assert (1, 4) == (ordered.pending.least, parallel.pending.least)
+
+
+def test_a_workload_from_a_file_is_applied_first():
+    objects = nodes("a=1 b=1")
+    raw = deployment(replicas=4)[0]
+    applied, scaled = simulated(objects, "scale=2", applied=True, raw=raw)
+
+    assert ("apply", {"a": (2, 2), "b": (2, 2)}) == (applied.step, ends(applied))
+    assert 2 == scaled.there.most
+
+
+def test_a_changed_workload_from_a_file_rolls_out():
+    old = deployment(replicas=6, on=NINE[:6])
+    raw = deployment(constraint(matchLabelKeys=["pod-template-hash"]), replicas=6)[0]
+    objects = [*nodes(), raw, *old[1:]]
+    (applied,) = simulated(objects, "", applied=True, raw=raw)
+
+    assert {"a": (2, 2), "b": (2, 2), "c": (2, 2)} == ends(applied)
+    assert (6, 0.0) == (applied.updated.least, applied.unfinished)
+
+
+def test_the_same_seed_comes_to_the_same_and_another_does_not():
+    made = plan(even(replicas=6), "rollout scale=4")
+
+    assert [run(made, 1, i) for i in range(5)] == [run(made, 1, i) for i in range(5)]
+    assert [run(made, 1, i) for i in range(9)] != [run(made, 2, i) for i in range(9)]
+
+
+@pytest.mark.parametrize("ties", ["uniform", "first"])
+def test_either_way_of_breaking_ties_keeps_a_hard_constraint(ties):
+    (result,) = simulated(even(), "scale=15", ties=ties)
+
+    assert {"a": (5, 5), "b": (5, 5), "c": (5, 5)} == ends(result)

@@ -1,0 +1,156 @@
+"""A run: what becomes of usage, counts and waiting Pods when Pods are made, bound and deleted."""
+
+from __future__ import annotations
+
+from tests.support.build import ZONE, constraint
+from tests.support.placing import node, running
+from tests.support.simulated import NOW, maker, nodes, state
+from webhook.scheduler.counts import Requests, label_set
+from webhook.simulation.changes import after
+from webhook.simulation.pod import Found
+from webhook.simulation.step import parse_step
+
+WEB = (("app", "web"),)
+TENTH = Requests(100, 64 << 20, non_zero_milli_cpu=100, non_zero_memory=64 << 20)
+
+
+def placed(run, of=None):
+    pod = run.make(of or maker(requests=TENTH))
+    assert run.schedule_next()
+    return pod
+
+
+def test_a_pod_that_is_bound_is_ready_counts_and_takes_room():
+    run = state(*nodes("a=1"))
+    pod = placed(run)
+
+    assert ("a1", True, NOW) == (pod.node, pod.ready, pod.ready_at)
+    assert {WEB: {"a1": 1}} == run.groups("shop")
+    assert (1, 100) == (run.usage["a1"].pods, run.usage["a1"].milli_cpu)
+    assert [] == run.waiting
+    assert [pod] == run.on("a1")
+
+
+def test_a_pod_that_terminates_takes_room_and_does_not_count():
+    run = state(*nodes("a=1"))
+    pod = placed(run)
+    run.delete(pod)
+
+    assert {WEB: {}} == run.groups("shop")
+    assert 1 == run.usage["a1"].pods
+    assert [pod] == run.finish()
+    assert (0, []) == (run.usage["a1"].pods, run.on("a1"))
+
+
+def test_a_pod_without_a_node_is_gone_at_once():
+    run = state()
+    pod = run.make(maker())
+    run.delete(pod)
+
+    assert ([], []) == (run.waiting, run.terminating)
+
+
+def test_on_a_lost_node_nothing_ends():
+    run = state(*nodes("a=1 b=1"))
+    pod = placed(run)
+    run.move_to(after(run.ground, parse_step(f"lose={pod.node}")))
+    run.delete(pod)
+
+    assert [] == run.finish()
+    assert [pod] == run.terminating
+    run.remove(pod)
+    assert [] == run.terminating
+
+
+def test_what_is_left_on_a_deleted_node_is_forgotten():
+    run = state(*nodes("a=1"), running("a1"))
+    placed(run)
+    run.move_to(after(run.ground, parse_step("delete=a1")))
+    run.forget("a1")
+
+    assert ({WEB: {}}, {}) == (run.groups("shop"), run.usage)
+
+
+def test_pods_wait_by_priority_and_then_by_time():
+    run = state(node("a1", "a", pods="1"))
+    first, second, third = (run.make(maker(priority=priority)) for priority in (0, 5, 5))
+
+    assert run.schedule_next()
+    assert ["", "a1", ""] == [first.node, second.node, third.node]
+    assert [third, first] == [pod for _, _, pod in run.waiting]
+    assert not run.schedule_next()
+
+
+def test_a_class_that_has_failed_is_tried_again_after_any_change():
+    run = state(node("a1", "a", pods="1"))
+    blocked = placed(run)
+    pod = run.make(maker())
+    assert not run.schedule_next()
+    run.delete(blocked)
+    assert not run.schedule_next()
+    run.finish()
+
+    assert run.schedule_next()
+    assert pod.node == "a1"
+
+
+def test_what_kube_scheduler_does_not_look_at_waits():
+    run = state(*nodes("a=1"))
+    of = maker()
+    run.make(of._replace(of_class=type(of.of_class)(of.of_class.pod, (), waits="it has scheduling gates")))
+
+    assert not run.schedule_next()
+
+
+def test_since_1_35_a_bound_pod_has_the_zone_of_its_node():
+    assert {WEB: {"a1": 1}} == _groups(34)
+    assert {label_set({"app": "web", ZONE: "a"}): {"a1": 1}} == _groups(37)
+
+
+def _groups(minor):
+    run = state(*nodes("a=1"), minor=minor)
+    placed(run)
+    return run.groups("shop")
+
+
+def test_runs_share_nothing():
+    first = state(*nodes("a=1"), running("a1"))
+    second = type(first)(first.begun, first.random)
+    placed(first)
+
+    assert (2, 1) == (first.usage["a1"].pods, second.usage["a1"].pods)
+    assert {"a1": 2} == first.groups("shop")[WEB]
+    assert {"a1": 1} == second.groups("shop")[WEB]
+    assert 1 == second.snapshot().pods["shop"][WEB].nodes["a1"]
+
+
+def test_the_snapshot_has_what_the_run_has_come_to():
+    run = state(*nodes("a=1"))
+    placed(run)
+    snapshot = run.snapshot()
+
+    assert {"a1": 1} == snapshot.pods["shop"][WEB].nodes
+    assert 1 == snapshot.usage["a1"].pods
+
+
+def test_pods_of_the_cluster_are_there_but_for_those_fixed_to_their_node():
+    found = {"a1": (Found("shop", WEB, "a1"), Found("shop", WEB, "a1", fixed=True))}
+    run = state(*nodes("a=1 b=1"), found=found)
+
+    assert 1 == len(run.on("a1"))
+    assert run.on("a1") is run.on("a1")
+    assert 1 == len(list(run.pods_of(["a1", "b1"])))
+
+
+def test_a_pod_may_be_started_with_its_node():
+    run = state(*nodes("a=1"))
+    run.start(Found("shop", WEB, "a1", TENTH))
+
+    assert (1, {"a1": 1}) == (run.usage["a1"].pods, run.groups("shop")[WEB])
+
+
+def test_in_a_large_cluster_the_search_goes_on_where_it_ended():
+    run = state(*nodes("a=200 b=200 c=200"))
+    placed(run, maker(constraint(maxSkew=9)))
+
+    assert 276 == run._search_from

@@ -1,0 +1,68 @@
+"""Which of several best nodes is taken."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from webhook.scheduler.features import features
+from webhook.simulation import ties
+from webhook.simulation.ties import by_heap, uniform, usual
+
+
+@pytest.mark.parametrize(("minor", "how"), [(32, "uniform"), (34, "uniform"), (35, "first"), (37, "first")])
+def test_how_a_version_breaks_ties(minor, how):
+    assert how == usual(features(minor))
+
+
+def test_uniform_takes_each_as_often():
+    random = Random(1)
+    counted = Counter(uniform(0b10110, random) for _ in range(6_000))
+
+    assert {1, 2, 4} == set(counted)
+    assert all(1_850 < number < 2_150 for number in counted.values())
+
+
+def heapified(scores):
+    """The place of the root after container/heap.Init with the larger score before the smaller."""
+    found = [(score, i) for i, score in enumerate(scores)]
+
+    def down(i):
+        while (child := 2 * i + 1) < len(found):
+            if child + 1 < len(found) and found[child + 1][0] > found[child][0]:
+                child += 1
+            if not found[child][0] > found[i][0]:
+                return
+            found[i], found[child] = found[child], found[i]
+            i = child
+
+    for i in reversed(range(len(found) // 2)):
+        down(i)
+    return found[0][1]
+
+
+def test_by_heap_is_the_root_of_gos_heap_where_nothing_is_late(monkeypatch):
+    monkeypatch.setattr(ties, "LATENESS", 1e-12)
+    random = Random(1)
+    for _ in range(2_000):
+        size = random.randrange(1, 40)
+        scores = [random.randrange(3) for _ in range(size)]
+        best = sum(1 << i for i, score in enumerate(scores) if score == max(scores))
+
+        assert heapified(scores) == by_heap(best, (1 << size) - 1, 0, random), scores
+
+
+def test_the_list_begins_where_the_search_began_and_has_only_the_candidates(monkeypatch):
+    monkeypatch.setattr(ties, "LATENESS", 1e-12)
+
+    assert by_heap(0b1010_0000, 0b1110_0011, 6, Random(1)) == 7
+    assert by_heap(0b0010_0010, 0b1110_0011, 6, Random(1)) == 1
+
+
+def test_the_first_of_the_list_is_taken_more_often_than_any_other():
+    counted = Counter(by_heap(0b111, 0b111, 0, Random(i)) for i in range(3_000))
+
+    assert set(counted) == {0, 1, 2}
+    assert counted[0] > 1_800

@@ -1,0 +1,172 @@
+"""Small clusters with a workload and its Pods, and simulations in them."""
+
+from __future__ import annotations
+
+from random import Random
+
+from tests.support.build import constraint, owned_by
+from tests.support.placing import node, requesting
+from webhook.objects.kinds import KINDS
+from webhook.placement.subject import Raw
+from webhook.scheduler.affinity import RequiredNodeAffinity
+from webhook.scheduler.constraint import parse_constraints
+from webhook.scheduler.features import features
+from webhook.scheduler.incoming import IncomingPod
+from webhook.scheduler.selectors import selecting
+from webhook.scheduler.snapshot import from_objects
+from webhook.simulation.changes import first_ground
+from webhook.simulation.pod import Maker
+from webhook.simulation.reading import Cluster, planned
+from webhook.simulation.results import results
+from webhook.simulation.run import run
+from webhook.simulation.state import Start, State
+from webhook.simulation.step import parse_step
+from webhook.simulation.ties import UNIFORM
+from webhook.simulation.view import PodClass
+
+SOFT = {"whenUnsatisfiable": "ScheduleAnyway"}
+HOUR_AGO, NOW = "2026-01-01T00:00:00Z", 1_767_229_200.0
+
+
+def nodes(text="a=3 b=3 c=3", **fields):
+    """Nodes by zone: `a=2` are a1 and a2 in zone a."""
+    found = [part.partition("=") for part in text.split()]
+    return [node(f"{zone}{i}", zone, **fields) for zone, _, number in found for i in range(1, int(number) + 1)]
+
+
+def pod(owner, number, on, *, labels=None, ready=HOUR_AGO, spec=None, **metadata):
+    """A Pod of a ReplicaSet or StatefulSet, `Kind/name`, that is ready on a node."""
+    condition = {"type": "Ready", "status": "True", "lastTransitionTime": ready}
+    kind, _, name = owner.partition("/")
+    hashed = {"pod-template-hash": name.rpartition("-")[2]} if kind == "ReplicaSet" else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": f"{name}-{number}",
+            "namespace": "shop",
+            "labels": {"app": "web", **hashed, **(labels or {})},
+            "creationTimestamp": ready,
+            **owned_by(owner),
+            **metadata,
+        },
+        "spec": {"containers": requesting(), **({"nodeName": on} if on else {}), **(spec or {})},
+        "status": {"phase": "Running" if on else "Pending", "conditions": [condition] if on else []},
+    }
+
+
+def template(*constraints, **spec):
+    return {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": requesting(), "topologySpreadConstraints": list(constraints), **spec},
+    }
+
+
+def owned(kind, name, spec, owner=None):
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": "shop", **(owned_by(owner) if owner else {})},
+        "spec": spec,
+    }
+
+
+def deployment(*constraints, replicas=3, on=(), strategy=None, **spec):
+    """The Deployment web, its ReplicaSet web-1, and a Pod on each of these nodes."""
+    those = constraints or (constraint(),)
+    made = template(*those, **spec)
+    selector = {"matchLabels": {"app": "web"}}
+    hashed = {"matchLabels": {"app": "web", "pod-template-hash": "1"}}
+    labelled, scale = {**made, "metadata": {"labels": hashed["matchLabels"]}}, {"replicas": replicas}
+    return [
+        owned(
+            "Deployment",
+            "web",
+            {**scale, "selector": selector, "template": made, "strategy": strategy or {}},
+        ),
+        owned("ReplicaSet", "web-1", {**scale, "selector": hashed, "template": labelled}, "Deployment/web"),
+        *(pod("ReplicaSet/web-1", i, one) for i, one in enumerate(on)),
+    ]
+
+
+def stateful(*constraints, replicas=3, on=(), **fields):
+    """The StatefulSet web, and its Pods from ordinal 0 on."""
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}}
+    made = template(*(constraints or (constraint(),)))
+    return [
+        owned("StatefulSet", "web", {**spec, "template": made, **fields}),
+        *(pod("StatefulSet/web", i, one) for i, one in enumerate(on)),
+    ]
+
+
+def budget(**spec):
+    """A PodDisruptionBudget for the Pods of the workload web."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, **spec},
+    }
+
+
+def cluster(*objects, minor=33, time=NOW):
+    known = features(minor)
+    pods = [one for one in objects if one["kind"] == "Pod"]
+    others = {
+        (one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]): one
+        for one in objects
+        if one["kind"] not in ("Pod", "Node", "Namespace")
+    }
+    return Cluster(from_objects(objects, known), known, pods, others, time)
+
+
+def workload(objects) -> Raw:
+    return next(one for one in objects if one["kind"] in ("Deployment", "StatefulSet"))
+
+
+def plan(objects, steps, *, applied=False, raw=None, minor=33, ties=""):
+    """The plan to take these steps, as on the command line, with the first workload."""
+    taken = [parse_step(one) for one in steps.split()]
+    found = planned(
+        raw or workload(objects), cluster(*objects, minor=minor), taken, KINDS, applied=applied, how_ties=ties
+    )
+    return found.plan
+
+
+def simulated(objects, steps, *, runs=60, **fields):
+    """The results of every step but the first, which is the situation before."""
+    made = plan(objects, steps, **fields)
+    return results(made, [run(made, 1, i) for i in range(runs)])[1:]
+
+
+def likely(result, index=0):
+    """The most likely number of Pods in each domain that has any."""
+    return {name: one.most_likely for name, one in result.constraints[index].domains.items() if one.most}
+
+
+def ends(result, index=0):
+    """The least and the most Pods in each domain."""
+    return {name: (one.least, one.most) for name, one in result.constraints[index].domains.items()}
+
+
+def pod_class(*constraints, priority=0, minor=33, **fields):
+    """Pods of the application web."""
+    incoming = IncomingPod("shop", {"app": "web"}, **fields)
+    return PodClass(incoming, parse_constraints(list(constraints), {"app": "web"}, features(minor)), priority=priority)
+
+
+def state(*objects, found=None, waiting=(), minor=33, ties=UNIFORM, seed=1):
+    """A run in a cluster of these objects."""
+    known = features(minor)
+    snapshot = from_objects(objects, known)
+    start = Start(snapshot, first_ground(snapshot.nodes), found or {}, waiting, known, ties, NOW, {})
+    return State(start, Random(seed))
+
+
+def maker(*constraints, stateful=False, **fields):
+    return Maker(pod_class(*constraints, **fields), stateful)
+
+
+def nowhere():
+    """What makes Pods that no node takes."""
+    return maker(affinity=RequiredNodeAffinity(selecting({"no": "node"})))

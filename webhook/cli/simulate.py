@@ -1,0 +1,173 @@
+"""
+Simulate what happens next: how the Pods of a workload would lie after each of some steps, and how many would wait:
+
+    evenkeel simulate deployment/web scale=12
+    evenkeel simulate deployment/web lose=topology.kubernetes.io/zone=a delete=topology.kubernetes.io/zone=a
+    evenkeel simulate statefulset/db add=3,pool=new drain=pool=old delete=pool=old --cluster cluster.jsonl.gz
+    evenkeel simulate -f deployment.yaml rollout     first applied, then rolled out once more
+
+Steps: rollout, scale=REPLICAS, drain=NODES, cordon=NODES, lose=NODES (nobody reaches them), delete=NODES,
+taint=NODES,KEY=VALUE:EFFECT, add=NUMBER[,KEY=VALUE…]; NODES are a NAME, or those with a label KEY=VALUE.
+Each run does what kube-scheduler and the controllers do; chance breaks ties, and chooses among Pods that are as good
+to delete. A Pod that is bound is ready at once. Nothing is changed in the cluster.
+Exit code: 0, or 1 with --fail-on pending if any Pod may wait in the end; 2: bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from webhook.cli import inputs, known, progress, selection
+from webhook.cli.known import Known
+from webhook.cli.usage import UsageError
+from webhook.lint.files import cpus
+from webhook.objects.kinds import Kinds
+from webhook.objects.references import ObjectRef
+from webhook.objects.times import seconds_at
+from webhook.placement.subject import Raw
+from webhook.render import simulation as render
+from webhook.simulation import ties
+from webhook.simulation.reading import SIMULATED, Cluster, is_simulated, planned, wanted
+from webhook.simulation.results import results
+from webhook.simulation.run import Outcome, Plan
+from webhook.simulation.run import run as run_once
+from webhook.simulation.step import FORMS, Step, StepError, parse_step
+
+RUNS, MOST_RUNS, SEED = 200, 100_000, 1
+ALONE = 4  # Runs that one process does by itself: others take a tenth of a second to begin.
+TOGETHER = 5  # Runs that a process does between two moves of the bar.
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "words",
+        metavar="TYPE/NAME STEP",
+        nargs="*",
+        help="a workload, as kubectl names it, and steps in their order",
+    )
+    parser.add_argument("-f", "--filename", metavar="FILE", help="a file with a workload, or - for standard input")
+    inputs.add_cluster_arguments(parser, inputs.LIVE)
+    selection.add_namespace_argument(parser)
+    selection.add_output_argument(parser)
+    parser.add_argument("--runs", metavar="N", type=int, default=RUNS, help="how often (default: %(default)s)")
+    parser.add_argument(
+        "--seed", metavar="N", type=int, default=SEED, help="what chance begins with (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--ties", choices=ties.TIES, help="which of the best nodes is taken (default: as the Kubernetes version does)"
+    )
+    parser.add_argument("--fail-on", choices=("pending",), help="exit 1 if any Pod of the workload may wait in the end")
+    inputs.add_version_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if not 1 <= args.runs <= MOST_RUNS:
+        raise UsageError(f"--runs: found {args.runs}, wanted 1 to {MOST_RUNS:,}")
+    source = inputs.source(args)
+    names, steps = _words(args.words, bool(args.filename))
+    kinds = inputs.policy(None).kinds
+    namespace = selection.namespace(args, source)
+    raw, found = _workload(args, source, namespace, names, steps, kinds)
+    cluster = Cluster(found.snapshot, found.features, found.pods, found.others, seconds_at(found.time))
+    try:
+        made = planned(raw, cluster, steps, kinds, applied=bool(args.filename), how_ties=args.ties or "")
+    except StepError as error:
+        raise UsageError(str(error)) from error
+    outcomes = list(progress.with_bar(_all(made.plan, args.seed, args.runs), args.runs, "runs"))
+    shown = render.Simulated(
+        ObjectRef.of(raw),
+        made.plan,
+        args.seed,
+        args.runs,
+        results(made.plan, outcomes),
+        made.not_judged,
+        (*found.notes, *found.assumed, *made.notes),
+    )
+    print(render.as_json(shown) if args.output == selection.JSON else render.text(shown))
+    return 1 if args.fail_on and shown.results[-1].pending.most else 0
+
+
+def _words(words: Sequence[str], from_file: bool) -> tuple[list[str], list[Step]]:
+    """The words that name a workload, and the steps."""
+    first = next((i for i, word in enumerate(words) if word.partition("=")[0] in FORMS), len(words))
+    names, written = list(words[:first]), words[first:]
+    if from_file and names:
+        raise UsageError(f'found "{names[0]}" with -f, wanted steps: {", ".join(FORMS.values())}')
+    if not from_file and not names:
+        raise UsageError("wanted either TYPE/NAME, such as deployment/web, or -f FILE")
+    if not from_file and not written:
+        raise UsageError(f"found no step, wanted {', '.join(FORMS.values())}")
+    try:
+        return names, [parse_step(word) for word in written]
+    except StepError as error:
+        raise UsageError(str(error)) from error
+
+
+def _workload(
+    args: argparse.Namespace,
+    source: inputs.Source,
+    namespace: str,
+    names: Sequence[str],
+    steps: Sequence[Step],
+    kinds: Kinds,
+) -> tuple[Raw, Known]:
+    """The workload that is named or in the file, and the cluster."""
+    if args.filename:
+        objects = [known.in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
+        those = [obj for obj in objects if is_simulated(obj)]
+        if len(those) != 1:
+            raise UsageError(f"{args.filename}: found {len(those)} workloads, wanted one of {_kinds()}")
+        ref = ObjectRef.of(those[0])
+        return those[0], known.read(source, args.kubernetes_version, wanted(ref, steps), ref.namespace, objects)
+    ref = selection.typed_name(names, kinds).in_namespace(namespace)
+    if (ref.api_version, ref.kind) not in SIMULATED:
+        raise UsageError(f"{ref}: is no workload whose controller is simulated, wanted one of {_kinds()}")
+    found = known.read(source, args.kubernetes_version, wanted(ref, steps), namespace)
+    raw = found.others.get((ref.kind, ref.namespace, ref.name))
+    if raw is None:
+        raise UsageError(known.not_found(ref, found))
+    return raw, found
+
+
+def _kinds() -> str:
+    return ", ".join(kind for _, kind in SIMULATED)
+
+
+def _all(plan: Plan, seed: int, runs: int) -> Iterator[tuple[Outcome, ...]]:
+    """The outcomes of all runs, in their order, whichever process has done them."""
+    for i in range(min(runs, ALONE)):
+        yield run_once(plan, seed, i)
+    left = [range(i, min(i + TOGETHER, runs)) for i in range(ALONE, runs, TOGETHER)]
+    processes = min(cpus(), len(left))
+    if processes < 2:
+        yield from (run_once(plan, seed, i) for those in left for i in those)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
+    plan = replace(plan, start=plan.start._replace(views={}))  # Each process makes its own.
+    with ProcessPoolExecutor(processes, initializer=_begin, initargs=(plan, seed)) as pool:
+        try:
+            for those in pool.map(_some, left):
+                yield from those
+        except BrokenProcessPool as error:
+            raise UsageError("a process was killed, perhaps for lack of memory; give fewer --runs") from error
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+_PLANS: list[tuple[Plan, int]] = []  # What a process was begun with.
+
+
+def _begin(plan: Plan, seed: int) -> None:
+    """Run once in each process: keep the plan; leave Ctrl-C to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _PLANS.append((plan, seed))
+
+
+def _some(numbers: range) -> list[tuple[Outcome, ...]]:
+    plan, seed = _PLANS[-1]
+    return [run_once(plan, seed, i) for i in numbers]

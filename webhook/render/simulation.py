@@ -1,0 +1,198 @@
+"""A simulation as text and JSON: after each step a bar for each domain, what waits and why, and what never ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from webhook.findings.wording import LINE_LIMIT, one_line, printable
+from webhook.objects.references import ObjectRef
+from webhook.render.explanation import API_VERSION, selector_text
+from webhook.simulation.results import OfConstraint, Range, Result
+from webhook.simulation.run import Plan
+from webhook.simulation.step import DRAIN
+from webhook.simulation.ties import FIRST
+
+WIDTH = 40  # of the longest bar
+MOST_ROWS, MOST_REASONS = 12, 3
+LEAST, LIKELY, MOST = "#", "+", "."
+NOW = "now"
+
+
+class Simulated(NamedTuple):
+    """All that is to be printed of a simulation of one workload."""
+
+    ref: ObjectRef
+    plan: Plan
+    seed: int
+    runs: int
+    results: Sequence[Result]
+    not_judged: Sequence[str]
+    notes: Sequence[str]
+
+
+def text(shown: Simulated) -> str:
+    """For a person who is about to do it."""
+    return "\n".join(map(printable, _lines(shown)))
+
+
+def _lines(shown: Simulated) -> Iterator[str]:
+    runs = f"{shown.runs:,} run{'' if shown.runs == 1 else 's'}"
+    yield f"{one_line(str(shown.ref), LINE_LIMIT)}, {runs} with seed {shown.seed}, Kubernetes 1.{_minor(shown)}."
+    yield f"  Of several best nodes {_ties(shown)}. A Pod that is bound is ready at once."
+    for note in shown.notes:
+        yield f"  {note}"
+    if shown.not_judged:
+        yield f"  Not simulated: {', '.join(shown.not_judged)}. They may refuse further nodes, or prefer others."
+    yield f"  Pods of a domain: {LEAST} in every run, {LIKELY} most likely, {MOST} at most."
+    ranges = (one for result in shown.results for each in result.constraints for one in each.domains.values())
+    widest = max((one.most for one in ranges), default=1)
+    for i, result in enumerate(shown.results):
+        yield ""
+        yield f"  {one_line(result.step, LINE_LIMIT) or NOW}"
+        for constraint in result.constraints:
+            yield from _constraint(constraint, max(widest, 1))
+        yield from _waiting(result)
+        if i:
+            yield from _end(result, shown)
+
+
+def _minor(shown: Simulated) -> int:
+    return shown.plan.start.features.minor
+
+
+def _ties(shown: Simulated) -> str:
+    if shown.plan.start.ties == FIRST:
+        return "the first in kube-scheduler's heap is taken, but for a race"
+    return "any is taken, each as likely"
+
+
+def _constraint(of: OfConstraint, widest: int) -> Iterator[str]:
+    constraint = of.constraint
+    minimum = f"   minDomains {constraint.min_domains}" if constraint.min_domains > 1 else ""
+    yield (
+        f"    constraint {constraint.index}   {constraint.topology_key}   maxSkew {constraint.max_skew}"
+        f"   {constraint.when_unsatisfiable}{minimum}   {one_line(selector_text(constraint.selector), LINE_LIMIT)}"
+    )
+    rows = list(_rows(of))
+    width = max((len(name) for name, _ in rows), default=0)
+    numbers = max((len(_range(one)) for _, one in rows), default=0)
+    for name, one in rows:
+        yield f"      {name:<{width}}   {_range(one):>{numbers}}   {_bar(one, widest)}".rstrip()
+    if of.exceeds:
+        yield f"      skew larger than {constraint.max_skew}: {said_share(of.exceeds)}"
+
+
+def _rows(of: OfConstraint) -> Iterator[tuple[str, Range]]:
+    """A row for each domain; where there are many, one for those that are alike, those with the most Pods first."""
+    if len(of.domains) <= MOST_ROWS:
+        yield from ((one_line(name, 63), one) for name, one in of.domains.items())
+        return
+    alike: dict[Range, list[str]] = {}
+    for name, one in of.domains.items():
+        alike.setdefault(one, []).append(name)
+    ordered = sorted(alike.items(), key=lambda one: (-one[0].most, -one[0].most_likely, -one[0].least))
+    for one, names in ordered[:MOST_ROWS]:
+        named = ", ".join(one_line(name, 63) for name in names[:2])
+        yield f"{named}{f' and {len(names) - 2:,} more' if len(names) > 2 else ''}", one
+    if len(ordered) > MOST_ROWS:
+        rest = [one for one, names in ordered[MOST_ROWS:] for _ in names]
+        least, most = min(one.least for one in rest), max(one.most for one in rest)
+        yield f"{len(rest):,} more", Range(least, rest[0].most_likely, most)
+
+
+def _range(one: Range) -> str:
+    """`3`, or `3 (2 to 5)`."""
+    return f"{one.most_likely}" if one.least == one.most else f"{one.most_likely} ({one.least} to {one.most})"
+
+
+def _bar(one: Range, widest: int) -> str:
+    ends = [number if widest <= WIDTH else -(-number * WIDTH // widest) for number in one]
+    return LEAST * ends[0] + LIKELY * (ends[1] - ends[0]) + MOST * (ends[2] - ends[1])
+
+
+def said_share(share: float) -> str:
+    """`in 12 % of the runs`; what has come once is never told as 0."""
+    if share >= 1:
+        return "in every run"
+    return f"in {max(share * 100, 0.1):.{0 if share >= 0.01 else 1}f} % of the runs"
+
+
+def _waiting(result: Result) -> Iterator[str]:
+    if result.pending.most:
+        many = "Pod waits" if result.pending == (1, 1, 1) else "Pods wait"
+        yield f"    {_range(result.pending)} {many}:"
+        for reason, share in list(result.reasons.items())[:MOST_REASONS]:
+            yield f"      {said_share(share)}: {one_line(reason, 4 * LINE_LIMIT)}"
+        if len(result.reasons) > MOST_REASONS:
+            yield f"      and {len(result.reasons) - MOST_REASONS} more reasons"
+    if result.others.most > 0:
+        yield f"    {_range(result.others)} more Pods of other workloads wait than before."
+
+
+def _end(result: Result, shown: Simulated) -> Iterator[str]:
+    for budget, share in list(result.held.items())[:MOST_REASONS]:
+        yield f"    The {DRAIN} never finishes {said_share(share)}: PodDisruptionBudget {budget}."
+    if result.unfinished and result.updated != result.there:
+        new = f"{_range(result.updated)} of {_range(result.there)} Pods are new"
+        yield f"    The rollout never finishes {said_share(result.unfinished)}: {new}."
+    if result.holding:
+        yield f"    {_holding(result)}."
+
+
+def _holding(result: Result) -> str:
+    named = " or ".join(f"constraint {index}" for index in result.holding)
+    return f"Without {named} a Pod that waits would find a node"
+
+
+def as_json(shown: Simulated) -> str:
+    """The form `Simulation`, for programs."""
+    start, *steps = shown.results
+    return json.dumps(
+        {
+            "apiVersion": API_VERSION,
+            "kind": "Simulation",
+            "workload": f"{shown.ref.kind}/{shown.ref.name}",
+            "namespace": shown.ref.namespace,
+            "kubernetesVersion": f"1.{_minor(shown)}",
+            "ties": shown.plan.start.ties,
+            "seed": shown.seed,
+            "runs": shown.runs,
+            "now": _result(start),
+            "steps": [{"step": one.step, **_result(one)} for one in steps],
+            "notJudged": list(shown.not_judged),
+            "notes": list(shown.notes),
+        },
+        indent=2,
+    )
+
+
+def _result(result: Result) -> dict[str, object]:
+    return {
+        "constraints": [_of_constraint(one) for one in result.constraints],
+        "pending": {**_numbers(result.pending), "reasons": dict(result.reasons)},
+        "others": _numbers(result.others),
+        "unfinished": result.unfinished,
+        "holding": [{"index": index, "share": share} for index, share in result.holding.items()],
+        "updated": _numbers(result.updated),
+        "pods": _numbers(result.there),
+        "held": dict(result.held),
+    }
+
+
+def _of_constraint(of: OfConstraint) -> dict[str, object]:
+    constraint = of.constraint
+    return {
+        "index": constraint.index,
+        "topologyKey": constraint.topology_key,
+        "maxSkew": constraint.max_skew,
+        "hard": constraint.hard,
+        "selector": str(constraint.selector),
+        "domains": [{"value": name, **_numbers(one)} for name, one in of.domains.items()],
+        "exceedsMaxSkew": of.exceeds,
+    }
+
+
+def _numbers(one: Range) -> Mapping[str, int]:
+    return {"least": one.least, "mostLikely": one.most_likely, "most": one.most}

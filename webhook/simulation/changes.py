@@ -1,0 +1,145 @@
+"""
+What each step makes of the nodes, before anything is run: it is the same in every run.
+
+    nodes ──cordon, taint, lose, delete, add──> nodes after each step; an error for a step that would do nothing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from webhook.scheduler.nodes import CORDONED, HOSTNAME, NO_EXECUTE, NO_SCHEDULE, Node, Nodes, NodeSet, Taint
+from webhook.simulation.sampling import in_tree_order
+from webhook.simulation.step import ADD, CORDON, DELETE, DRAIN, LOSE, OF_NODES, TAINT, Step, StepError
+
+UNREACHABLE = "node.kubernetes.io/unreachable"
+LOST = (Taint(UNREACHABLE, "", NO_SCHEDULE), Taint(UNREACHABLE, "", NO_EXECUTE))
+MOST_NAMED = 10
+
+
+@dataclass(frozen=True)
+class Ground:
+    """
+    The nodes after a step, in the order of kube-scheduler's node tree; `order` is that in which they came.
+
+    `touched` are the names of the nodes of the step, in the order of their names; `like` has each node that it adds
+    and the one that it is like; `gone` are the names of those deleted before.
+    """
+
+    order: tuple[Node, ...]
+    touched: tuple[str, ...] = ()
+    like: tuple[tuple[str, str], ...] = ()
+    gone: frozenset[str] = frozenset()
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        return Nodes(in_tree_order(self.order))
+
+    @cached_property
+    def positions(self) -> Mapping[str, int]:
+        return {node.name: position for position, node in enumerate(self.nodes)}
+
+    @cached_property
+    def order_by_position(self) -> tuple[Node, ...]:
+        """The nodes in the order of their positions."""
+        return tuple(self.nodes)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Their names in the same order."""
+        return tuple(node.name for node in self.nodes)
+
+    @cached_property
+    def lost(self) -> frozenset[str]:
+        """The names of the nodes that nobody reaches, so that what is deleted there is never gone."""
+        return frozenset(node.name for node in self.order if any(taint.key == UNREACHABLE for taint in node.taints))
+
+
+def first_ground(nodes: Nodes) -> Ground:
+    """The nodes as kube-scheduler first lists them, by their names."""
+    return Ground(tuple(sorted(nodes, key=lambda node: node.name)))
+
+
+def after(ground: Ground, step: Step) -> Ground:
+    """The nodes after a step; StepError if it names none, or changes nothing."""
+    if step.action == ADD:
+        return _with_more(ground, step)
+    if step.action not in OF_NODES:
+        return replace(ground, touched=(), like=())
+    which = _chosen(ground, step)
+    changed = {node.name: _changed(node, step) for node in ground.nodes.members(which)}
+    touched = tuple(sorted(changed))
+    if step.action == DELETE:
+        left = tuple(node for node in ground.order if node.name not in changed)
+        return Ground(left, touched, gone=ground.gone.union(touched))
+    if step.action != DRAIN and all(changed[node.name] == node for node in ground.nodes.members(which)):
+        those = touched[0] if len(touched) == 1 else f"all {len(touched)} nodes"
+        raise StepError(f"{step.text}: does nothing: {_already(step, those)}; leave the step out")
+    return Ground(tuple(changed.get(node.name, node) for node in ground.order), touched, gone=ground.gone)
+
+
+def _chosen(ground: Ground, step: Step) -> NodeSet:
+    nodes, which = ground.nodes, step.which
+    if found := which.among(nodes):
+        return found
+    there = which.there(nodes)
+    if which.name:
+        raise StepError(f'{step.text}: no node is called "{which.name}"; there are {_listed(there)}')
+    if not there:
+        keys = sorted(nodes.label_keys)
+        raise StepError(f"{step.text}: no node has the label {which.key}; there are {_listed(keys)}")
+    raise StepError(f"{step.text}: no node has {which}; values of {which.key} are {_listed(there)}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return f"{', '.join(names[:MOST_NAMED]) or 'none'}{more}"
+
+
+def _already(step: Step, those: str) -> str:
+    if step.action == CORDON:
+        return f"{those} {'is' if step.which.name else 'are'} cordoned already"
+    what = "unreachable" if step.action == LOSE else f"tainted with {step.taint}"
+    return f"{those} {'is' if step.which.name else 'are'} {what} already"
+
+
+def _changed(node: Node, step: Step) -> Node:
+    """The node after a step; tainted twice it has each taint once."""
+    if step.action == TAINT and step.taint is not None:
+        return _tainted(node, (step.taint,))
+    if step.action == LOSE:
+        return _tainted(node, LOST)
+    return replace(_tainted(node, (CORDONED,)), unschedulable=True)
+
+
+def _tainted(node: Node, taints: Sequence[Taint]) -> Node:
+    instead = {(taint.key, taint.effect) for taint in taints}
+    kept = [taint for taint in node.taints if (taint.key, taint.effect) not in instead]
+    return node if set(taints) <= set(node.taints) else replace(node, taints=(*kept, *taints))
+
+
+def _with_more(ground: Ground, step: Step) -> Ground:
+    """More nodes, one of each zone in turn, like those that have most of the labels and are open."""
+    if not ground.order:
+        raise StepError(f"{step.text}: there is no node that a new one could be like")
+
+    def unlike(node: Node) -> tuple[bool, int, bool]:
+        shared = sum(node.labels.get(key) == value for key, value in step.labels.items())
+        return node.name in ground.lost, -shared, node.unschedulable
+
+    best = min(map(unlike, ground.order))
+    models = in_tree_order(node for node in ground.order if unlike(node) == best)
+    there = {node.name for node in ground.order} | ground.gone
+    names = [name for i in range(1, step.number + len(there) + 1) if (name := f"new-{i}") not in there][: step.number]
+    like = {name: models[i % len(models)] for i, name in enumerate(names)}
+    new = [_named(model, name, step.labels) for name, model in like.items()]
+    likeness = tuple((name, model.name) for name, model in like.items())
+    return Ground((*ground.order, *new), tuple(names), likeness, ground.gone)
+
+
+def _named(like: Node, name: str, labels: Mapping[str, str]) -> Node:
+    own = {key: name for key, value in like.labels.items() if value == like.name or key == HOSTNAME}
+    taints = tuple(taint for taint in like.taints if taint not in (*LOST, CORDONED))
+    return replace(like, name=name, labels={**like.labels, **own, **labels}, taints=taints, unschedulable=False)

@@ -1,0 +1,169 @@
+"""
+The Deployment controller: a rolling update or a recreation, and a scale in proportion while one goes on.
+
+    new ReplicaSet up to replicas + maxSurge ──> old ones down, as far as replicas - maxUnavailable stay available
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from webhook.simulation.pod import Maker, Pod
+from webhook.simulation.replicas import ReplicaSet, sync
+from webhook.simulation.state import State
+
+
+class Strategy(NamedTuple):
+    """How a Deployment is updated; a percentage stands as a fraction of a hundred in text, such as `25%`."""
+
+    recreate: bool = False
+    max_surge: int | str = "25%"
+    max_unavailable: int | str = "25%"
+
+    def fenceposts(self, replicas: int) -> tuple[int, int]:
+        """
+        upstream: deployment_util.go:ResolveFenceposts (v1.37)
+
+        How many Pods may be more than `replicas`, and how many may be unavailable; never both none.
+        """
+        surge, unavailable = scaled(self.max_surge, replicas, up=True), scaled(self.max_unavailable, replicas, up=False)
+        return (surge, unavailable) if surge or unavailable else (0, 1)
+
+
+def scaled(value: int | str, total: int, *, up: bool) -> int:
+    """
+    upstream: intstr.go:GetScaledValueFromIntOrPercent (v1.37)
+
+    A number, or so many percent of `total`, rounded up or down.
+    """
+    if isinstance(value, int):
+        return max(0, value)
+    product = total * int(value[:-1])
+    return -(-product // 100) if up else product // 100
+
+
+class Deployment:
+    """The ReplicaSets of a Deployment, the oldest first; the last has its template as it is now."""
+
+    def __init__(self, replicas: int, strategy: Strategy, sets: Iterable[ReplicaSet]) -> None:
+        self.replicas, self.strategy, self.sets = replicas, strategy, list(sets)
+
+    @property
+    def pods(self) -> list[Pod]:
+        return [pod for one in self.sets for pod in one.pods]
+
+    @property
+    def maker(self) -> Maker:
+        return self.sets[-1].maker
+
+    @property
+    def revision(self) -> int:
+        """The revision of the template as it is now."""
+        return self.sets[-1].revision
+
+    @property
+    def complete(self) -> bool:
+        """
+        upstream: deployment_util.go:DeploymentComplete (v1.37)
+
+        Whether every Pod is new and available.
+        """
+        new = self.sets[-1]
+        return new.available == self.replicas and not any(one.active for one in self.sets[:-1])
+
+    def roll_out(self, maker: Maker) -> None:
+        """Begin with a new template."""
+        self.sets.append(ReplicaSet(maker, len(self.sets), 0))
+
+    def scale(self, replicas: int) -> None:
+        """
+        upstream: sync.go:DeploymentController.scale (v1.37)
+
+        Another number of replicas: of the one set that is active, or of all in proportion.
+        """
+        before, self.replicas = self.replicas, replicas
+        active = [one for one in self.sets if one.desired > 0]
+        if len(active) <= 1 or self.strategy.recreate:
+            (active or self.sets)[-1].desired = replicas
+            return
+        surge = self.strategy.fenceposts(before)[0]
+        allowed = replicas + self.strategy.fenceposts(replicas)[0] if replicas else 0
+        to_add = allowed - sum(one.desired for one in active)
+        newest_first = to_add > 0
+        by_size = sorted(active, key=lambda one: (-one.desired, -one.revision if newest_first else one.revision))
+        added, sizes = 0, dict[int, int]()
+        for one in by_size:
+            size = _rounded(one.desired * allowed, one.most or before + surge) if replicas else 0
+            share = size - one.desired
+            left = to_add - added
+            share = min(share, left) if to_add > 0 else max(share, left) if to_add < 0 else 0
+            sizes[one.revision], added = one.desired + share, added + share
+        sizes[by_size[0].revision] = max(0, sizes[by_size[0].revision] + to_add - added)
+        for one in by_size:
+            one.desired, one.most = sizes[one.revision], allowed
+
+    def sync(self, state: State) -> bool:
+        """One round of both controllers; whether there was anything to do."""
+        changed = self._recreate() if self.strategy.recreate else self._roll()
+        for one in self.sets:
+            changed |= sync(one, self.sets, state)
+        return changed
+
+    def _recreate(self) -> bool:
+        """upstream: recreate.go:DeploymentController.rolloutRecreate (v1.37)"""
+        *old, new = self.sets
+        changed = any(one.desired for one in old)
+        for one in old:
+            one.desired = 0
+        if changed or any(one.pods for one in old) or new.desired == self.replicas:
+            return changed
+        new.desired = self.replicas
+        return True
+
+    def _roll(self) -> bool:
+        """upstream: rolling.go:DeploymentController.rolloutRolling (v1.37)"""
+        *old, new = self.sets
+        surge, unavailable = self.strategy.fenceposts(self.replicas)
+        total = sum(one.desired for one in self.sets)
+        if new.desired > self.replicas:
+            new.desired = self.replicas
+            return True
+        if new.desired < self.replicas and (room := self.replicas + surge - total) > 0:
+            new.desired += min(room, self.replicas - new.desired)
+            return True
+        least = self.replicas - min(unavailable, self.replicas)
+        most = total - least - (new.desired - new.available)
+        active = [one for one in old if one.desired]
+        if not active or most <= 0:
+            return False
+        return self._clean_up(active, most) | self._scale_down(active, least)
+
+    def _clean_up(self, old: Iterable[ReplicaSet], most: int) -> bool:
+        """upstream: rolling.go:DeploymentController.cleanupUnhealthyReplicas (v1.37)"""
+        left = most
+        for one in old:
+            fewer = max(0, min(left, one.desired - one.available))
+            one.desired -= fewer
+            left -= fewer
+        return left < most
+
+    def _scale_down(self, old: Iterable[ReplicaSet], least: int) -> bool:
+        """upstream: rolling.go:DeploymentController.scaleDownOldReplicaSetsForRollingUpdate (v1.37)"""
+        most = left = max(0, sum(one.available for one in self.sets) - least)
+        for one in old:
+            fewer = min(left, one.desired)
+            one.desired -= fewer
+            left -= fewer
+        return left < most
+
+    def gone(self, pod: Pod) -> None:
+        """A Pod's object is gone."""
+        for one in self.sets:
+            if pod in one.pods:
+                one.pods.remove(pod)
+
+
+def _rounded(product: int, by: int) -> int:
+    """upstream: integer.go:RoundToInt32 (v1.37)"""
+    return (2 * product + by) // (2 * by) if by else 0

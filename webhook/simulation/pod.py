@@ -1,0 +1,79 @@
+"""The Pods of a run: those that the cluster has, as they were read, and each while it is made, bound and deleted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from webhook.scheduler.counts import NOTHING, LabelSet, Requests
+from webhook.simulation.tolerated import Tolerations
+from webhook.simulation.view import PodClass
+
+
+class Maker(NamedTuple):
+    """What makes a Pod anew: `of_class` it then is; one that is `stateful` waits until the old one is gone."""
+
+    of_class: PodClass
+    stateful: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """
+    A Pod as the cluster has it; times are seconds since 1970, None where they are not known.
+
+    `maker` is None for a Pod that nothing makes anew, `revision` the number of the ReplicaSet, of those of the named
+    workload, that has it, or -1.  One that is `fixed` belongs to its node: a DaemonSet or the kubelet keeps it there.
+    """
+
+    namespace: str
+    labels: LabelSet
+    node: str
+    requests: Requests = NOTHING
+    spreads: bool = True
+    ready: bool = True
+    ready_at: float | None = None
+    created: float | None = None
+    cost: int = 0
+    restarts: int = 0
+    tolerations: Tolerations = ()
+    fixed: bool = False
+    maker: Maker | None = None
+    revision: int = -1
+    ordinal: int = -1
+
+
+class Pod:
+    """
+    A Pod in a run.
+
+    `node` is "" until it is bound.  `serial` is its place in the order in which Pods came, `luck` stands for its uid.
+    """
+
+    __slots__ = (
+        *("cost", "created", "labels", "luck", "maker", "namespace", "node", "ordinal", "ready", "ready_at"),
+        *("requests", "restarts", "revision", "serial", "terminating", "tolerations"),
+    )
+
+    def __init__(self, found: Found, serial: int, luck: float, revision: int) -> None:
+        self.namespace, self.labels, self.node, self.requests = (
+            found.namespace,
+            found.labels,
+            found.node,
+            found.requests,
+        )
+        self.ready, self.ready_at, self.created = found.ready, found.ready_at, found.created
+        self.cost, self.restarts, self.tolerations = found.cost, found.restarts, found.tolerations
+        self.maker, self.revision, self.ordinal = found.maker, revision, found.ordinal
+        self.terminating = not found.spreads
+        self.serial, self.luck = serial, luck
+
+    @property
+    def active(self) -> bool:
+        """Whether its controller still counts it."""
+        return not self.terminating
+
+    @property
+    def available(self) -> bool:
+        """Whether it runs, is ready, and is not about to go."""
+        return self.ready and not self.terminating

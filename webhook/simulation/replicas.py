@@ -1,0 +1,81 @@
+"""
+The ReplicaSet controller: makes Pods up to a number, and chooses those that go.
+
+    unassigned < not ready < lower deletion cost < more Pods on the node < ready for less time < more restarts < newer
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from webhook.simulation.pod import Maker, Pod
+from webhook.simulation.state import State
+
+NANO = 1e9  # Ages are compared by the logarithm of their nanoseconds.
+
+
+class ReplicaSet:
+    """
+    One ReplicaSet, or a ReplicationController: the Pods that are there, and how many there should be.
+
+    `most` is how many Pods its Deployment could have when it was last scaled, 0 if that is not known.
+    """
+
+    def __init__(self, maker: Maker, revision: int, desired: int, pods: Iterable[Pod] = (), most: int = 0) -> None:
+        self.maker, self.revision, self.desired, self.most = maker, revision, desired, most
+        self.pods: list[Pod] = list(pods)
+
+    @property
+    def active(self) -> list[Pod]:
+        """The Pods that are not being deleted."""
+        return [pod for pod in self.pods if pod.active]
+
+    @property
+    def available(self) -> int:
+        """How many Pods are available."""
+        return sum([pod.available for pod in self.pods])
+
+
+def sync(of: ReplicaSet, related: Sequence[ReplicaSet], state: State) -> bool:
+    """
+    upstream: replica_set.go:ReplicaSetController.manageReplicas (v1.37)
+
+    Make or delete Pods up to the number that is desired; whether there was anything to do.  `related` are all sets of
+    the same Deployment.
+    """
+    active = of.active
+    missing = of.desired - len(active)
+    for _ in range(missing):
+        of.pods.append(state.make(of.maker, of.revision))
+    if missing < 0:
+        beside = [pod for one in related for pod in one.pods if pod.active]
+        for pod in to_delete(active, beside, -missing, state.now):
+            state.delete(pod)
+            if not pod.node:
+                of.pods.remove(pod)
+    return missing != 0
+
+
+def to_delete(pods: Sequence[Pod], beside: Iterable[Pod], number: int, now: float) -> Sequence[Pod]:
+    """
+    upstream: controller_utils.go:ActivePodsWithRanks.Less, replica_set.go:getPodsToDelete (v1.37)
+
+    So many of the Pods, those that go first; `beside` are all of the same Deployment.
+    """
+    on_node = Counter(pod.node for pod in beside)
+    known = {pod.ready_at is not None for pod in pods if pod.ready}
+    by_time = known == {True}  # else their order is not known, and the uid decides
+
+    def rank(pod: Pod) -> tuple[bool, bool, int, int, int, int, float]:
+        age = _bucket(now, pod.ready_at) if pod.ready and by_time else 0
+        return pod.node != "", pod.ready, pod.cost, -on_node[pod.node], age, -pod.restarts, pod.luck
+
+    return sorted(pods, key=rank)[:number]
+
+
+def _bucket(now: float, since: float | None) -> int:
+    """upstream: controller_utils.go:logarithmicRankDiff (v1.37)"""
+    age = (now - since) * NANO if since is not None else 0
+    return int(math.log2(age)) if age > 0 else -1

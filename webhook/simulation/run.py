@@ -1,0 +1,275 @@
+"""
+One run: the steps one after the other, each until nothing happens any more.
+
+    step ──evict, scale, roll out──> controllers make and delete Pods ⇄ scheduler binds ⇄ Pods terminate ──> outcome
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from random import Random
+from typing import NamedTuple
+
+from webhook.scheduler.constraint import Constraint
+from webhook.scheduler.filtering import DomainCounts, count_domains
+from webhook.scheduler.nodes import NO_EXECUTE, Taint
+from webhook.scheduler.profile import feasible_nodes, find_feasible, message
+from webhook.simulation import lost
+from webhook.simulation.changes import LOST, Ground
+from webhook.simulation.deployment import Deployment, Strategy
+from webhook.simulation.disruption import Budget, Held, drain
+from webhook.simulation.pod import Found, Maker, Pod
+from webhook.simulation.replicas import ReplicaSet
+from webhook.simulation.state import Start, State
+from webhook.simulation.stateful import StatefulSet, Update
+from webhook.simulation.step import ADD, APPLY, DELETE, DRAIN, LOSE, ROLLOUT, SCALE, TAINT, Step
+from webhook.simulation.tolerated import is_evicted
+from webhook.simulation.view import PodClass
+
+HOUR = 3600.0  # From one step to the next.
+HALF = 0.5
+USUAL = Strategy()
+
+
+class SetFound(NamedTuple):
+    """A ReplicaSet of the workload as the cluster has it."""
+
+    maker: Maker
+    desired: int
+
+
+@dataclass(frozen=True)
+class Named:
+    """
+    The workload that is simulated; `sets` are its ReplicaSets, the oldest first, or one for a StatefulSet.
+
+    `update` is None for any other kind.
+    """
+
+    replicas: int
+    sets: tuple[SetFound, ...]
+    strategy: Strategy = USUAL
+    update: Update | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """
+    All that is the same in every run: `grounds` are the nodes after each step, `makers` what makes the Pods of each
+    step that begins a rollout.
+    """
+
+    start: Start
+    named: Named
+    steps: tuple[Step, ...]
+    grounds: tuple[Ground, ...]
+    makers: Mapping[int, Maker]
+    budgets: tuple[Budget, ...] = ()
+
+
+class Outcome(NamedTuple):
+    """
+    What a step has come to: Pods per domain for each constraint, and whether their skew is larger than maxSkew.
+
+    `pending` Pods of the workload wait for `reasons`; `others` are Pods of other workloads that wait now and did not.
+    Where not every Pod is as the workload wants it, `complete` is False, and `holding` are the hard constraints without
+    which a Pod that waits would not; `updated` Pods of all `there` have its template.  `held`: what a drain waits for.
+    """
+
+    domains: tuple[Mapping[str, int], ...]
+    exceeds: tuple[bool, ...]
+    pending: int
+    reasons: tuple[str, ...]
+    others: int
+    complete: bool
+    holding: tuple[int, ...]
+    updated: int
+    there: int
+    held: Held | None = None
+
+
+def run(plan: Plan, seed: int, number: int) -> tuple[Outcome, ...]:
+    """The outcome before any step, and after each; `number` counts the runs of a seed."""
+    one = _Run(plan, Random(f"{seed}/{number}"))
+    found = [one.outcome()]
+    for i, step in enumerate(plan.steps):
+        held = one.take(i, step)
+        found.append(one.outcome()._replace(held=held))
+        one.state.now += HOUR
+    return tuple(found)
+
+
+class _Run:
+    """The cluster, and the workload's controller, in the course of a run."""
+
+    def __init__(self, plan: Plan, random: Random) -> None:
+        self.plan, self.state = plan, State(plan.start, random)
+        state, named = self.state, plan.named
+        there: list[Pod] = []
+        for name, those in plan.start.found.items():
+            if any(one.revision >= 0 for one in those):
+                there += [pod for pod in state.on(name) if pod.revision >= 0]
+        for found in plan.start.waiting:
+            pod = self._waiting(found)
+            there += [pod] if pod.revision >= 0 else []
+        self.workload = _controller(named, there)
+        self._waited = self._others()
+
+    def _waiting(self, found: Found) -> Pod:
+        pod = self.state.pod(found, found.revision)
+        self.state.wait(pod)
+        return pod
+
+    def take(self, i: int, step: Step) -> Held | None:
+        """Take a step, and let everything come to rest; what a drain waits for."""
+        state, ground = self.state, self.plan.grounds[i]
+        action, before = step.action, state.ground
+        if action in (SCALE, APPLY) and step.number != self.workload.replicas:
+            self.workload.scale(step.number)
+        if i in self.plan.makers:
+            self.workload.roll_out(self.plan.makers[i])
+        held = None
+        if action == DELETE:
+            self._delete_nodes(ground)
+        elif action not in (SCALE, APPLY, ROLLOUT):
+            state.move_to(ground)
+        if action == ADD:
+            self._start_daemons(ground)
+        elif action == DRAIN:
+            budgets, replicas = self.plan.budgets, self.workload.replicas
+            held = drain(ground.touched, budgets, replicas, state, self.evict, self.settle)
+        elif action == LOSE:
+            gone = lost.evicted_from(before, ground, state.random)
+            self._evict_from(gone, LOST)
+        elif action == TAINT and step.taint is not None and step.taint.effect == NO_EXECUTE:
+            self._evict_from(ground.touched, (step.taint,))
+        self.settle(True)
+        return held
+
+    def _evict_from(self, nodes: tuple[str, ...], taints: tuple[Taint, ...]) -> None:
+        for node in nodes:
+            for pod in list(self.state.on(node)):
+                if pod.active and is_evicted(pod.tolerations, taints[-1:]):
+                    self.evict(pod)
+            self.settle(False)
+
+    def _delete_nodes(self, ground: Ground) -> None:
+        """upstream: gc_controller.go:PodGCController.gcOrphaned (v1.37)"""
+        state, names = self.state, list(ground.touched)
+        state.random.shuffle(names)
+        state.move_to(ground)
+        for name in names:
+            for pod in list(state.on(name)):
+                deleted = pod.terminating  # Then its controller has made another.
+                state.remove(pod)
+                self._gone(pod, made=deleted)
+            state.forget(name)
+            self.settle(False)
+
+    def _start_daemons(self, ground: Ground) -> None:
+        """The Pods of DaemonSets on new nodes, as on the nodes that they are like."""
+        for name, like in ground.like:
+            for found in self.plan.start.found.get(like, ()):
+                if found.fixed and found.spreads:
+                    self.state.start(replace(found, node=name))
+
+    def evict(self, pod: Pod) -> None:
+        """Delete a Pod on a node; its controller makes another, that of a StatefulSet once it is gone."""
+        self.state.delete(pod)
+        if pod.revision < 0 and pod.maker is not None and not pod.maker.stateful:
+            self.state.make(pod.maker)
+
+    def settle(self, whole: bool) -> None:
+        """Let the cluster react: a few moments, or until nothing happens any more."""
+        if whole:
+            while self._react():
+                pass
+            return
+        while self.state.random.random() < HALF and self._react():
+            pass
+
+    def _react(self) -> bool:
+        """One thing that happens; False if there is none.  Which comes first is chance, as in a cluster."""
+        state = self.state
+        if state.terminating and state.random.random() < HALF and self._finish():
+            return True
+        if state.random.random() < HALF and self.workload.sync(state):
+            return True
+        return state.schedule_next() or self.workload.sync(state) or self._finish()
+
+    def _finish(self) -> bool:
+        done = self.state.finish()
+        for pod in done:
+            self._gone(pod, made=True)
+        return bool(done)
+
+    def _gone(self, pod: Pod, *, made: bool) -> None:
+        """A Pod's object is gone; `made`: its controller has made another already, if it does not wait for that."""
+        if pod.revision >= 0:
+            self.workload.gone(pod)
+        elif pod.maker is not None and (pod.maker.stateful or not made):
+            self.state.make(pod.maker)
+
+    def _others(self) -> int:
+        return sum(pod.revision < 0 for _, _, pod in self.state.waiting)
+
+    def outcome(self) -> Outcome:
+        """How the Pods lie now."""
+        state, workload = self.state, self.workload
+        of_class = workload.maker.of_class
+        counted = counts(of_class, state)
+        waiting = [pod for _, _, pod in state.waiting if pod.revision >= 0]
+        classes = {pod.maker.of_class: None for pod in waiting if pod.maker is not None}
+        there = [pod for pod in workload.pods if pod.active]
+        holding = dict.fromkeys(index for one in classes for index in self._holding(one)) if classes else {}
+        return Outcome(
+            tuple(dict(one.counts) for one in counted),
+            tuple(skew(one) > one.constraint.max_skew for one in counted),
+            len(waiting),
+            tuple(dict.fromkeys(self._why(one) for one in classes)),
+            self._others() - self._waited,
+            workload.complete,
+            tuple(holding),
+            sum(pod.revision == workload.revision for pod in there),
+            len(there),
+        )
+
+    def _why(self, of_class: PodClass) -> str:
+        if of_class.waits:
+            return of_class.waits
+        cycle = self.state.cycle(of_class)
+        return message(cycle, find_feasible(cycle))
+
+    def _holding(self, of_class: PodClass) -> Iterator[int]:
+        """The hard constraints without each of which a Pod would find a node."""
+        cycle = self.state.cycle(of_class)
+        for constraint in of_class.constraints:
+            rest: tuple[Constraint, ...] = tuple(one for one in of_class.constraints if one is not constraint)
+            if constraint.hard and feasible_nodes(cycle._replace(constraints=rest)):
+                yield constraint.index
+
+
+def _controller(named: Named, pods: list[Pod]) -> Deployment | StatefulSet:
+    if named.update is not None:
+        return StatefulSet(named.replicas, named.update, named.sets[-1].maker, pods)
+    sets = [
+        ReplicaSet(one.maker, i, one.desired, [pod for pod in pods if pod.revision == i])
+        for i, one in enumerate(named.sets)
+    ]
+    return Deployment(named.replicas, named.strategy, sets)
+
+
+def counts(of_class: PodClass, state: State) -> list[DomainCounts]:
+    """What each constraint in force counts now, in the order of their places in the Pod."""
+    snapshot, features = state.snapshot(), state.features
+    hard = [one for one in of_class.constraints if one.hard]
+    soft = [one for one in of_class.constraints if one.soft]
+    together = [hard, *([[one] for one in soft] if of_class.system_defaults else [soft])]
+    found = [one for those in together for one in count_domains(of_class.pod, those, snapshot, features)]
+    return sorted(found, key=lambda one: one.constraint.index)
+
+
+def skew(counted: DomainCounts) -> int:
+    """The most Pods of a domain less the fewest."""
+    return max(counted.counts.values(), default=0) - counted.min_match_num

@@ -1,0 +1,88 @@
+"""
+Which feasible nodes kube-scheduler looks at in a large cluster, and in which order.
+
+    nodes ──round robin over zones──> node tree ──from a rotating start, the first K that pass──> candidates
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from webhook.scheduler.nodes import Node, NodeSet
+
+ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
+LEAST_FEASIBLE, LEAST_PERCENTAGE, MOST_PERCENTAGE, NODES_PER_PERCENT = 100, 5, 50, 125
+
+
+class Sample(NamedTuple):
+    """The candidates among the feasible nodes, and where the search for the next Pod starts."""
+
+    candidates: NodeSet
+    start: int
+
+
+def zone_of(node: Node) -> tuple[str, str]:
+    """
+    upstream: helpers.go:GetZoneKey (v1.37)
+
+    The region and the zone of a node; a label that is deprecated comes before the one that replaced it.
+    """
+    labels = node.labels
+    return labels.get(BETA_REGION, labels.get(REGION, "")), labels.get(BETA_ZONE, labels.get(ZONE, ""))
+
+
+def in_tree_order(nodes: Iterable[Node]) -> list[Node]:
+    """
+    upstream: node_tree.go:nodeTree.list (v1.37)
+
+    The nodes in the order in which they are looked at: one of each zone in turn.
+    """
+    zones: dict[tuple[str, str], list[Node]] = {}
+    for node in nodes:
+        zones.setdefault(zone_of(node), []).append(node)
+    longest = max(map(len, zones.values()), default=0)
+    return [those[i] for i in range(longest) for those in zones.values() if i < len(those)]
+
+
+def number_to_find(nodes: int) -> int:
+    """
+    upstream: schedule_one.go:Scheduler.numFeasibleNodesToFind (v1.37)
+
+    The feasible nodes after which the search among so many nodes ends.
+    """
+    if nodes < LEAST_FEASIBLE:
+        return nodes
+    percentage = max(LEAST_PERCENTAGE, MOST_PERCENTAGE - nodes // NODES_PER_PERCENT)
+    return max(LEAST_FEASIBLE, nodes * percentage // 100)
+
+
+def sample(feasible: NodeSet, number: int, start: int, searched: int) -> Sample:
+    """
+    upstream: schedule_one.go:Scheduler.findNodesThatPassFilters (v1.37)
+
+    The candidates among the feasible of `number` nodes in tree order; `searched` of them are left after PreFilter.
+    """
+    wanted = number_to_find(searched)
+    if feasible.bit_count() <= wanted:  # Then every node was looked at.
+        return Sample(feasible, start)
+    after = feasible >> start << start
+    if after.bit_count() >= wanted:
+        found = first(after, wanted)
+        end = found.bit_length()
+        return Sample(found, end % number)
+    before = first(feasible ^ after, wanted - after.bit_count())
+    return Sample(after | before, before.bit_length() % number)
+
+
+def first(those: NodeSet, number: int) -> NodeSet:
+    """The first `number` nodes of a set that has as many."""
+    low, high = number, those.bit_length()
+    while low < high:
+        middle = (low + high) // 2
+        if (those & ((1 << middle) - 1)).bit_count() < number:
+            low = middle + 1
+        else:
+            high = middle
+    return those & ((1 << low) - 1)

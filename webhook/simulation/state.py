@@ -1,0 +1,290 @@
+"""
+The cluster in the course of one run: the only thing in a simulation that changes.
+
+    Pods made ──queue: priority, then time──> views of the nodes ──bind──> usage, counts, one event more
+    Pods deleted ──terminating: room is taken, no constraint counts them──> gone
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from random import Random
+from typing import NamedTuple
+
+from webhook.scheduler.counts import UNUSED, LabelSet, PodGroup, Usage, label_set
+from webhook.scheduler.features import Features
+from webhook.scheduler.profile import Cycle
+from webhook.scheduler.snapshot import Snapshot
+from webhook.simulation import ties
+from webhook.simulation.changes import Ground
+from webhook.simulation.pod import Found, Maker, Pod
+from webhook.simulation.sampling import REGION, ZONE, sample
+from webhook.simulation.view import PodClass, View
+
+
+class Event(NamedTuple):
+    """So many Pods more on a node, 0 if only its usage has changed; `counted` by constraints if it has labels."""
+
+    node: str
+    namespace: str
+    labels: LabelSet
+    number: int
+
+
+class Start(NamedTuple):
+    """What every run begins with; `views` keeps those of its classes, which a run copies."""
+
+    snapshot: Snapshot
+    ground: Ground
+    found: Mapping[str, tuple[Found, ...]]
+    waiting: tuple[Found, ...]
+    features: Features
+    ties: str
+    now: float
+    views: dict[PodClass, View]
+
+
+class State:
+    """
+    One run.
+
+    `waiting` are the Pods without a node in the order in which they are tried.  `version` grows with whatever may let
+    a Pod in; a class that has `failed` is not tried again before.
+    """
+
+    def __init__(self, start: Start, random: Random) -> None:
+        self.begun, self.random, self.ground = start, random, start.ground
+        self.features, self.now = start.features, start.now
+        self.usage: dict[str, Usage] = dict(start.snapshot.usage)
+        self._groups: dict[str, dict[LabelSet, dict[str, int]]] = {}
+        self._pods: dict[str, list[Pod]] = {}
+        self.waiting: list[tuple[int, int, Pod]] = []
+        self.terminating: list[Pod] = []
+        self.version, self._failed = 0, dict[PodClass, int]()
+        self._views: dict[PodClass, View] = {}
+        self._events: list[Event] = []
+        self._search_from, self._serial = 0, 0
+        self._bound_labels: dict[tuple[PodClass, str], LabelSet] = {}
+        self._anew = False  # The nodes are no longer those of the start, and so are the views.
+
+    def pod(self, found: Found, revision: int = -1) -> Pod:
+        """A Pod of this run."""
+        self._serial += 1
+        return Pod(found, self._serial, self.random.random(), revision)
+
+    def on(self, node: str) -> list[Pod]:
+        """The Pods on a node that are not fixed to it."""
+        if node not in self._pods:
+            self._pods[node] = [self.pod(one, one.revision) for one in self.begun.found.get(node, ()) if not one.fixed]
+            self.terminating += [pod for pod in self._pods[node] if pod.terminating]
+        return self._pods[node]
+
+    def make(self, maker: Maker, revision: int = -1, ordinal: int = -1) -> Pod:
+        """A new Pod, which waits for a node."""
+        of_class = maker.of_class
+        found = Found(
+            of_class.pod.namespace,
+            (),
+            "",
+            of_class.pod.requests,
+            ready=False,
+            created=self.now,
+            tolerations=of_class.tolerations,
+            maker=maker,
+            ordinal=ordinal,
+        )
+        pod = self.pod(found, revision)
+        self.wait(pod)
+        return pod
+
+    def wait(self, pod: Pod) -> None:
+        """A Pod that waits for a node from the start."""
+        insort(self.waiting, (-_class_of(pod).priority, pod.serial, pod))
+
+    def start(self, found: Found) -> None:
+        """A Pod that is fixed to its node."""
+        pod = self.pod(found)
+        self._count(pod, 1)
+        self._use(pod, 1)
+
+    def forget(self, node: str) -> None:
+        """All that is left on a node that is no longer there."""
+        self.usage.pop(node, None)
+        self._pods.pop(node, None)
+        for groups in self._groups.values():
+            for nodes in groups.values():
+                nodes.pop(node, None)
+
+    def delete(self, pod: Pod) -> None:
+        """
+        upstream: registry/core/pod/strategy.go:podStrategy.CheckGracefulDelete (v1.37)
+
+        Delete a Pod: one without a node is gone at once, another terminates.
+        """
+        if pod.terminating:
+            return
+        pod.terminating = True
+        self.version += 1
+        if not pod.node:
+            self.waiting.remove((-_class_of(pod).priority, pod.serial, pod))
+            return
+        self._count(pod, -1)
+        self.terminating.append(pod)
+
+    def remove(self, pod: Pod) -> None:
+        """Take away a Pod on a node, and its object."""
+        if not pod.terminating:
+            pod.terminating = True
+            self._count(pod, -1)
+        elif pod in self.terminating:
+            self.terminating.remove(pod)
+        self._use(pod, -1)
+        self.on(pod.node).remove(pod)
+
+    def finish(self) -> list[Pod]:
+        """Let the Pods that terminate be gone, those on nodes that are reached; returns them."""
+        done = [pod for pod in self.terminating if pod.node not in self.ground.lost]
+        self.terminating = [pod for pod in self.terminating if pod.node in self.ground.lost]
+        for pod in done:
+            self._use(pod, -1)
+            self.on(pod.node).remove(pod)
+        return done
+
+    def schedule_next(self) -> bool:
+        """Place the first of the waiting Pods for which there is a node; False if there is none."""
+        for entry in self.waiting:
+            of_class = _class_of(entry[2])
+            if of_class.waits or self._failed.get(of_class) == self.version:
+                continue
+            if self._place(entry[2], of_class):
+                self.waiting.remove(entry)
+                return True
+            self._failed[of_class] = self.version
+        return False
+
+    def _place(self, pod: Pod, of_class: PodClass) -> bool:
+        """
+        upstream: schedule_one.go:Scheduler.schedulePod (v1.37)
+
+        Bind a Pod to the best node; False if none is feasible.
+        """
+        view = self.view(of_class)
+        feasible = view.feasible()
+        if not feasible:
+            return False
+        begun = self._search_from
+        candidates, self._search_from = sample(feasible, len(self.ground.nodes), begun, view.searched.bit_count())
+        best = view.best(candidates)
+        if self.begun.ties == ties.UNIFORM:
+            position = ties.uniform(best, self.random)
+        else:
+            position = ties.by_heap(best, candidates, begun, self.random)
+        self._bind(pod, of_class, self.ground.names[position])
+        return True
+
+    def _bind(self, pod: Pod, of_class: PodClass, node: str) -> None:
+        """Give a Pod its node, where it is ready at once."""
+        self.on(node).append(pod)
+        pod.node, pod.ready, pod.ready_at = node, True, self.now
+        pod.labels = self._labels(of_class, node)
+        self._count(pod, 1)
+        self._use(pod, 1)
+
+    def _labels(self, of_class: PodClass, node: str) -> LabelSet:
+        """The labels of a Pod on a node: since 1.35 it gets the node's zone and region."""
+        found = self._bound_labels.get((of_class, node))
+        if found is None:
+            there = self.ground.nodes.get(node)
+            copied = (ZONE, REGION) if self.features.topology_labels and there is not None else ()
+            more = {key: there.labels[key] for key in copied if there is not None and key in there.labels}
+            found = self._bound_labels[of_class, node] = label_set({**of_class.pod.labels, **more})
+        return found
+
+    def _count(self, pod: Pod, number: int) -> None:
+        nodes = self.groups(pod.namespace).setdefault(pod.labels, {})
+        left = nodes.get(pod.node, 0) + number
+        if left > 0:
+            nodes[pod.node] = left
+        else:
+            nodes.pop(pod.node, None)
+        self._events.append(Event(pod.node, pod.namespace, pod.labels, number))
+        self.version += 1
+
+    def _use(self, pod: Pod, number: int) -> None:
+        self.usage[pod.node] = self.usage.get(pod.node, UNUSED).plus(pod.requests, number)
+        self._events.append(Event(pod.node, pod.namespace, (), 0))
+        self.version += 1
+
+    def groups(self, namespace: str) -> dict[LabelSet, dict[str, int]]:
+        """The Pods of a namespace that constraints count, by label set and node; this run's own."""
+        found = self._groups.get(namespace)
+        if found is None:
+            there = self.begun.snapshot.pods.get(namespace, {})
+            found = self._groups[namespace] = {labels: dict(group.nodes) for labels, group in there.items()}
+        return found
+
+    def _pod_groups(self, namespace: str) -> Mapping[LabelSet, PodGroup]:
+        if namespace not in self._groups:
+            return self.begun.snapshot.pods.get(namespace, {})
+        return {labels: PodGroup(dict(labels), nodes) for labels, nodes in self._groups[namespace].items() if nodes}
+
+    def snapshot(self) -> Snapshot:
+        """The cluster as it is now, which changes with the run."""
+        pods = {**self.begun.snapshot.pods, **{one: self._pod_groups(one) for one in self._groups}}
+        return replace(self.begun.snapshot, nodes=self.ground.nodes, pods=pods, usage=self.usage)
+
+    def cycle(self, of_class: PodClass) -> Cycle:
+        """The attempt to place a Pod now, for what computes it whole."""
+        return Cycle(of_class.pod, of_class.constraints, self.snapshot(), self.features, of_class.system_defaults)
+
+    def view(self, of_class: PodClass) -> View:
+        """The nodes for a class of Pods as they are now."""
+        found = self._views.get(of_class)
+        if found is None:
+            found = self._views[of_class] = self._new_view(of_class)
+        namespace, positions, nodes = of_class.pod.namespace, self.ground.positions, self.ground.order_by_position
+        events = self._events
+        for i in range(found.event, len(events)):
+            node, of_namespace, labels, number = events[i]
+            if number:
+                if of_namespace == namespace:
+                    found.count(labels, node, number)
+            elif node in positions:
+                position = positions[node]
+                found.use(position, nodes[position].allocatable, self.usage[node])
+        found.event = len(events)
+        return found
+
+    def _new_view(self, of_class: PodClass) -> View:
+        namespace = of_class.pod.namespace
+        if self._anew:
+            groups = self._pod_groups(namespace)
+            return View(of_class, self.ground.nodes, groups, self.usage, self.features, len(self._events))
+        kept, snapshot = self.begun.views, self.begun.snapshot
+        if of_class not in kept:
+            groups = snapshot.pods.get(namespace, {})
+            kept[of_class] = View(of_class, self.ground.nodes, groups, snapshot.usage, self.features)
+        return kept[of_class].copy()
+
+    def move_to(self, ground: Ground) -> None:
+        """The nodes after a step, from which kube-scheduler goes on."""
+        if ground.order == self.ground.order:
+            return
+        self.ground, self._anew = ground, True
+        self._views.clear()
+        self._search_from = self._search_from % max(1, len(ground.order))
+        self._bound_labels.clear()
+        self.version += 1
+
+    def pods_of(self, nodes: Iterable[str]) -> Iterator[Pod]:
+        """The Pods on these nodes that are not fixed to them."""
+        for node in nodes:
+            yield from list(self.on(node))
+
+
+def _class_of(pod: Pod) -> PodClass:
+    """The class of a Pod that was made in a run."""
+    assert pod.maker is not None
+    return pod.maker.of_class

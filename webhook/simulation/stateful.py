@@ -1,0 +1,136 @@
+"""
+The StatefulSet controller: Pods by their ordinals, one after the other or in parallel, updated from the highest on.
+
+    ordinals 0, 1, 2 … made ──> those beyond the number deleted, the highest first ──> old revisions replaced
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from webhook.simulation.deployment import scaled
+from webhook.simulation.pod import Maker, Pod
+from webhook.simulation.state import State
+
+
+class Update(NamedTuple):
+    """How a StatefulSet is updated; `ordered` is the podManagementPolicy OrderedReady, `first` the start ordinal."""
+
+    ordered: bool = True
+    on_delete: bool = False
+    partition: int = 0
+    max_unavailable: int | str = 1
+    first: int = 0
+
+
+class StatefulSet:
+    """The Pods of a StatefulSet; those of `revision` have its template as it is now."""
+
+    def __init__(self, replicas: int, update: Update, maker: Maker, pods: Iterable[Pod]) -> None:
+        self.replicas, self.update, self.maker, self.pods = replicas, update, maker, list(pods)
+        self._old, self.revision = maker, 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every Pod is available, and of the revision that it should have."""
+        there = {pod.ordinal: pod for pod in self.pods}
+        least = self.update.first + self.update.partition
+        return len(self.pods) == self.replicas and all(
+            pod.available and (pod.revision == self.revision or ordinal < least) for ordinal, pod in there.items()
+        )
+
+    def roll_out(self, maker: Maker) -> None:
+        """Begin with a new template."""
+        self._old, self.maker, self.revision = self.maker, maker, self.revision + 1
+
+    def scale(self, replicas: int) -> None:
+        self.replicas = replicas
+
+    def sync(self, state: State) -> bool:
+        """
+        upstream: stateful_set_control.go:defaultStatefulSetControl.updateStatefulSet (v1.37)
+
+        One round of the controller; whether there was anything to do.
+        """
+        there = {pod.ordinal: pod for pod in self.pods}
+        ordinals = range(self.update.first, self.update.first + self.replicas)
+        beyond = sorted((pod for pod in self.pods if pod.ordinal not in ordinals), key=lambda pod: -pod.ordinal)
+        unhealthy = next((pod for pod in self._in_order(there, beyond) if not pod.available), None)
+        made = False
+        for ordinal in ordinals:
+            pod = there.get(ordinal)
+            if pod is None:
+                there[ordinal] = self._make(ordinal, state)
+                made = True
+            if self.update.ordered and (pod is None or not pod.available):
+                return made
+        for pod in beyond:
+            if pod.terminating:
+                if self.update.ordered:
+                    return made
+                continue
+            if self.update.ordered and not pod.available and pod is not unhealthy:
+                return made
+            self._delete(pod, state)
+            if self.update.ordered:
+                return True
+            made = True
+        return self._replace(there, ordinals, state) or made
+
+    def _in_order(self, there: dict[int, Pod], beyond: list[Pod]) -> Iterable[Pod]:
+        kept = [pod for ordinal, pod in sorted(there.items()) if pod not in beyond]
+        return [*kept, *reversed(beyond)]
+
+    def _make(self, ordinal: int, state: State) -> Pod:
+        """upstream: stateful_set_utils.go:newVersionedStatefulSetPod (v1.37)"""
+        old = ordinal < self.update.first + self.update.partition
+        maker, revision = (self._old, self.revision - 1) if old and self.revision else (self.maker, self.revision)
+        pod = state.make(maker, revision, ordinal)
+        self.pods.append(pod)
+        return pod
+
+    def _delete(self, pod: Pod, state: State) -> None:
+        state.delete(pod)
+        if not pod.node:
+            self.pods.remove(pod)
+
+    def _replace(self, there: dict[int, Pod], ordinals: range, state: State) -> bool:
+        """upstream: stateful_set_control.go:updateStatefulSetAfterInvariantEstablished (v1.37)"""
+        if self.update.on_delete:
+            return False
+        targets = [there[ordinal] for ordinal in reversed(ordinals)]
+        old = [
+            pod
+            for pod in targets
+            if pod.ordinal >= self.update.first + self.update.partition and pod.revision != self.revision and pod.active
+        ]
+        if not state.features.stateful_set_max_unavailable:
+            return self._replace_one(targets, state)
+        most = max(1, scaled(self.update.max_unavailable, self.replicas, up=False))
+        left = most - sum(not pod.available for pod in targets)
+        if self.update.ordered:
+            going = old[: max(0, left)]
+        else:
+            broken = [pod for pod in old if not pod.available]
+            going = [*broken, *[pod for pod in old if pod.available][: max(0, left)]]
+        for pod in going:
+            self._delete(pod, state)
+        return bool(going)
+
+    def _replace_one(self, targets: list[Pod], state: State) -> bool:
+        """upstream: stateful_set_control.go:defaultStatefulSetControl.updateStatefulSet (v1.36)"""
+        for pod in targets:
+            if pod.ordinal < self.update.first + self.update.partition:
+                return False
+            if pod.revision != self.revision and pod.active:
+                self._delete(pod, state)
+                return True
+            if not pod.available:
+                return False
+        return False
+
+    def gone(self, pod: Pod) -> None:
+        """A Pod's object is gone."""
+        if pod in self.pods:
+            self.pods.remove(pod)

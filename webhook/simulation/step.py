@@ -1,0 +1,131 @@
+"""
+A step of a simulation, parsed once:
+
+    rollout   scale=12   drain=NODE|KEY=VALUE   cordon=…   lose=…   delete=…
+    taint=NODE|KEY=VALUE,KEY=VALUE:EFFECT       add=3,KEY=VALUE,…
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from webhook.objects.labels import is_subdomain, label_key_errors, label_value_errors
+from webhook.scheduler.nodes import DO_NOT_SCHEDULE, Nodes, NodeSet, Taint
+
+APPLY, ROLLOUT, SCALE, ADD = "apply", "rollout", "scale", "add"
+DRAIN, CORDON, LOSE, DELETE, TAINT = "drain", "cordon", "lose", "delete", "taint"
+OF_NODES = (DRAIN, CORDON, LOSE, DELETE, TAINT)
+MOST_REPLICAS, MOST_NODES = 20_000, 5_000
+EFFECTS = (*DO_NOT_SCHEDULE, "PreferNoSchedule")
+FORMS: Mapping[str, str] = {
+    ROLLOUT: ROLLOUT,
+    SCALE: "scale=REPLICAS",
+    DRAIN: "drain=NODE or drain=KEY=VALUE",
+    CORDON: "cordon=NODE or cordon=KEY=VALUE",
+    LOSE: "lose=NODE or lose=KEY=VALUE",
+    DELETE: "delete=NODE or delete=KEY=VALUE",
+    TAINT: "taint=NODE,KEY=VALUE:EFFECT or taint=KEY=VALUE,KEY=VALUE:EFFECT",
+    ADD: "add=NUMBER or add=NUMBER,KEY=VALUE",
+}
+
+
+class StepError(ValueError):
+    """A step that cannot be read, or that would do nothing: what was found, what was wanted, and the fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """The nodes of a step: the one of this name, or those with the label `key`=`value`."""
+
+    name: str = ""
+    key: str = ""
+    value: str = ""
+
+    def __str__(self) -> str:
+        return self.name or f"{self.key}={self.value}"
+
+    def among(self, nodes: Nodes) -> NodeSet:
+        """The nodes that it means."""
+        return nodes.named((self.name,)) if self.name else nodes.domains(self.key).get(self.value, 0)
+
+    def there(self, nodes: Nodes) -> list[str]:
+        """What could stand in its place: the names of nodes, or the values of the label."""
+        return sorted(nodes.names(nodes.all)) if self.name else sorted(nodes.domains(self.key))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """
+    One step; `text` is as it was written.
+
+    `number` are replicas for SCALE and nodes for ADD, `labels` those of ADD, `which` the nodes of the others.
+    """
+
+    text: str
+    action: str
+    number: int = 0
+    which: Which = Which()
+    taint: Taint | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+def parse_step(text: str) -> Step:
+    """The step that a word of the command line describes; StepError if it describes none."""
+    action, equals, rest = text.partition("=")
+    if action not in FORMS:
+        raise _unread(text, f"one of {', '.join(FORMS.values())}")
+    if action == ROLLOUT:
+        if equals:
+            raise _unread(text, ROLLOUT)
+        return Step(text, ROLLOUT)
+    parsers: Mapping[str, Callable[[str, str], Step]] = {SCALE: _scale, ADD: _add, TAINT: _taint}
+    return parsers.get(action, _of_nodes)(text, rest)
+
+
+def _unread(text: str, wanted: str) -> StepError:
+    return StepError(f'step: found "{text}", wanted {wanted}')
+
+
+def _scale(text: str, rest: str) -> Step:
+    return Step(text, SCALE, _number(text, rest, MOST_REPLICAS, 0))
+
+
+def _number(text: str, written: str, most: int, least: int) -> int:
+    if not (written.isascii() and written.isdecimal() and len(written) < 7 and least <= int(written) <= most):
+        raise _unread(text, f"{FORMS[text.partition('=')[0]]} with a number from {least} to {most:,}")
+    return int(written)
+
+
+def _of_nodes(text: str, rest: str) -> Step:
+    return Step(text, text.partition("=")[0], which=_which(text, rest))
+
+
+def _which(text: str, written: str) -> Which:
+    key, equals, value = written.partition("=")
+    if equals:
+        if label_key_errors(key) or label_value_errors(value):
+            raise _unread(text, FORMS[text.partition("=")[0]])
+        return Which(key=key, value=value)
+    if not is_subdomain(written):
+        raise _unread(text, FORMS[text.partition("=")[0]])
+    return Which(name=written)
+
+
+def _taint(text: str, rest: str) -> Step:
+    nodes, _, taint = rest.partition(",")
+    pair, _, effect = taint.rpartition(":")
+    key, _, value = pair.partition("=")
+    if label_key_errors(key) or label_value_errors(value) or effect not in EFFECTS:
+        raise _unread(text, f"{FORMS[TAINT]}, where EFFECT is {', '.join(EFFECTS)}")
+    return Step(text, TAINT, which=_which(text, nodes), taint=Taint(key, value, effect))
+
+
+def _add(text: str, rest: str) -> Step:
+    written, *labels = rest.split(",")
+    pairs = [label.partition("=") for label in labels]
+    if not all(equals for _, equals, _ in pairs) or any(
+        label_key_errors(key) or label_value_errors(value) for key, _, value in pairs
+    ):
+        raise _unread(text, FORMS[ADD])
+    return Step(text, ADD, _number(text, written, MOST_NODES, 1), labels={key: value for key, _, value in pairs})
