@@ -61,6 +61,22 @@ def test_the_deepest_file_that_speaks_counts():
     assert [False, True, False] == [ignored(ignores, f"/top/x/{one}.yaml", False) for one in "abc"]
 
 
+ESCAPED = [("a\\  ", "a "), ("a\\ \\  ", "a  "), ("a\\\\  ", "a\\"), ("a\\ b ", "a b")]
+
+
+@pytest.mark.parametrize(("pattern", "matched"), ESCAPED)
+def test_a_space_after_a_backslash_stays(repository, pattern, matched):
+    (repository / ".gitignore").write_text(pattern)
+    command = ["git", "-C", repository, "check-ignore", "--no-index", "-q", matched]
+
+    assert 0 == subprocess.run(command, check=False).returncode
+    assert ignored([parse_gitignore(pattern, str(repository))], f"{repository}/{matched}", False)
+
+
+def test_spaces_are_trimmed_in_time_proportional_to_their_number():
+    parse_gitignore(" " * 500_000 + "x", "/top")  # quadratic time would take minutes
+
+
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory):
     if shutil.which("git") is None:

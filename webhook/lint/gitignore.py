@@ -49,7 +49,7 @@ def ignored(ignores: Iterable[Ignore], path: str, is_folder: bool) -> bool:
 
 
 def _pattern(line: str) -> Pattern | None:
-    line = re.sub(r"(?<!\\) +$", "", line)
+    line = _without_trailing_spaces(line)
     if not line or line.startswith("#"):
         return None
     negated = line.startswith("!")
@@ -63,6 +63,13 @@ def _pattern(line: str) -> Pattern | None:
     except re.error:
         return None  # to git, an invalid pattern matches nothing
     return Pattern(regex, negated, folders_only)
+
+
+def _without_trailing_spaces(line: str) -> str:
+    """upstream: git's dir.c:trim_trailing_spaces; a space after a backslash stays."""
+    stripped = line.rstrip(" ")
+    backslashes = len(stripped) - len(stripped.rstrip("\\"))
+    return line[: len(stripped) + backslashes % 2]
 
 
 _TOKENS = re.compile(
