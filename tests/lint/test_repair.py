@@ -185,6 +185,14 @@ def test_nothing_is_changed_where(case):
     assert any(one.finding.edit for one in done.left.found)
 
 
+@pytest.mark.parametrize("selector", ["{matchLabels: {tier: back}}", "null"])
+def test_no_selector_gets_a_key_that_stands_in_match_label_keys(selector):
+    """The API server rejects a key in both."""
+    text = f"{WEB}{KEYS}        labelSelector: {selector}\n        matchLabelKeys: [app]\n{TAIL}"
+
+    assert (text, 0) == (repaired(text).text, 0)
+
+
 def test_all_findings_of_all_objects_are_repaired_together():
     broken = f"{KEYS}".replace("zone ", "kubernetes.io/zone ")
     done = repaired(f"{DB}{broken}{TAIL}{WEB}{broken}{TAIL}")

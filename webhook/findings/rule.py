@@ -161,10 +161,16 @@ class Subject:
         made_up = self.workload.addable & match_labels.keys()
         return match_labels if match_labels.items() <= labels.items() and not made_up else {}
 
-    def copy_own_selector(self, path: FieldPath) -> tuple[str | None, Edit | None]:
-        """The fix that writes `own_selector` to `path`, in words and as an edit; None if it is empty."""
+    def copy_own_selector(self, constraint: Constraint) -> tuple[str | None, Edit | None]:
+        """
+        The fix that makes `own_selector` the constraint's, in words and as an edit.
+
+        None if it is empty, or has a key that is among the matchLabelKeys, which the API server rejects.
+        """
         own = self.own_selector
-        return (self._own_in_words, Edit(path, {"matchLabels": own})) if own else (None, None)
+        if not own or not own.keys().isdisjoint(constraint.match_label_keys):
+            return None, None
+        return self._own_in_words, Edit(self.at(constraint, "labelSelector"), {"matchLabels": own})
 
     @cached_property
     def _own_in_words(self) -> str:

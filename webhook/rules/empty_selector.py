@@ -66,7 +66,7 @@ def empty_selector(subject: Subject) -> Iterator[Cause]:
         if operated and subject.operator_fills_selector(constraint):
             continue
         path = subject.at(constraint, "labelSelector")
-        fix, edit = subject.copy_own_selector(path)
+        fix, edit = subject.copy_own_selector(constraint)
         counts = not null and subject.features.empty_selector_counts
         yield Cause(
             path,

@@ -83,7 +83,7 @@ def selector_matches_others(subject: Subject) -> Iterator[Cause]:
             whose, labels = found
             path, narrower = subject.at(constraint, "labelSelector"), subject.own_selector
             tells_apart = narrower and not narrower.items() <= labels.items()
-            fix, _ = subject.copy_own_selector(path) if tells_apart else (None, None)
+            fix, _ = subject.copy_own_selector(constraint) if tells_apart else (None, None)
             written = brief(str(as_selector(constraint.label_selector)), 100)
             yield Cause(path, f"also counts {whose}", written, "labels that only its own Pods have", fix=fix)
 

@@ -64,7 +64,7 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
         path, written = subject.at(constraint, "labelSelector"), str(as_selector(constraint.label_selector))
         # Only the author knows what was meant by expressions, so they are not replaced.
         meant = constraint.label_selector is not None and constraint.label_selector.match_expressions
-        fix, edit = (None, None) if meant else subject.copy_own_selector(path)
+        fix, edit = (None, None) if meant else subject.copy_own_selector(constraint)
         labels = labels or brief(_shown(subject), 100)
         yield Cause(
             path,
