@@ -44,7 +44,7 @@ cluster.listed
 cluster.watched
 lint.session
 lint.files
-lint.walk · lint.writing
+lint.overlays · lint.walk · lint.writing
 {PURE}\
 lint.judging · lint.repair · report.report
 report.impact · report.spread

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
+from webhook.documents.positions import spans
+from webhook.documents.reading import read_documents
 from webhook.lint.chunks import Chunk, Lines, chunks
 
 
@@ -48,3 +50,45 @@ def test_lines_and_columns_count_from_1():
 
     assert [(1, 1), (2, 1), (2, 2), (3, 1), (4, 1)] == [lines.position(at) for at in (0, 3, 4, 6, 7)]
     assert ["a", "bc", "", "d"] == [lines.line(number) for number in (1, 2, 3, 4)]
+
+
+LITERAL = [
+    "|\n    x: 1\n\n    yy: 2\n",
+    "|-  # a comment\n   x: 1\n   yy: 2",
+    "|2\n    x: 1\n    yy: 2\n\n",
+    "|\r\n   x: 1\r\n   yy: 2\r\n",
+]
+OTHER = [">\n    x: 1\n\n    yy: 2\n", '"x: 1\\nyy: 2"', "'x: 1\n\n  yy: 2'", "&a |-\n   x: 1\n   yy: 2\n"]
+
+
+def inside(written):
+    """A text with a scalar in its second document, the chunk, and the text of the scalar as a chunk of its own."""
+    text = f"b: 1\n---\n# first\na:\n  p: {written}"
+    chunk = [*chunks(text)][1]
+    (document,), (root,) = read_documents(chunk.text), spans(chunk.text, [("a", "p")])
+    return text, chunk.inside(root.members["a"].members["p"], document["a"]["p"])
+
+
+@pytest.mark.parametrize("written", LITERAL)
+def test_what_stands_in_a_literal_scalar_has_its_own_place(written):
+    text, found = inside(written)
+    start = found.text.index("yy")
+    first, last = found.place(start, start + 5)
+
+    assert found.within
+    assert "yy: 2" == text[first:last]
+    assert text.index("x: 1") == found.place(found.text.index("x"), 0)[0]
+
+
+@pytest.mark.parametrize("written", OTHER)
+def test_what_stands_in_another_scalar_has_the_place_of_its_key(written):
+    text, found = inside(written)
+
+    assert "p" == text[slice(*found.place(1, 3))]
+
+
+def test_a_chunk_itself_is_within_nothing():
+    (found,) = chunks("a: 1")
+
+    assert not found.within
+    assert (1, 3) == found.place(1, 3)

@@ -1,4 +1,4 @@
-"""Namespaces, nodes and kustomizations among the manifests bear on the others."""
+"""Namespaces and nodes among the manifests bear on the others."""
 
 from __future__ import annotations
 
@@ -8,17 +8,8 @@ import pytest
 
 from tests.support.build import namespace, node
 from tests.support.lint import KEYS, MISSPELT, WEB, shown, terms
-from webhook.lint.context import Context, context_objects, may_hold_context, patches_in
+from webhook.lint.context import Context, context_objects, may_hold_context
 from webhook.scheduler.snapshot import Snapshot
-
-
-def test_what_a_kustomization_names_is_a_patch():
-    text = f"{WEB}{KEYS}        labelSelector: {{matchLabels: {{a: b}}}}\n"
-    named = {*patches_in("patches: [{path: a.yaml}, {patch: 'x: 1\ny'}]\npatchesStrategicMerge: [b.yaml]")}
-
-    assert {"a.yaml", "b.yaml"} == named
-    assert [] == shown(text, terms(patches=frozenset(named)))
-    assert ["15:9-45 selector-misses-own-pod"] == shown(text)
 
 
 def context(*objects):
@@ -66,7 +57,6 @@ def test_without_namespaces_and_nodes_the_cluster_stays_as_it_is():
 
 def test_what_cannot_be_read_gives_no_context():
     assert [] == [*context_objects("kind: Node\n  a: [")]
-    assert [] == [*patches_in("patches: [")]
 
 
 def test_nodes_among_the_manifests_are_known_with_their_taints():

@@ -15,7 +15,16 @@ import pytest
 from tests.support.build import constraint, hpa, namespace, workload
 from tests.support.lint import terms
 from webhook.lint import files as lint_files
-from webhook.lint.files import FileReader, Unread, WorkerDied, defect, judge_file, judge_files, read_context
+from webhook.lint.files import (
+    FileReader,
+    Unread,
+    WorkerDied,
+    defect,
+    judge_file,
+    judge_files,
+    read_context,
+    read_overlays,
+)
 from webhook.lint.surroundings import Surroundings
 
 WRONG = json.dumps(workload("StatefulSet", constraint(labelSelector={})))
@@ -91,14 +100,23 @@ def test_a_file_that_is_not_utf_8_is_a_problem_if_it_may_be_a_manifest(tree):
     assert [] == judge_file("a.json", terms(), FileReader()).problems
 
 
-def test_context_comes_from_all_files_and_patches_from_their_folders(tree):
+def test_context_comes_from_all_files(tree):
     path = tree("x/a.yaml")
-    (path / "x" / "kustomization.yaml").write_text("patches: [{path: a.yaml}, {path: ../b.yaml}]")
     (path / "n.yaml").write_text(json.dumps(namespace("shop")))
     found = read_context(["x/a.yaml", "n.yaml", "nowhere.yaml"], FileReader())
 
-    assert {"x/a.yaml", "b.yaml"} == found.patches
     assert ["shop"] == [obj["metadata"]["name"] for obj in found.objects]
+
+
+def test_kustomizations_are_read_from_the_folders_of_the_files(tree):
+    path = tree("x/a.yaml", "x/b.yaml")
+    (path / "x" / "kustomization.yaml").write_text(
+        "resources: [b.yaml]\npatches: [{path: a.yaml}]\ncommonLabels: {a: b}"
+    )
+    (path / "x" / "kustomization.yml").write_bytes(b"\xff")
+    patches, built = read_overlays(["x/a.yaml", "x/b.yaml", "nowhere.yaml", "-"], FileReader())
+
+    assert ({"x/a.yaml"}, ["x/b.yaml"]) == (patches, [*built])
 
 
 @pytest.mark.parametrize("most", [500, 1])

@@ -9,7 +9,10 @@ import pytest
 
 from tests.support.build import constraint, namespace, owned_by, pod, policy, workload
 from tests.support.lint import KEYS, WEB, judged, shown, terms
-from webhook.lint.notes import KIND, REPEATED, SYSTEM, UNREAD
+from webhook.lint.kustomization import Built, Change
+from webhook.lint.notes import BUILT, KIND, PATCH, REPEATED, SYSTEM, TEMPLATE, UNREAD
+from webhook.lint.notes import VALUES as VALUES_NOTE
+from webhook.lint.touched import Touched
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 
 
@@ -265,3 +268,168 @@ def test_what_is_too_large_to_judge_is_a_problem():
 
 def test_an_owner_in_a_manifest_is_the_writer_s_to_claim():
     assert 1 == len(judged(json.dumps(workload("Deployment", constraint(labelSelector={}), **owned_by("X/y")))).found)
+
+
+OPERATIONS = """\
+- op: replace
+  path: /spec/template/spec/topologySpreadConstraints/0/maxSkew
+  value: 0
+"""
+MERGED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      topologySpreadConstraints:
+      - topologyKey: a b
+"""
+VALUES = """\
+web:
+  topologySpreadConstraints:
+  - maxSkew: 0
+    labelSelector: {matchLabels: {app: web}}
+"""
+
+
+def indented(text, by):
+    return "".join(f"{' ' * by}{line}" for line in text.splitlines(keepends=True))
+
+
+def kustomization(patch):
+    return f"resources: [a.yaml]\npatches:\n- target: {{kind: Deployment}}\n  patch: |-\n{indented(patch, 4)}"
+
+
+APPLICATION = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nspec:\n  source:\n    helm:\n      values: |\n"
+RELEASE = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web}\nspec:\n  values:\n"
+FLUX = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nspec:\n  patches:\n  - patch: |\n"
+
+
+class Carried(NamedTuple):
+    name: str
+    file: str
+    text: str
+    finds: list[str]
+    why: str
+
+
+CARRIED = [
+    Carried("a JSON patch", "a.yaml", OPERATIONS, ["3:3-11 invalid-constraint"], PATCH),
+    Carried(
+        "JSON",
+        "a.json",
+        json.dumps([{"op": "add", "path": "/a/topologySpreadConstraints/0/maxSkew", "value": 0}]),
+        ["1:66-76 invalid-constraint"],
+        PATCH,
+    ),
+    Carried(
+        "one in a kustomization",
+        "x/kustomization.yaml",
+        kustomization(OPERATIONS),
+        ["7:7-15 invalid-constraint"],
+        PATCH,
+    ),
+    Carried(
+        "another form there", "kustomization.yml", kustomization(MERGED), ["12:13-29 malformed-topology-key"], PATCH
+    ),
+    Carried("one of Flux", "a.yaml", FLUX + indented(MERGED, 6), ["13:15-31 malformed-topology-key"], PATCH),
+    Carried("values", "values.yaml", VALUES, ["3:5-15 invalid-constraint"], VALUES_NOTE),
+    Carried(
+        "values of Argo CD", "a.yaml", APPLICATION + indented(VALUES, 8), ["9:13-23 invalid-constraint"], VALUES_NOTE
+    ),
+    Carried("values of Flux", "a.yaml", RELEASE + indented(VALUES, 4), ["8:9-19 invalid-constraint"], VALUES_NOTE),
+    Carried(
+        "values that are a text",
+        "values.yaml",
+        "a:\n  topologySpreadConstraints: |\n    - maxSkew: 0\n",
+        ["3:7-17 invalid-constraint"],
+        VALUES_NOTE,
+    ),
+    Carried(
+        "a text in quotes",
+        "kustomization.yaml",
+        f"patches:\n- patch: {json.dumps(MERGED)}\n",
+        ["2:3-8 malformed-topology-key"],
+        PATCH,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CARRIED, ids=lambda case: case.name)
+def test_what_is_merged_into_something_is_judged_at_its_line(case):
+    found = judged(case.text, file=case.file)
+
+    assert case.finds == shown(case.text, file=case.file)
+    assert [] == found.problems
+    assert [(case.why, "judged in part")] == [(note.why, note.done) for note in found.notes]
+
+
+def test_what_is_merged_is_not_repaired():
+    text = kustomization(MERGED.replace("a b", "kubernetes.io/zone"))
+
+    assert [None] == [one.finding.edit for one in judged(text, file="kustomization.yaml").found]
+
+
+def test_a_comment_within_a_text_suppresses_there():
+    text = kustomization(MERGED.replace("a b", "a b  # evenkeel: ignore[malformed-topology-key]"))
+    found = judged(text, file="kustomization.yaml")
+
+    assert ([], 1) == (found.found, found.suppressed)
+
+
+@pytest.mark.parametrize(
+    ("text", "file", "why"),
+    [
+        (kustomization("topologySpreadConstraints: [a: b"), "kustomization.yaml", UNREAD),
+        (kustomization("topologySpreadConstraints: [{{ .a }}: b]]"), "kustomization.yaml", TEMPLATE),
+        ("run: |\n  echo topologySpreadConstraints: [a: b", "a.yaml", None),
+        ("topologySpreadConstraints: []", "a.yaml", None),
+    ],
+)
+def test_a_text_that_cannot_be_read_is_no_problem(text, file, why):
+    found = judged(text, file=file)
+
+    assert ([], []) == (found.found, found.problems)
+    assert [why] * (why is not None) == [note.why for note in found.notes]
+
+
+def built(touched, namespace="", file="a.yaml"):
+    return terms(built={file: Built((Change(touched),), namespace)})
+
+
+APP = "        labelSelector: {matchLabels: {app: web}}\n"
+MISSES = f"{WEB}{KEYS}{APP}".replace("labels: {app: web}", "labels: {app: db}")
+
+
+@pytest.mark.parametrize(
+    ("text", "touched", "finds"),
+    [
+        (MISSES, Touched(), ["15:9-49 selector-misses-own-pod"]),
+        (MISSES, Touched(labels=frozenset({"app"})), []),
+        (MISSES, Touched(labels=frozenset({"tier"})), ["15:9-49 selector-misses-own-pod"]),
+        (MISSES, Touched(labels=None), []),
+        (MISSES, Touched(constraints=frozenset({("zone", "DoNotSchedule")})), []),
+        (MISSES.replace("zone", "a b"), Touched(labels=None), ["13:9-25 malformed-topology-key"]),
+        (f"{WEB}{KEYS}{APP}".replace("Recreate", "RollingUpdate"), Touched(), []),
+    ],
+)
+def test_what_a_kustomization_changes_is_left_open(text, touched, finds):
+    found = judged(text, built(touched))
+
+    assert finds == shown(text, built(touched))
+    assert [BUILT] * (touched != Touched()) == [note.why for note in found.notes]
+
+
+def test_a_rolling_update_whose_replicas_are_changed_is_left_open():
+    text = f"{WEB}{KEYS}{APP}".replace("Recreate}", "RollingUpdate}\n  replicas: 3")
+
+    assert ["13:7-19 rollout-skew"] == shown(text)
+    assert [] == shown(text, built(Touched(fields=frozenset({"replicas"}))))
+
+
+def test_an_object_is_judged_in_the_namespace_that_a_kustomization_gives_it():
+    text = f"{WEB}{KEYS}".replace(", namespace: shop", "")
+
+    assert [] == shown(text, built(Touched(), "kube-system"))
+    assert ["12:7-19 empty-selector"] == shown(text, built(Touched(), "shop"))

@@ -113,6 +113,14 @@ PATCHES = [
     Case("no list at all", f"{PATCHED.rstrip()} {{a: b}}\n", []),
     Case("a word", f"{PATCHED.rstrip()} zone\n", []),
     Case("a value that is", f"{PATCHED}{KEYS}".replace("Skew: 1", "Skew: 0"), ["8:9-19 invalid-constraint"]),
+    Case("in part of a constraint", f"{PATCHED}      - maxSkew: 0\n", ["8:9-19 invalid-constraint"]),
+    Case("a number that needs another field", f"{PATCHED}      - minDomains: 2\n", []),
+    Case("keys that need another field", f"{PATCHED}      - matchLabelKeys: [app]\n", []),
+    Case(
+        "labels, but no selector of the workload's own",
+        f"{WEB}{KEYS}".replace("  selector: {matchLabels: {app: web}}\n", ""),
+        [],
+    ),
 ]
 
 
@@ -120,6 +128,37 @@ PATCHES = [
 def test_of_a_patch_only_what_stands_in_it_is_judged(case):
     assert case.finds == shown(case.text)
     assert [PATCH] == [note.why for note in judged(case.text).notes]
+
+
+JOB = """\
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: web}
+spec:
+  schedule: "@daily"
+  jobTemplate:
+    spec:
+      template:
+        metadata: {labels: {app: web}}
+        spec:
+          containers: [{name: web, image: nginx}]
+          topologySpreadConstraints:
+          - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}
+"""
+
+
+def test_a_cron_job_without_a_schedule_is_a_patch():
+    without = JOB.replace('  schedule: "@daily"\n', "")
+
+    assert (["13:11-79 empty-selector"], []) == (shown(JOB), shown(without))
+    assert ([], [PATCH]) == tuple([note.why for note in judged(text).notes] for text in (JOB, without))
+
+
+def test_an_argo_rollout_without_a_selector_is_a_patch():
+    text = f"{WEB}{KEYS}".replace("apps/v1", "argoproj.io/v1alpha1").replace("Deployment", "Rollout")
+    without = text.replace("  selector: {matchLabels: {app: web}}\n", "")
+
+    assert (["12:7-19 empty-selector"], []) == (shown(text), shown(without))
 
 
 def test_what_a_policy_describes_is_no_patch():

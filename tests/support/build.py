@@ -77,7 +77,7 @@ def workload(kind, *constraints, labels=None, annotations=None, template=None, o
             **metadata,
         },
         **({"template": pod_template} if kind == "PodTemplate" else {}),
-        "spec": {"jobTemplate": {"spec": inner}} if kind == "CronJob" else inner,
+        "spec": {"schedule": "@daily", "jobTemplate": {"spec": inner}} if kind == "CronJob" else inner,
     }
 
 

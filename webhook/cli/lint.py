@@ -28,7 +28,7 @@ from webhook.cli.usage import UsageError
 from webhook.findings.finding import Severity
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.baseline import Baseline, BaselineError, read_baseline
-from webhook.lint.files import FileReader, WorkerDied, read_context
+from webhook.lint.files import FileReader, WorkerDied, read_context, read_overlays
 from webhook.lint.notes import many
 from webhook.lint.results import UNUSED_SUPPRESSION, Summary
 from webhook.lint.session import FileOutcome, Session
@@ -166,6 +166,7 @@ def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> Li
     except PolicyError as error:
         raise UsageError("\n".join(f"--rule: {cause}" for cause in error.causes)) from error
     context = read_context(files, reader)
+    patches, built = read_overlays(files, reader)
     return LintTerms(
         policy,
         context.snapshot(inputs.cluster(source, features, policy.watch_pods)),
@@ -173,7 +174,8 @@ def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> Li
         namespace=args.namespace,
         never_sent=frozenset() if args.include_system else frozenset(SYSTEM_NAMESPACES),
         unused=unused,
-        patches=frozenset(context.patches),
+        patches=patches,
+        built=built,
         named=frozenset(map(os.path.normpath, args.paths)),
     )
 

@@ -7,7 +7,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
+from webhook.documents.spans import Span
 from webhook.lint.passing_over import has_placeholders
 from webhook.objects.kinds import FIELD
 
@@ -19,10 +21,32 @@ _SOURCE = re.compile(r"^# Source: (\S+)\r?$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Chunk:
-    """A part of a text that can be parsed on its own; `start` is its offset in characters."""
+    """
+    A part of a text that can be parsed on its own; `start` is its offset in characters.
+
+    One that stands within a scalar has a `stop`: the scalar's key, or the scalar, is from `start` to `stop`.  `lines`
+    are then the offsets of its lines, in itself and in the whole text; none if its text is written in another way.
+    """
 
     text: str
     start: int
+    stop: int | None = None
+    lines: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def within(self) -> bool:
+        """Whether it stands within a scalar."""
+        return self.stop is not None
+
+    def place(self, start: int, end: int) -> tuple[int, int]:
+        """The offsets in the whole text for those in the chunk."""
+        if self.stop is None:
+            return self.start + start, self.start + end
+        return (self._place(start), self._place(end)) if self.lines else (self.start, self.stop)
+
+    def _place(self, offset: int) -> int:
+        begin, there = self.lines[bisect_right(self.lines, offset, key=lambda line: line[0]) - 1]
+        return there + offset - begin
 
     @cached_property
     def source(self) -> str:
@@ -47,6 +71,22 @@ class Chunk:
     @property
     def end(self) -> int:
         return self.start + len(self.text)
+
+    def inside(self, scalar: Span, value: str) -> Chunk:
+        """The text of a scalar in the chunk, in its lines if it is a literal block."""
+        named = scalar.key or scalar
+        start, stop = self.place(named.start, named.end)
+        texts = value.split("\n")
+        written = self.text[scalar.start : scalar.end].split("\n")
+        begins = [*accumulate((len(line) + 1 for line in written), initial=scalar.start)]
+        lines = list[tuple[int, int]]()
+        for text, line, begin in zip(texts, written[1:], begins[1:], strict=False):
+            if not line.rstrip("\r").endswith(text):
+                return Chunk(value, start, stop)
+            offset = begin + len(line.rstrip("\r")) - len(text)
+            lines.append((lines[-1][0] + len(texts[len(lines) - 1]) + 1 if lines else 0, self.place(offset, offset)[0]))
+        is_literal = written[0].startswith("|") and len(texts) - len(lines) <= 1
+        return Chunk(value, start, stop, tuple(lines) if is_literal else ())
 
 
 def chunks(text: str) -> Iterator[Chunk]:

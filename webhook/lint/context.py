@@ -1,29 +1,26 @@
-"""Information in manifests that affects how others are judged: namespaces, nodes, and kustomize patches."""
+"""Information in manifests that affects how others are judged: namespaces and nodes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from webhook.documents.reading import items_of, read_documents
 from webhook.documents.scalars import DocumentError
 from webhook.lint.chunks import chunks
-from webhook.objects.fields import as_list, as_mapping
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
 # Rules read these. Services and controllers matter only for default constraints, which lint does not add.
 _MAY_HOLD = re.compile(rb"""kind["']?\s*:\s*["']?(?:Namespace|Node)(?:List)?\b""")
 _KINDS = (("v1", "Namespace"), ("v1", "Node"))
-KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
 @dataclass(slots=True)
 class Context:
-    """Namespaces and nodes as raw objects, and the paths of the files that are kustomize patches."""
+    """Namespaces and nodes as raw objects."""
 
     objects: list[Mapping[str, object]] = field(default_factory=list)
-    patches: set[str] = field(default_factory=set)
 
     def snapshot(self, cluster: Snapshot | None) -> Snapshot | None:
         """`cluster` with the manifests' namespaces, which replace its own, and their nodes if it has none."""
@@ -56,16 +53,3 @@ def _is_valid(obj: Mapping[str, object]) -> bool:
     except SnapshotError:
         return False
     return True
-
-
-def patches_in(text: str) -> Iterable[str]:
-    """The patch files that a kustomization names, relative to its folder, without inline patches (of several lines)."""
-    try:
-        documents = read_documents(text, [])
-    except DocumentError:
-        return
-    for document in map(as_mapping, documents):
-        named = [as_mapping(patch).get("path") for patch in as_list(document.get("patches"))]
-        for path in (*named, *as_list(document.get("patchesStrategicMerge"))):
-            if isinstance(path, str) and "\n" not in path:
-                yield path

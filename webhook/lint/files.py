@@ -1,8 +1,8 @@
 """
 Reads files and judges them, in several processes if there are many.
 
-    files ──read_context──> Context ──> LintTerms ──judge_files──> Judged, in the order of the files
-                                                         └──> Surroundings ──┘  once more, where other files matter
+    files ──read_context, read_overlays──> LintTerms ──judge_files──> Judged, in the order of the files
+                                                       └──> Surroundings ──┘  once more, where other files matter
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from webhook.documents.encodings import encoding
 from webhook.documents.scalars import SyntaxFault
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.beside import NOTHING_STATED, Around, packed
-from webhook.lint.context import KUSTOMIZATIONS, Context, context_objects, may_hold_context, patches_in
+from webhook.lint.context import Context, context_objects, may_hold_context
 from webhook.lint.judging import judge, unread
+from webhook.lint.kustomization import Built
+from webhook.lint.overlays import overlays
 from webhook.lint.passing_over import should_parse
 from webhook.lint.results import Judged, Problem
 from webhook.lint.surroundings import Surroundings
@@ -80,13 +82,9 @@ def _standard_input() -> bytes:
 
 
 def read_context(files: Iterable[str], reader: FileReader) -> Context:
-    """The namespaces and nodes in the files, and the patches that kustomizations in their folders name."""
-    found, seen = Context(), set[str]()
+    """The namespaces and nodes in the files."""
+    found = Context()
     for file in files:
-        folder = os.path.dirname(file)
-        if folder not in seen:
-            seen.add(folder)
-            found.patches |= _patches(folder, reader)
         try:
             content = reader.content(file)
         except OSError:
@@ -96,13 +94,14 @@ def read_context(files: Iterable[str], reader: FileReader) -> Context:
     return found
 
 
-def _patches(folder: str, reader: FileReader) -> set[str]:
-    for name in KUSTOMIZATIONS:
-        file = os.path.join(folder, name)
+def read_overlays(files: Iterable[str], reader: FileReader) -> tuple[frozenset[str], Mapping[str, Built]]:
+    """The files that kustomizations name as patches, and what they make of the other files."""
+
+    def read_file(file: str) -> str | None:
         text = reader.text(file) if os.path.isfile(file) else None
-        if isinstance(text, str):
-            return {os.path.normpath(os.path.join(folder, patch)) for patch in patches_in(text)}
-    return set()
+        return text if isinstance(text, str) else None
+
+    return overlays([file for file in files if os.path.isfile(file)], read_file)
 
 
 def judge_file(file: str, terms: LintTerms, reader: FileReader, around: Around | None = None) -> Judged:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from webhook.admission.decision import Decision, Outcome
 from webhook.admission.dry_run import mentions_constraints, places_of_constraints
@@ -18,28 +19,31 @@ from webhook.documents.spans import Span
 from webhook.findings.finding import Finding, Severity
 from webhook.lint.beside import NOTHING_AROUND, Around, Standing, Stated, standing, within
 from webhook.lint.chunks import Chunk, Lines, chunks
-from webhook.lint.notes import KIND, PATCH, REPEATED, SYSTEM, TEMPLATE, UNREAD, Note
+from webhook.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
+from webhook.lint.kustomization import KUSTOMIZATIONS, Built
+from webhook.lint.notes import BUILT, KIND, PATCH, REPEATED, SYSTEM, TEMPLATE, UNREAD, VALUES, Note
 from webhook.lint.passing_over import (
     advice_for_kind,
     advice_for_template,
-    holds_for_patch,
-    holds_unrendered,
+    carries_texts,
     is_patch,
     is_unrendered,
-    rendered_part,
     should_parse,
 )
 from webhook.lint.results import Address, Judged, Located, Problem
 from webhook.lint.suppressions import Comment, comments_in, suppressed_by_annotations, unused_in_comment
 from webhook.lint.terms import LintTerms
+from webhook.lint.touched import NOTHING
+from webhook.lint.unsettled import Unsettled
 from webhook.objects.autoscalers import Autoscaler, read_autoscaler
 from webhook.objects.fields import FieldPath, path_text
-from webhook.objects.kinds import Kind, find_kinds
+from webhook.objects.kinds import FIELD, Kind, find_kinds
 from webhook.objects.references import ObjectRef
 from webhook.objects.workload import Workload
 
 NEVER_SENT = "none is sent to the webhook; --include-system judges them"
 BUILD = "lint what is built: kustomize build FOLDER | evenkeel lint -"
+RENDER = "lint what is rendered: helm template CHART | evenkeel lint -"
 
 
 def judge(file: str, text: str, terms: LintTerms, around: Around | None = None) -> Judged:
@@ -64,7 +68,7 @@ class _Unlocated:
     """A finding before its line is known; `path` is the path of the object in its document."""
 
     finding: Finding
-    object: ObjectRef
+    object: ObjectRef | None
     identity: str
     document: int
     path: FieldPath
@@ -104,36 +108,81 @@ class _File:
         file, (line, column) = self.result.file, self._where(chunk, error)
         if chunk.has_placeholders:
             self._note(chunk, TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
-        elif should_parse(chunk.text, file, error, file in self.terms.named):
+        elif not chunk.within and should_parse(chunk.text, file, error, file in self.terms.named):
             self.result.problems.append(Problem(file, line, column, f"cannot be read: {error.message}"))
         else:
             self.result.notes.append(unread(file, line, column, error.message))
 
     def _where(self, chunk: Chunk, error: DocumentError) -> tuple[int, int]:
+        if chunk.within:
+            return self.lines.position(chunk.start)
         first, _ = self.lines.position(chunk.start)
         return first + (error.line or 1) - 1, error.column or 1
 
     def _chunk(self, chunk: Chunk, documents: Sequence[object], repeated: Sequence[Repeated]) -> None:
-        unlocated = list[_Unlocated]()
+        unlocated, texts = list[_Unlocated](), list[tuple[int, FieldPath, str]]()
         before = self._passed_over
         for number, document in enumerate(documents):
             for path, obj in items_of(document):
-                if not isinstance(obj, dict) or not all(isinstance(obj.get(n), str) for n in ("apiVersion", "kind")):
-                    continue
-                self.result.objects += 1
-                twice = [one for one in repeated if _concerns(one, number, path)]
-                if twice and not self._may_be_judged(chunk, obj, twice):
-                    continue
-                unlocated += (replace(found, document=number, path=path) for found in self._object(obj, chunk))
-        # If an object was passed over, unused comments cannot be determined.
-        all_judged = before == self._passed_over
-        suppressing = comments_in(chunk.text) if all_judged else []
+                if not _is_object(obj):
+                    named, every_text = None, self.result.file.endswith(KUSTOMIZATIONS)
+                else:
+                    self.result.objects += not chunk.within
+                    twice = [one for one in repeated if _concerns(one, number, path)]
+                    if twice and not self._may_be_judged(chunk, obj, twice):
+                        continue
+                    if not carries_texts(str(obj["kind"])) or find_kinds(obj, self.terms.policy.kinds):
+                        unlocated += (replace(one, document=number, path=path) for one in self._object(obj, chunk))
+                        continue
+                    named, every_text = ObjectRef.of(obj), True
+                if chunk.may_have_constraints:
+                    found = [*fragments_in(obj, every_text)]
+                    texts += [(number, (*path, *one.path), one.text) for one in found if isinstance(one, TextWithin)]
+                    fragments = [one for one in found if isinstance(one, Fragment)]
+                    parts = self._fragments(fragments, chunk, named)
+                    unlocated += (replace(one, document=number, path=path) for one in parts)
+        suppressing = comments_in(chunk.text)
         if unlocated or suppressing:
-            self._locate(chunk, unlocated, suppressing)
+            self._locate(chunk, unlocated, suppressing, all_judged=before == self._passed_over)
+        if texts and not chunk.within:
+            self._texts(chunk, texts)
+
+    def _texts(self, chunk: Chunk, texts: Sequence[tuple[int, FieldPath, str]]) -> None:
+        """Judge texts within scalars of the chunk; each stands at a path of a document."""
+        roots = spans(chunk.text, [path for _, path, _ in texts])
+        for number, path, text in texts:
+            scalar = roots[number].spans_to(path)[-1]
+            inner = chunk.inside(scalar, text)
+            try:
+                documents = read_documents(text, [])
+            except DocumentError as error:
+                self._unreadable(inner, error)
+                continue
+            if path[-1] != FIELD:
+                self._chunk(inner, documents, [])
+                continue
+            lists = [
+                (i, Fragment((), found, values=True)) for i, found in enumerate(documents) if isinstance(found, list)
+            ]
+            found = [replace(one, document=i) for i, each in lists for one in self._fragments([each], inner, None)]
+            self._locate(inner, found, comments_in(text), all_judged=False)
+
+    def _fragments(self, fragments: Sequence[Fragment], chunk: Chunk, named: ObjectRef | None) -> Iterator[_Unlocated]:
+        """The findings on constraints outside a Pod template that hold whatever these are merged into."""
+        if any(fragment.values and fragment.constraints for fragment in fragments):
+            advice = advice_for_kind(named.kind) if named is not None else RENDER
+            self._note(chunk, VALUES, "values", "judged in part", advice)
+        elif fragments and not fragments[0].values:
+            self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
+        built = self.terms.built.get(self.result.file, Built())
+        unsettled = Unsettled(patch=True, touched=built.touched("", ""), template=chunk.has_placeholders)
+        for fragment in fragments:
+            for finding, placed in findings_on(fragment, self.terms, unsettled):
+                yield _Unlocated(placed, named, _identity(named, [fragment.workload], finding), 0, ())
 
     def _note(self, chunk: Chunk, why: str, what: str, done: str, advice: str) -> None:
-        line, column = self.lines.position(chunk.start + chunk.begin)
-        self._passed_over += why in (TEMPLATE, PATCH, SYSTEM)
+        line, column = self.lines.position(chunk.place(chunk.begin, chunk.begin)[0])
+        self._passed_over += why in (TEMPLATE, PATCH, VALUES, BUILT, SYSTEM)
         self.result.notes.append(Note(self.result.file, line, column, why, what, done, advice))
 
     def _may_be_judged(self, chunk: Chunk, obj: Mapping[str, object], twice: Sequence[Repeated]) -> bool:
@@ -167,22 +216,40 @@ class _File:
         workloads = request.workloads
         if not workloads:
             self._note_other_places(obj, chunk, kinds[0], ())
-        if not self._is_judged(chunk, workloads, request.namespace in terms.never_sent):
+        namespace = terms.built.get(self.result.file, Built()).namespace or request.namespace
+        if not self._is_judged(chunk, workloads, namespace in terms.never_sent):
             return
-        patch = self.result.file in terms.patches or any(is_patch(workload, obj) for workload in workloads)
-        unrendered = chunk.has_placeholders and any(map(is_unrendered, workloads))
-        if patch:
+        unsettled = self._unsettled(obj, chunk, workloads)
+        if unsettled.labels_unknown:
             terms = terms.for_patches
             request = _request(obj, terms)
-        if unrendered:
-            request = request._replace(workloads=tuple(map(rendered_part, request.workloads)))
         self._note_other_places(obj, chunk, kinds[0], workloads)
-        decision = review(request, terms)
-        if not patch:
-            self._state(obj, request.workloads, decision)
-        yield from self._findings(obj, chunk, workloads, decision, patch, unrendered)
-        if not (patch or unrendered):
+        readings = [*unsettled.readings(request.workloads)]
+        decision, *others = (review(request._replace(workloads=read), terms) for read in readings)
+        for other in others:
+            there = {(finding.rule, finding.path) for finding in other.findings}
+            found = [finding for finding in decision.findings if (finding.rule, finding.path) in there]
+            decision = decision._replace(findings=tuple(found))
+        if not unsettled.patch:
+            self._state(obj, readings[0], decision)
+        yield from self._findings(obj, chunk, workloads, decision, unsettled)
+        if unsettled.nothing:
             yield from self._suppressed(obj, workloads)
+
+    def _unsettled(self, obj: Mapping[str, object], chunk: Chunk, workloads: Sequence[Workload]) -> Unsettled:
+        """What kustomize and templates may change; noted where there are constraints."""
+        file, first, built = self.result.file, workloads[0], self.terms.built.get(self.result.file)
+        patch = chunk.within or file in self.terms.patches or any(is_patch(workload, obj) for workload in workloads)
+        touched = built.touched(first.kind.kind, first.name) if built is not None else NOTHING
+        template = chunk.has_placeholders and any(map(is_unrendered, workloads))
+        if any(workload.has_constraints for workload in workloads):
+            if patch:
+                self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
+            elif touched != NOTHING:
+                self._note(chunk, BUILT, "object that a kustomization changes", "judged in part", BUILD)
+            elif template:
+                self._note(chunk, TEMPLATE, "template", "judged in part", advice_for_template(chunk.text))
+        return Unsettled(patch, touched, template)
 
     def _state(self, obj: Mapping[str, object], workloads: Sequence[Workload], decision: Decision) -> None:
         """Keep what matters of the workloads to what stands beside them."""
@@ -219,24 +286,17 @@ class _File:
         chunk: Chunk,
         workloads: Sequence[Workload],
         decision: Decision,
-        patch: bool,
-        unrendered: bool,
+        unsettled: Unsettled,
     ) -> Iterator[_Unlocated]:
-        """The findings of the rules; of a patch or a template, only those that hold whatever becomes of it."""
+        """The findings of the rules; only those that hold whatever becomes of what is not settled."""
         named = ObjectRef.of(obj)
         if decision.outcome in (Outcome.NOT_JUDGED, Outcome.ERROR):
             self._unjudgeable(chunk, named, decision.error)
-        if patch:
-            if any(workload.has_constraints for workload in workloads):
-                self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
-        elif unrendered:
-            self._note(chunk, TEMPLATE, "template", "judged in part", advice_for_template(chunk.text))
-        else:
+        if unsettled.nothing:
             self.result.skipped |= dict.fromkeys(decision.skipped)
         for finding in decision.findings:
-            holds = not patch or holds_for_patch(finding, obj)
-            if holds and (not unrendered or holds_unrendered(finding, obj)):
-                yield _Unlocated(finding, named, _identity(named, workloads, finding), 0, ())
+            if (held := unsettled.holding(finding, obj)) is not None:
+                yield _Unlocated(held, named, _identity(named, workloads, held), 0, ())
 
     def _suppressed(self, obj: Mapping[str, object], workloads: Sequence[Workload]) -> Iterator[_Unlocated]:
         """Count the findings that annotations suppress; yield a finding for each unused suppression."""
@@ -248,11 +308,17 @@ class _File:
             yield _Unlocated(finding, named, _identity_text(named, finding.rule, finding.found), 0, ())
 
     def _unjudgeable(self, chunk: Chunk, named: ObjectRef, error: str) -> None:
-        line, column = self.lines.position(chunk.start)
+        line, column = self.lines.position(chunk.place(0, 0)[0])
         self.result.problems.append(Problem(self.result.file, line, column, f"{named}: {error}"))
 
-    def _locate(self, chunk: Chunk, unlocated: Sequence[_Unlocated], suppressing: Sequence[Comment]) -> None:
-        """Find the line of each finding, and drop those that a comment on the line suppresses."""
+    def _locate(
+        self, chunk: Chunk, unlocated: Sequence[_Unlocated], suppressing: Sequence[Comment], all_judged: bool
+    ) -> None:
+        """
+        Find the line of each finding, and drop those that a comment on the line suppresses.
+
+        Unless all is judged, nobody knows of a comment that it is of no use.
+        """
         roots = spans(chunk.text, [(*found.path, *found.finding.path) for found in unlocated]) if unlocated else ()
         used: dict[Comment, set[str]] = {comment: set() for comment in suppressing}
         on_line = self._by_line(chunk, suppressing)
@@ -265,7 +331,7 @@ class _File:
                 self.result.suppressed += 1
             else:
                 self.result.found.append(located)
-        for comment in suppressing if self.terms.unused is not Severity.IGNORE else ():
+        for comment in suppressing if all_judged and self.terms.unused is not Severity.IGNORE else ():
             skipped = {skipped.rule for skipped in self.result.skipped}
             run = {rule: setting for rule, setting in self.terms.policy.settings.items() if rule not in skipped}
             for unused in unused_in_comment(comment, used[comment], run):
@@ -279,7 +345,7 @@ class _File:
         """
         found, above = defaultdict[int, list[Comment]](list), dict[int, int]()
         for comment in reversed(comments):  # so that each line is looked at once
-            own, column = self.lines.position(chunk.start + comment.start)
+            own, column = self.lines.position(chunk.place(comment.start, comment.start)[0])
             line = own
             if not self.lines.line(own)[: column - 1].strip():
                 while line < self.lines.count and self.lines.line(line).lstrip()[:1] in ("#", ""):
@@ -301,14 +367,14 @@ class _File:
             start = start if span.key is not None else _with_dash(chunk.text, start)
         if span.key is not None and "\n" in chunk.text[start:end]:
             end = span.key.end
-        address = Address(chunk.start, chunk.end, found.document, found.path)
-        located = self._at(chunk.start + start, chunk.start + end, found.finding, found.object, found.identity, address)
+        address = None if chunk.within else Address(chunk.start, chunk.end, found.document, found.path)
+        located = self._at(*chunk.place(start, end), found.finding, found.object, found.identity, address)
         return replace(located, source=chunk.source, absent=path_text(absent)) if chunk.source or absent else located
 
     def _at_comment(self, chunk: Chunk, comment: Comment, unused: Finding) -> Located:
         finding = unused._replace(severity=self.terms.unused)
         identity = _identity_text(None, finding.rule, finding.found)
-        return self._at(chunk.start + comment.start, chunk.start + comment.end, finding, None, identity, None)
+        return self._at(*chunk.place(comment.start, comment.end), finding, None, identity, None)
 
     def _at(
         self, start: int, end: int, finding: Finding, named: ObjectRef | None, identity: str, address: Address | None
@@ -326,6 +392,11 @@ def _with_dash(text: str, start: int) -> int:
     return line + len(before) - 1 if before.endswith("-") else start
 
 
+def _is_object(value: object) -> TypeGuard[Mapping[str, object]]:
+    """Whether it is an object of Kubernetes."""
+    return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in ("apiVersion", "kind"))
+
+
 def _concerns(repeated: Repeated, document: int, path: FieldPath) -> bool:
     """Whether the key stands in the object at `path`, or above it."""
     common = min(len(path), len(repeated.path))
@@ -339,7 +410,7 @@ def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:
     )
 
 
-def _identity(named: ObjectRef, workloads: Sequence[Workload], finding: Finding) -> str:
+def _identity(named: ObjectRef | None, workloads: Sequence[Workload], finding: Finding) -> str:
     """The same parts as `admission.ratchet.identity`: constraints and lines move, the topology key stays."""
     workload = next((each for each in workloads if finding.path[: len(each.path)] == each.path), workloads[0])
     rule, key, action, names = identity(workload, finding)

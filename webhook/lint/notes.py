@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 TEMPLATE, PATCH, SYSTEM, KIND = "template", "patch", "systemNamespace", "kind"
 REPEATED, UNREAD = "duplicateKey", "unreadable"
+VALUES, BUILT = "values", "kustomization"
 MOST_FILES = 3  # that are named in one note
 _NOTED = {
     TEMPLATE: ("template", "templates"),
@@ -18,6 +19,8 @@ _NOTED = {
     SYSTEM: ("object in a system namespace", "objects in system namespaces"),
     REPEATED: ("duplicate key", "duplicate keys"),
     UNREAD: ("unreadable text", "unreadable texts"),
+    VALUES: ("set of values", "sets of values"),
+    BUILT: ("object that a kustomization changes", "objects that kustomizations change"),
 }
 
 
@@ -26,7 +29,8 @@ class Note:
     """
     What was not judged, or not in full; line and column count from 1.
 
-    `why` is TEMPLATE, PATCH, SYSTEM, KIND, REPEATED or UNREAD; `what` names it, `done` says how it was treated.
+    `why` is TEMPLATE, PATCH, VALUES, BUILT, SYSTEM, KIND, REPEATED or UNREAD; `what` names it, `done` says how it was
+    treated.
     """
 
     file: str

@@ -16,14 +16,20 @@ from webhook.policy.policy import Policy
 _MARKS = ("{{", "{%", "<%", "${")
 _LOOKS_LIKE_AN_OBJECT = re.compile(r"""(?:^|[{,])[ \t-]*["']?apiVersion["']?\s*:""", re.MULTILINE)  # linear
 _COMMENT = re.compile(r"(?:^|[\s,\[{])/[/*]")  # of JSON with comments
-_RENDERED = frozenset({"HelmRelease", "HelmChart", "Application", "ApplicationSet"})
-_REQUIRED = {"maxSkew", "topologyKey", "whenUnsatisfiable"}
+_RENDERED = frozenset({"HelmRelease", "HelmChart", "HelmChartConfig", "Application", "ApplicationSet"})
+_CARRIERS = _RENDERED | {"Kustomization", "Component"}
 _RESTS_ON = {
     "minDomains": ("whenUnsatisfiable",),
     "labelSelector": ("matchLabelKeys",),
     "matchLabelKeys": ("labelSelector",),
 }
-_TIED_BY_SELECTOR = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"})
+_TIED_BY_SELECTOR = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Rollout", "CloneSet"})
+_ANY: Mapping[str, object] = {
+    "maxSkew": 1,
+    "topologyKey": "kubernetes.io/hostname",
+    "whenUnsatisfiable": "DoNotSchedule",
+    "labelSelector": {},
+}
 
 
 def has_placeholders(text: str) -> bool:
@@ -54,6 +60,11 @@ def advice_for_template(text: str) -> str:
 def advice_for_kind(kind: str) -> str:
     """What to do about an object that has constraints in a place that the policy does not describe."""
     return "lint what is rendered from it" if kind in _RENDERED else "describe the kind under workloads in a policy"
+
+
+def carries_texts(kind: str) -> bool:
+    """Whether an object of the kind has values of Helm or patches of kustomize in it, also as texts."""
+    return kind in _CARRIERS
 
 
 def is_unrendered(workload: Workload) -> bool:
@@ -97,14 +108,17 @@ def _unrendered(value: object) -> bool:
 
 
 def is_patch(workload: Workload, obj: Mapping[str, object]) -> bool:
-    """Whether a Pod template has no labels, and no selector or no containers: kustomize merges it into a base."""
-    if workload.is_pod or not workload.in_template or workload.labels:
+    """Whether an object lacks what the API server demands of its kind, so that it is to be merged into another."""
+    if workload.is_pod or not workload.in_template:
         return False
     if workload.kind.from_policy or workload.kind.operator is not None:
-        return False  # the operator of a custom resource may fill in labels and containers
-    spec = as_mapping(value_at(obj, workload.path[:-1]))
-    tied = workload.kind.kind in _TIED_BY_SELECTOR and not workload.selector
-    return tied or not as_list(spec.get("containers"))
+        return False  # the operator of a custom resource may fill in what is missing
+    spec = as_mapping(obj.get("spec"))
+    tied = workload.kind.kind in _TIED_BY_SELECTOR
+    if (tied and spec.get("selector") is None) or (workload.kind.kind == "CronJob" and spec.get("schedule") is None):
+        return True
+    containers = as_list(as_mapping(workload.pod_spec).get("containers"))
+    return not workload.labels and ((tied and not workload.selector) or not containers)
 
 
 def for_patches(policy: Policy) -> Policy:
@@ -112,21 +126,29 @@ def for_patches(policy: Policy) -> Policy:
     return replace(policy, kinds=Kinds(_without_labels(policy.kinds)))
 
 
+def completed(workload: Workload) -> Workload:
+    """The workload of a patch, with a good value for each required field that its constraints may get elsewhere."""
+    raw = workload.raw_constraints
+    return replace(workload, raw_constraints=[*map(_completed, raw)]) if isinstance(raw, list) else workload
+
+
+def _completed(constraint: object) -> object:
+    """A constraint that is none, but a directive such as `$patch: delete`, is a good one."""
+    if not isinstance(constraint, dict):
+        return constraint
+    return _ANY if "$patch" in constraint else {**_ANY, **constraint}
+
+
 def holds_for_patch(finding: Finding, obj: Mapping[str, object]) -> bool:
-    """Whether a finding on a patch holds for any base: its field exists and is complete."""
-    if value_at(obj, finding.path) is None:
-        return False
-    end = finding.path.index(FIELD) + 2 if FIELD in finding.path else len(finding.path)
-    constraint = as_mapping(value_at(obj, finding.path[:end]))
-    complete = _REQUIRED <= constraint.keys() and "$patch" not in constraint
-    return complete or not finding.rejected_by_api_server
+    """Whether a finding on a patch with `completed` constraints holds for any base: it is about a field that it has."""
+    field = finding.path[finding.path.index(FIELD) + 2 :] if FIELD in finding.path else finding.path
+    return field != () and value_at(obj, finding.path) is not None
 
 
 def _without_labels(kinds: Iterable[Kind]) -> Iterable[Kind]:
     for kind in kinds:
-        template = kind.template
-        if template is None or template == ():
+        if kind.template is None:
             yield kind
         else:
-            path = (*template, "spec", FIELD)
+            path = (*kind.template, "spec", FIELD)
             yield replace(kind, template=None, constraints=path, built_in=False)

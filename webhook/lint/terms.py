@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from webhook.admission.terms import Terms
 from webhook.findings.finding import Severity
 from webhook.findings.others import Others
 from webhook.lint.beside import Around
+from webhook.lint.kustomization import Built
 from webhook.lint.passing_over import for_patches
 
 
@@ -19,13 +21,15 @@ class LintTerms(Terms):
 
     `namespace` is the namespace of objects that name none; the API server sends nothing in the namespaces `never_sent`.
     `unused` is the severity of suppressions that suppress nothing; `patches` are the files that kustomizations name as
-    patches.  `named` are the files that the command line names.
+    patches, and `built` is what they make of the objects in other files.  `named` are the files that the command line
+    names.
     """
 
     namespace: str = "default"
     never_sent: frozenset[str] = frozenset()
     unused: Severity = Severity.WARNING
     patches: frozenset[str] = frozenset()
+    built: Mapping[str, Built] = field(default_factory=dict)
     named: frozenset[str] = frozenset()
 
     def beside(self, around: Around) -> LintTerms:

@@ -13,6 +13,7 @@ from webhook.objects.reading import brief
     title="the Pods are pinned to their nodes, so the constraints cannot spread them",
     severity=Severity.WARNING,
     fix="remove the constraints",
+    operators_too=True,
     bad="""
     apiVersion: apps/v1
     kind: DaemonSet

@@ -1,0 +1,118 @@
+"""Constraints outside an object are found in JSON patches, values and texts; what holds anywhere is said of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.lint import terms
+from webhook.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
+from webhook.lint.touched import Touched
+from webhook.lint.unsettled import Unsettled
+from webhook.objects.fields import path_text, value_at
+
+FIELD = "topologySpreadConstraints"
+AT = f"/spec/template/spec/{FIELD}"
+GOOD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
+
+
+class Case(NamedTuple):
+    name: str
+    document: object
+    finds: list[str]
+
+
+def found(document, unsettled=None):
+    fragments = [one for one in fragments_in(document, every_text=False) if isinstance(one, Fragment)]
+    placed = [
+        placed
+        for fragment in fragments
+        for _, placed in findings_on(fragment, terms(), unsettled or Unsettled(patch=True))
+    ]
+    assert all(value_at(document, one.path) is not None for one in placed)
+    assert all(one.edit is None for one in placed)
+    return [f"{path_text(one.path)} {one.rule}" for one in placed]
+
+
+def values(**fields):
+    return {"web": {FIELD: [fields]}}
+
+
+def patch(path, value, op="add"):
+    return [{"op": "test", "path": "/kind", "value": "x"}, {"op": op, "path": path, "value": value}]
+
+
+VALUES = [
+    Case("a complete one that is good", values(**GOOD), []),
+    Case("a number", values(maxSkew=0), ["web.topologySpreadConstraints[0].maxSkew invalid-constraint"]),
+    Case("a number that a template may read", values(maxSkew="0"), []),
+    Case("a key", values(topologyKey="a b"), ["web.topologySpreadConstraints[0].topologyKey malformed-topology-key"]),
+    Case(
+        "a key that is nearly one",
+        values(topologyKey="kubernetes.io/zone"),
+        ["web.topologySpreadConstraints[0].topologyKey misspelt-topology-key"],
+    ),
+    Case(
+        "an action",
+        values(whenUnsatisfiable="Never"),
+        ["web.topologySpreadConstraints[0].whenUnsatisfiable invalid-constraint"],
+    ),
+    Case(
+        "a number of domains", values(minDomains=0), ["web.topologySpreadConstraints[0].minDomains invalid-constraint"]
+    ),
+    Case("one that may be hard", values(minDomains=2), []),
+    Case(
+        "one that is soft",
+        values(minDomains=2, whenUnsatisfiable="ScheduleAnyway"),
+        ["web.topologySpreadConstraints[0].minDomains invalid-constraint"],
+    ),
+    Case("fields of the chart's own", values(enabled=True, labelSelector=1, matchLabelKeys="x", topologyKey=None), []),
+    Case("what is no list", {FIELD: {"enabled": True, "maxSkew": 0}}, []),
+    Case("what is no constraint", {FIELD: ["a", 1, None]}, []),
+]
+PATCHES = [
+    Case("a whole list", patch(AT, [{**GOOD, "maxSkew": 0}]), ["[1].value[0].maxSkew invalid-constraint"]),
+    Case("one more", patch(f"{AT}/-", {**GOOD, "minDomains": 0}), ["[1].value.minDomains invalid-constraint"]),
+    Case(
+        "another in its place",
+        patch(f"{AT}/0", {"topologyKey": "a b"}),
+        ["[1].value.topologyKey malformed-topology-key"],
+    ),
+    Case("a field", patch(f"{AT}/1/maxSkew", 0), ["[1].value invalid-constraint"]),
+    Case("a field that is replaced", patch(f"{AT}/1/maxSkew", "1", "replace"), ["[1].value invalid-constraint"]),
+    Case("a field within", patch(f"{AT}/1/labelSelector/matchLabels", {"a b": "c"}), ["[1].value invalid-constraint"]),
+    Case("an item of a field", patch(f"{AT}/1/matchLabelKeys/-", "a b"), []),
+    Case("an unknown field", patch(f"{AT}/-", {"matchLabelKey": ["a"]}), ["[1].value.matchLabelKey unknown-field"]),
+    Case(
+        "what is above",
+        patch("/spec", {"x": {FIELD: [{"maxSkew": 0}]}}),
+        ["[1].value.x.topologySpreadConstraints[0].maxSkew invalid-constraint"],
+    ),
+    Case("what goes", [{"op": "remove", "path": f"{AT}/0/maxSkew", "value": 0}], []),
+    Case("what is nothing", patch(f"{AT}/0/maxSkew", None), []),
+    Case("a good number", patch(f"{AT}/0/maxSkew", 3), []),
+    Case("deep below", patch(AT + "/0" + "/a" * 5_000, 0), []),
+    Case("no operations", [{"op": 1, "path": AT, "value": [{"maxSkew": 0}]}], []),
+]
+
+
+@pytest.mark.parametrize("case", [*VALUES, *PATCHES], ids=lambda case: case.name)
+def test_it_is_said_of(case):
+    assert case.finds == found(case.document)
+
+
+def test_a_later_patch_may_change_what_a_patch_says():
+    whole, field = patch(f"{AT}/-", {**GOOD, "maxSkew": 0}), patch(f"{AT}/0/maxSkew", 0)
+    this, other = (Touched(constraints=frozenset({(key, "DoNotSchedule")})) for key in ("zone", "other"))
+
+    assert ([], []) == tuple(found(one, Unsettled(patch=True, touched=this)) for one in (whole, field))
+    assert (1, 0) == tuple(len(found(one, Unsettled(patch=True, touched=other))) for one in (whole, field))
+
+
+def test_texts_are_those_at_the_field_or_all_that_name_it():
+    document = {"a": {FIELD: "- maxSkew: 0"}, "b": [f"{FIELD}: []", "c"]}
+    at_field, other = TextWithin(("a", FIELD), "- maxSkew: 0"), TextWithin(("b", 0), f"{FIELD}: []")
+
+    assert [at_field] == [*fragments_in(document, every_text=False)]
+    assert {at_field, other} == {*fragments_in(document, every_text=True)}

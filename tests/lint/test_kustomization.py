@@ -1,0 +1,85 @@
+"""What a kustomization says is read from its text, and from the patches that it names."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from webhook.lint.kustomization import Built, Change, Kustomization, read_kustomization
+from webhook.lint.touched import EVERYTHING, NOTHING, Touched
+
+FILES = {
+    "scale.yaml": "kind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3}",
+    "label.json": '[{"op": "add", "path": "/spec/template/metadata/labels/a", "value": "b"}]',
+    "two.yaml": "kind: Job\nspec: {parallelism: 3}\n---\nkind: Pod\nmetadata: {labels: {a: b}}",
+    "replacement.yaml": "[{targets: [{select: {kind: Job}, fieldPaths: [spec.parallelism]}]}]",
+    "broken.yaml": "a: [",
+}
+LABEL, REPLICAS = Touched(labels=frozenset("a")), Touched(fields=frozenset({"replicas"}))
+PARALLEL, ANY_LABELS = Touched(fields=frozenset({"parallelism"})), Touched(labels=None)
+
+
+class Case(NamedTuple):
+    name: str
+    text: str
+    changes: list[Change]
+
+
+CASES = [
+    Case("nothing", "resources: [a.yaml]\nimages: [{name: a}]\nnamePrefix: a-", []),
+    Case("labels of all", "commonLabels: {a: b}", [Change(LABEL)]),
+    Case("labels of objects alone", "labels: [{pairs: {a: b}}]", []),
+    Case("labels of templates", "labels: [{pairs: {a: b}, includeTemplates: true}]", [Change(LABEL)]),
+    Case("labels and selectors", "labels: [{pairs: {a: b}, includeSelectors: true}]", [Change(LABEL)]),
+    Case("labels elsewhere", "labels: [{pairs: {a: b}, fields: [{path: spec/x/labels}]}]", [Change(ANY_LABELS)]),
+    Case("replicas", "replicas: [{name: web, count: 3}]", [Change(REPLICAS, "", "web")]),
+    Case("a patch in a file", "patches: [{path: scale.yaml}]", [Change(REPLICAS, "Deployment", "web")]),
+    Case("in the old form", "patchesStrategicMerge: [scale.yaml]", [Change(REPLICAS, "Deployment", "web")]),
+    Case("inline", "patches: [{patch: 'spec: {replicas: 1}'}]", [Change(REPLICAS)]),
+    Case("inline, old", 'patchesStrategicMerge: ["kind: Job\\nspec: {replicas: 1}"]', [Change(REPLICAS, "Job")]),
+    Case("several", "patches: [{path: two.yaml}]", [Change(PARALLEL, "Job"), Change(LABEL, "Pod")]),
+    Case("operations", "patchesJson6902: [{path: label.json, target: {kind: Job}}]", [Change(LABEL, "Job")]),
+    Case("a target", "patches: [{path: scale.yaml, target: {name: x}}]", [Change(REPLICAS, "", "x")]),
+    Case("a target of many", "patches: [{path: scale.yaml, target: {kind: 'A|B', name: x.*}}]", [Change(REPLICAS)]),
+    Case(
+        "another kind",
+        "patches: [{path: scale.yaml, options: {allowKindChange: true}}]",
+        [Change(EVERYTHING, "Deployment", "web")],
+    ),
+    Case("a file that is not there", "patches: [{path: nowhere.yaml}]", []),
+    Case("a file that cannot be read", "patches: [{path: broken.yaml}]\nreplacements: [{path: broken.yaml}]", []),
+    Case("a replacement", "replacements: [{targets: [{fieldPaths: [spec.replicas]}]}]", [Change(REPLICAS)]),
+    Case("in a file", "replacements: [{path: replacement.yaml}]", [Change(PARALLEL, "Job")]),
+    Case("transformers", "transformers: [a.yaml]", [Change(EVERYTHING)]),
+    Case("what is ignored", "commonAnnotations: {evenkeel.dev/ignore: x}", [Change(EVERYTHING)]),
+    Case("wrong types", "labels: 1\npatches: [1, {path: [a]}]\nreplicas: {a: b}\nnamespace: [a]", []),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_it_changes(case):
+    assert case.changes == [*read_kustomization(case.text, FILES.get).changes]
+
+
+def test_it_names_what_it_builds_from():
+    text = "resources: [a.yaml, ../b]\nbases: [c]\ncomponents: [d]\nnamespace: shop\npatches: [{path: e.yaml}]"
+
+    assert Kustomization(("a.yaml", "../b", "c"), ("d",), ("e.yaml",), (), "shop") == read_kustomization(
+        text, FILES.get
+    )
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "a: [", "resources: {a: b}"])
+def test_what_is_none_says_nothing(text):
+    assert Kustomization() == read_kustomization(text, FILES.get)
+
+
+def test_changes_concern_objects_by_kind_and_name():
+    """A name may have got a prefix and a suffix before it is patched."""
+    built = Built((Change(LABEL, "Deployment", "a-web-b"), Change(REPLICAS, name="db")))
+
+    assert LABEL == built.touched("Deployment", "web")
+    assert NOTHING == built.touched("StatefulSet", "web") == built.touched("Deployment", "worker")
+    assert REPLICAS == built.touched("StatefulSet", "db")
+    assert LABEL | REPLICAS == built.touched("", "")

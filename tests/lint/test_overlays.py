@@ -1,0 +1,134 @@
+"""What kustomizations make of a file is known from those around it, and from those that build from these."""
+
+from __future__ import annotations
+
+import pytest
+
+from webhook.lint.kustomization import Built
+from webhook.lint.overlays import overlays
+from webhook.lint.touched import Touched
+
+BASE = "resources: [web.yaml]"
+
+
+def labels(*keys):
+    return Touched(labels=frozenset(keys))
+
+
+@pytest.fixture
+def around(tmp_path, monkeypatch):
+    """Write files, and tell what becomes of some of them; the folder is the top of a repository."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def around(files, *asked):
+        for name, text in files.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
+        patches, built = overlays(asked or files, lambda file: read(file))
+        return sorted(patches), built
+
+    def read(file):
+        try:
+            with open(file) as opened:
+                return opened.read()
+        except (OSError, ValueError):
+            return None
+
+    return around
+
+
+def touched(built, file):
+    return built.get(file, Built()).touched("Deployment", "web")
+
+
+def test_a_kustomization_in_a_folder_above_names_patches(around):
+    files = {"prod/kustomization.yaml": "patches: [{path: patches/a.yaml}]", "prod/patches/a.yaml": ""}
+
+    assert ["prod/patches/a.yaml"] == around(files, "prod/patches/a.yaml")[0]
+
+
+def test_one_above_the_repository_is_not_read(around, tmp_path):
+    (tmp_path.parent / "kustomization.yaml").write_text(f"patches: [{{path: {tmp_path.name}/a.yaml}}]")
+
+    assert [] == around({"a.yaml": ""})[0]
+
+
+def test_labels_come_from_every_kustomization_that_builds_from_a_file(around):
+    files = {
+        "base/kustomization.yml": f"{BASE}\ncommonLabels: {{a: x}}",
+        "base/web.yaml": "",
+        "base/beside.yaml": "",
+        "prod/kustomization.yaml": "resources: [../base]\ncommonLabels: {b: x}",
+        "all/Kustomization": "bases: [../prod]\ncommonLabels: {c: x}",
+        "other/kustomization.yaml": "resources: [.]\ncommonLabels: {d: x}",
+    }
+    _, built = around(files)
+
+    assert labels("a", "b", "c") == touched(built, "base/web.yaml")
+    assert labels() == touched(built, "base/beside.yaml")
+
+
+def test_a_component_changes_what_stands_beside_it_and_what_it_brings(around):
+    files = {
+        "prod/kustomization.yaml": "resources: [web.yaml]\ncomponents: [../part]\ncommonLabels: {a: x}",
+        "prod/web.yaml": "",
+        "part/kustomization.yaml": "resources: [own.yaml]\ncommonLabels: {b: x}",
+        "part/own.yaml": "",
+    }
+    _, built = around(files, "prod/web.yaml", "part/own.yaml")
+
+    assert labels("a", "b") == touched(built, "prod/web.yaml") == touched(built, "part/own.yaml")
+
+
+def test_a_patch_is_changed_by_what_comes_after_its_own_kustomization(around):
+    """So is what stands in a kustomization."""
+    files = {
+        "base/kustomization.yaml": f"{BASE}\npatches: [{{path: a.yaml}}]\ncommonLabels: {{a: x}}",
+        "base/a.yaml": "",
+        "prod/kustomization.yaml": "resources: [../base]\ncommonLabels: {b: x}",
+    }
+    patches, built = around(files)
+
+    assert ["base/a.yaml"] == patches
+    assert labels("b") == touched(built, "base/a.yaml") == touched(built, "base/kustomization.yaml")
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "found"),
+    [
+        ({}, ""),
+        ({"base": "one"}, "one"),
+        ({"base": "one", "prod": "two"}, "two"),
+        ({"base": "one", "prod": "two", "test": "two"}, "two"),
+        ({"base": "one", "prod": "two", "test": "three"}, ""),
+        ({"base": "one", "prod": "two", "test": ""}, ""),
+    ],
+)
+def test_the_outermost_namespace_counts(around, namespaces, found):
+    files = {"base/kustomization.yaml": BASE, "base/web.yaml": ""}
+    files |= {f"{name}/kustomization.yaml": "resources: [../base]" for name in namespaces if name != "base"}
+    files = {
+        name: f"{text}\nnamespace: {one}" if (one := namespaces.get(name.partition("/")[0])) and text else text
+        for name, text in files.items()
+    }
+
+    assert found == around(files)[1].get("base/web.yaml", Built()).namespace
+
+
+def test_kustomizations_in_a_circle_end(around):
+    files = {
+        "a/kustomization.yaml": "resources: [../b, web.yaml]\ncomponents: [../b, .]\ncommonLabels: {a: x}",
+        "b/kustomization.yaml": "resources: [../a]\ncommonLabels: {b: x}",
+        "a/web.yaml": "",
+    }
+
+    assert labels("a", "b") == touched(around(files)[1], "a/web.yaml")
+
+
+def test_what_cannot_be_found_is_left_out(around):
+    files = {
+        "kustomization.yaml": "resources: [nowhere, 'https://example.com/x', \"a\\0b\"]\npatches: [{path: no.yaml}]"
+    }
+
+    assert ([], {}) == around(files)

@@ -1,0 +1,142 @@
+"""
+Constraints outside an object: in JSON patches, Helm values, and texts within a document.
+
+    [{op: add, path: /…/topologySpreadConstraints/0/maxSkew, value: 0}] ──fragments_in──> Fragment([{maxSkew: 0}])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from webhook.admission.request import VALIDATE, AdmissionRequest
+from webhook.admission.review import review
+from webhook.admission.terms import Terms
+from webhook.findings.finding import Finding
+from webhook.lint.passing_over import completed
+from webhook.lint.touched import pointer_parts
+from webhook.lint.unsettled import Unsettled
+from webhook.objects.fields import FieldPath, value_at, with_value
+from webhook.objects.kinds import FIELD, Kind, Kinds
+from webhook.objects.workload import Workload, parse_workloads
+
+_OF_VALUES: Mapping[str | int, type] = {
+    "maxSkew": int,
+    "topologyKey": str,
+    "whenUnsatisfiable": str,
+    "minDomains": int,
+}
+MOST_FIELDS = 4  # labelSelector.matchLabels and a key, below the number of the constraint
+_API_VERSION, _KIND = "evenkeel.dev/v1alpha1", "Fragment"
+FRAGMENTS = Kinds((Kind(_API_VERSION, _KIND, "", template=None, constraints=("spec", FIELD), built_in=False),))
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """
+    A list of constraints, or what a JSON patch puts into one.
+
+    `path` is where it stands in the document; that is the value at `inside` of the list.  Of `values`, a chart's
+    templates may make something else.
+    """
+
+    path: FieldPath
+    constraints: Sequence[object]
+    inside: FieldPath = ()
+    values: bool = False
+
+    @property
+    def obj(self) -> Mapping[str, object]:
+        """An object with these constraints."""
+        return {"apiVersion": _API_VERSION, "kind": _KIND, "spec": {FIELD: self.constraints}}
+
+    @property
+    def workload(self) -> Workload:
+        """The same as a workload, with good values for what is missing."""
+        (found,) = parse_workloads(self.obj, FRAGMENTS)
+        return completed(found)
+
+    def holds(self, finding: Finding) -> bool:
+        """Whether a finding on the workload is about what stands here, and holds whatever that is merged into."""
+        names = finding.path[3:]
+        if names[: len(self.inside) - 1] != self.inside[1:]:
+            return False
+        return not self.values or (
+            len(names) == 1 and type(value_at(self.obj, finding.path)) is _OF_VALUES.get(names[0])
+        )
+
+    def placed(self, path: FieldPath) -> FieldPath:
+        """The path in the document of a path in the workload."""
+        return (*self.path, *path[2 + len(self.inside) :])
+
+
+@dataclass(frozen=True, slots=True)
+class TextWithin:
+    """A text in a document that may hold constraints."""
+
+    path: FieldPath
+    text: str
+
+
+def fragments_in(document: object, every_text: bool) -> Iterator[Fragment | TextWithin]:
+    """
+    The constraints in a document that is no object with a Pod template.
+
+    Texts are those at the field; with `every_text` also all others that name it.
+    """
+    if _is_json_patch(document):
+        for i, operation in enumerate(document if isinstance(document, list) else ()):
+            yield from _of_operation(i, operation)
+        return
+    yield from _of_values(document, (), every_text)
+
+
+def _is_json_patch(document: object) -> bool:
+    return isinstance(document, list) and all(
+        isinstance(one, dict) and isinstance(one.get("op"), str) and isinstance(one.get("path"), str)
+        for one in document
+    )
+
+
+def _of_operation(i: int, operation: Mapping[str, object]) -> Iterator[Fragment]:
+    if operation["op"] not in ("add", "replace"):
+        return
+    parts, value = pointer_parts(str(operation["path"])), operation.get("value")
+    if FIELD not in parts:
+        for found in _of_values(value, (i, "value"), every_text=False):
+            if isinstance(found, Fragment):
+                yield Fragment(found.path, found.constraints)
+        return
+    below = parts[parts.index(FIELD) + 1 :]
+    if len(below) > MOST_FIELDS or any(part == "-" or part.isdigit() for part in below[1:]):
+        return
+    if not below:
+        yield Fragment((i, "value"), value if isinstance(value, list) else [])
+    else:
+        constraint = with_value({}, tuple(below[1:]), value)
+        yield Fragment((i, "value"), [constraint], (0, *below[1:]))
+
+
+def _of_values(document: object, path: FieldPath, every_text: bool) -> Iterator[Fragment | TextWithin]:
+    left: list[tuple[FieldPath, object]] = [(path, document)]
+    while left:
+        above, value = left.pop()
+        members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for name, member in members:
+            at: FieldPath = (*above, name)
+            if name == FIELD and isinstance(member, list):
+                yield Fragment(at, member, values=True)
+            elif isinstance(member, str):
+                if name == FIELD or (every_text and FIELD in member):
+                    yield TextWithin(at, member)
+            elif isinstance(member, dict | list):
+                left.append((at, member))
+
+
+def findings_on(fragment: Fragment, terms: Terms, unsettled: Unsettled) -> Iterator[tuple[Finding, Finding]]:
+    """Each finding that holds, on `fragment.workload`, and the same at its place in the document."""
+    request = AdmissionRequest.of(fragment.obj, phase=VALIDATE, kinds=FRAGMENTS, namespace="")
+    for finding in review(request._replace(workloads=(fragment.workload,)), terms).findings:
+        held = unsettled.holding(finding, fragment.obj)
+        if held is not None and fragment.holds(held):
+            yield held, held._replace(path=fragment.placed(held.path))

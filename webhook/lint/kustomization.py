@@ -1,0 +1,154 @@
+"""
+What a kustomization builds from, and what it changes in the objects that it builds.
+
+    text of kustomization.yaml ──read_kustomization──> Kustomization(resources, components, patches, changes)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from webhook.documents.reading import items_of, read_documents
+from webhook.documents.scalars import DocumentError
+from webhook.lint.touched import EVERYTHING, NOTHING, Touched, by_patch, by_path, union
+from webhook.objects.fields import as_list, as_mapping, texts_at, value_at
+from webhook.objects.names import IGNORE_ANNOTATION
+
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_MAGIC = frozenset(".*+?[](){}|^$\\")
+_UNKNOWN = ("transformers", "configurations")  # may change anything
+
+ReadFile = Callable[[str], str | None]
+
+
+class Change(NamedTuple):
+    """What is changed in the objects of a kind and a name; "" is any, and a name may have got a prefix or a suffix."""
+
+    touched: Touched
+    kind: str = ""
+    name: str = ""
+
+    def concerns(self, kind: str, name: str) -> bool:
+        return self.kind in ("", kind) and name in (self.name or name)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What kustomizations change in the objects of a file, and the namespace that they give them, "" if they do not."""
+
+    changes: tuple[Change, ...] = ()
+    namespace: str = ""
+
+    def touched(self, kind: str, name: str) -> Touched:
+        """What is changed in an object, by any of the changes; in any object for the kind ""."""
+        return union(change.touched for change in self.changes if not kind or change.concerns(kind, name))
+
+
+@dataclass(frozen=True, slots=True)
+class Kustomization:
+    """
+    A kustomization; its paths are relative to its folder.
+
+    `resources` and `components` are files or folders, `patches` the files that hold patches.
+    """
+
+    resources: tuple[str, ...] = ()
+    components: tuple[str, ...] = ()
+    patches: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+    namespace: str = ""
+
+
+def read_kustomization(text: str, read_file: ReadFile) -> Kustomization:
+    """The kustomization in `text`; `read_file` reads a file of its folder, None if there is none."""
+    found = as_mapping(next(iter(_documents(text)), None))
+    patches = [*_patches(found)]
+    changes = [change for patch in patches for change in _changes_by(patch, read_file)]
+    changes += _labels(found)
+    changes += [
+        Change(Touched(fields=frozenset({"replicas"})), name=texts_at(one, "name")[0])
+        for one in as_list(found.get("replicas"))
+    ]
+    changes += [change for one in as_list(found.get("replacements")) for change in _replaced(one, read_file)]
+    if any(name in found for name in _UNKNOWN) or IGNORE_ANNOTATION in as_mapping(found.get("commonAnnotations")):
+        changes.append(Change(EVERYTHING))
+    return Kustomization(
+        tuple(_texts(found.get("resources"), found.get("bases"))),
+        tuple(_texts(found.get("components"))),
+        tuple([patch.path for patch in patches if patch.path]),
+        tuple(dict.fromkeys(change for change in changes if change.touched != NOTHING)),
+        *texts_at(found, "namespace"),
+    )
+
+
+class _Patch(NamedTuple):
+    """A patch in a file or inline; `target` is None where the patch itself names what it is for."""
+
+    path: str
+    text: str
+    target: Mapping[str, object] | None
+    any_kind: bool = False
+
+
+def _patches(found: Mapping[str, object]) -> Iterator[_Patch]:
+    for one in as_list(found.get("patchesStrategicMerge")):
+        if isinstance(one, str):
+            yield _Patch("", one, None) if "\n" in one else _Patch(one, "", None)
+    for one in map(as_mapping, (*as_list(found.get("patches")), *as_list(found.get("patchesJson6902")))):
+        target = one.get("target")
+        any_kind = value_at(one, ("options", "allowKindChange")) is True
+        path, text = texts_at(one, "path", "patch")
+        yield _Patch(path, text, target if isinstance(target, dict) else None, any_kind)
+
+
+def _changes_by(patch: _Patch, read_file: ReadFile) -> Iterator[Change]:
+    text = patch.text or (read_file(patch.path) if patch.path else None)
+    documents = _documents(text) if text is not None else ()
+    kind, name = texts_at(patch.target or {}, "kind", "name")
+    for document in documents:
+        for _, obj in items_of(document):
+            touched = EVERYTHING if patch.any_kind else by_patch(obj)
+            if patch.target is None:
+                yield Change(touched, *texts_at(obj, "kind", "metadata.name"))
+            else:  # kind and name are regular expressions
+                yield Change(touched, *("" if _MAGIC & set(each) else each for each in (kind, name)))
+
+
+def _labels(found: Mapping[str, object]) -> Iterator[Change]:
+    yield Change(Touched(labels=frozenset(as_mapping(found.get("commonLabels")))))
+    for one in map(as_mapping, as_list(found.get("labels"))):
+        pairs = frozenset(as_mapping(one.get("pairs")))
+        if one.get("includeSelectors") is True or one.get("includeTemplates") is True:
+            yield Change(Touched(labels=pairs))
+        for field in as_list(one.get("fields")):
+            yield Change(_at_path(texts_at(field, "path")[0], "/") | Touched(labels=pairs))
+
+
+def _replaced(replacement: object, read_file: ReadFile) -> Iterator[Change]:
+    (path,) = texts_at(replacement, "path")
+    if path:
+        documents = _documents(read_file(path) or "")
+        written = [one for document in documents for one in (document if isinstance(document, list) else [document])]
+    else:
+        written = [replacement]
+    for target in (target for one in written for target in as_list(as_mapping(one).get("targets"))):
+        kind, name = texts_at(target, "select.kind", "select.name")
+        paths = as_list(as_mapping(target).get("fieldPaths"))
+        yield Change(union(_at_path(path, ".") for path in paths if isinstance(path, str)), kind, name)
+
+
+def _at_path(path: str, separator: str) -> Touched:
+    return by_path(path.split(separator))
+
+
+def _texts(*lists: object) -> Iterable[str]:
+    return (one for found in lists for one in as_list(found) if isinstance(one, str))
+
+
+def _documents(text: str) -> Iterable[object]:
+    try:
+        return read_documents(text, [])
+    except DocumentError:
+        return ()

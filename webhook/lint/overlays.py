@@ -1,0 +1,110 @@
+"""
+What the kustomizations that build from a file make of it, also those that build from these.
+
+    overlays/prod ──resources──> base ──resources──> base/web.yaml
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from webhook.lint.kustomization import KUSTOMIZATIONS, Built, Change, Kustomization, ReadFile, read_kustomization
+
+
+class Overlays:
+    """The kustomizations in folders, above them, and in the folders that they name; `read_file` gives a file's text."""
+
+    def __init__(self, read_file: ReadFile) -> None:
+        self._read_file = read_file
+        self._read = dict[str, Kustomization | None]()
+        self._built_by = dict[str, list[str]]()  # the folders of the kustomizations that build from a file or folder
+        self._parts = dict[str, list[str]]()  # the folders of the components of a kustomization
+        self._patch_of = dict[str, list[str]]()  # the folders of the kustomizations that name a patch
+        self._looked_around = set[str]()
+
+    def look_around(self, folder: str) -> None:
+        """Read the kustomizations of an absolute `folder` and of those above it, up to the top of the repository."""
+        while folder not in self._looked_around:
+            self._looked_around.add(folder)
+            self._add(folder)
+            if os.path.exists(os.path.join(folder, ".git")):
+                return
+            folder = os.path.dirname(folder)
+
+    def _add(self, folder: str) -> None:
+        """Read the kustomization of a folder, and those that it names."""
+        left = [folder]
+        while left:
+            at = left.pop()
+            if at in self._read:
+                continue
+            kustomization = self._read[at] = self._kustomization(at)
+            if kustomization is not None:
+                in_folder = partial(_join, at)
+                for name in map(in_folder, kustomization.patches):
+                    self._patch_of.setdefault(name, []).append(at)
+                self._parts[at] = [*map(in_folder, kustomization.components)]
+                for name in (*map(in_folder, kustomization.resources), *self._parts[at]):
+                    self._built_by.setdefault(name, []).append(at)
+                    left.append(name)
+
+    def _kustomization(self, folder: str) -> Kustomization | None:
+        for name in KUSTOMIZATIONS:
+            if (text := self._read_file(os.path.join(folder, name))) is not None:
+                return read_kustomization(text, lambda path: self._read_file(_join(folder, path)))
+        return None
+
+    def is_patch(self, path: str) -> bool:
+        """Whether a kustomization names the file at an absolute path as a patch."""
+        return path in self._patch_of
+
+    def built(self, path: str) -> Built:
+        """
+        What becomes of the objects in the file at an absolute path; no namespace if builds give them several.
+
+        Of a patch, also of those in a kustomization: what is changed after its own kustomization.
+        """
+        changes, namespaces = dict[Change, None](), set[str]()
+        begin = [os.path.dirname(path)] if os.path.basename(path) in KUSTOMIZATIONS else self._patch_of.get(path, ())
+        seen, left = set[tuple[str, str]](), [(at, "") for at in begin or [path]]
+        while left:
+            at, namespace = left.pop()
+            above = self._built_by.get(at, ())
+            namespaces |= set() if above else {namespace}
+            for folder in above:
+                changes |= dict.fromkeys(self._changes(folder))
+                state = (folder, self._namespace(folder) or namespace)
+                left += [] if state in seen else [state]
+                seen.add(state)
+        return Built(tuple(changes), namespaces.pop() if len(namespaces) == 1 else "")
+
+    def _namespace(self, folder: str) -> str:
+        kustomization = self._read.get(folder)
+        return kustomization.namespace if kustomization is not None else ""
+
+    def _changes(self, folder: str) -> Iterator[Change]:
+        """Those of a kustomization and its components."""
+        seen, left = set[str](), [folder]
+        while left:
+            at = left.pop()
+            kustomization = self._read.get(at)
+            if at not in seen and kustomization is not None:
+                seen.add(at)
+                yield from kustomization.changes
+                left += self._parts[at]
+
+
+def _join(folder: str, path: str) -> str:
+    return os.path.normpath(os.path.join(folder, path))
+
+
+def overlays(files: Iterable[str], read_file: ReadFile) -> tuple[frozenset[str], dict[str, Built]]:
+    """Those of the files that are patches, and what becomes of the others where a kustomization builds from them."""
+    found, absolute = Overlays(read_file), {file: os.path.abspath(file) for file in files}
+    for folder in dict.fromkeys(map(os.path.dirname, absolute.values())):
+        found.look_around(folder)
+    built = {file: found.built(path) for file, path in absolute.items()}
+    patches = frozenset(file for file, path in absolute.items() if found.is_patch(path))
+    return patches, {file: one for file, one in built.items() if one != Built()}

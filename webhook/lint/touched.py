@@ -1,0 +1,179 @@
+"""
+Which fields, of those that rules look at, kustomize changes in an object, and what is left of it without them.
+
+    patch, labels, replicas ──> Touched ──left_open──> the workload, in which what is touched may be anything
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from webhook.findings.finding import Finding
+from webhook.objects.fields import FieldPath, as_list, as_mapping, texts_at, value_at
+from webhook.objects.kinds import BUILT_IN_KINDS, FIELD
+from webhook.objects.names import IGNORE_ANNOTATION
+from webhook.objects.workload import Workload
+
+Pair = tuple[str, str]  # topologyKey, whenUnsatisfiable
+
+_LABELS = frozenset({"labels", "matchLabels", "selector", "matchExpressions"})
+_WHOLE = frozenset({"", "metadata", "spec", "jobTemplate", "template", "kind", "apiVersion"})
+_SCALE = frozenset({"replicas", "parallelism", "strategy"})
+_ASKS = frozenset({"containers", "initContainers", "resources", "overhead"})
+_PLACES = frozenset({"tolerations", "nodeSelector", "affinity", "nodeName", "schedulerName"})
+_FIELDS = _SCALE | _ASKS | _PLACES
+_MERGED = frozenset(kind.kind for kind in BUILT_IN_KINDS)  # of others, kustomize replaces lists as a whole
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """
+    The keys of the labels, the constraints and the other fields that are changed; None stands for any.
+
+    Constraints are merged by topologyKey and whenUnsatisfiable; ADDED stands for one that changes no other.
+    """
+
+    labels: frozenset[str] | None = frozenset()
+    constraints: frozenset[Pair] | None = frozenset()
+    fields: frozenset[str] = frozenset()
+
+    def __or__(self, other: Touched) -> Touched:
+        labels, constraints = self.labels, self.constraints
+        return Touched(
+            None if labels is None or other.labels is None else labels | other.labels,
+            None if constraints is None or other.constraints is None else constraints | other.constraints,
+            self.fields | other.fields,
+        )
+
+
+NOTHING = Touched()
+EVERYTHING = Touched(None, None, _FIELDS)
+ADDED: Pair = ("", "")
+
+
+def union(touched: Iterable[Touched]) -> Touched:
+    """All that is touched by any."""
+    found = NOTHING
+    for one in touched:
+        found |= one
+    return found
+
+
+def by_patch(patch: object) -> Touched:
+    """What a strategic merge patch, an object, or a JSON patch, a list of operations, changes."""
+    if isinstance(patch, list):
+        return union(_by_operation(as_mapping(operation)) for operation in patch)
+    (kind,) = texts_at(patch, "kind")
+    return union(_by_merge(as_mapping(patch), kind in ("", "Pod"), kind in _MERGED))
+
+
+def _by_merge(patch: Mapping[str, object], of_pod: bool, merged: bool) -> Iterator[Touched]:
+    left: list[tuple[Mapping[str, object], bool]] = [(patch, True)]
+    while left:
+        at, is_top = left.pop()
+        for name, value in at.items():
+            if name == "$patch" or name == IGNORE_ANNOTATION or (name in _WHOLE and value is None):
+                yield EVERYTHING
+            elif name == FIELD:
+                yield Touched(constraints=_pairs(value) if merged else None)
+            elif name in _LABELS:
+                yield Touched(labels=_keys(value))
+            elif name in _FIELDS:
+                yield Touched(fields=frozenset({name}))
+            elif isinstance(value, dict):
+                of_pods = of_pod or not (is_top and name == "metadata")
+                below = value if of_pods else {key: each for key, each in value.items() if key != "labels"}
+                left.append((below, False))
+
+
+def _pairs(value: object) -> frozenset[Pair] | None:
+    """Those of the constraints in a list that is merged by them; None if more may change."""
+    items = [as_mapping(item) for item in as_list(value)]
+    pairs = [_pair(item) for item in items]
+    whole = not isinstance(value, list) or any(item.get("$patch") == "replace" for item in items)
+    return None if whole or not all(map(all, pairs)) else frozenset(pairs)
+
+
+def _pair(constraint: object) -> Pair:
+    """What a constraint is merged by; "" for what is not there."""
+    key, when = texts_at(constraint, "topologyKey", "whenUnsatisfiable")
+    return key, when
+
+
+def _keys(value: object) -> frozenset[str] | None:
+    """The keys of labels, or of a selector that asks for labels; None if others may go."""
+    found = set[str]()
+    left = [value]
+    while left:
+        value = left.pop()
+        if not isinstance(value, dict) or "$patch" in value or "matchExpressions" in value:
+            return None
+        for key, each in value.items():
+            if key == "matchLabels":
+                left.append(each)
+            else:
+                found.add(key)
+    return frozenset(found)
+
+
+def _by_operation(operation: Mapping[str, object]) -> Touched:
+    """upstream: evanphx/json-patch patch.go:Patch.Apply"""
+    if operation.get("op") == "test":
+        return NOTHING
+    pointers = [operation.get("path"), *([operation["from"]] if "from" in operation else ())]
+    return union(_at(pointer_parts(str(pointer)), operation) for pointer in pointers)
+
+
+def pointer_parts(pointer: str) -> list[str]:
+    """The names in a JSON pointer."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+def _at(parts: Sequence[str], operation: Mapping[str, object]) -> Touched:
+    if FIELD in parts:
+        adds = operation.get("op") == "add" and parts[-2:] == [FIELD, "-"]
+        return Touched(constraints=frozenset({ADDED}) if adds else None)
+    if not parts or parts[-1] in _WHOLE:
+        return EVERYTHING
+    value = None if parts[-1] in _LABELS else operation.get("value")
+    for part in reversed(parts):
+        value = {part: value}
+    return by_patch(value)
+
+
+def by_path(parts: Sequence[str]) -> Touched:
+    """What a change of the field at a path touches, in which list items are named in some way."""
+    return _at(parts, {"op": "replace"})
+
+
+def left_open(workload: Workload, touched: Touched) -> Workload:
+    """The workload, in which fields that are touched may have any value; `touched.labels` must not be None."""
+    labels, fields = touched.labels or frozenset(), touched.fields
+    found = replace(
+        workload,
+        labels={key: value for key, value in workload.labels.items() if key not in labels},
+        addable=workload.addable | labels,
+    )
+    if fields & _SCALE:
+        spec = {name: value for name, value in found.spec.items() if name not in _SCALE}
+        found = replace(found, replicas=1, scaling=None, strategy="Recreate", surges=False, spec=spec)
+    if fields & _PLACES:
+        return replace(found, node_name="", affine_to_one_node=False, pod_spec=None)
+    if fields & _ASKS and found.pod_spec is not None:  # the less is asked for, the less is found
+        return replace(found, pod_spec={name: value for name, value in found.pod_spec.items() if name not in _ASKS})
+    return found
+
+
+def holds_although(touched: Touched, finding: Finding, obj: Mapping[str, object]) -> bool:
+    """Whether a finding on a workload that is `left_open` holds whatever becomes of the touched constraints."""
+    if touched.constraints == frozenset() and touched.labels == frozenset():
+        return True
+    at = finding.path.index(FIELD) + 1 if FIELD in finding.path else len(finding.path)
+    constraint: FieldPath = finding.path[: at + 1]
+    if touched.constraints != frozenset():
+        pair = _pair(value_at(obj, constraint))
+        if touched.constraints is None or not all(pair) or pair in touched.constraints:
+            return False
+    # kustomize fills in an empty selector, if it is written as such
+    return touched.labels == frozenset() or value_at(obj, (*constraint, "labelSelector", "matchLabels")) != {}
