@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from webhook.cli.main import main
+from webhook.manifests.ca_bundle import ca_bundle_policy
 from webhook.manifests.configurations import MUTATING_NAME
 from webhook.manifests.rbac import viewer
 from webhook.manifests.skip_label import skip_label_policy
@@ -110,6 +111,15 @@ def test_who_may_set_the_skip_label_comes_last(folder, capsys, options, users, g
     assert [*(skip_label_policy(users, groups) if options else ())] == found[2:]
 
 
+def test_who_may_only_change_the_ca_bundle_comes_last(folder, capsys):
+    capsys.readouterr()
+    options = ["--ca-bundle-user", "system:serviceaccount:a:b", "--skip-label-group", "c"]
+    main(["manifests", "--url", "https://a", "--ca-bundle", str(folder / "ca.crt"), *options])
+    found = [*yaml.safe_load_all(capsys.readouterr().out)]
+
+    assert [*skip_label_policy([], ["c"]), *ca_bundle_policy("system:serviceaccount:a:b")] == found[2:]
+
+
 def test_the_command_prints_what_kubectl_applies(folder, capsys):
     capsys.readouterr()
     code = main(["manifests", "--service", "guard/keel", "--ca-bundle", str(folder / "both.pem")])
@@ -143,6 +153,11 @@ def test_the_command_prints_what_kubectl_applies(folder, capsys):
         (["--url", "https://a", "--ca-bundle", "ca.crt", "--policy", "bad.yaml"], "must have apiVersion"),
         ([*REACHED, "--skip-label-user", ""], '--skip-label-user: found "", wanted a name'),
         ([*REACHED, "--skip-label-group", "a", "--skip-label-group", " "], '--skip-label-group: found " ", wanted a'),
+        ([*REACHED, "--ca-bundle-user", ""], '--ca-bundle-user: found "", wanted a name'),
+        (
+            [*REACHED, "--ca-bundle-user", "a", "--kubernetes-version", "v1.29.4"],
+            "--ca-bundle-user: found Kubernetes 1.29, wanted 1.30 or newer",
+        ),
         ([*REACHED, "--skip-label-user", "a\nb"], '--skip-label-user: found "a\\nb", wanted a name'),
         ([*REACHED, "--skip-label-user", "\udcff"], '--skip-label-user: found "\\udcff", wanted a name'),
         (

@@ -14,9 +14,18 @@ from tests.support.build import node
 from webhook import __version__
 from webhook.cli.main import main
 from webhook.cluster.watched import VERBS, watched
-from webhook.manifests.configurations import FAIL, MUTATING_NAME, NAME, TIMEOUT_SECONDS, Target, configurations
+from webhook.manifests.ca_bundle import CA_BUNDLE_NAME, ca_bundle_policy
+from webhook.manifests.configurations import (
+    FAIL,
+    MUTATING_NAME,
+    NAME,
+    POLICIES_SINCE,
+    TIMEOUT_SECONDS,
+    Target,
+    configurations,
+)
 from webhook.manifests.rbac import viewer
-from webhook.manifests.skip_label import SKIP_LABEL_NAME, SKIP_LABEL_SINCE, skip_label_policy
+from webhook.manifests.skip_label import SKIP_LABEL_NAME, skip_label_policy
 from webhook.policy import parsing as policies
 from webhook.policy.schema import API_VERSION, KIND
 from webhook.rules import RULES
@@ -239,7 +248,7 @@ def test_an_api_server_that_cannot_read_the_conditions_is_not_given_them():
     ids=["users", "groups", "both"],
 )
 def test_the_chart_lets_those_set_the_skip_label_that_the_program_would_let(users, groups):
-    found = render({"skipLabel": {"users": users, "groups": groups}}, f"1.{SKIP_LABEL_SINCE}.0", only="skiplabel")
+    found = render({"skipLabel": {"users": users, "groups": groups}}, f"1.{POLICIES_SINCE}.0", only="skiplabel")
     for obj in found:
         obj["metadata"]["labels"] = {"app.kubernetes.io/name": obj["metadata"]["labels"]["app.kubernetes.io/name"]}
 
@@ -250,6 +259,29 @@ def test_the_chart_lets_those_set_the_skip_label_that_the_program_would_let(user
 def test_nobody_named_means_that_nothing_guards_the_skip_label(given):
     assert render({}, "1.29.4") == render({"skipLabel": given}, "1.29.4")
     assert SKIP_LABEL_NAME not in json.dumps(render({}))
+
+
+@pytest.mark.parametrize("account", ["", "mine"])
+def test_the_chart_holds_the_account_to_the_ca_bundle_as_the_program_does(account):
+    found = render({"serviceAccount": {"name": account}}, f"1.{POLICIES_SINCE}.0", only="cabundle")
+    for obj in found:
+        obj["metadata"]["labels"] = {"app.kubernetes.io/name": obj["metadata"]["labels"]["app.kubernetes.io/name"]}
+
+    assert [*ca_bundle_policy(f"system:serviceaccount:{NAMESPACE}:{account or 'evenkeel'}")] == found
+
+
+@pytest.mark.parametrize(
+    ("values", "version"),
+    [
+        ({}, "1.29.4"),
+        ({"certificate": {"onlyCaBundle": False}}, "1.30.0"),
+        ({"certificate": {"mode": "cert-manager"}}, "1.30.0"),
+        (OWN_FILES, "1.30.0"),
+    ],
+    ids=["an old API server", "not wanted", "cert-manager", "own"],
+)
+def test_where_the_account_may_not_be_held_or_updates_nothing_there_is_no_policy(values, version):
+    assert CA_BUNDLE_NAME not in json.dumps(render(values, version))
 
 
 MODES = {
@@ -381,7 +413,7 @@ def test_people_may_read_what_commands_list():
     """And nobody may who is not bound to it."""
     made = one("ClusterRole", [obj for obj in render({}) if obj["metadata"]["name"] == "evenkeel-viewer"])
     without = render({"viewerRole": {"create": False}})
-    bound = {obj["roleRef"]["name"] for obj in render({}) if obj["kind"].endswith("Binding")}
+    bound = {obj["roleRef"]["name"] for obj in render({}) if obj["kind"].endswith("RoleBinding")}
 
     assert viewer()["rules"] == made["rules"]
     assert "evenkeel-viewer" not in {obj["metadata"]["name"] for obj in without} | bound

@@ -11,9 +11,10 @@ import yaml
 from tests.support import ROOT
 from webhook.manifests import conditions
 from webhook.manifests import configurations as made
-from webhook.manifests.configurations import SYSTEM_NAMESPACES, entry_name
+from webhook.manifests.ca_bundle import BY, CA_BUNDLE_NAME, CONDITION, ca_bundle_policy
+from webhook.manifests.configurations import POLICIES_SINCE, SYSTEM_NAMESPACES, entry_name
 from webhook.manifests.rbac import rules, viewer_rules
-from webhook.manifests.skip_label import SKIP_LABEL_NAME, SKIP_LABEL_SINCE, skip_label_policy
+from webhook.manifests.skip_label import SKIP_LABEL_NAME, skip_label_policy
 from webhook.objects.kinds import KINDS
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy import parsing as policies
@@ -104,8 +105,9 @@ def table() -> str:
 
 
 def program() -> str:
-    """files/program.yaml: the tables from which the templates make webhook configurations, RBAC and a policy."""
+    """files/program.yaml: the tables from which the templates make webhook configurations, RBAC and policies."""
     guard, bound = (one["spec"] for one in skip_label_policy((), ()))
+    held, held_by = (one["spec"] for one in ca_bundle_policy(""))
     known = {
         "names": {"mutate": made.MUTATING_NAME, "validate": made.NAME},
         "timeoutSeconds": made.TIMEOUT_SECONDS,
@@ -136,11 +138,17 @@ def program() -> str:
             "watchPods": rules(replace(policies.built_in(), watch_pods=True)),
             "viewer": viewer_rules(policies.built_in()),
         },
+        "policiesSince": f"1.{POLICIES_SINCE}",
         "skipLabelPolicy": {
             "name": SKIP_LABEL_NAME,
-            "since": f"1.{SKIP_LABEL_SINCE}",
             "policy": {field: value for field, value in guard.items() if field != "variables"},
             "binding": bound,
+        },
+        "caBundlePolicy": {
+            "name": CA_BUNDLE_NAME,
+            "condition": {"name": CONDITION, "by": BY},
+            "policy": {field: value for field, value in held.items() if field != "matchConditions"},
+            "binding": held_by,
         },
     }
     text = yaml.safe_dump(known, sort_keys=False, width=1_000, default_flow_style=None)

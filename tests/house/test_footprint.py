@@ -39,7 +39,7 @@ EXAMPLE = ROOT / "webhook" / "cli"
 # What only a command needs, and what only a policy file, a live cluster or a renewed certificate needs.
 ONLY_COMMANDS = (
     *("webhook.lint", "webhook.placement", "webhook.render", "webhook.report"),
-    *("webhook.manifests.rbac", "webhook.manifests.skip_label"),
+    *("webhook.manifests.ca_bundle", "webhook.manifests.rbac", "webhook.manifests.skip_label"),
 )
 COMMANDS = {"webhook.cli", "webhook.cli.inputs", "webhook.cli.main", "webhook.cli.serve", "webhook.cli.usage"}
 ONLY_SOMETIMES = (

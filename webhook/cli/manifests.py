@@ -4,7 +4,7 @@ Print the webhook configurations that a policy needs; pipe them into kubectl app
 They send only what the policy needs.  The CA bundle is public; no private key is needed.
 With --rbac, a ServiceAccount and RBAC come first, named like the Service in its namespace, or else evenkeel/evenkeel.
 With --rbac-viewer, which may stand alone, the ClusterRole for people who run commands on the cluster comes first.
-With --skip-label-user or --skip-label-group, a ValidatingAdmissionPolicy and its binding come last.
+With --skip-label-user, --skip-label-group or --ca-bundle-user, a ValidatingAdmissionPolicy and its binding come last.
 Exit code 0: printed, 2: an input cannot be used.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,13 +23,23 @@ from certs.files import CertificateError, read
 from certs.pem import ca_bundle
 from webhook.cli import inputs
 from webhook.cli.usage import UsageError
-from webhook.manifests.configurations import CONDITIONS_SINCE, FAIL, IGNORE, NAME, Object, Target, configurations
+from webhook.manifests.ca_bundle import ca_bundle_policy
+from webhook.manifests.configurations import (
+    CONDITIONS_SINCE,
+    FAIL,
+    IGNORE,
+    NAME,
+    POLICIES_SINCE,
+    Object,
+    Target,
+    configurations,
+)
 from webhook.manifests.rbac import VIEWER, rbac, viewer
-from webhook.manifests.skip_label import SKIP_LABEL_SINCE, skip_label_policy
+from webhook.manifests.skip_label import skip_label_policy
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy.policy import Policy
 
-SKIP_LABEL_USER, SKIP_LABEL_GROUP = "--skip-label-user", "--skip-label-group"
+SKIP_LABEL_USER, SKIP_LABEL_GROUP, CA_BUNDLE_USER = "--skip-label-user", "--skip-label-group", "--ca-bundle-user"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +77,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             default=[],
             help=f"{who} may label namespaces {SKIP_LABEL}=true, and then nobody else may; repeatable",
         )
+    parser.add_argument(
+        CA_BUNDLE_USER,
+        metavar="NAME",
+        help="the user that evenkeel serve --tls-secret is for the API server, system:serviceaccount:NS:NAME; "
+        "in webhook configurations it may then change caBundle only",
+    )
     inputs.add_policy_argument(parser)
     inputs.add_version_argument(parser)
 
@@ -90,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
         minor >= CONDITIONS_SINCE,
     )
     rights = rbac(policy, *(service or (NAME, NAME))) if args.rbac else ()
-    _print((*people, *rights, *configurations(policy, target), *_skip_label(args, minor)))
+    _print((*people, *rights, *configurations(policy, target), *_skip_label(args, minor), *_ca_bundle(args, minor)))
     return 0
 
 
@@ -116,15 +132,28 @@ def _skip_label(args: argparse.Namespace, minor: int) -> tuple[Object, ...]:
     """What keeps others from setting the skip label; nothing where nobody is named."""
     named = {SKIP_LABEL_USER: args.skip_label_user, SKIP_LABEL_GROUP: args.skip_label_group}
     for option, names in named.items():
-        for name in names:
-            if not (name.strip() and name.isprintable()):
-                raise UsageError(f"{option}: found {json.dumps(name)}, wanted a name as kubectl auth whoami prints it")
-        if names and minor < SKIP_LABEL_SINCE:
-            raise UsageError(
-                f"{option}: found Kubernetes 1.{minor}, wanted 1.{SKIP_LABEL_SINCE} or newer: "
-                f"without ValidatingAdmissionPolicies nobody can be refused; leave {option} out"
-            )
+        _check_names(option, names, minor)
     return skip_label_policy(*named.values()) if any(named.values()) else ()
+
+
+def _ca_bundle(args: argparse.Namespace, minor: int) -> tuple[Object, ...]:
+    """What holds evenkeel's account to changing caBundle."""
+    if args.ca_bundle_user is None:
+        return ()
+    _check_names(CA_BUNDLE_USER, [args.ca_bundle_user], minor)
+    return ca_bundle_policy(args.ca_bundle_user)
+
+
+def _check_names(option: str, names: Sequence[str], minor: int) -> None:
+    """UsageError if a ValidatingAdmissionPolicy cannot be about these users or groups."""
+    for name in names:
+        if not (name.strip() and name.isprintable()):
+            raise UsageError(f"{option}: found {json.dumps(name)}, wanted a name as kubectl auth whoami prints it")
+    if names and minor < POLICIES_SINCE:
+        raise UsageError(
+            f"{option}: found Kubernetes 1.{minor}, wanted 1.{POLICIES_SINCE} or newer: "
+            f"without ValidatingAdmissionPolicies nobody can be refused; leave {option} out"
+        )
 
 
 def _bundle(path: Path) -> bytes:

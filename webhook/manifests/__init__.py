@@ -1,1 +1,1 @@
-"""The objects to apply to a cluster, as plain JSON: webhook configurations, RBAC, and who may set the skip label."""
+"""The objects to apply to a cluster, as plain JSON: webhook configurations, RBAC, and admission policies."""

@@ -37,6 +37,7 @@ MUTATING_NAME = f"zz-{NAME}"  # Configurations run in the order of their names; 
 TIMEOUT_SECONDS = {MUTATE: 3, VALIDATE: 5}
 IGNORE, FAIL = "Ignore", "Fail"
 CONDITIONS_SINCE = 29  # The first minor version that accepts `.?` in them.
+POLICIES_SINCE = 30  # The first minor version that serves ValidatingAdmissionPolicies as v1.
 Object = dict[str, object]
 
 

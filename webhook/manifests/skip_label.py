@@ -14,7 +14,6 @@ from webhook.manifests.configurations import LABELS, NAME, Object
 from webhook.objects.names import SKIP_LABEL
 
 SKIP_LABEL_NAME = f"{NAME}-skip-label"
-SKIP_LABEL_SINCE = 30  # The first minor version that serves it as v1.
 
 _API_VERSION = "admissionregistration.k8s.io/v1"
 _POLICY, _BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"

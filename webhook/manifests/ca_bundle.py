@@ -1,0 +1,73 @@
+"""
+The ValidatingAdmissionPolicy that holds an account, which may update webhook configurations, to changing caBundle.
+
+RBAC grants an update of the whole object or none: with new rules, a mutating webhook could change every object of the
+cluster.  CEL cannot compare "everything except": each field is named, and one that a later Kubernetes adds is not held.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from webhook.manifests.configurations import LABELS, NAME, Object
+
+CA_BUNDLE_NAME = f"{NAME}-ca-bundle"
+# Of a configuration and of an entry in it, all that may be set, but caBundle.  What the API server sets is left out.
+METADATA = ("annotations", "finalizers", "labels", "ownerReferences")
+ENTRY = (
+    *("admissionReviewVersions", "failurePolicy", "matchConditions", "matchPolicy", "name", "namespaceSelector"),
+    *("objectSelector", "reinvocationPolicy", "rules", "sideEffects", "timeoutSeconds"),
+)
+CLIENT = ("service", "url")
+CONDITION, BY = "by-evenkeel", "request.?userInfo.?username.orValue('') == "  # and the user, as JSON has text
+
+_API_VERSION = "admissionregistration.k8s.io/v1"
+_POLICY, _BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
+_WANTED = "found a change, wanted it as it was: this account may only change caBundle"
+
+
+def _validations() -> Iterator[Object]:
+    """One for each field; a step with `.?` does not fail where it is absent."""
+    for field in METADATA:
+        yield _same(f"metadata.{field}", f"metadata.?{field}")
+    for field in ENTRY:
+        # As dyn(…), because a validating webhook has no reinvocationPolicy, of which the type checker would warn.
+        yield _same(f"webhooks[*].{field}", f"?webhooks.orValue([]).map(w, dyn(w).?{field})")
+    for field in CLIENT:
+        yield _same(f"webhooks[*].clientConfig.{field}", f"?webhooks.orValue([]).map(w, w.?clientConfig.?{field})")
+
+
+def _same(shown: str, at: str) -> Object:
+    message = f"{shown}: {_WANTED}"
+    return {"expression": f"object.{at} == oldObject.{at}", "reason": "Forbidden", "message": message}
+
+
+def ca_bundle_policy(user: str) -> tuple[Object, ...]:
+    """The policy and its binding: this user may change nothing in a webhook configuration but caBundle."""
+    metadata = {"name": CA_BUNDLE_NAME, "labels": LABELS}
+    bound = {"policyName": CA_BUNDLE_NAME, "validationActions": ["Deny"]}
+    return (
+        {"apiVersion": _API_VERSION, "kind": _POLICY, "metadata": metadata, "spec": _SPEC | _condition(user)},
+        {"apiVersion": _API_VERSION, "kind": _BINDING, "metadata": metadata, "spec": bound},
+    )
+
+
+_SPEC: Object = {
+    "failurePolicy": "Fail",
+    "matchConstraints": {
+        "resourceRules": [
+            {
+                "apiGroups": ["admissionregistration.k8s.io"],
+                "apiVersions": ["*"],
+                "resources": ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+                "operations": ["UPDATE"],
+            }
+        ],
+    },
+    "validations": [*_validations()],
+}
+
+
+def _condition(user: str) -> Object:
+    return {"matchConditions": [{"name": CONDITION, "expression": BY + json.dumps(user, ensure_ascii=False)}]}
