@@ -159,6 +159,16 @@ def test_the_next_replica_of_what_owns_its_pods_itself():
     assert () == next_replica(service(), {}) == next_replica(pod(), {})
 
 
+def test_the_next_replica_of_a_stateful_set_is_of_the_revision_that_it_is_updated_to():
+    known = {**named("StatefulSet", "db"), "status": {"updateRevision": "db-5c9d"}}
+    revisions = [
+        next_replica(one, {})[0].raw["metadata"]["labels"]["controller-revision-hash"]
+        for one in (known, named("StatefulSet", "db"))
+    ]
+
+    assert ["db-5c9d", NEW] == revisions
+
+
 def test_the_pods_of_a_daemon_set_tolerate_what_its_controller_adds():
     mine = {"key": "dedicated", "operator": "Exists"}
     (found,) = next_replica(workload("DaemonSet", spec={"template": {"spec": {"tolerations": [mine]}}}), {})

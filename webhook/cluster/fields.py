@@ -155,6 +155,7 @@ class Status(decoding.StatusWithResources, total=False):
     availableReplicas: Any
     readyReplicas: Any
     replicas: Any
+    updateRevision: Any
     updatedReplicas: Any
 
 

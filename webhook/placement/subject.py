@@ -32,6 +32,7 @@ from webhook.scheduler.validation import validate
 UNSCHEDULABLE = "Unschedulable"  # The reason of a Pod for which kube-scheduler has found no node.
 OWN, POLICY, SYSTEM = "pod", "policy", "scheduler"  # Where the constraints in force come from.
 HASH = "pod-template-hash"
+REVISION_HASH = "controller-revision-hash"  # of the Pods of a StatefulSet
 NEW = "new"  # Stands for the value of a label that a controller is yet to make up.
 # The volumes that bind a Pod to nodes, or of which a node takes only so many.
 VOLUMES = frozenset(
@@ -144,6 +145,8 @@ def next_replica(raw: Raw, others: Mapping[Place, Raw], kinds: Kinds = KINDS) ->
         owner = _replica_set(raw, ref, template, others) if kind.kind == "Deployment" else raw
         made = labels_of(value_at(owner, ("spec", "template", "metadata", "labels"))) if owner is not None else {}
         labels = {**dict.fromkeys(kind.added_labels, NEW), **made, **labels_of(metadata.get("labels"))}
+        if kind.kind == "StatefulSet" and (revision := texts_at(raw, "status.updateRevision")[0]):
+            labels[REVISION_HASH] = revision
         pod = {
             "apiVersion": "v1",
             "kind": "Pod",

@@ -20,6 +20,7 @@ from webhook.objects.references import ObjectRef, Owner, controller_of
 from webhook.objects.times import seconds_at
 from webhook.placement.subject import (
     HASH,
+    REVISION_HASH,
     Place,
     Raw,
     Subject,
@@ -168,7 +169,7 @@ class _Reader:
         if subject is None:
             raise StepError(f"{self.ref}: has no Pod template")
         if revision:
-            labels = {**labels_of(value_at(subject.raw, ("metadata", "labels"))), "controller-revision-hash": revision}
+            labels = {**labels_of(value_at(subject.raw, ("metadata", "labels"))), REVISION_HASH: revision}
             metadata = {**as_mapping(subject.raw.get("metadata")), "labels": labels}
             subject = replace(subject, raw={**subject.raw, "metadata": metadata})
         found, errors = self._class(subject)
