@@ -46,6 +46,16 @@ def test_a_scale_down_may_leave_any_skew_of_equally_good_pods():
     assert 0.5 < result.constraints[0].exceeds < 0.7  # 1 - 8 / 20
 
 
+@pytest.mark.parametrize(("owner", "crowded"), [(None, (0, 2)), ("Rollout/web", (0, 0))])
+def test_a_replica_set_looks_at_crowded_nodes_only_where_something_controls_it(owner, crowded):
+    """Pods of one node go first among those of the sets of the same controller, of which there is none."""
+    made = owned("ReplicaSet", "web", {"replicas": 4, "template": template(constraint())}, owner)
+    pods = [pod("ReplicaSet/web", i, on) for i, on in enumerate(("a1", "a1", "b1", "c1"))]
+    (result,) = simulated([*nodes(), made, *pods], "scale=2", runs=100, raw=made)
+
+    assert crowded == ends(result)["a"]
+
+
 def test_a_zone_that_is_lost_bars_the_others_until_its_nodes_are_deleted():
     """Scenario 15, fact 25."""
     lost, deleted = simulated(even(), f"lose={ZONE}=a delete={ZONE}=a")

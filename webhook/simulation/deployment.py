@@ -44,10 +44,16 @@ def scaled(value: int | str, total: int, *, up: bool) -> int:
 
 
 class Deployment:
-    """The ReplicaSets of a Deployment, the oldest first; the last has its template as it is now."""
+    """
+    The ReplicaSets of a Deployment, the oldest first; the last has its template as it is now.
 
-    def __init__(self, replicas: int, strategy: Strategy, sets: Iterable[ReplicaSet]) -> None:
-        self.replicas, self.strategy, self.sets = replicas, strategy, list(sets)
+    Or one ReplicaSet by itself; `controlled` says whether it has a controller, as those of a Deployment have.
+    """
+
+    def __init__(
+        self, replicas: int, strategy: Strategy, sets: Iterable[ReplicaSet], *, controlled: bool = True
+    ) -> None:
+        self.replicas, self.strategy, self.sets, self.controlled = replicas, strategy, list(sets), controlled
 
     @property
     def pods(self) -> list[Pod]:
@@ -107,7 +113,7 @@ class Deployment:
         """One round of both controllers; whether there was anything to do."""
         changed = self._recreate() if self.strategy.recreate else self._roll()
         for one in self.sets:
-            changed |= sync(one, self.sets, state)
+            changed |= sync(one, self.sets if self.controlled else (), state)
         return changed
 
     def _recreate(self) -> bool:

@@ -351,7 +351,8 @@ def reader_named(reader: _Reader, makers: Sequence[Maker], found: Sequence[Found
         update = _update(spec)
         return Named(replicas, (SetFound(makers[-1], replicas),), update=update)
     if reader.ref.kind != DEPLOYMENT:
-        return Named(replicas, (SetFound(makers[-1], replicas),))
+        controlled = controller_of(as_mapping(reader.raw.get("metadata"))) is not None
+        return Named(replicas, (SetFound(makers[-1], replicas),), controlled=controlled)
     desired = [replicas_of(one, 0) for one in reader.sets]
     return Named(
         replicas,

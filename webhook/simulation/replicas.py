@@ -43,7 +43,7 @@ def sync(of: ReplicaSet, related: Sequence[ReplicaSet], state: State) -> bool:
     upstream: replica_set.go:ReplicaSetController.manageReplicas (v1.37)
 
     Make or delete Pods up to the number that is desired; whether there was anything to do.  `related` are all sets of
-    the same Deployment.
+    the same Deployment, none of a ReplicaSet that nothing controls.
     """
     active = of.active
     missing = of.desired - len(active)

@@ -44,13 +44,14 @@ class Named:
     """
     The workload that is simulated; `sets` are its ReplicaSets, the oldest first, or one for a StatefulSet.
 
-    `update` is None for any other kind.
+    `update` is None for any other kind; `controlled` is False for a ReplicaSet that has no controller.
     """
 
     replicas: int
     sets: tuple[SetFound, ...]
     strategy: Strategy = USUAL
     update: Update | None = None
+    controlled: bool = True
 
 
 @dataclass(frozen=True)
@@ -257,7 +258,7 @@ def _controller(named: Named, pods: list[Pod]) -> Deployment | StatefulSet:
         ReplicaSet(one.maker, i, one.desired, [pod for pod in pods if pod.revision == i])
         for i, one in enumerate(named.sets)
     ]
-    return Deployment(named.replicas, named.strategy, sets)
+    return Deployment(named.replicas, named.strategy, sets, controlled=named.controlled)
 
 
 def counts(of_class: PodClass, state: State) -> list[DomainCounts]:
