@@ -31,6 +31,15 @@ def test_a_node_that_is_cordoned_is_closed_and_tainted():
     assert (True, (CORDONED,)) == (node.unschedulable, node.taints)
 
 
+def test_nodes_change_one_after_the_other():
+    before, later = ground("cordon=b1"), ground("cordon=b1", f"cordon={ZONE}=a")
+    between = before.towards(later, 1)
+
+    assert ["a1", "b1"] == [node.name for node in between.order if node.unschedulable]
+    assert before.order == before.towards(later, 0).order
+    assert later.order == before.towards(later, 2).order
+
+
 def test_a_drain_cordons_and_names_the_nodes():
     found = ground(f"drain={ZONE}=a")
 

@@ -56,6 +56,20 @@ def test_a_replica_set_looks_at_crowded_nodes_only_where_something_controls_it(o
     assert crowded == ends(result)["a"]
 
 
+@pytest.mark.parametrize("step", [f"cordon={ZONE}=c", f"taint={ZONE}=c,old=yes:NoSchedule"])
+def test_a_pod_that_waits_may_find_a_node_while_others_are_cordoned(step):
+    """One node comes after the other: with the first the zone's Pods no longer count, and the last is still open."""
+    waits = pod("ReplicaSet/web-1", 9, "")
+    objects = [
+        node("a1", "a", pods="1"),
+        *nodes("c=2"),
+        *deployment(constraint(**HONOR), replicas=4, on=["a1", "c1", "c1"]),
+    ]
+    (result,) = simulated([*objects, waits], step)
+
+    assert (0, 1) == (result.pending.least, result.pending.most)
+
+
 def test_a_zone_that_is_lost_bars_the_others_until_its_nodes_are_deleted():
     """Scenario 15, fact 25."""
     lost, deleted = simulated(even(), f"lose={ZONE}=a delete={ZONE}=a")

@@ -56,6 +56,12 @@ class Ground:
         """The names of the nodes that nobody reaches, so that what is deleted there is never gone."""
         return frozenset(node.name for node in self.order if any(taint.key == UNREACHABLE for taint in node.taints))
 
+    def towards(self, later: Ground, number: int) -> Ground:
+        """The nodes when the first `number` that a step changes are as they are `later`."""
+        done = set(later.touched[:number])
+        changed = {node.name: node for node in later.order if node.name in done}
+        return replace(self, order=tuple(changed.get(node.name, node) for node in self.order), touched=(), like=())
+
 
 def first_ground(nodes: Nodes) -> Ground:
     """The nodes as kube-scheduler first lists them, by their names."""

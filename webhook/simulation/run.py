@@ -23,12 +23,13 @@ from webhook.simulation.pod import Found, Maker, Pod
 from webhook.simulation.replicas import ReplicaSet
 from webhook.simulation.state import Start, State
 from webhook.simulation.stateful import StatefulSet, Update
-from webhook.simulation.step import ADD, APPLY, DELETE, DRAIN, LOSE, ROLLOUT, SCALE, TAINT, Step
+from webhook.simulation.step import ADD, APPLY, CORDON, DELETE, DRAIN, LOSE, ROLLOUT, SCALE, TAINT, Step
 from webhook.simulation.tolerated import is_evicted
 from webhook.simulation.view import PodClass
 
 HOUR = 3600.0  # From one step to the next.
 HALF = 0.5
+MOST_PAUSES = 3  # While nodes are changed one after the other: what a pause costs grows with the cluster.
 USUAL = Strategy()
 
 
@@ -134,7 +135,7 @@ class _Run:
         if action == DELETE:
             self._delete_nodes(ground)
         elif action not in (SCALE, APPLY, ROLLOUT):
-            state.move_to(ground)
+            self._change_nodes(action, ground)
         if action == ADD:
             self._start_daemons(ground)
         elif action == DRAIN:
@@ -147,6 +148,20 @@ class _Run:
             self._evict_from(ground.touched, (step.taint,))
         self.settle(True)
         return held
+
+    def _change_nodes(self, action: str, ground: Ground) -> None:
+        """
+        upstream: drain.go:DrainCmdOptions.RunCordonOrUncordon, taint.go:TaintOptions.RunTaint (v1.37)
+
+        kubectl changes one node after the other, and a Pod that waits may find a place before the last.
+        """
+        state = self.state
+        if action in (CORDON, DRAIN, TAINT) and state.waiting:
+            number = min(MOST_PAUSES, len(ground.touched) - 1)
+            for changed in sorted(state.random.sample(range(1, len(ground.touched)), number)):
+                state.move_to(state.ground.towards(ground, changed))
+                self.settle(False)
+        state.move_to(ground)
 
     def _evict_from(self, nodes: tuple[str, ...], taints: tuple[Taint, ...]) -> None:
         for node in nodes:
