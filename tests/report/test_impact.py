@@ -54,6 +54,11 @@ CASES = [
         "- - allowed",
     ),
     Case("a DaemonSet is warned", [workload("DaemonSet", constraint())], "warned warned allowed"),
+    Case(
+        "a Job, whose template cannot change",
+        [workload("Job", EMPTY), made_by("Job/web", "web-a", "a1", api_version="batch/v1")],
+        "denied allowed allowed",
+    ),
     Case("Pods that are given defaults", [*deployment(), service()], "allowed allowed defaulted", DEFAULTS),
     Case("a Pod that is given defaults", [pod(uid="u"), service()], "defaulted - -", DEFAULTS),
 ]

@@ -19,6 +19,7 @@ from webhook.admission.terms import Terms
 from webhook.findings.finding import Finding
 from webhook.findings.wording import LINE_LIMIT, one_line, warning
 from webhook.objects.fields import as_mapping, with_value
+from webhook.objects.kinds import BATCH
 from webhook.objects.references import controller_of
 from webhook.objects.workload import parse_workloads
 from webhook.policy.policy import Policy
@@ -37,6 +38,7 @@ GRAVITY = (
     Outcome.ALLOWED,
 )
 DENIED, WARNED = "denied", "warned"
+JOB = (BATCH, "Job")  # Its template cannot be changed.
 RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
 
 
@@ -123,10 +125,10 @@ def _maker(pod: Raw) -> str:
 
 
 def restarted(raw: Raw, terms: Terms) -> Raw:
-    """The object as `kubectl rollout restart` changes it: an annotation in each Pod template."""
+    """The object as `kubectl rollout restart` changes it: an annotation in each Pod template that can be changed."""
     found = raw
     for workload in parse_workloads(raw, terms.policy.kinds):
-        if workload.in_template:
+        if workload.in_template and (workload.kind.api_version, workload.kind.kind) != JOB:
             at = (*workload.path[:-2], "metadata", "annotations", RESTARTED_AT)
             found = as_mapping(with_value(found, at, "now"))
     return found
