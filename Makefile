@@ -59,6 +59,7 @@ bench: .venv/test ## measure reviews, manifests, Pod creation, a large cluster a
 	@$(PYTHON) -m tests.bench.creation
 	@$(PYTHON) -m tests.bench.cluster
 	@$(PYTHON) -m tests.bench.dump
+	@$(PYTHON) -m tests.bench.report
 	@$(PYTHON) -m tests.bench.placement
 
 lint: .venv/lint ## check style and types

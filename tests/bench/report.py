@@ -1,21 +1,31 @@
 """
-What `evenkeel report` takes of a cluster of 5,000 nodes, 150,000 Pods and 2,000 workloads, from a dump of it.
+`make bench`: what `evenkeel report` takes of a cluster of 5,000 nodes, 150,000 Pods and 2,000 workloads.
 
-    python -m tests.bench.report [FILE]    keeps the dump in FILE, and reads it if it is there
+    python -m tests.bench.report FILE    keeps the dump of that cluster in FILE, or takes it from there
+
+From the dump, and from an API server that is played by a process of its own (cluster.py).
 """
 
 from __future__ import annotations
 
+import re
+import subprocess
 import sys
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
+from certs.authority import Authority
+from tests.bench import cluster
 from tests.bench.cluster import BALLAST, KINDS, NAMESPACES, NODES, PODS, WORKLOADS, labels_of, pod, replica_set
 from tests.bench.dump import COMMAND, taken
+from tests.support import ROOT
+from tests.support.apiserver import kubeconfig
 from tests.support.build import HOSTNAME, ZONE, constraint, owned_by
 from webhook.cluster.cluster import Contents
 from webhook.cluster.dump_file import Lines, reduced, write
 
+MARKER = "bench report"
 SECONDS = 10
 POLICY = """
 apiVersion: config.evenkeel.dev/v1alpha1
@@ -87,33 +97,77 @@ def dump(file):
         write(out, Contents(iter(()), {}, kubernetes_version="v1.37.1", time="2026-01-31T10:00:00Z"), lines)
 
 
+SERVE = "import sys; from pathlib import Path; from tests.bench import report; report.serve(Path(sys.argv[1]))"
+
+
+def serve(folder):
+    """Play the API server, with workloads that own the Pods."""
+    cluster.KINDS |= {
+        "deployments": MADE["apps/v1", "Deployment"],
+        "replicasets": MADE["apps/v1", "ReplicaSet"],
+        "pods": MADE["v1", "Pod"],
+    }
+    cluster.serve(folder)
+
+
+def taken_by(folder, *options):
+    """What a report takes, and the bytes that it prints."""
+    out = folder / "out"
+    into = f"straight, sys.stdout = sys.stdout, open({str(out)!r}, 'w')"
+    took = taken(f"{into}\n{COMMAND}\nsys.stdout.close()\nsys.stdout = straight", "report", "-A", *options)
+    return took, out.stat().st_size
+
+
 def rows(folder, file):
+    """The rows of the table."""
     policy = folder / "policy.yaml"
     policy.write_text(POLICY, "utf-8")
-    of_all = ("report", "-A", "--cluster", file)
-    for name, options in (
-        ("`evenkeel report -A`", ()),
-        ("with `--policy FILE`", ("--policy", policy)),
-        ("with `--policy FILE --compare OLD`", ("--policy", policy, "--compare", policy)),
-        ("as JSON", ("-o", "json")),
-    ):
-        out = folder / "out"
-        into = f"straight, sys.stdout = sys.stdout, open({str(out)!r}, 'w')"
-        took = taken(f"{into}\n{COMMAND}\nsys.stdout.close()\nsys.stdout = straight", *of_all, *options)
-        yield name, took, out.stat().st_size
+    of_file, asked = ("--cluster", file), ("--policy", policy)
+    yield "`evenkeel report -A`, from a dump", *taken_by(folder, *of_file)
+    yield "with `--policy FILE`", *taken_by(folder, *of_file, *asked)
+    yield "with `--policy FILE --compare OLD`", *taken_by(folder, *of_file, *asked, "--compare", policy)
+    yield "with `-o json`", *taken_by(folder, *of_file, "-o", "json")
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVE, str(folder)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            url = f"https://127.0.0.1:{server.stdout.readline().strip()}"
+            config = kubeconfig(url, folder, folder / "ca.crt")
+            yield (
+                "`evenkeel report -A`, of a live cluster",
+                *taken_by(folder, "--kubeconfig", config, "--kubernetes-version", "1.37"),
+            )
+        finally:
+            server.kill()
+
+
+def table(folder, file):
+    now = datetime.now(UTC)
+    ca = Authority.create(now)
+    ca.issue(["127.0.0.1"], now).write(folder / "tls.crt", folder / "tls.key")
+    (folder / "ca.crt").write_bytes(ca.pair.chain_pem())
+    yield f"| {NODES:,} nodes, {PODS:,} Pods, {WORKLOADS:,} workloads | CPU | memory | output | bound |"
+    yield "| --- | --- | --- | --- | --- |"
+    for name, took, size in rows(folder, file):
+        bound = "" if "live" in name else f"{SECONDS} s"
+        yield f"| {name} | {took.seconds:.1f} s | {took.megabytes:.0f} MB | {size / 1e6:.1f} MB | {bound} |"
 
 
 def main():
+    page = ROOT / "docs" / "performance.md"
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         file = Path(sys.argv[1]) if sys.argv[1:] else folder / "cluster.jsonl.gz"
         if not file.exists():
             dump(file)
-        print(f"| {NODES:,} nodes, {PODS:,} Pods, {WORKLOADS:,} workloads | CPU | bound | memory | output |")
-        print("| --- | --- | --- | --- | --- |")
-        for name, took, size in rows(folder, file):
-            row = (f"{took.seconds:.1f} s", f"{SECONDS} s", f"{took.megabytes:.0f} MB", f"{size / 1e6:.1f} MB")
-            print(f"| {name} | {' | '.join(row)} |", flush=True)
+        lines = []
+        for line in table(folder, file):
+            print(line, flush=True)
+            lines.append(line)
+    block = "\n".join(lines)
+    marked = re.compile(rf"(<!-- {MARKER} -->\n).*?(<!-- /{MARKER} -->)", re.DOTALL)
+    text = page.read_text("utf-8")
+    page.write_text(marked.sub(lambda found: f"{found[1]}{block}\n{found[2]}", text), "utf-8")
 
 
 if __name__ == "__main__":

@@ -264,6 +264,16 @@ def test_a_name_that_no_api_server_takes_is_passed_over():
     assert requests(container("1")) == requests(container("1", more={long: "1", f"hugepages-{long}": "1"}))
 
 
+def test_what_another_pod_says_alike_is_read_once_and_wrong_in_each():
+    """But 1 is not true, which is no quantity."""
+    readers = [Reader() for _ in range(3)]
+    for reader, amount in zip(readers, (True, True, 1), strict=True):
+        raw = {"spec": {"containers": [container(more={"example.com/x": amount})]}}
+        read_requests(reader, raw, LATEST, bound=True)
+
+    assert [1, 1, 0] == [len(reader.errors) for reader in readers]
+
+
 def test_a_bad_quantity_is_named_by_its_path():
     reader = Reader()
     raw = {

@@ -6,12 +6,13 @@ What Pods request and nodes have, as kube-scheduler adds it up.
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
-from webhook.objects.fields import FieldPath, as_list, as_mapping, value_at, with_value
+from webhook.objects.fields import FieldError, FieldPath, as_list, as_mapping, value_at, with_value
 from webhook.objects.labels import LONGEST_KEPT, label_key_errors
 from webhook.objects.quantities import MILLI, NANO, read_quantity, thousandths, whole
 from webhook.objects.reading import Reader
@@ -27,9 +28,13 @@ LIMITS: FieldPath = ("resources", "limits")
 NON_ZERO = {CPU: 100 * MILLI, MEMORY: (200 << 20) * NANO}
 Amounts = dict[str, int]  # Nanos by the name of the resource, a ResourceList.
 Stated = tuple[tuple[str, int], ...]  # The same as it was read, which does not change.
+# What a Pod says of its resources, but for the condition that says that a resize is infeasible.
+_IN_SPEC = ("containers", "initContainers", "resources", "overhead")
+_IN_STATUS = ("containerStatuses", "initContainerStatuses", "resources", "allocatedResources")
 # Pods of a workload request the same, so what was computed is kept: this many times, of Pods with no more than so many
 # amounts, some 25 kB at most.
 _KEPT, _MOST_KEPT = 512, 64
+_LARGEST = 4 << 10  # Bytes of what is kept as it was read; three containers take some 1,500.
 
 
 class _Container(NamedTuple):
@@ -67,7 +72,12 @@ def read_requests(reader: Reader, raw: Mapping[str, object], features: Features,
     heed Pod-level requests; of one that is to be placed, only its spec counts, and they do not.  `reader` collects
     what cannot be read; it counts as 0.
     """
-    pod = _read(reader, raw, bound and features.allocated_resources)
+    spec = reader.mapping(raw.get("spec"), ("spec",))
+    status = reader.mapping(raw.get("status"), ("status",)) if bound and features.allocated_resources else {}
+    pod, errors = _read_kept(spec, status)
+    reader.errors += errors
+    if _is_infeasible(reader, status):
+        pod = pod._replace(infeasible=True)
     size = sum([len(one.spec) + len(one.allocated or ()) + len(one.actuated or ()) + 1 for one in pod.containers])
     size += len(pod.pod_level) + len(pod.overhead) + len(pod.allocated or ()) + len(pod.actuated or ())
     compute = _requests if size <= _MOST_KEPT else _requests.__wrapped__
@@ -263,23 +273,41 @@ def _greatest(*lists: Stated) -> Amounts:
     return greatest
 
 
-def _read(reader: Reader, raw: Mapping[str, object], with_status: bool) -> _Pod:
-    """What a raw Pod says of its resources; of its status only `with_status`."""
-    spec = reader.mapping(raw.get("spec"), ("spec",))
-    status = reader.mapping(raw.get("status"), ("status",)) if with_status else {}
-    resources = reader.mapping(spec.get("resources"), ("spec", "resources"))
-    return _Pod(
+def _read_kept(spec: Mapping[str, object], status: Mapping[str, object]) -> tuple[_Pod, Sequence[FieldError]]:
+    """What `_read` returns, which is kept for the next Pod that says the same, and the errors in it."""
+    said = ([spec.get(name) for name in _IN_SPEC], [status.get(name) for name in _IN_STATUS])
+    try:
+        content = marshal.dumps(cast(Any, said), 2)  # Unlike equality, it tells 1 from true.
+    except ValueError:  # nested too deep
+        return _read(said)
+    return _read_content(content) if len(content) <= _LARGEST else _read(said)
+
+
+@lru_cache(maxsize=_KEPT)
+def _read_content(content: bytes) -> tuple[_Pod, Sequence[FieldError]]:
+    return _read(marshal.loads(content))
+
+
+def _read(said: tuple[Sequence[object], Sequence[object]]) -> tuple[_Pod, Sequence[FieldError]]:
+    """What a Pod says of its resources, and what of it cannot be read."""
+    reader = Reader()
+    spec, status = (
+        dict(zip(names, values, strict=True)) for names, values in zip((_IN_SPEC, _IN_STATUS), said, strict=True)
+    )
+    resources = reader.mapping(spec["resources"], ("spec", "resources"))
+    pod = _Pod(
         tuple(_read_containers(reader, spec, status)),
         _read_amounts(reader, resources.get("requests"), ("spec", "resources", "requests")),
-        _read_amounts(reader, spec.get("overhead"), ("spec", "overhead")),
-        _is_infeasible(reader, status),
+        _read_amounts(reader, spec["overhead"], ("spec", "overhead")),
+        False,
         *_read_status(reader, status, ("status",)),
     )
+    return pod, tuple(reader.errors)
 
 
 def _read_containers(reader: Reader, spec: Mapping[str, object], status: Mapping[str, object]) -> Iterator[_Container]:
     statuses: dict[str | None, tuple[Mapping[str, object], FieldPath]] = {}
-    for field in ("containerStatuses", "initContainerStatuses") if status else ():
+    for field in ("containerStatuses", "initContainerStatuses"):
         for item, at in reader.mappings(status.get(field), ("status", field)):
             statuses.setdefault(reader.string(item.get("name"), at, "name"), (item, at))
     for field in ("containers", "initContainers"):
