@@ -31,7 +31,7 @@ EXPECTED = {
 PASSED_OVER = {
     "helm": {"template": 3, "values": 1},
     "tooling": {"template": 1, "unreadable": 2},
-    "kustomize": {"patch": 4},
+    "kustomize": {"kustomization": 1, "patch": 3},
     "mistakes": {"patch": 1},
 }
 OF_OPERATORS = ("cnpg", "kafka", "knative", "monitoring")

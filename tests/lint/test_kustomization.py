@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
 import pytest
 
+from tests.support.lint import KEYS, WEB, judged, terms
 from webhook.lint.kustomization import Built, Change, Kustomization, read_kustomization
 from webhook.lint.touched import EVERYTHING, NOTHING, Touched
 
@@ -18,6 +20,10 @@ FILES = {
 }
 LABEL, REPLICAS = Touched(labels=frozenset("a")), Touched(fields=frozenset({"replicas"}))
 PARALLEL, ANY_LABELS = Touched(fields=frozenset({"parallelism"})), Touched(labels=None)
+
+
+FIELD = "topologySpreadConstraints"
+AT = f"/spec/template/spec/{FIELD}"
 
 
 class Case(NamedTuple):
@@ -83,3 +89,49 @@ def test_changes_concern_objects_by_kind_and_name():
     assert NOTHING == built.touched("StatefulSet", "web") == built.touched("Deployment", "worker")
     assert REPLICAS == built.touched("StatefulSet", "db")
     assert LABEL | REPLICAS == built.touched("", "")
+
+
+NAMES = {
+    "patches": ["path", "patch", "target", "options"],
+    "labels": ["pairs", "fields", "includeSelectors"],
+    "replicas": ["name"],
+    "replacements": ["path", "targets"],
+    "resources": [],
+    "components": [],
+    "commonLabels": [],
+    "commonAnnotations": [],
+    "patchesStrategicMerge": [],
+    "patchesJson6902": ["patch", "path", "target"],
+    "namespace": [],
+}
+PARTS = ["kind", "metadata", "spec", "labels", "selector", "matchLabels", "topologySpreadConstraints", "topologyKey"]
+PARTS += ["whenUnsatisfiable", "maxSkew", "labelSelector", "op", "path", "from", "value", "$patch", "replicas"]
+
+
+def odd_patches(odd):
+    for name in PARTS:
+        constraint, operation = {"topologyKey": "a", name: odd}, {"op": "add", "path": AT, "value": [], name: odd}
+        yield from ({name: odd}, [operation], [{**operation, "path": f"{AT}/0", "value": constraint}])
+        yield {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"spec": {FIELD: [constraint]}}}}
+        yield {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"metadata": {name: odd}}}}
+
+
+def odd_kustomizations(odd):
+    for name, parts in NAMES.items():
+        yield from ({name: odd}, {name: [odd]}, *({name: [{part: odd}]} for part in parts))
+    yield {"replacements": [{"targets": [{"select": odd, "fieldPaths": odd}]}], "labels": [{"fields": [{"path": odd}]}]}
+    yield {"patches": [{"path": "a", "target": {"kind": odd, "name": odd}, "options": {"allowKindChange": odd}}]}
+    yield from ({"patches": [{"patch": json.dumps(patch)}]} for patch in odd_patches(odd))
+
+
+@pytest.mark.parametrize("odd", [[], [[]], [{}], {}, {"a": []}, 1, True, "text", None], ids=str)
+def test_a_field_of_a_wrong_type_matters_to_nobody(odd):
+    """Neither where it is read, nor where something is judged by it, nor where it is judged itself."""
+    for found in map(json.dumps, odd_kustomizations(odd)):
+        read = read_kustomization(found, lambda _: json.dumps(odd))
+        by = terms(built={"kustomization.yaml": Built(read.changes, read.namespace)})
+
+        assert [] == judged(f"{WEB}{KEYS}", by, "kustomization.yaml").problems
+        assert [] == judged(found, by, "kustomization.yaml").problems
+    for patch in map(json.dumps, odd_patches(odd)):
+        assert [] == judged(patch).problems

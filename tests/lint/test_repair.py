@@ -193,6 +193,23 @@ def test_no_selector_gets_a_key_that_stands_in_match_label_keys(selector):
     assert (text, 0) == (repaired(text).text, 0)
 
 
+def test_no_key_is_repaired_to_one_that_another_constraint_has():
+    """The API server rejects the second."""
+    wrong = f"{KEYS}{GOOD}".replace("zone ", "kubernetes.io/zone ")
+    text = f"{WEB}{wrong}{wrong.replace('kubernetes', 'topology.kubernetes')}{TAIL}"
+    softer = text.replace("DoNotSchedule", "ScheduleAnyway", 1)
+
+    assert (text, 0) == (repaired(text).text, 0)
+    assert 1 == repaired(softer).count
+
+
+def test_two_keys_that_mean_one_are_not_both_repaired():
+    wrong = f"{KEYS}{GOOD}".replace("zone ", "kubernetes.io/zone ")
+    other = wrong.replace("kubernetes.io/zone", "failure-domain.kubernetes.io/zone")
+
+    assert 1 == repaired(f"{WEB}{wrong}{other}{TAIL}").count
+
+
 def test_all_findings_of_all_objects_are_repaired_together():
     broken = f"{KEYS}".replace("zone ", "kubernetes.io/zone ")
     done = repaired(f"{DB}{broken}{TAIL}{WEB}{broken}{TAIL}")

@@ -239,11 +239,12 @@ class _File:
     def _unsettled(self, obj: Mapping[str, object], chunk: Chunk, workloads: Sequence[Workload]) -> Unsettled:
         """What kustomize and templates may change; noted where there are constraints."""
         file, first, built = self.result.file, workloads[0], self.terms.built.get(self.result.file)
-        patch = chunk.within or file in self.terms.patches or any(is_patch(workload, obj) for workload in workloads)
+        named = chunk.within or file in self.terms.patches
+        patch = named or any(is_patch(workload, obj) for workload in workloads)
         touched = built.touched(first.kind.kind, first.name) if built is not None else NOTHING
         template = chunk.has_placeholders and any(map(is_unrendered, workloads))
         if any(workload.has_constraints for workload in workloads):
-            if patch:
+            if named or (patch and touched == NOTHING):
                 self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
             elif touched != NOTHING:
                 self._note(chunk, BUILT, "object that a kustomization changes", "judged in part", BUILD)

@@ -73,15 +73,21 @@ def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
         if key not in carried and (meant := likely_meant(key)) is not None:
             path = subject.at(constraint, "topologyKey")
             message = f"did you mean {meant}?"
+            there = _stands_already(meant, constraint.when_unsatisfiable, subject)
             yield Cause(
                 path,
                 message,
                 found=brief(key),
                 wanted=meant,
-                fix=f"use {meant}",
-                edit=Edit(path, meant),
+                fix=f"remove the constraint: there is one for {meant}" if there else f"use {meant}",
+                edit=None if there else Edit(path, meant),
                 said_by_api_server=key in DEPRECATED,
             )
+
+
+def _stands_already(key: str, when: str, subject: Subject) -> bool:
+    """Whether another constraint has the two; the API server rejects a pair that repeats."""
+    return any((one.topology_key, one.when_unsatisfiable) == (key, when) for one in subject.constraints)
 
 
 def likely_meant(key: str) -> str | None:
