@@ -371,6 +371,17 @@ def test_what_is_merged_is_not_repaired():
     assert [None] == [one.finding.edit for one in judged(text, file="kustomization.yaml").found]
 
 
+def test_values_are_left_open_where_a_kustomization_changes_their_object():
+    text = APPLICATION.replace("Application\n", "Application\nmetadata: {name: web}\n") + indented(VALUES, 8)
+    by = [
+        terms(built={"a.yaml": Built((Change(Touched(constraints=None), kind),))})
+        for kind in ("Deployment", "Application")
+    ]
+
+    assert ([10], []) == tuple([one.line for one in judged(text, each).found] for each in by)
+    assert ["Application"] == [one.object.kind for one in judged(text).found]
+
+
 def test_a_comment_within_a_text_suppresses_there():
     text = kustomization(MERGED.replace("a b", "a b  # evenkeel: ignore[malformed-topology-key]"))
     found = judged(text, file="kustomization.yaml")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from webhook.admission.decision import Decision, Outcome
 from webhook.admission.dry_run import mentions_constraints, places_of_constraints
@@ -74,6 +74,15 @@ class _Unlocated:
     path: FieldPath
 
 
+class _Text(NamedTuple):
+    """A text at a path of a document, and the object that it is in, None if it is in none."""
+
+    document: int
+    path: FieldPath
+    text: str
+    carrier: ObjectRef | None
+
+
 class _File:
     """One file while it is judged."""
 
@@ -119,13 +128,20 @@ class _File:
         first, _ = self.lines.position(chunk.start)
         return first + (error.line or 1) - 1, error.column or 1
 
-    def _chunk(self, chunk: Chunk, documents: Sequence[object], repeated: Sequence[Repeated]) -> None:
-        unlocated, texts = list[_Unlocated](), list[tuple[int, FieldPath, str]]()
+    def _chunk(
+        self,
+        chunk: Chunk,
+        documents: Sequence[object],
+        repeated: Sequence[Repeated],
+        carrier: ObjectRef | None = None,
+    ) -> None:
+        """Judge the documents of a chunk; `carrier` is the object that it stands in a text of."""
+        unlocated, texts = list[_Unlocated](), list[_Text]()
         before = self._passed_over
         for number, document in enumerate(documents):
             for path, obj in items_of(document):
                 if not _is_object(obj):
-                    named, every_text = None, self.result.file.endswith(KUSTOMIZATIONS)
+                    named, every_text = carrier, self.result.file.endswith(KUSTOMIZATIONS)
                 else:
                     self.result.objects += not chunk.within
                     twice = [one for one in repeated if _concerns(one, number, path)]
@@ -137,7 +153,8 @@ class _File:
                     named, every_text = ObjectRef.of(obj), True
                 if chunk.may_have_constraints:
                     found = [*fragments_in(obj, every_text)]
-                    texts += [(number, (*path, *one.path), one.text) for one in found if isinstance(one, TextWithin)]
+                    within = (one for one in found if isinstance(one, TextWithin))
+                    texts += [_Text(number, (*path, *one.path), one.text, named) for one in within]
                     fragments = [one for one in found if isinstance(one, Fragment)]
                     parts = self._fragments(fragments, chunk, named)
                     unlocated += (replace(one, document=number, path=path) for one in parts)
@@ -147,10 +164,10 @@ class _File:
         if texts and not chunk.within:
             self._texts(chunk, texts)
 
-    def _texts(self, chunk: Chunk, texts: Sequence[tuple[int, FieldPath, str]]) -> None:
-        """Judge texts within scalars of the chunk; each stands at a path of a document."""
-        roots = spans(chunk.text, [path for _, path, _ in texts])
-        for number, path, text in texts:
+    def _texts(self, chunk: Chunk, texts: Sequence[_Text]) -> None:
+        """Judge texts within scalars of the chunk."""
+        roots = spans(chunk.text, [one.path for one in texts])
+        for number, path, text, carrier in texts:
             scalar = roots[number].spans_to(path)[-1]
             inner = chunk.inside(scalar, text)
             try:
@@ -159,12 +176,12 @@ class _File:
                 self._unreadable(inner, error)
                 continue
             if path[-1] != FIELD:
-                self._chunk(inner, documents, [])
+                self._chunk(inner, documents, [], carrier)
                 continue
             lists = [
                 (i, Fragment((), found, values=True)) for i, found in enumerate(documents) if isinstance(found, list)
             ]
-            found = [replace(one, document=i) for i, each in lists for one in self._fragments([each], inner, None)]
+            found = [replace(one, document=i) for i, each in lists for one in self._fragments([each], inner, carrier)]
             self._locate(inner, found, comments_in(text), all_judged=False)
 
     def _fragments(self, fragments: Sequence[Fragment], chunk: Chunk, named: ObjectRef | None) -> Iterator[_Unlocated]:
@@ -175,8 +192,10 @@ class _File:
         elif fragments and not fragments[0].values:
             self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
         built = self.terms.built.get(self.result.file, Built())
-        unsettled = Unsettled(patch=True, touched=built.touched("", ""), template=chunk.has_placeholders)
         for fragment in fragments:
+            # What has values is changed itself; of a patch nobody knows here which objects it is merged into.
+            of = (named.kind, named.name) if named is not None and fragment.values else ("", "")
+            unsettled = Unsettled(patch=True, touched=built.touched(*of), template=chunk.has_placeholders)
             for finding, placed in findings_on(fragment, self.terms, unsettled):
                 yield _Unlocated(placed, named, _identity(named, [fragment.workload], finding), 0, ())
 
