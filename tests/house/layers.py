@@ -72,8 +72,10 @@ rules
 findings.evaluation · findings.wording
 findings.rule
 findings
-simulation.reading · simulation.results
-simulation.run
+simulation.planning · simulation.results
+simulation.found · simulation.run
+simulation.makers
+simulation.reading
 simulation.disruption · simulation.lost · simulation.stateful
 simulation.deployment
 simulation.replicas

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 
@@ -11,9 +12,11 @@ from tests.conformance.cases import read
 from tests.conformance.defaults import in_force
 from tests.conformance.placement import read_pod, read_snapshot, system_defaults
 from tests.support import DATA
+from webhook.objects.names import DEFAULT_SCHEDULER
+from webhook.policy.scheduler_profiles import parse_profiles
 from webhook.scheduler.features import features
 from webhook.scheduler.nodes import Nodes
-from webhook.scheduler.profile import find_feasible, prioritize, total
+from webhook.scheduler.profile import USUAL_PROFILES, find_feasible, prioritize, total
 from webhook.simulation.changes import LOST, after, first_ground
 from webhook.simulation.pod import Maker
 from webhook.simulation.state import Start, State
@@ -24,15 +27,18 @@ from webhook.simulation.view import PodClass
 PART, CHANGES = 12, 12  # Every twelfth recorded cluster, and how often each changes.
 
 
-def cases(minor):
-    return [case for i, case in enumerate(read(DATA / minor / "profile.jsonl.gz")) if i % PART == 0]
+def cases(minor, mode="profile"):
+    return [case for i, case in enumerate(read(DATA / minor / f"{mode}.jsonl.gz")) if i % PART == 0]
 
 
 def begun(case, known):
     """A run in a recorded cluster, and what makes Pods like the recorded one."""
+    profiles, _ = parse_profiles(json.dumps(case["configuration"])) if "configuration" in case else (USUAL_PROFILES, ())
+    profile = profiles[DEFAULT_SCHEDULER]
     snapshot = read_snapshot(case, known)
     pod = replace(read_pod(case, known), node_name="")
-    of_class = PodClass(pod, in_force(case, known)[1], system_defaults(case))
+    constraints = tuple(one for one in in_force(case, known)[1] if profile.heeds(one))
+    of_class = PodClass(pod, constraints, system_defaults(case), profile)
     start = Start(snapshot, first_ground(snapshot.nodes), {}, (), known, UNIFORM, 0.0, {})
     return State(start, random.Random(case["id"])), Maker(of_class)
 
@@ -46,7 +52,7 @@ def differences(state, of_class):
         return f"feasible {feasible:b}, wanted {found:b}"
     if found.bit_count() < 2:
         return ""
-    wanted = total(prioritize(cycle, found))
+    wanted = dict.fromkeys(state.ground.nodes.names(found), 0) | total(prioritize(cycle, found), cycle.profile.weights)
     scored = view.by_node(found)
     best = {name for name, score in wanted.items() if score == max(wanted.values())}
     if scored != wanted:
@@ -54,10 +60,10 @@ def differences(state, of_class):
     return "" if set(state.ground.nodes.names(view.best(found))) == best else "best"
 
 
-@pytest.mark.parametrize("minor", ["1.33", "1.37"])
-def test_a_view_is_what_the_profile_computes_from_the_same_cluster(minor):
+@pytest.mark.parametrize(("minor", "mode"), [("1.33", "profile"), ("1.37", "profile"), ("1.37", "configured")])
+def test_a_view_is_what_the_profile_computes_from_the_same_cluster(minor, mode):
     known, compared = features(int(minor.partition(".")[2])), 0
-    for case in cases(minor):
+    for case in cases(minor, mode):
         state, maker = begun(case, known)
         mine, others = [], [replace(maker.of_class, constraints=()), maker.of_class]
         for i in range(CHANGES):

@@ -15,8 +15,9 @@ from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.selectors import selecting
 from webhook.scheduler.snapshot import from_objects
 from webhook.simulation.changes import first_ground
+from webhook.simulation.makers import Cluster
+from webhook.simulation.planning import planned
 from webhook.simulation.pod import Maker
-from webhook.simulation.reading import Cluster, planned
 from webhook.simulation.results import results
 from webhook.simulation.run import run
 from webhook.simulation.state import Start, State

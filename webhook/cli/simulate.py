@@ -30,7 +30,8 @@ from webhook.objects.times import seconds_at
 from webhook.placement.subject import Raw
 from webhook.render import simulation as render
 from webhook.simulation import ties
-from webhook.simulation.reading import SIMULATED, Cluster, is_simulated, planned, wanted
+from webhook.simulation.makers import SIMULATED, Cluster
+from webhook.simulation.planning import is_simulated, planned, wanted
 from webhook.simulation.results import results
 from webhook.simulation.run import Outcome, Plan
 from webhook.simulation.run import run as run_once
@@ -60,20 +61,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ties", choices=ties.TIES, help="which of the best nodes is taken (default: as the Kubernetes version does)"
     )
     parser.add_argument("--fail-on", choices=("pending",), help="exit 1 if any Pod of the workload may wait in the end")
+    inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     if not 1 <= args.runs <= MOST_RUNS:
         raise UsageError(f"--runs: found {args.runs}, wanted 1 to {MOST_RUNS:,}")
-    source = inputs.source(args)
+    source, profiles = inputs.source(args), inputs.profiles(args.scheduler_config)
     names, steps = _words(args.words, bool(args.filename))
     kinds = inputs.policy(None).kinds
     namespace = selection.namespace(args, source)
     raw, found = _workload(args, source, namespace, names, steps, kinds)
     cluster = Cluster(found.snapshot, found.features, found.pods, found.others, seconds_at(found.time))
     try:
-        made = planned(raw, cluster, steps, kinds, applied=bool(args.filename), how_ties=args.ties or "")
+        made = planned(
+            raw, cluster, steps, kinds, applied=bool(args.filename), how_ties=args.ties or "", profiles=profiles
+        )
     except StepError as error:
         raise UsageError(str(error)) from error
     outcomes = list(progress.with_bar(_all(made.plan, args.seed, args.runs), args.runs, "runs"))

@@ -110,7 +110,7 @@ class _Run:
         state, named = self.state, plan.named
         there: list[Pod] = []
         for name, those in plan.start.found.items():
-            if any(one.revision >= 0 for one in those):
+            if any(one.revision >= 0 or not one.spreads for one in those):
                 there += [pod for pod in state.on(name) if pod.revision >= 0]
         for found in plan.start.waiting:
             pod = self._waiting(found)

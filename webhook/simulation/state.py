@@ -237,7 +237,8 @@ class State:
 
     def cycle(self, of_class: PodClass) -> Cycle:
         """The attempt to place a Pod now, for what computes it whole."""
-        return Cycle(of_class.pod, of_class.constraints, self.snapshot(), self.features, of_class.system_defaults)
+        system_defaults, profile = of_class.system_defaults, of_class.profile
+        return Cycle(of_class.pod, of_class.constraints, self.snapshot(), self.features, system_defaults, profile)
 
     def view(self, of_class: PodClass) -> View:
         """The nodes for a class of Pods as they are now."""

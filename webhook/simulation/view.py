@@ -13,27 +13,27 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from webhook.scheduler.constraint import Constraint
-from webhook.scheduler.counts import UNUSED, LabelSet, PodGroup, Requests, Usage
-from webhook.scheduler.domains import Reach, reach
+from webhook.scheduler.counts import UNUSED, LabelSet, PodGroup, Usage
+from webhook.scheduler.domains import reach
 from webhook.scheduler.features import Features
-from webhook.scheduler.fit import balanced_allocation, is_best_effort, least_allocated, shortages
+from webhook.scheduler.fit import allocation, balanced_allocation, is_best_effort, shortages
 from webhook.scheduler.inclusion import carrying_every_key, included
 from webhook.scheduler.incoming import IncomingPod
-from webhook.scheduler.nodes import HOSTNAME, Allocatable, Nodes, NodeSet, untolerated_taint
+from webhook.scheduler.nodes import CORDONED, HOSTNAME, Allocatable, Nodes, NodeSet, untolerated_taint
 from webhook.scheduler.profile import (
     BALANCED_ALLOCATION,
     NODE_AFFINITY,
     NODE_RESOURCES_FIT,
+    NODE_UNSCHEDULABLE,
     POD_TOPOLOGY_SPREAD,
     PREFER_NO_SCHEDULE,
     TAINT_TOLERATION,
-    WEIGHTS,
+    USUAL_PROFILE,
+    Profile,
 )
 from webhook.scheduler.scoring import MOST, added, domain_of, normalized, number_of_domains, rounded
 from webhook.simulation.tally import Tally
 from webhook.simulation.tolerated import Tolerations
-
-MOST_BY_RESOURCES = MOST * (WEIGHTS[NODE_RESOURCES_FIT] + WEIGHTS[BALANCED_ALLOCATION])
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +48,7 @@ class PodClass:
     pod: IncomingPod
     constraints: tuple[Constraint, ...]
     system_defaults: bool = False
+    profile: Profile = USUAL_PROFILE
     priority: int = 0
     waits: str = ""
     tolerations: Tolerations = ()
@@ -89,26 +90,27 @@ class View:
     ) -> None:
         pod = of_class.pod
         self._of_class, self._nodes, self._features, self.event = of_class, nodes, features, event
-        within = reach(pod, nodes)
-        names = pod.affinity.names
+        profile = of_class.profile
+        names = pod.affinity.names if NODE_AFFINITY in profile.pre_filters else None
         self.searched = nodes.all if names is None else nodes.named(names)
         hard = [one for one in of_class.constraints if one.hard]
         soft = [one for one in of_class.constraints if one.soft]
-        self.usable = within.usable & self.searched & carrying_every_key(nodes, hard)
-        self._hard = [_hard_tally(one, hard, of_class.pod, nodes, within, groups, features) for one in hard]
+        self.usable = _open(pod, nodes, profile) & self.searched & carrying_every_key(nodes, hard)
+        self._hard = [_hard_tally(one, hard, pod, nodes, groups, features) for one in hard]
         self._taking_part = nodes.all if of_class.system_defaults else carrying_every_key(nodes, soft)
         self._soft = [_soft_tally(one, pod, nodes, self._taking_part, groups, features) for one in soft]
-        self._taints, self._likes = _by_taints(pod, nodes), _by_affinity(pod, nodes)
+        self._taints, self._likes = _by_taints(pod, nodes), _by_affinity(of_class, nodes)
         self.room = 0
         self._resources = [0] * len(nodes)
-        self.by_resources = [0] * (MOST_BY_RESOURCES + 1)
+        resources = profile.weights.get(NODE_RESOURCES_FIT, 0) + profile.weights.get(BALANCED_ALLOCATION, 0)
+        self.by_resources = [0] * (MOST * resources + 1)
         known: dict[tuple[Allocatable, Usage], tuple[bool, int]] = {}
         room, scored = bytearray(b"0" * len(nodes)), dict[int, bytearray]()
         for position, node in enumerate(nodes):
             key = node.allocatable, usage.get(node.name, UNUSED)
             found = known.get(key)
             if found is None:
-                found = known[key] = _judged(pod.requests, *key, features)
+                found = known[key] = _judged(of_class, *key, features)
             fits, score = found
             place = len(nodes) - 1 - position
             room[place] = 48 + fits
@@ -139,7 +141,7 @@ class View:
 
     def use(self, position: int, allocatable: Allocatable, usage: Usage) -> None:
         """The node at a position is now used so much."""
-        fits, score = _judged(self._of_class.pod.requests, allocatable, usage, self._features)
+        fits, score = _judged(self._of_class, allocatable, usage, self._features)
         bit = 1 << position
         self.room = self.room | bit if fits else self.room & ~bit
         before = self._resources[position]
@@ -163,9 +165,9 @@ class View:
             return candidates
         most, best = -1, 0
         for those, base in sorted(self.scored(candidates), key=lambda one: -one[1]):
-            if base + MOST_BY_RESOURCES < most:
+            if base + len(self.by_resources) - 1 < most:
                 break
-            for score in range(MOST_BY_RESOURCES, -1, -1):
+            for score in range(len(self.by_resources) - 1, -1, -1):
                 if base + score < most:
                     break
                 found = those & self.by_resources[score]
@@ -189,11 +191,14 @@ class View:
                 found.update(dict.fromkeys(self._nodes.names(those & nodes), base + score))
         return found
 
+    def _weight(self, plugin: str) -> int:
+        return self._of_class.profile.weights.get(plugin, 0)
+
     def _by_preference(self, candidates: NodeSet) -> Iterator[list[tuple[NodeSet, int]]]:
         """upstream: normalize_score.go:DefaultNormalizeScore (v1.37)"""
         for weight, reverse, parts in (
-            (WEIGHTS[TAINT_TOLERATION], True, self._taints),
-            (WEIGHTS[NODE_AFFINITY], False, self._likes),
+            (self._weight(TAINT_TOLERATION), True, self._taints),
+            (self._weight(NODE_AFFINITY), False, self._likes),
         ):
             there = [(those, raw) for those, raw in parts if those & candidates]
             largest = max([raw for _, raw in there], default=0)
@@ -202,7 +207,7 @@ class View:
 
     def _by_spread(self, candidates: NodeSet) -> list[tuple[NodeSet, int]]:
         if not self._soft:
-            score = 0 if self._features.skips_unconstrained else MOST * WEIGHTS[POD_TOPOLOGY_SPREAD]
+            score = 0 if self._features.skips_unconstrained else MOST * self._weight(POD_TOPOLOGY_SPREAD)
             return [(candidates, score)]
         taking_part = candidates & self._taking_part
         sums: dict[NodeSet, float] = {taking_part: 0.0} if taking_part else {}
@@ -213,7 +218,7 @@ class View:
             carrying, max_skew = self._nodes.carrying(key), tally.constraint.max_skew
             sums = dict(added(sums, tally.nodes_by, carrying, logarithm(size), max_skew))
         scores = normalized({those: rounded(score) for those, score in sums.items()})
-        found = [(those, WEIGHTS[POD_TOPOLOGY_SPREAD] * score) for those, score in scores.items()]
+        found = [(those, self._weight(POD_TOPOLOGY_SPREAD) * score) for those, score in scores.items()]
         ignored = candidates & ~self._taking_part
         return [*found, (ignored, 0)] if ignored else found
 
@@ -224,13 +229,30 @@ def logarithm(size: int) -> float:
     return math.log(size + 2)
 
 
-@lru_cache(maxsize=1 << 16)
-def _judged(requests: Requests, allocatable: Allocatable, usage: Usage, features: Features) -> tuple[bool, int]:
+def _judged(of_class: PodClass, allocatable: Allocatable, usage: Usage, features: Features) -> tuple[bool, int]:
     """Whether a node has room, and what both plugins of resources make of it, by their weights."""
-    score = WEIGHTS[NODE_RESOURCES_FIT] * least_allocated(requests, allocatable, usage)
-    if not (features.skips_best_effort and is_best_effort(requests)):
-        score += WEIGHTS[BALANCED_ALLOCATION] * balanced_allocation(requests, allocatable, usage, features)
-    return not shortages(requests, allocatable, usage), score
+    requests, profile = of_class.pod.requests, of_class.profile
+    score, weights = 0, profile.weights
+    if weight := weights.get(NODE_RESOURCES_FIT, 0):
+        score = weight * allocation(profile.strategy, requests, allocatable, usage)
+    weight = weights.get(BALANCED_ALLOCATION, 0)
+    if weight and not (features.skips_best_effort and is_best_effort(requests, profile.balanced)):
+        score += weight * balanced_allocation(requests, allocatable, usage, features, profile.balanced)
+    if NODE_RESOURCES_FIT not in profile.filters:
+        return True, score
+    return not shortages(requests, allocatable, usage, profile.ignored, profile.ignored_groups), score
+
+
+def _open(pod: IncomingPod, nodes: Nodes, profile: Profile) -> NodeSet:
+    """The nodes that no filter refuses whatever the Pods on them are."""
+    within, found = reach(pod, nodes), nodes.all
+    if NODE_UNSCHEDULABLE in profile.filters and not any(one.tolerates(CORDONED) for one in pod.tolerations):
+        found &= ~nodes.unschedulable
+    if TAINT_TOLERATION in profile.filters:
+        found &= within.tolerated
+    if NODE_AFFINITY in profile.filters:
+        found &= within.affine & profile.added.matching(nodes)
+    return found
 
 
 def _hard_tally(
@@ -238,11 +260,11 @@ def _hard_tally(
     hard: list[Constraint],
     pod: IncomingPod,
     nodes: Nodes,
-    within: Reach,
     groups: Mapping[LabelSet, PodGroup],
     features: Features,
 ) -> Tally:
-    eligible = nodes.placed(constraint.topology_key, within.eligible(constraint, carrying_every_key(nodes, hard)))
+    counted = carrying_every_key(nodes, hard) & included(constraint, pod, nodes)
+    eligible = nodes.placed(constraint.topology_key, counted)
     matches = int(constraint.selector.matches(pod.labels))
     of_domain = nodes.domains(constraint.topology_key).__getitem__
     return Tally(constraint, eligible.of.get, of_domain, eligible.all, matches, groups, features)
@@ -292,14 +314,14 @@ def _by_taints(pod: IncomingPod, nodes: Nodes) -> list[tuple[NodeSet, int]]:
     return [*((those, number) for number, those in found.items()), (rest, 0)]
 
 
-def _by_affinity(pod: IncomingPod, nodes: Nodes) -> list[tuple[NodeSet, int]]:
+def _by_affinity(of_class: PodClass, nodes: Nodes) -> list[tuple[NodeSet, int]]:
     """
     upstream: node_affinity.go:NodeAffinity.Score (v1.37)
 
     The nodes by the sum of the weights of the preferred terms that they meet.
     """
     found: dict[NodeSet, int] = {nodes.all: 0}
-    for weight, term in pod.preferred or ():
+    for weight, term in (*of_class.profile.added_preferred, *(of_class.pod.preferred or ())):
         matching, divided = term.matching(nodes), dict[NodeSet, int]()
         for those, number in found.items():
             if inside := those & matching:

@@ -1,0 +1,52 @@
+"""Pods and budgets as the cluster has them."""
+
+from __future__ import annotations
+
+from tests.support.simulated import (
+    NOW,
+    budget,
+    deployment,
+    nodes,
+    owned,
+    plan,
+    pod,
+    template,
+)
+from webhook.scheduler.counts import label_set
+from webhook.simulation.reading import GRACES
+
+
+def test_a_pod_as_the_cluster_has_it():
+    raw = pod("ReplicaSet/web-1", 0, "a1", annotations={"controller.kubernetes.io/pod-deletion-cost": "-7"})
+    raw["status"]["containerStatuses"] = [{"name": "c", "restartCount": 2}, {"name": "d", "restartCount": 5}]
+    raw["status"]["conditions"][0]["status"] = "False"
+    ((found,),) = plan([*nodes(), *deployment(), raw], "scale=9").start.found.values()
+
+    assert (label_set({"app": "web", "pod-template-hash": "1"}), "a1", 100) == (
+        found.labels,
+        found.node,
+        found.requests.milli_cpu,
+    )
+    assert (False, NOW - 3_600, NOW - 3_600, -7, 5) == (
+        found.ready,
+        found.ready_at,
+        found.created,
+        found.cost,
+        found.restarts,
+    )
+    assert (True, False, 0, GRACES) == (found.spreads, found.fixed, found.revision, found.tolerations)
+
+
+def test_pods_of_a_daemon_set_and_of_the_kubelet_are_fixed():
+    static = pod("Node/a1", 0, "a1", annotations={"kubernetes.io/config.mirror": "x"})
+    found = plan([*nodes(), *deployment(), pod("DaemonSet/log", 0, "a1"), static], "cordon=a1").start.found["a1"]
+
+    assert [True, True] == [one.fixed for one in found]
+
+
+def test_budgets_know_what_their_workloads_want():
+    other = owned("ReplicaSet", "api", {"replicas": 4, "template": template()})
+    objects = [*nodes(), *deployment(on=["a1"]), other, pod("ReplicaSet/api", 0, "b1"), budget(maxUnavailable="10%")]
+    (found,) = plan(objects, "drain=a1").budgets
+
+    assert (4, True, "10%", None) == (found.expected, found.named, found.max_unavailable, found.min_available)

@@ -1,0 +1,53 @@
+"""What makes the Pods of a workload, and of others."""
+
+from __future__ import annotations
+
+from tests.support.build import service
+from tests.support.simulated import (
+    deployment,
+    nodes,
+    owned,
+    plan,
+    pod,
+    template,
+)
+
+
+def test_a_deployment_has_its_replica_sets_the_current_one_last():
+    current, latest, *pods = deployment(replicas=4, on=["a1"])
+    old = owned(
+        "ReplicaSet",
+        "web-0",
+        {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template()},
+        "Deployment/web",
+    )
+    empty = {**old, "metadata": {**old["metadata"], "name": "web-9"}, "spec": {**old["spec"], "replicas": 0}}
+    made = plan([*nodes(), current, latest, empty, old, *pods, pod("ReplicaSet/web-0", 0, "b1")], "scale=9")
+
+    assert ([2, 4], 4) == ([one.desired for one in made.named.sets], made.named.replicas)
+    assert {"a1": [1], "b1": [0]} == {name: [one.revision for one in those] for name, those in made.start.found.items()}
+
+
+def test_without_one_that_has_its_template_there_is_a_new_one():
+    made = plan([*nodes(), deployment()[0]], "scale=9")
+    (one,) = made.named.sets
+
+    assert (0, {"app": "web", "pod-template-hash": "new"}) == (one.desired, one.maker.of_class.pod.labels)
+
+
+def test_a_rollout_has_a_revision_of_its_own_also_for_the_default_selector():
+    raw = deployment()[0]
+    raw["spec"]["template"]["spec"]["topologySpreadConstraints"] = []
+    made = plan([*nodes(), service(), raw], "rollout rollout")
+    first, second = (made.makers[i].of_class for i in (0, 1))
+
+    assert ["rollout-1", "rollout-2"] == [one.pod.labels["pod-template-hash"] for one in (first, second)]
+    assert first.system_defaults
+    assert "app=web,app=web,pod-template-hash=rollout-1" == str(first.constraints[0].selector)
+
+
+def test_a_pod_whose_owner_is_not_known_is_made_as_it_was():
+    raw = pod("CloneSet/x", 0, "a1", spec={"priority": 7})
+    ((found,),) = plan([*nodes(), *deployment(), raw], "drain=a1").start.found.values()
+
+    assert 7 == found.maker.of_class.priority

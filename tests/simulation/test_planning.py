@@ -1,0 +1,110 @@
+"""The plan of a simulation, and which steps it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.build import constraint
+from tests.support.simulated import (
+    HOUR_AGO,
+    NOW,
+    cluster,
+    deployment,
+    nodes,
+    owned,
+    plan,
+    pod,
+    stateful,
+    workload,
+)
+from webhook.objects.kinds import KINDS
+from webhook.objects.references import ObjectRef
+from webhook.simulation.planning import is_simulated, planned, wanted
+from webhook.simulation.step import StepError, parse_step
+
+
+def test_pods_that_wait_come_in_the_order_in_which_they_were_made():
+    late, early = (
+        pod("ReplicaSet/web-1", i, "", creationTimestamp=time)
+        for i, time in enumerate(("2026-01-02T00:00:00Z", HOUR_AGO))
+    )
+    waiting = plan([*nodes(), *deployment(), late, early], "scale=9").start.waiting
+
+    assert [early["metadata"]["creationTimestamp"], late["metadata"]["creationTimestamp"]] == [
+        HOUR_AGO,
+        "2026-01-02T00:00:00Z",
+    ]
+    assert sorted(one.created for one in waiting) == [one.created for one in waiting]
+
+
+def test_only_pods_that_may_move_are_kept():
+    there = [pod("ReplicaSet/api", i, name) for i, name in enumerate(("a1", "b1", ""))]
+    leaving = pod("ReplicaSet/api", 9, "c1", deletionTimestamp=HOUR_AGO)
+    start = plan([*nodes(), *deployment(on=["a2"]), *there, leaving], "drain=b1").start
+
+    assert ({"a2", "b1", "c1"}, 1) == ({*start.found}, len(start.waiting))
+
+
+@pytest.mark.parametrize(
+    ("steps", "objects", "said"),
+    [
+        (
+            "scale=3",
+            deployment(),
+            "scale=3: does nothing: Deployment shop/web has 3 replicas already; leave the step out",
+        ),
+        ("scale=4 scale=4", deployment(), "scale=4: does nothing: Deployment shop/web has 4 replicas already"),
+        (
+            "rollout",
+            stateful(updateStrategy={"type": "OnDelete"}),
+            "rollout: does nothing: updateStrategy of StatefulSet shop/web is OnDelete",
+        ),
+        ("rollout", deployment()[1:], "rollout: does nothing: a ReplicaSet replaces no Pods; wanted a Deployment"),
+        ("drain=x", deployment(), 'drain=x: no node is called "x"; there are a1, a2, a3'),
+        (
+            "scale=5",
+            deployment(constraint(maxSkew=0)),
+            "Deployment shop/web: spec.topologySpreadConstraints[0].maxSkew",
+        ),
+    ],
+)
+def test_what_would_do_nothing_or_cannot_be_is_an_error(steps, objects, said):
+    with pytest.raises(StepError) as error:
+        plan([*nodes(), *objects], steps, raw=objects[0])
+
+    assert said in str(error.value)
+
+
+def test_an_autoscaler_is_named():
+    scaler = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "hpa", "namespace": "shop"},
+        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}},
+    }
+    objects = [*nodes(), *deployment(hostNetwork=True, resourceClaims=[{"name": "gpu"}]), scaler]
+    found = planned(workload(objects), cluster(*objects), [parse_step("rollout")], KINDS)
+
+    assert ("HorizontalPodAutoscaler hpa scales it, too; what it does is not simulated.",) == found.notes
+    assert ("dynamic resources",) == found.not_judged
+
+
+def test_without_the_time_of_the_cluster_the_latest_that_is_known_is_now():
+    objects = [*nodes(), *deployment(on=["a1", "b1"])]
+    found = planned(workload(objects), cluster(*objects, time=None), [parse_step("rollout")], KINDS)
+
+    assert NOW - 3_600 == found.plan.start.now
+
+
+@pytest.mark.parametrize(("kind", "simulated"), [("Deployment", True), ("StatefulSet", True), ("DaemonSet", False)])
+def test_which_workloads_are_simulated(kind, simulated):
+    assert is_simulated(owned(kind, "web", {})) is simulated
+
+
+def test_pods_of_other_namespaces_are_read_where_nodes_change():
+    ref = ObjectRef("apps/v1", "Deployment", "shop", "web")
+    other = pod("ReplicaSet/web-1", 0, "a1", namespace="other")
+    asked = {text: wanted(ref, [parse_step(text)])(other) for text in ("scale=3", "rollout", "drain=a1", "add=1")}
+
+    assert {"scale=3": False, "rollout": False, "drain=a1": True, "add=1": True} == asked
+    assert wanted(ref, [])(pod("ReplicaSet/web-1", 0, "", namespace="other"))
