@@ -37,6 +37,9 @@ REFUSED = [
     Case("nothing called a whole number", "a: !!int ''", ""),
     Case("nothing called a number", "a: !!float ''", ""),
     Case("a word called true or false", "a: !!bool x", ""),
+    Case("a text of two lines called a list", '!!omap "a\\nb"', r'line 1, column 1: "a\u000ab" cannot be !!omap'),
+    Case("a tag with a line end", "!!%0Ax 1", r'line 1, column 1: "1" cannot be !!\u000ax'),
+    Case("a key of two lines twice", '"a\\nb": 1\n"a\\nb": 2', r'line 2, column 1: duplicate key "a\u000ab"'),
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from webhook.objects.fields import path_text
-from webhook.objects.reading import Reader, brief
+from webhook.objects.reading import Reader, brief, printable
 
 READ = [
     ("integer", 5, 5),
@@ -70,3 +70,15 @@ SHOWN = [
 @pytest.mark.parametrize(("value", "text"), SHOWN, ids=[text[:20] for _, text in SHOWN])
 def test_a_value_is_shown_in_one_short_line(value, text):
     assert text == brief(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("web é 世", "web é 世"),
+        ("a\nb\x1b[31m", "a\\u000ab\\u001b[31m"),
+        ("\u202e\u2028\ud800", "\\u202e\\u2028\\ud800"),
+    ],
+)
+def test_what_is_not_printable_is_escaped(text, shown):
+    assert shown == printable(text)

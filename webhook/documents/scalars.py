@@ -8,6 +8,8 @@ from typing import NamedTuple, Protocol
 
 import yaml
 
+from webhook.objects.reading import printable
+
 
 class Mark(Protocol):
     """A position of the parser; line and column count from 0."""
@@ -46,10 +48,14 @@ _WORDS: dict[str, object] = {
 
 
 class DocumentError(ValueError):
-    """Text that is neither YAML nor JSON, or that no API server accepts; `line` and `column` count from 1."""
+    """
+    Text that is neither YAML nor JSON, or that no API server accepts; `line` and `column` count from 1.
+
+    The message is one line, whatever of the text is quoted in it.
+    """
 
     def __init__(self, message: str, mark: Mark | None = None) -> None:
-        self.message = message
+        self.message = message = printable(message)
         self.line = mark.line + 1 if mark is not None else None
         self.column = mark.column + 1 if mark is not None else None
         super().__init__(f"line {self.line}, column {self.column}: {message}" if mark is not None else message)

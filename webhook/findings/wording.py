@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from webhook.findings.finding import Finding
 from webhook.objects.fields import FieldPath, path_text
+from webhook.objects.reading import printable
 
 WARNING_LIMIT, MOST_WARNINGS = 256, 5  # If all exceed 4,096 characters, the API server cuts each at 256.
 LINE_LIMIT, MOST_LINES = 1_000, 100
@@ -24,17 +25,9 @@ class Denial:
 def one_line(text: str, limit: int) -> str:
     """`text` with unprintable characters escaped, cut at `limit`; the API server drops a warning that has any."""
     text = text[: limit + 1]  # What comes after is not shown, and may be long.
-    text = printable(text)
+    if not text.isprintable():
+        text = printable(text)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
-
-
-def printable(text: str) -> str:
-    """`text` with unprintable characters escaped, so that it cannot control a terminal."""
-    return text if text.isprintable() else "".join(map(_shown, text))
-
-
-def _shown(char: str) -> str:
-    return char if char.isprintable() else f"\\u{ord(char):04x}"
 
 
 def short_path(path: FieldPath) -> str:

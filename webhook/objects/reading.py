@@ -92,3 +92,12 @@ def brief(value: object, limit: int = 60) -> str:
         value = [item[: limit + 1] for item in value[:20]]
     text = _plain(value)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def printable(text: str) -> str:
+    """`text` with unprintable characters escaped, so that it ends no line and controls no terminal."""
+    return text if text.isprintable() else "".join(map(_shown, text))
+
+
+def _shown(char: str) -> str:
+    return char if char.isprintable() else f"\\u{ord(char):04x}"

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from webhook.findings.wording import LINE_LIMIT, one_line, printable
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.objects.reading import printable
 from webhook.placement.explanation import ConstraintExplained, Domain, Explanation, agrees
 from webhook.placement.remedies import NOW, TEMPLATE, Remedy
 from webhook.placement.subject import OWN, POLICY, SYSTEM, UNSCHEDULABLE, Subject

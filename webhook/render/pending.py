@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from webhook.findings.wording import LINE_LIMIT, one_line, printable
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.objects.reading import printable
 from webhook.placement.pending import Group, PendingList
 from webhook.placement.remedies import TEMPLATE
 from webhook.render.explanation import API_VERSION

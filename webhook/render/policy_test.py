@@ -9,8 +9,8 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from webhook.admission.policy_test import KIND, Result
-from webhook.findings.wording import printable
 from webhook.objects.fields import as_list, as_mapping
+from webhook.objects.reading import printable
 from webhook.render import applied as render
 from webhook.render.diff import unified
 from webhook.render.explanation import API_VERSION

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from webhook.admission.decision import Outcome
 from webhook.findings.finding import Severity
-from webhook.findings.wording import one_line, printable
+from webhook.findings.wording import one_line
+from webhook.objects.reading import printable
 from webhook.placement.subject import OWN
 from webhook.render.explanation import API_VERSION
 from webhook.render.findings import finding_json

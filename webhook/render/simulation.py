@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from webhook.findings.wording import LINE_LIMIT, one_line, printable
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.objects.reading import printable
 from webhook.objects.references import ObjectRef
 from webhook.render.explanation import API_VERSION, selector_text
 from webhook.simulation.results import OfConstraint, Range, Result
