@@ -9,7 +9,7 @@ no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes
 # The folders of the pure half, whose tests start no server and no process.
 UNIT := $(addprefix tests/,objects documents scheduler findings rules policy admission lint)
 
-.PHONY: help run unit test controlplane helm e2e soak demo transcripts oracle oracle-diff bench lint docs image \
+.PHONY: help run unit test controlplane helm e2e soak demo transcripts oracle oracle-diff fuzz bench lint docs image \
 	lock release release-check clean
 
 help: ## list these targets
@@ -53,6 +53,9 @@ oracle: .venv/test ## ask Kubernetes' own code, KUBERNETES=v1.37.1, and rewrite 
 
 oracle-diff: .venv/test ## say which recordings differ between two minor versions, A=1.36 B=1.37, and in what
 	@$(PYTHON) -m tests.oracle.diff $(A) $(B) $(CASE)
+
+fuzz: .venv/test ## give reviews, policies, dumps, manifests and HTTP whatever may come, for SECONDS=60; CORPUS=build/fuzz
+	@$(PYTHON) -m tests.fuzz $(if $(SECONDS),--seconds $(SECONDS)) $(if $(CORPUS),--corpus $(CORPUS)) $(FUZZ)
 
 bench: .venv/test ## measure reviews, manifests, Pod creation, a large cluster and placing in it, beside others
 	@$(PYTHON) -m tests.bench.reviews
