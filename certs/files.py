@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from glob import escape
 from pathlib import Path
 
 
@@ -36,13 +37,45 @@ def read(path: Path) -> Pem:
 
 def write(path: Path, content: bytes, mode: int) -> None:
     """Replace a file atomically; it has `mode` from the start. CertificateError if it cannot be written."""
+    with _filled(path, content, mode) as temporary:
+        os.replace(temporary, path)
+
+
+def write_pair(chain: Path, chain_content: bytes, key: Path, key_content: bytes) -> None:
+    """
+    Replace a certificate and its key, which may be in any folder.
+
+    A process that is killed meanwhile leaves the pair before, or no certificate, but never the key of another.
+    CertificateError if a file cannot be written.
+    """
+    with _filled(chain, chain_content, 0o644) as new_chain, _filled(key, key_content, 0o600) as new_key:
+        with _naming(chain):
+            chain.unlink(missing_ok=True)
+        with _naming(key):
+            os.replace(new_key, key)
+        with _naming(chain):
+            os.replace(new_chain, chain)
+
+
+@contextmanager
+def _filled(path: Path, content: bytes, mode: int) -> Iterator[Path]:
+    """A file beside `path` that is to take its place; those that a killed process has left are removed."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
+    with _naming(path):
+        for left in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 16}"):
+            left.unlink(missing_ok=True)
         try:
             _fill(temporary, content, mode)
-            os.replace(temporary, path)
+            yield temporary
         finally:
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Raise what the system refuses as CertificateError with the file's name."""
+    try:
+        yield
     except OSError as error:
         raise CertificateError(f"{path}: {error.strerror}") from error
 
@@ -58,7 +91,7 @@ def write_together(files: Mapping[Path, tuple[bytes, int]]) -> None:
     """
     first = next(iter(files))
     made = first.with_name(f"{_MADE}{secrets.token_hex(8)}")
-    try:
+    with _naming(first):
         made.mkdir()
         try:
             for path, (content, mode) in files.items():
@@ -75,8 +108,6 @@ def write_together(files: Mapping[Path, tuple[bytes, int]]) -> None:
         for left in first.parent.glob(f"{_MADE}*"):
             if left.name != made.name:
                 _remove(left)
-    except OSError as error:
-        raise CertificateError(f"{first}: {error.strerror}") from error
 
 
 _CURRENT, _MADE = ".current", ".made-"

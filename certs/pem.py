@@ -13,7 +13,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from certs.files import CertificateError, Pem, write, write_together
+from certs.files import CertificateError, Pem, write_pair, write_together
 
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
 _Extension = TypeVar("_Extension", bound=x509.ExtensionType)
@@ -57,8 +57,7 @@ class Pair:
 
         CertificateError if a file cannot be written.
         """
-        write(key, self.key_pem(), 0o600)
-        write(chain, self.chain_pem(), 0o644)
+        write_pair(chain, self.chain_pem(), key, self.key_pem())
 
     def replace(self, chain: Path, key: Path) -> None:
         """

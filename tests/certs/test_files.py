@@ -180,6 +180,28 @@ def test_wherever_a_process_is_killed_a_key_is_never_beside_the_certificate_of_a
     assert whole == {new.chain, *([old.chain] if before != "nothing" else []), *([None] if before != "links" else [])}
 
 
+def test_two_files_that_are_written_one_after_the_other_never_are_of_two_pairs(tmp_path):
+    """Wherever the process is killed; what it has left goes when the same file is written again."""
+    old, new, last = the_leaf(), another_leaf(), another_leaf()
+    steps, whole, killed = 0, set(), True
+    while killed:
+        folder = tmp_path / str(steps)
+        folder.mkdir()
+        files = folder / CHAIN, folder / KEY
+        old.write(*files)
+
+        killed = killed_at(steps, lambda files=files: new.write(*files))
+
+        pair = found(folder)
+        whole.add(pair.chain if pair else None)
+        last.write(*files)
+        assert [CHAIN, KEY] == sorted(os.listdir(folder))
+        assert found(folder).chain == last.chain
+        steps += 1
+
+    assert {old.chain, None, new.chain} == whole
+
+
 @pytest.mark.parametrize("step", ["open", "fsync", "replace"])
 def test_a_pair_that_cannot_be_written_changes_nothing(tmp_path, monkeypatch, step):
     def full(*args, **kwargs):

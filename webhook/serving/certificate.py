@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from certs.files import CertificateError, Pem
+from certs.files import CertificateError, Pem, write
 from certs.serving import ServingCertificate, check
 from webhook.serving.logs import log
 from webhook.serving.settings import SettingsError
@@ -119,7 +119,7 @@ def _self_signed(host: str, folder: Path) -> None:
     ca, file = Authority.create(now), folder / "ca.crt"
     names += [host] if host not in (*names, "", "0.0.0.0", "::") else []
     ca.issue(names, now).write(*(folder / name for name in FILES))
-    file.write_bytes(ca.pair.chain_pem())
+    write(file, ca.pair.chain_pem(), 0o644)
     print(f"CA certificate: {file}", flush=True)
 
 
