@@ -132,7 +132,7 @@ DISCOVERY = ("importlib", "pkgutil")
 PURE_NAMES = {
     *("__future__", "bisect", "collections", "collections.abc", "dataclasses", "difflib", "enum", "functools"),
     *("hashlib", "inspect.cleandoc", "itertools", "json", "marshal", "math", "random.Random", "re"),
-    *("sys.intern", "typing"),
+    *("sys.intern", "typing", "zlib"),
 }
 IMPURE_BUILTINS = {
     *("__builtins__", "__import__", "__loader__", "__spec__", "breakpoint", "compile", "eval", "exec", "exit"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import socket
@@ -10,11 +11,12 @@ import sys
 
 import pytest
 
-from tests.bench import creation, programs
+from tests.bench import creation, programs, repository
 from tests.bench.creation import ONE, Taken, Target
 from tests.bench.reviews import Server
 from tests.support import ROOT
 from tests.support.kubernetes_source import MissingError
+from webhook.cli.main import main
 
 
 def test_without_go_the_rows_say_so(tmp_path, monkeypatch):
@@ -101,6 +103,20 @@ def test_what_other_programs_take_is_seen(tmp_path, monkeypatch):
     taken = creation.take(Target("a", tmp_path, tmp_path, ()), ONE)
 
     assert Taken(50.0, 15_000.0, 20_000.0, 0.25) == taken
+
+
+def test_a_repository_like_real_ones_has_what_those_have(tmp_path, monkeypatch, capsys):
+    """Workloads that an autoscaler of the file scales, templates and patches; and each file can be read."""
+    for name in ("CRDS", "DASHBOARDS", "RELEASES", "CHARTS", "TEAMS", "PANELS"):
+        monkeypatch.setattr(repository, name, 1)
+    files, size = repository.generate(tmp_path)
+    code = main(["lint", "-o", "json", str(tmp_path)])
+    found = json.loads(capsys.readouterr().out)
+
+    assert (0, files, []) == (code, found["summary"]["files"], found["problems"])
+    assert {"rollout-skew"} == {one["rule"] for one in found["findings"]}
+    assert {"kustomization", "template"} == {one["reason"] for one in found["notes"]}
+    assert size > 500_000
 
 
 @pytest.mark.parametrize("marker", ["bench", "bench calls", "bench-cluster", "bench dump", "bench lint"])

@@ -28,6 +28,10 @@ CUTS = [
     Cut("after a byte order mark", "\ufeffa: 1\n---\nb: 1", [1, 6]),
     Cut("dashes that begin a word", "---a: 1\n", [0]),
     Cut("a directive", "%YAML 1.1\n---\na: 1\n---\nb: 1", [0]),
+    Cut("a directive further down", "a: 1\n...\n%YAML 1.1\n---\nb: 1", [0]),
+    Cut("a percent sign in a line", "a: 1 %\n---\nb: 1", [0, 7]),
+    Cut("dashes at the end", "a: 1\n---", [0, 5]),
+    Cut("dashes before white space, and a word", "--- a: 1\n---\t|\n---b\n", [0, 9]),
     Cut("line ends of Windows", "a: 1\r\n---\r\nb: 1", [0, 6]),
 ]
 

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from tests.support.build import namespace, node
+from tests.support.build import namespace, node, pod
 from tests.support.lint import KEYS, MISSPELT, WEB, shown, terms
+from webhook.lint import context as module
 from webhook.lint.context import Context, context_objects, may_hold_context
 from webhook.scheduler.snapshot import Snapshot
 
@@ -36,6 +37,15 @@ def test_nodes_among_the_manifests_carry_their_keys():
 )
 def test_a_cheap_look_misses_nothing_that_tells(text):
     assert may_hold_context(text.encode())
+
+
+def test_of_a_file_only_the_documents_that_may_hold_one_are_parsed(monkeypatch):
+    read, real = [], module.read_documents
+    monkeypatch.setattr(module, "read_documents", lambda text, _: read.append(text) or real(text, _))
+    text = "---\n".join(json.dumps(one) + "\n" for one in (pod(), namespace("shop"), pod()))
+
+    assert ["shop"] == [obj["metadata"]["name"] for obj in context_objects(text)]
+    assert 1 == len(read)
 
 
 def test_a_file_without_namespace_or_node_is_not_parsed():

@@ -144,11 +144,19 @@ def test_others_of_the_same_file_come_first():
     assert ["near", "far"] == [one.name for one in found.around("b.yaml", stated["b.yaml"]).others]
 
 
+def test_the_nearest_is_named():
+    far = {f"{folder}/b.yaml": [tail(name=f"of-{folder}")] for folder in ("a", "x/-", "x/y/z/deep", "x/y-z")}
+
+    assert ["of-x/y/z/deep"] == concerned({"x/y/z/a.yaml": [web()], **far})["x/y/z/a.yaml"]
+    assert ["of-x/-"] == concerned({"x/b/a.yaml": [web()], **far})["x/b/a.yaml"]
+    assert ["of-a"] == concerned({"w/a.yaml": [web()], **far})["w/a.yaml"]
+
+
 def test_only_so_many_candidates_are_looked_at(monkeypatch):
     files = {"a.yaml": [web()], "b.yaml": [tail(owner=None, labels=HEAD)], "c.yaml": [tail()]}
 
     assert {"a.yaml": ["tail"]} == concerned(files)
-    monkeypatch.setattr(module, "MOST_CANDIDATES", 2)
+    monkeypatch.setattr(module, "MOST_CANDIDATES", 1)
     assert {} == concerned(files)
 
 

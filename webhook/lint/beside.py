@@ -8,6 +8,7 @@ What a file has that matters to workloads beside it: workloads, which their sele
 from __future__ import annotations
 
 import marshal
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -127,11 +128,11 @@ def packed(stated: Iterable[tuple[str, Stated]]) -> bytes:
         for file, (workloads, autoscalers) in stated
         if workloads or autoscalers
     ]
-    return marshal.dumps(found) if found else b""
+    return zlib.compress(marshal.dumps(found), 1) if found else b""
 
 
 def unpacked(batch: bytes) -> Iterator[tuple[str, Stated]]:
     """The files in a batch, with what each states."""
-    for file, workloads, autoscalers in marshal.loads(batch):
+    for file, workloads, autoscalers in marshal.loads(zlib.decompress(batch)):
         scalers = [Autoscaler(Target(*target), Scaling(*scaling)) for target, scaling in autoscalers]
         yield file, Stated([Standing(*one) for one in workloads], scalers)

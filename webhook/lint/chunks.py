@@ -13,9 +13,7 @@ from webhook.documents.spans import Span
 from webhook.lint.passing_over import has_placeholders
 from webhook.objects.kinds import FIELD
 
-_BOUNDARY = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _CONTENT = re.compile(r"^(?!---|[ \t]*(?:#|\r?$))", re.MULTILINE)
-_DIRECTIVE = re.compile(r"^%", re.MULTILINE)
 _SOURCE = re.compile(r"^# Source: (\S+)\r?$", re.MULTILINE)
 
 
@@ -97,10 +95,21 @@ def chunks(text: str) -> Iterator[Chunk]:
     line and belongs to the document after it, so a text with a directive is not split.
     """
     begin = 1 if text.startswith("\ufeff") else 0
-    cuts = [] if _DIRECTIVE.search(text) else [match.start() for match in _BOUNDARY.finditer(text, begin)]
+    cuts = [] if text.startswith("%") or "\n%" in text else [*_boundaries(text, begin)]
     for start, end in zip([begin, *cuts], [*cuts, len(text)], strict=True):
         if start < end:
             yield Chunk(text[start:end], start)
+
+
+def _boundaries(text: str, begin: int) -> Iterator[int]:
+    """The offset of each line that is `---`, or begins with that and white space; faster than a regular expression."""
+    if text.startswith("---", begin) and not text[begin + 3 : begin + 4].strip():
+        yield begin
+    at = text.find("\n---", begin)
+    while at >= 0:
+        if not text[at + 4 : at + 5].strip():
+            yield at + 1
+        at = text.find("\n---", at + 1)
 
 
 class Lines:

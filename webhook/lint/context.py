@@ -12,7 +12,8 @@ from webhook.lint.chunks import chunks
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
 # Rules read these. Services and controllers matter only for default constraints, which lint does not add.
-_MAY_HOLD = re.compile(rb"""kind["']?\s*:\s*["']?(?:Namespace|Node)(?:List)?\b""")
+_NAMED = r"""kind["']?\s*:\s*["']?(?:Namespace|Node)(?:List)?\b"""
+_MAY_HOLD, _MAY_HOLD_IN_TEXT = re.compile(_NAMED.encode()), re.compile(_NAMED)
 _KINDS = (("v1", "Namespace"), ("v1", "Node"))
 
 
@@ -38,6 +39,8 @@ def may_hold_context(content: bytes) -> bool:
 def context_objects(text: str) -> Iterator[Mapping[str, object]]:
     """The namespaces and nodes in `text`.  Unreadable documents are skipped; `judge` reports them."""
     for chunk in chunks(text):
+        if _MAY_HOLD_IN_TEXT.search(chunk.text) is None:
+            continue
         try:
             documents = read_documents(chunk.text, [])
         except DocumentError:

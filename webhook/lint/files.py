@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -181,7 +182,7 @@ def _in_processes(
                 done(min(number * FILES_AT_ONCE, len(files)))
             concerned = surroundings.concerned()
             again = pool.map(_judge_around, concerned.items())
-            for judged in (judged for result in results for judged in pickle.loads(result)):
+            for judged in (judged for result in results for judged in pickle.loads(zlib.decompress(result))):
                 yield next(again) if judged.file in concerned else judged
         except BrokenProcessPool as error:
             raise WorkerDied("a process that judges files was killed; it may have run out of memory") from error
@@ -204,14 +205,14 @@ def _begin(terms: LintTerms) -> None:
 
 
 def _judge_all(files: Sequence[str]) -> tuple[bytes, bytes]:
-    """The results of some files, pickled, and what they state, packed."""
+    """The results of some files, pickled and compressed, and what they state, packed."""
     import pickle
 
     results = [judge_file(file, _terms[0], FileReader()) for file in files]
     stated = packed([(judged.file, judged.states) for judged in results])
     for judged in results:
         judged.states = NOTHING_STATED
-    return pickle.dumps(results, pickle.HIGHEST_PROTOCOL), stated
+    return zlib.compress(pickle.dumps(results, pickle.HIGHEST_PROTOCOL), 1), stated
 
 
 def _judge_around(concerned: tuple[str, Around]) -> Judged:

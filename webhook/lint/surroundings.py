@@ -12,16 +12,16 @@ of overlays that of their base, the bounds of all of them hold.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 
 from webhook.findings.others import Other
 from webhook.lint.beside import NOTHING_AROUND, Around, Standing, Stated, unpacked, within
 from webhook.objects.references import Scaling, Target
 from webhook.scheduler.selectors import EQUALS, IN, Match, Selector
 
-MOST_CANDIDATES = 1_000  # that are looked at for one selector
+MOST_CANDIDATES = 200  # that are looked at for one selector, the nearest first
 
 Hook = tuple[str, str, str, str]  # namespace, folder, label key and value; the last two are empty for all Pods
 
@@ -30,7 +30,7 @@ class Surroundings:
     """
     What all files of the input state, and what of it stands around one of them.
 
-    Of a file some hundred bytes are kept for each workload, and of each label whether a second workload has it, so that
+    Of each workload some bytes are kept, compressed, and of each label whether a second workload has it, so that
     only workloads whose labels are asked for are ever held as such.
     """
 
@@ -109,16 +109,19 @@ class Surroundings:
                 for hook in _hooks(file, one) if one.makes_pods else ():
                     if hook in new:
                         self._candidates[hook].append((file, one))
+        for hook in new:
+            self._candidates[hook].sort(key=_file)
 
     def _other(self, file: str, one: Standing, selector: Selector) -> Other | None:
-        """The first workload of another file that the selector counts."""
+        """The nearest workload of another file that the selector counts."""
         asked = self._asked(file, one, selector)
         if not asked:
             return None
         self._learn(hook for hooks in asked for hook in hooks)
-        candidates = min(([each for hook in hooks for each in self._candidates[hook]] for hooks in asked), key=len)
+        fewest = min(asked, key=lambda hooks: sum(len(self._candidates[hook]) for hook in hooks))
+        candidates = (each for hook in fewest for each in _nearest_first(self._candidates[hook], file))
         for at, other in islice(candidates, MOST_CANDIDATES):
-            if at == file or other[:4] == one[:4] or (other.own or other.labels) == (one.own or one.labels):
+            if other[:4] == one[:4] or (other.own or other.labels) == (one.own or one.labels):
                 continue
             if selector.match(other.labels, other.addable) is Match.YES and not self._are_copies(file, at):
                 return other.other
@@ -160,16 +163,13 @@ class Surroundings:
     def _names_below(self, path: str) -> frozenset[int]:
         """Numbers that stand for kind, namespace and name of the workloads of a file, or of all below a folder."""
         if self._names is None:
-            self._names = sorted(
+            names = (
                 (file, frozenset(hash((one.kind, one.namespace, one.name)) for one in stated.workloads))
                 for file, stated in self._stated()
             )
+            self._names = sorted(names, key=_file)
         if path not in self._below:
-            files = [file for file, _ in self._names]
-            start, end = bisect_left(files, f"{path}/"), bisect_left(files, f"{path}0")  # "0" comes after "/"
-            own = bisect_left(files, path)
-            found = [names for file, names in self._names[own : own + 1] if file == path]
-            self._below[path] = frozenset().union(*found, *(names for _, names in self._names[start:end]))
+            self._below[path] = frozenset().union(*(self._names[at][1] for at in range(*_below(self._names, path))))
         return self._below[path]
 
 
@@ -192,3 +192,27 @@ def _upwards(file: str) -> Iterator[str]:
         yield file
         file = file.rpartition("/")[0]
     yield ""
+
+
+def _nearest_first(candidates: Sequence[tuple[str, Standing]], file: str) -> Iterator[tuple[str, Standing]]:
+    """Those of other files: of its folder, then of the folder above; `candidates` are sorted by their files."""
+    first, last = _below(candidates, file)
+    for path in _upwards(file):
+        start, end = _below(candidates, path)
+        yield from (candidates[at] for at in chain(range(start, first), range(last, end)))
+        first, last = start, end
+
+
+def _below(sorted_by_file: Sequence[tuple[str, object]], path: str) -> tuple[int, int]:
+    """Where those begin and end that are of the file `path`, or below the folder; "" is the folder of all."""
+    if not path:
+        return 0, len(sorted_by_file)
+    start, end = (bisect_left(sorted_by_file, edge, key=_file) for edge in (f"{path}/", f"{path}0"))  # "0" is next
+    if start < end:
+        return start, end
+    own = bisect_left(sorted_by_file, path, key=_file), bisect_right(sorted_by_file, path, key=_file)
+    return own if own[0] < own[1] else (start, end)
+
+
+def _file(one: tuple[str, object]) -> str:
+    return one[0]
