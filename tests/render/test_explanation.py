@@ -13,6 +13,8 @@ from webhook.placement.explanation import explain
 from webhook.placement.remedies import NOW, TEMPLATE, Remedy
 from webhook.placement.subject import OWN, POLICY, Verdict, of_new_pod, of_pod
 from webhook.render.explanation import Explained, as_json, text
+from webhook.simulation.judging import Rollout
+from webhook.simulation.results import Range
 
 TIME = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SAID = "0/1 nodes are available: 1 Insufficient cpu."
@@ -173,7 +175,7 @@ def test_a_pod_on_a_node_that_is_gone():
 @pytest.mark.parametrize(
     ("owner", "price"),
     [
-        ("Deployment/web", "for the next Pod; the rollout that it starts was not simulated"),
+        ("Deployment/web", "for the next Pod; the rollout that it starts cannot be simulated"),
         ("ReplicaSet/web", "for the next Pod: no rollout starts, delete the Pods that are to be replaced"),
         ("Job/web", "delete it and create it anew: its template cannot be changed"),
         ("CronJob/web", "for the Pods of its next Job: those that are there keep theirs"),
@@ -184,6 +186,28 @@ def test_a_change_in_a_template_has_the_price_of_its_kind(owner, price):
     one = explained(node("n1", cpu="0"), subject=of_pod(pod(owner=owner), {}), remedies=[softer])
 
     assert f"in the template of {owner} ({price})" in lines(one)
+
+
+@pytest.mark.parametrize(
+    ("rollout", "outcome"),
+    [
+        (Rollout(20, 1.0, Range(0, 0, 0), 7), "n1; all 7 Pods run in the end"),
+        (Rollout(20, 1.0, Range(0, 0, 0), 1), "n1; the Pod runs in the end"),
+        (Rollout(20, 0.0, Range(3, 3, 3), 7), "n1; its rollout never finishes: 3 Pods wait"),
+        (Rollout(20, 0.75, Range(0, 0, 2), 7), "n1; its rollout never finishes in 25 % of 20 runs: 0 to 2 Pods wait"),
+    ],
+)
+def test_a_change_in_a_template_says_what_its_rollout_comes_to(rollout, outcome):
+    softer = Remedy("softer", TEMPLATE, ("n1",), attempted(node("n1")))
+    now = Remedy("a node more", NOW, ("n2",), attempted(node("n1")))
+    subject = of_pod(pod(owner="Deployment/web"), {})
+    one = explained(node("n1", cpu="0"), subject=subject, remedies=[now, softer])._replace(rollouts=[None, rollout])
+    price = "which replaces its Pods: the rollout was simulated"
+
+    assert [f"in the template of Deployment/web ({price})", f"softer        -> {outcome}"] == lines(one)[-2:]
+    assert [None, rollout.finishes] == [
+        each["rollout"] and each["rollout"]["finishes"] for each in as_json(one)["remedies"]
+    ]
 
 
 def test_constraints_of_the_policy_are_changed_in_the_policy_or_replaced():

@@ -13,13 +13,15 @@ Exit code 0: some node passes, 1: none does, 2: bad input.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from webhook.cli import inputs, known, selection
 from webhook.cli.known import Known
 from webhook.cli.usage import UsageError
+from webhook.objects.fields import texts_at
 from webhook.objects.kinds import Kinds
+from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
 from webhook.placement.explanation import agrees, explain
 from webhook.placement.remedies import remedies
@@ -27,6 +29,8 @@ from webhook.placement.subject import UNSCHEDULABLE, Raw, Subject, alone, attemp
 from webhook.policy.policy import Policy
 from webhook.render import explanation as render
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
+from webhook.simulation.judging import judged
+from webhook.simulation.makers import Cluster
 
 POD = "Pod"
 
@@ -56,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     explained, errors = list[render.Explained](), list[str]()
     for subject in subjects:
         try:
-            explained.append(_explained(subject, found, policy, profiles))
+            explained.append(_explained(subject, found, policy, profiles, kinds))
         except UsageError as error:
             errors.append(str(error))
     if args.output == selection.JSON and explained:
@@ -75,14 +79,19 @@ def _in_cluster(
     """The Pod that is named, or the next Pods of the workload."""
     ref = selection.typed_name(args.object, kinds).in_namespace(namespace)
     at = (ref.kind, namespace, ref.name)
-    found = known.read(source, args.kubernetes_version, lambda pod: known.place(pod) == at, namespace)
+    found = known.read(source, args.kubernetes_version, _within(namespace), namespace)
     if ref.kind == POD:
-        subjects = [of_pod(pod, found.others) for pod in found.pods]
+        subjects = [of_pod(pod, found.others) for pod in found.pods if known.place(pod) == at]
     else:
         subjects = list(next_replica(found.others[at], found.others, kinds)) if at in found.others else []
     if not subjects:
         raise UsageError(known.not_found(ref, found))
     return subjects, found
+
+
+def _within(*namespaces: str) -> Callable[[Raw], bool]:
+    """The Pods of some namespaces, among which are those of any workload there."""
+    return lambda pod: texts_at(pod, "metadata.namespace")[0] in namespaces
 
 
 def _in_file(
@@ -91,7 +100,11 @@ def _in_file(
     """Each Pod and each Pod template in a file, as if it were applied now."""
     objects = [known.in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
     found = known.read(
-        source, args.kubernetes_version, lambda _: False, namespace, [obj for obj in objects if obj.get("kind") != POD]
+        source,
+        args.kubernetes_version,
+        _within(*[texts_at(obj, "metadata.namespace")[0] for obj in objects]),
+        namespace,
+        [obj for obj in objects if obj.get("kind") != POD],
     )
     subjects = list(_subjects(objects, found, kinds))
     if not subjects:
@@ -107,7 +120,9 @@ def _subjects(objects: list[Raw], found: Known, kinds: Kinds) -> Iterator[Subjec
             yield from next_replica(obj, found.others, kinds)
 
 
-def _explained(subject: Subject, found: Known, policy: Policy | None, profiles: Profiles) -> render.Explained:
+def _explained(
+    subject: Subject, found: Known, policy: Policy | None, profiles: Profiles, kinds: Kinds
+) -> render.Explained:
     snapshot = alone(subject, found.snapshot, found.features)
     defaults = _defaults(subject, found, policy) if policy is not None else None
     tried = attempt(subject, snapshot, found.features, defaults, profiles.get(subject.scheduler, USUAL_PROFILE))
@@ -118,7 +133,11 @@ def _explained(subject: Subject, found: Known, policy: Policy | None, profiles: 
     said, computed = subject.verdict, explanation.message
     differs = computed and said.reason == UNSCHEDULABLE and not agrees(said.message, computed)
     notes = (*_foreign(subject, profiles), *found.notes, *(found.assumed if differs else ()))
-    return render.Explained(subject, explanation, tried.source, fixes, notes)
+    kind, _, name = subject.workload.partition("/")
+    made_by = found.others.get((kind, subject.ref.namespace, name))
+    cluster = Cluster(found.snapshot, found.features, found.pods, found.others, seconds_at(found.time))
+    rollouts = judged(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)
+    return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts)
 
 
 def _foreign(subject: Subject, profiles: Profiles) -> Iterator[str]:

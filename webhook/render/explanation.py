@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import zip_longest
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
@@ -15,6 +16,7 @@ from webhook.placement.subject import OWN, POLICY, SYSTEM, UNSCHEDULABLE, Subjec
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, TAINT_TOLERATION
 from webhook.scheduler.selectors import EQUALS, IN, Selector
+from webhook.simulation.judging import Rollout
 
 API_VERSION = "evenkeel.dev/v1alpha1"
 MOST_ROWS, MOST_NODES = 12, 5
@@ -22,13 +24,18 @@ SOURCES = {POLICY: "those that the policy gives a Pod without any", SYSTEM: "kub
 
 
 class Explained(NamedTuple):
-    """All that is to be printed of one Pod; `source` is where its constraints come from."""
+    """
+    All that is to be printed of one Pod; `source` is where its constraints come from.
+
+    `rollouts` are what each of the `remedies` would come to, None for one that starts none that can be simulated.
+    """
 
     subject: Subject
     explanation: Explanation
     source: str
     remedies: Sequence[Remedy]
     notes: Sequence[str] = ()
+    rollouts: Sequence[Rollout | None] = ()
 
 
 def text(explained: Explained, now: datetime) -> str:
@@ -261,7 +268,9 @@ def _remedies(explained: Explained) -> Iterator[str]:
         return
     yield "  Any one of these would let it in (each was tried):"
     width = max(len(remedy.change) for remedy in found)
-    titles = {NOW: "now", TEMPLATE: _template(explained.subject, explained.source)}
+    rollouts = {one.change: rollout for one, rollout in zip(found, explained.rollouts, strict=False)}
+    simulated = any(rollouts.values())
+    titles = {NOW: "now", TEMPLATE: _template(explained.subject, explained.source, simulated)}
     for where, title in titles.items():
         those = [remedy for remedy in found if remedy.where == where]
         if those:
@@ -269,21 +278,35 @@ def _remedies(explained: Explained) -> Iterator[str]:
         for remedy in those:
             nodes = ", ".join(remedy.nodes[:MOST_NODES])
             more = f" and {len(remedy.nodes) - MOST_NODES:,} more" if len(remedy.nodes) > MOST_NODES else ""
-            yield f"    {remedy.change:<{width}}   -> {nodes}{more}"
+            yield f"    {remedy.change:<{width}}   -> {nodes}{more}{_rolled_out(rollouts.get(remedy.change))}"
 
 
-def _template(subject: Subject, source: str) -> str:
+def _rolled_out(rollout: Rollout | None) -> str:
+    """What the rollout that a change starts comes to."""
+    if rollout is None:
+        return ""
+    if rollout.finishes == 1:
+        return f"; {'the Pod runs' if rollout.replicas == 1 else f'all {rollout.replicas:,} Pods run'} in the end"
+    waiting = rollout.pending
+    wait = f"{waiting.least:,}" if waiting.least == waiting.most else f"{waiting.least:,} to {waiting.most:,}"
+    share = "" if rollout.finishes == 0 else f" in {1 - rollout.finishes:.0%} of {rollout.runs} runs".replace("%", " %")
+    return f"; its rollout never finishes{share}: {wait} Pods wait"
+
+
+def _template(subject: Subject, source: str, simulated: bool) -> str:
     """Where the Pod itself is changed, and at what price."""
     if source == POLICY:
         return "in the template, where constraints of its own replace those of the policy; or in the policy"
     if subject.workload:
-        price = _PRICES.get(subject.workload.partition("/")[0], _ROLLOUT)
+        rollout = _SIMULATED if simulated else _ROLLOUT
+        price = _PRICES.get(subject.workload.partition("/")[0], rollout)
         return f"in the template of {subject.workload} ({price})"
     anew = " (delete it and create it anew: its constraints cannot be changed)" if subject.exists else ""
     return f"in the Pod{anew}"
 
 
-_ROLLOUT = "for the next Pod; the rollout that it starts was not simulated"
+_SIMULATED = "which replaces its Pods: the rollout was simulated"
+_ROLLOUT = "for the next Pod; the rollout that it starts cannot be simulated"
 _BY_HAND = "for the next Pod: no rollout starts, delete the Pods that are to be replaced"
 _PRICES = {
     "CronJob": "for the Pods of its next Job: those that are there keep theirs",
@@ -311,10 +334,18 @@ def as_json(explained: Explained) -> dict[str, object]:
         "schedulerTime": subject.verdict.time,
         "agrees": agrees(subject.verdict.message, explanation.message) if subject.verdict.message else None,
         "remedies": [
-            {"change": one.change, "where": one.where, "nodes": list(one.nodes)} for one in explained.remedies
+            {"change": one.change, "where": one.where, "nodes": list(one.nodes), "rollout": _rollout_json(rollout)}
+            for one, rollout in zip_longest(explained.remedies, explained.rollouts)
         ],
         "notJudged": list(subject.not_judged),
     }
+
+
+def _rollout_json(rollout: Rollout | None) -> dict[str, object] | None:
+    if rollout is None:
+        return None
+    pending = {"least": rollout.pending.least, "mostLikely": rollout.pending.most_likely, "most": rollout.pending.most}
+    return {"runs": rollout.runs, "finishes": rollout.finishes, "pending": pending}
 
 
 def dumped(values: Sequence[Mapping[str, object]]) -> str:
