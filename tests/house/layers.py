@@ -33,6 +33,7 @@ serving.reviewer
 serving.decision_log · serving.metrics · serving.wire
 serving
 cluster.contents · cluster.live
+cluster.published
 cluster.dump · cluster.informer
 cluster.dump_file
 cluster.fields

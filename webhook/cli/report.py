@@ -5,6 +5,7 @@ Report what a policy would do to each workload of a cluster, and how its Pods ar
     evenkeel report -A --policy new.yaml                       what new.yaml would deny or warn of
     evenkeel report -A --policy new.yaml --compare old.yaml    and what that changes
     evenkeel report deployment/web -n shop
+    evenkeel report -A -o openreports --apply                  the findings as OpenReports in the cluster
 
 A policy is asked as the webhook is asked: for the object created anew, for its next update, and for its Pods as its
 controller makes them. What hurts most comes first.
@@ -18,13 +19,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from webhook.admission.decision import Outcome
-from webhook.cli import inputs, known, selection
+from webhook.cli import inputs, known, publishing, selection
 from webhook.cli.progress import with_bar, with_count
 from webhook.cli.usage import UsageError
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.kinds import Kinds
 from webhook.objects.references import ObjectRef
 from webhook.render import report as render
+from webhook.render.openreports import FORMS
 from webhook.report.inventory import Inventory, LiveWorkload, Raw, key_of
 from webhook.report.report import Policies, Report, Reporting
 
@@ -36,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_cluster_arguments(parser, inputs.LIVE)
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
-    selection.add_output_argument(parser)
+    selection.add_output_argument(parser, *FORMS)
+    publishing.add_arguments(parser)
     inputs.add_policy_argument(parser, "the policy file to ask (default: the built-in policy, for what the rules find)")
     parser.add_argument("--compare", metavar="FILE", type=Path, help="the policy file in force now: say what changes")
     parser.add_argument(
@@ -49,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     policies, source = _policies(args), inputs.source(args)
+    publishing.check(args, source)
     kinds = policies.policy.kinds
     chosen = selection.selection(args, source)
     named = _named(args, chosen.namespace, kinds) if args.object else None
@@ -75,7 +79,9 @@ def run(args: argparse.Namespace) -> int:
     report = reporting.report(with_bar(map(reporting.of, workloads), len(workloads), "workloads"))
     notes = tuple(_notes(args, chosen.namespace, report, found.notes))
     titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
-    if args.output == selection.JSON:
+    if args.output in FORMS:
+        publishing.publish(args, source, chosen, report)
+    elif args.output == selection.JSON:
         print(render.dumped(render.as_json(report, titles, notes)))
     else:
         print(render.text(report, titles, notes))

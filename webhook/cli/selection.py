@@ -47,8 +47,8 @@ def add_selector_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_output_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", choices=(TEXT, JSON), default=TEXT, help="(default: %(default)s)")
+def add_output_argument(parser: argparse.ArgumentParser, *more: str) -> None:
+    parser.add_argument("-o", "--output", choices=(TEXT, JSON, *more), default=TEXT, help="(default: %(default)s)")
 
 
 def typed_name(words: Sequence[str], kinds: Kinds = KINDS) -> TypedName:

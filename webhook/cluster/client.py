@@ -32,6 +32,8 @@ RECONNECT_SECONDS = 10.0
 GONE, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT = 410, 401, 403, 404, 409
 BUSY, LEAST_WAIT = (429, 503), 1.0  # Seconds, where the API server names none.
 LONGEST_MESSAGE = 300
+JSON = "application/json"
+NO_QUERY: Mapping[str, str] = {}
 
 
 class ClusterError(Exception):
@@ -238,9 +240,21 @@ class Client:
         """The API server's version, such as v1.37.1."""
         return str(self.get("/version", {}, VERSION_SECONDS).get("gitVersion"))
 
-    def send(self, method: str, path: str, body: object, seconds: float) -> dict[str, Any]:
-        """The JSON object that the API server returns within `seconds`; any other response is a ClusterError."""
-        return self._answer(path, json.loads, self._request(path, {}, seconds, method, body))
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: object,
+        seconds: float,
+        query: Mapping[str, str] = NO_QUERY,
+        form: str = JSON,
+    ) -> dict[str, Any]:
+        """
+        The JSON object that the API server returns within `seconds`; any other response is a ClusterError.
+
+        `form` is the media type of what is sent, which is JSON in any case.
+        """
+        return self._answer(path, json.loads, self._request(path, query, seconds, method, body, form))
 
     def _answer(
         self, path: str, decode: Callable[[bytes], Any], request: AbstractContextManager[Any], most: int | None = None
@@ -260,13 +274,19 @@ class Client:
 
     @contextmanager
     def _request(
-        self, path: str, query: Mapping[str, str], seconds: float, method: str = "GET", body: object = None
+        self,
+        path: str,
+        query: Mapping[str, str],
+        seconds: float,
+        method: str = "GET",
+        body: object = None,
+        form: str = JSON,
     ) -> Iterator[Any]:
         from urllib3 import Timeout
 
         timeout = Timeout(connect=min(seconds, CONNECT_SECONDS), read=seconds)
         url = f"{self.host}{path}" + (f"?{urlencode(query)}" if query else "")
-        sent: dict[str, Any] = {"headers": self._headers} if body is None else _with_body(self._headers, body)
+        sent: dict[str, Any] = {"headers": self._headers} if body is None else _with_body(self._headers, body, form)
         with _as_cluster_error(path):
             sent |= {"timeout": timeout, "preload_content": False, "retries": False}
             response = self._access.pool.request(method, url, **sent)
@@ -288,8 +308,8 @@ def _up_to(response: Any, path: str, most: int) -> bytes:
     return bytes(body)
 
 
-def _with_body(headers: Mapping[str, str], body: object) -> dict[str, Any]:
-    return {"headers": {**headers, "Content-Type": "application/json"}, "body": json.dumps(body)}
+def _with_body(headers: Mapping[str, str], body: object, form: str) -> dict[str, Any]:
+    return {"headers": {**headers, "Content-Type": form}, "body": json.dumps(body)}
 
 
 class Stream:

@@ -1,0 +1,118 @@
+"""
+The findings of a report as objects for the cluster: OpenReports, or the older PolicyReports, of the same form.
+
+    ReportedWorkload with findings ──> one Report beside it, which it owns, so that it goes when the workload goes
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from webhook.findings.finding import Finding, Severity
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.objects.fields import path_text, texts_at
+from webhook.report.report import Report, ReportedWorkload
+
+SOURCE, MANAGED_BY = "evenkeel", "app.kubernetes.io/managed-by"
+CATEGORY = "topology spread"
+MOST_RESULTS = 10_000  # of all objects; the workloads that come first have theirs
+# What a finding of each severity is called there; `ignore` is never found.
+RESULTS = {Severity.ERROR: ("fail", "high"), Severity.WARNING: ("warn", "medium"), Severity.INFO: ("warn", "info")}
+
+
+class Form(NamedTuple):
+    """A kind of such objects."""
+
+    api_version: str
+    kind: str
+    resource: str
+
+
+FORMS = {
+    "openreports": Form("openreports.io/v1alpha1", "Report", "reports"),
+    "policyreport": Form("wgpolicyk8s.io/v1alpha2", "PolicyReport", "policyreports"),
+}
+
+
+class Objects(NamedTuple):
+    """The objects, by what is in them the same whenever it is found; `left_out` is the number of further findings."""
+
+    items: tuple[Mapping[str, object], ...]
+    left_out: int
+
+
+def objects(report: Report, form: Form, seconds: int) -> Objects:
+    """
+    One object for each workload with findings that is in the cluster, MOST_RESULTS findings in all.
+
+    `seconds` since 1970 is when they were found.
+    """
+    found: list[Mapping[str, object]] = []
+    left, left_out = MOST_RESULTS, 0
+    for one in report.workloads:
+        (uid,) = texts_at(one.live.raw, "metadata.uid")
+        if not uid or not one.findings:
+            continue
+        shown = one.findings[:left]
+        left, left_out = left - len(shown), left_out + len(one.findings) - len(shown)
+        if shown:
+            found.append(_object(one, uid, shown, form, seconds))
+    return Objects(tuple(found), left_out)
+
+
+def _object(
+    one: ReportedWorkload, uid: str, findings: Iterable[Finding], form: Form, seconds: int
+) -> Mapping[str, object]:
+    ref = one.live.ref
+    named = {"apiVersion": ref.api_version, "kind": ref.kind, "name": ref.name, "uid": uid}
+    results = [_result(finding, seconds) for finding in findings]
+    counts = Counter(result["result"] for result in results)
+    return {
+        "apiVersion": form.api_version,
+        "kind": form.kind,
+        "metadata": {
+            "name": f"{SOURCE}-{uid}",
+            "namespace": ref.namespace,
+            "labels": {MANAGED_BY: SOURCE},
+            "ownerReferences": [named],
+        },
+        **({"source": SOURCE} if form.kind == "Report" else {}),
+        "scope": {**named, "namespace": ref.namespace},
+        "summary": {name: counts[name] for name in ("pass", "fail", "warn", "error", "skip")},
+        "results": results,
+    }
+
+
+def _result(finding: Finding, seconds: int) -> dict[str, object]:
+    result, severity = RESULTS[finding.severity]
+    told = {"field": path_text(finding.path), "found": finding.found, "wanted": finding.wanted, "fix": finding.fix}
+    return {
+        "source": SOURCE,
+        "policy": finding.rule,
+        "category": CATEGORY,
+        "severity": severity,
+        "result": result,
+        "scored": True,
+        "message": one_line(finding.message, LINE_LIMIT),
+        "properties": {name: one_line(text, LINE_LIMIT) for name, text in told.items() if text},
+        "timestamp": {"seconds": seconds, "nanos": 0},
+    }
+
+
+def dumped(found: Objects) -> str:
+    """As `kubectl apply -f -` takes them."""
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(found.items)}, indent=2)
+
+
+def same(this: Mapping[str, object], other: Mapping[str, object]) -> bool:
+    """Whether two objects say the same, whenever it was found."""
+    return _said(this) == _said(other)
+
+
+def _said(obj: Mapping[str, object]) -> object:
+    results = obj.get("results")
+    timeless = [{**one, "timestamp": None} for one in results] if isinstance(results, list) else results
+    return obj.get("scope"), obj.get("summary"), timeless
