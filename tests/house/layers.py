@@ -73,7 +73,7 @@ rules
 findings.evaluation · findings.wording
 findings.rule
 findings
-simulation.judging
+simulation.helping · simulation.judging
 simulation.planning · simulation.results
 simulation.found · simulation.run
 simulation.makers

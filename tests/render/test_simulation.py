@@ -11,6 +11,7 @@ from tests.support.placing import node
 from tests.support.simulated import budget, deployment, nodes, plan
 from webhook.objects.references import ObjectRef
 from webhook.render.simulation import Simulated, as_json, said_share, text
+from webhook.simulation.helping import helping
 from webhook.simulation.results import results
 from webhook.simulation.run import run
 
@@ -93,6 +94,19 @@ def test_long_bars_are_cut():
     assert f"      a   80   {'#' * 40}" == found[-1]
 
 
+def test_what_would_help_stands_at_the_end():
+    objects = [*nodes("a=1 b=1"), node("c1", "c", pods="1"), *deployment(replicas=3)]
+    one = shown(objects, "scale=9")
+    helps = helping(one.plan, 1, [run(one.plan, 1, 0)])
+    found = text(one._replace(remedies=helps)).splitlines()
+
+    assert "  What would let one of those in that wait in the end (each was tried, on one run):" in found
+    assert "    now: a node more in zone c" in found
+    assert "    in the template: maxSkew: 2 on constraint 0" in found
+    changed = json.loads(as_json(one._replace(remedies=helps)))["remedies"]
+    assert {"change": "a node more in zone c", "where": "now"} in changed
+
+
 def test_the_json_is_the_form_of_a_simulation():
     found = json.loads(as_json(shown(EVEN, "scale=4", notes=["A note."])))
 
@@ -105,6 +119,7 @@ def test_the_json_is_the_form_of_a_simulation():
         "ties": "uniform",
         "seed": 1,
         "runs": 20,
+        "remedies": [],
         "notJudged": [],
         "notes": ["A note."],
     } == {name: value for name, value in found.items() if name not in ("now", "steps")}

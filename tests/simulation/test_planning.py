@@ -89,6 +89,14 @@ def test_an_autoscaler_is_named():
     assert ("dynamic resources",) == found.not_judged
 
 
+def test_affinity_of_other_pods_is_told():
+    apart = pod("ReplicaSet/api", 0, "a1", spec={"affinity": {"podAntiAffinity": {}}})
+    objects = [*nodes(), *deployment(), apart]
+    found = planned(workload(objects), cluster(*objects), [parse_step("rollout")], KINDS)
+
+    assert ("Some Pods have affinity to other Pods, which scores nodes for all, and is not simulated.",) == found.notes
+
+
 def test_without_the_time_of_the_cluster_the_latest_that_is_known_is_now():
     objects = [*nodes(), *deployment(on=["a1", "b1"])]
     found = planned(workload(objects), cluster(*objects, time=None), [parse_step("rollout")], KINDS)

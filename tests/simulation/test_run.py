@@ -118,9 +118,10 @@ def test_a_rollout_whose_pods_wait_never_finishes_and_names_the_constraint():
 
 def test_nine_replicas_with_one_place_in_a_zone():
     """kubernetes#116978: a zone without room bars the others; 4 of 9 wait, not the 2 that find no place."""
-    objects = [*nodes("a=1 b=1"), node("c1", "c", pods="1"), *deployment(replicas=9)]
-    result, *_ = simulated(objects, "scale=10")
-    assert ({"a": 2, "b": 2, "c": 1}, 5) == (likely(result), result.pending.least)
+    objects = [*nodes("a=1 b=1"), node("c1", "c", pods="1")]
+    (result,) = simulated(objects, "", applied=True, raw=deployment(replicas=9)[0])
+
+    assert ({"a": 2, "b": 2, "c": 1}, 4, 4) == (likely(result), result.pending.least, result.pending.most)
     assert {0: 1.0} == result.holding
 
 
@@ -143,6 +144,40 @@ def test_a_pod_of_another_namespace_that_terminates_or_has_finished_does_not_cou
     (result,) = simulated([*nodes("a=1 b=1"), *beside, *deployment(replicas=1)], "scale=2")
 
     assert {"a": (1, 1), "b": (1, 1)} == ends(result)
+
+
+@pytest.mark.parametrize(
+    ("text", "on", "wanted"),
+    [
+        ("a=1 b=1 c=1", ["a1", "b1"], {"a": (1, 1), "b": (1, 1), "c": (1, 1)}),
+        ("a=3 b=3 c=1", ["a1", "a2", "a2", "b1", "b1", "c1"], {"a": (3, 3), "b": (2, 2), "c": (2, 2)}),
+        ("a=1 b=1 c=1", ["a1"] * 5 + ["b1"] * 3 + ["c1"] * 2, {"a": (5, 5), "b": (3, 3), "c": (3, 3)}),
+    ],
+)
+def test_one_pod_more_goes_where_the_skew_allows(text, on, wanted):
+    """Scenarios 13, 14 and 18."""
+    objects = [*nodes(text), *deployment(replicas=len(on), on=on)]
+    (result,) = simulated(objects, f"scale={len(on) + 1}")
+
+    assert wanted == ends(result)
+
+
+def test_with_a_larger_skew_a_fuller_zone_may_be_taken():
+    """Scenario 13: c is the emptier, and not wanted."""
+    unwanted = node("c1", "c", taints=[{"key": "old", "value": "", "effect": "PreferNoSchedule"}])
+    objects = [*nodes("a=1 b=1"), unwanted, *deployment(constraint(maxSkew=2), replicas=2, on=["a1", "b1"])]
+    (result,) = simulated(objects, "scale=3")
+
+    assert {"a": (1, 2), "b": (1, 2), "c": (0, 0)} == ends(result)
+
+
+def test_one_pod_more_by_node():
+    """Scenario 14: an empty node of any zone."""
+    on = ["a1", "a2", "a2", "b1", "b1", "c1"]
+    by_node = constraint(topologyKey=HOSTNAME)
+    (result,) = simulated([*nodes("a=3 b=3 c=1"), *deployment(by_node, replicas=6, on=on)], "scale=7")
+
+    assert {"a3", "b2", "b3"} == {name for name, (least, most) in ends(result).items() if least < most}
 
 
 def test_soft_zones_without_room_are_passed_over():

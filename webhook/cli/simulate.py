@@ -30,6 +30,7 @@ from webhook.objects.times import seconds_at
 from webhook.placement.subject import Raw
 from webhook.render import simulation as render
 from webhook.simulation import ties
+from webhook.simulation.helping import helping
 from webhook.simulation.makers import SIMULATED, Cluster
 from webhook.simulation.planning import is_simulated, planned, wanted
 from webhook.simulation.results import results
@@ -89,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
         results(made.plan, outcomes),
         made.not_judged,
         (*found.notes, *found.assumed, *made.notes),
+        helping(made.plan, args.seed, outcomes),
     )
     print(render.as_json(shown) if args.output == selection.JSON else render.text(shown))
     return 1 if args.fail_on and shown.results[-1].pending.most else 0

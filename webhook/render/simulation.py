@@ -9,6 +9,7 @@ from typing import NamedTuple
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
 from webhook.objects.references import ObjectRef
+from webhook.placement.remedies import NOW, TEMPLATE, Remedy
 from webhook.render.explanation import API_VERSION, selector_text
 from webhook.simulation.results import OfConstraint, Range, Result
 from webhook.simulation.run import Plan
@@ -18,11 +19,12 @@ from webhook.simulation.ties import FIRST
 WIDTH = 40  # of the longest bar
 MOST_ROWS, MOST_REASONS = 12, 3
 LEAST, LIKELY, MOST = "#", "+", "."
-NOW = "now"
+BEFORE = "now"
+TITLES = {NOW: "now", TEMPLATE: "in the template"}
 
 
 class Simulated(NamedTuple):
-    """All that is to be printed of a simulation of one workload."""
+    """All that is to be printed of a simulation of one workload; `remedies` are for a Pod that waits in the end."""
 
     ref: ObjectRef
     plan: Plan
@@ -31,6 +33,7 @@ class Simulated(NamedTuple):
     results: Sequence[Result]
     not_judged: Sequence[str]
     notes: Sequence[str]
+    remedies: Sequence[Remedy] = ()
 
 
 def text(shown: Simulated) -> str:
@@ -51,12 +54,16 @@ def _lines(shown: Simulated) -> Iterator[str]:
     widest = max((one.most for one in ranges), default=1)
     for i, result in enumerate(shown.results):
         yield ""
-        yield f"  {one_line(result.step, LINE_LIMIT) or NOW}"
+        yield f"  {one_line(result.step, LINE_LIMIT) or BEFORE}"
         for constraint in result.constraints:
             yield from _constraint(constraint, max(widest, 1))
         yield from _waiting(result)
         if i:
-            yield from _end(result, shown)
+            yield from _end(result)
+    if shown.remedies:
+        yield ""
+        yield "  What would let one of those in that wait in the end (each was tried, on one run):"
+        yield from (f"    {TITLES[one.where]}: {one.change}" for one in shown.remedies)
 
 
 def _minor(shown: Simulated) -> int:
@@ -132,7 +139,7 @@ def _waiting(result: Result) -> Iterator[str]:
         yield f"    {_range(result.others)} more Pods of other workloads wait than before."
 
 
-def _end(result: Result, shown: Simulated) -> Iterator[str]:
+def _end(result: Result) -> Iterator[str]:
     for budget, share in list(result.held.items())[:MOST_REASONS]:
         yield f"    The {DRAIN} never finishes {said_share(share)}: PodDisruptionBudget {budget}."
     if result.unfinished and result.updated != result.there:
@@ -162,6 +169,7 @@ def as_json(shown: Simulated) -> str:
             "runs": shown.runs,
             "now": _result(start),
             "steps": [{"step": one.step, **_result(one)} for one in steps],
+            "remedies": [{"change": one.change, "where": one.where} for one in shown.remedies],
             "notJudged": list(shown.not_judged),
             "notes": list(shown.notes),
         },

@@ -159,7 +159,10 @@ def _check_rollout(ref: ObjectRef, named: Named) -> None:
 
 
 def _notes(ref: ObjectRef, cluster: Cluster) -> Iterator[str]:
-    """What else changes the workload, and is not simulated."""
+    """What else changes the workload or where its Pods go, and is not simulated."""
+    affinities = [value_at(pod, ("spec", "affinity")) for pod in cluster.pods]
+    if any(as_mapping(one).keys() & {"podAffinity", "podAntiAffinity"} for one in affinities):
+        yield "Some Pods have affinity to other Pods, which scores nodes for all, and is not simulated."
     for (kind, namespace, name), raw in sorted(cluster.others.items()):
         target = as_mapping(value_at(raw, ("spec", "scaleTargetRef")))
         scales = tuple(texts_at(target, "kind", "name")) == (ref.kind, ref.name)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.filtering import DomainCounts, count_domains
 from webhook.scheduler.nodes import NO_EXECUTE, Taint
-from webhook.scheduler.profile import feasible_nodes, find_feasible, message
+from webhook.scheduler.profile import Cycle, feasible_nodes, find_feasible, message
 from webhook.simulation import lost
 from webhook.simulation.changes import LOST, Ground
 from webhook.simulation.deployment import Deployment, Strategy
@@ -100,6 +100,17 @@ def run(plan: Plan, seed: int, number: int) -> tuple[Outcome, ...]:
         found.append(one.outcome()._replace(held=held))
         one.state.now += HOUR
     return tuple(found)
+
+
+def last_attempt(plan: Plan, seed: int, number: int) -> Cycle | None:
+    """The attempt to place the first of the workload's Pods that wait in the end of a run; None if none does."""
+    one = _Run(plan, Random(f"{seed}/{number}"))
+    for i, step in enumerate(plan.steps):
+        one.take(i, step)
+        one.state.now += HOUR
+    waiting = [pod.maker for _, _, pod in one.state.waiting if pod.revision >= 0 and pod.maker is not None]
+    tried = [maker.of_class for maker in waiting if not maker.of_class.waits]
+    return one.state.cycle(tried[0]) if tried else None
 
 
 class _Run:

@@ -1,0 +1,16 @@
+"""What would let in a Pod that waits in the end: changes that were each tried on one run that comes to that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webhook.placement.remedies import Remedy, remedies
+from webhook.scheduler.profile import find_feasible
+from webhook.simulation.run import Outcome, Plan, last_attempt
+
+
+def helping(plan: Plan, seed: int, outcomes: Sequence[Sequence[Outcome]]) -> tuple[Remedy, ...]:
+    """The remedies for one of the workload's Pods, as the first run ends in which any waits; none if none does."""
+    number = next((i for i, outcome in enumerate(outcomes) if outcome[-1].pending), None)
+    cycle = last_attempt(plan, seed, number) if number is not None else None
+    return remedies(cycle, find_feasible(cycle)) if cycle is not None else ()
