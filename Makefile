@@ -10,7 +10,7 @@ no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes
 UNIT := $(addprefix tests/,objects documents scheduler findings rules policy admission lint)
 
 .PHONY: help run unit test controlplane helm e2e soak demo transcripts oracle oracle-diff fuzz bench lint docs image \
-	lock release release-check clean
+	image-check lock release release-check clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -83,6 +83,9 @@ release-check: .venv/release helm ## build a release, install it by the lock, an
 
 image: ## build the container image; needs Docker
 	@docker build --build-arg REVISION=$$(git rev-parse HEAD) --tag evenkeel:$$(sed -n 's/__version__ = "\(.*\)"/\1/p' webhook/__init__.py) .
+
+image-check: .venv/test helm ## build the image by buildah, and run it as the chart does; as root; BASE= is its base
+	@$(if $(BASE),BASE=$(BASE)) $(PYTHON) -m pytest -q tests/image
 
 clean: ## remove what the other targets made
 	@rm -rf .venv build *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache .coverage*
