@@ -96,5 +96,16 @@ def test_without_nodes_a_policy_can_be_asked_all_the_same(report):
     assert "shop/deployment/bad   denied" in out
 
 
+def test_a_page_explains_the_pods_that_wait_of_what_is_chosen(report):
+    waiting = pods("", name="bad")
+    code, out, err = report("-n shop -o html", [*CLUSTER, *waiting])
+
+    assert (0, "") == (code, err)
+    assert out.startswith("<!DOCTYPE html>")
+    assert "Pod shop/bad-5d-0 (Deployment/bad) is Pending" in out
+    assert "bad-5d-0" not in report("-n bank -o html", [*CLUSTER, *waiting]).out
+    assert ASSUMED.format("1.37") in out
+
+
 def test_a_version_that_is_assumed_is_no_word_worth(report):
     assert ASSUMED not in report("-A").out

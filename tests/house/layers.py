@@ -47,8 +47,8 @@ lint.session
 lint.files
 lint.overlays · lint.walk · lint.writing
 {PURE}\
-lint.judging · lint.repair · report.report
-report.impact · report.spread
+lint.judging · lint.repair · report.idle · report.report
+report.impact · report.spread · report.waiting
 report.made
 report.inventory
 report
@@ -119,6 +119,7 @@ USERS = {
     "flask": "serving.app",
     "gunicorn": "serving.server · transport",
     "importlib": "cli.main · rules.__init__",
+    "jinja2": "render.page",
     "jsonschema": "policy.schema",
     "kubernetes": "cluster.client",
     "msgspec": "cluster.decoding · cluster.fields · serving.wire",

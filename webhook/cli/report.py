@@ -6,6 +6,7 @@ Report what a policy would do to each workload of a cluster, and how its Pods ar
     evenkeel report -A --policy new.yaml --compare old.yaml    and what that changes
     evenkeel report deployment/web -n shop
     evenkeel report -A -o openreports --apply                  the findings as OpenReports in the cluster
+    evenkeel report -A -o html > spread.html               a page, with pictures, and why Pods wait
 
 A policy is asked as the webhook is asked: for the object created anew, for its next update, and for its Pods as its
 controller makes them. What hurts most comes first.
@@ -16,19 +17,23 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from webhook.admission.decision import Outcome
 from webhook.cli import inputs, known, publishing, selection
+from webhook.cli.known import Known
 from webhook.cli.progress import with_bar, with_count
 from webhook.cli.usage import UsageError
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
+from webhook.objects.fields import texts_at
 from webhook.objects.kinds import Kinds
 from webhook.objects.references import ObjectRef
 from webhook.render import report as render
 from webhook.render.openreports import FORMS
 from webhook.report.inventory import Inventory, LiveWorkload, Raw, key_of
 from webhook.report.report import Policies, Report, Reporting
+from webhook.report.waiting import waiting, waits
 
 DENIED, WARNED = "denied", "warned"
 
@@ -38,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_cluster_arguments(parser, inputs.LIVE)
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
-    selection.add_output_argument(parser, *FORMS)
+    selection.add_output_argument(parser, selection.HTML, *FORMS)
     publishing.add_arguments(parser)
     inputs.add_policy_argument(parser, "the policy file to ask (default: the built-in policy, for what the rules find)")
     parser.add_argument("--compare", metavar="FILE", type=Path, help="the policy file in force now: say what changes")
@@ -63,10 +68,13 @@ def run(args: argparse.Namespace) -> int:
             inventory.add(raw)
             yield raw
 
+    def wanted(pod: Raw) -> bool:
+        return args.output == selection.HTML and waits(pod) and chosen.namespace in ("", _namespace(pod))
+
     found = known.read(
         source,
         args.kubernetes_version,
-        lambda pod: False,
+        wanted,
         chosen.namespace,
         through=through,
         needs_nodes=False,
@@ -81,11 +89,35 @@ def run(args: argparse.Namespace) -> int:
     titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
     if args.output in FORMS:
         publishing.publish(args, source, chosen, report)
+    elif args.output == selection.HTML:
+        print(_page(source, inventory, found, report, titles, notes))
     elif args.output == selection.JSON:
         print(render.dumped(render.as_json(report, titles, notes)))
     else:
         print(render.text(report, titles, notes))
     return _exit_code(report, args.fail_on)
+
+
+def _page(
+    source: inputs.Source,
+    inventory: Inventory,
+    found: Known,
+    report: Report,
+    titles: render.Titles,
+    notes: Sequence[str],
+) -> str:
+    # Only a page needs Jinja2.
+    from webhook.render import report_page
+    from webhook.render.page import Origin
+
+    cluster = "the cluster of the context" if source.live else source.cluster or "no cluster"
+    origin = Origin(cluster, found.features.minor, found.time or datetime.now(UTC).isoformat())
+    explained = waiting(found.pods, found.others, inventory, found.snapshot, found.features)
+    return report_page.html(report, titles, (*notes, *found.assumed), explained, origin)
+
+
+def _namespace(pod: Raw) -> str:
+    return texts_at(pod, "metadata.namespace")[0]
 
 
 def _policies(args: argparse.Namespace) -> Policies:

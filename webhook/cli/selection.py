@@ -13,7 +13,7 @@ from webhook.objects.typed_names import TypedName, TypedNameError, parse_typed_n
 from webhook.scheduler.selector_text import parse_selector
 from webhook.scheduler.selectors import Selector
 
-TEXT, JSON = "text", "json"
+TEXT, JSON, HTML = "text", "json", "html"
 
 
 class Selection(NamedTuple):

@@ -70,7 +70,7 @@ def pending(
     alike: dict[str, tuple[Cycle, Feasibility, str]] = {}
     waiting: list[_Waiting] = []
     for subject in subjects:
-        key = _likeness(subject)
+        key = likeness(subject)
         if key not in alike:
             cycle = attempt(subject, snapshot, features, profile=profiles[subject.scheduler]).cycle
             found = find_feasible(cycle)
@@ -81,7 +81,7 @@ def pending(
         made_by = one.subject.workload or str(one.subject.ref)
         grouped.setdefault((one.subject.ref.namespace, made_by, one.cause), []).append(one)
     largest_first = sorted(grouped.items(), key=lambda one: (-len(one[1]), one[0]))
-    tried = max(LEAST_TRIED, NODES_TRIED // max(1, len(snapshot.nodes)))
+    tried = most_tried(snapshot)
     groups = [_group(*key, those, waiting, i < tried) for i, (key, those) in enumerate(largest_first)]
     said = [one for one in waiting if one.subject.verdict.message]
     return PendingList(
@@ -91,7 +91,12 @@ def pending(
     )
 
 
-def _likeness(subject: Subject) -> str:
+def most_tried(snapshot: Snapshot) -> int:
+    """The number of groups for which changes are tried."""
+    return max(LEAST_TRIED, NODES_TRIED // max(1, len(snapshot.nodes)))
+
+
+def likeness(subject: Subject) -> str:
     """What decides where a Pod may run, of its namespace."""
     raw = subject.raw
     owners, labels = (value_at(raw, ("metadata", name)) for name in ("ownerReferences", "labels"))

@@ -13,6 +13,7 @@ from webhook.objects.reading import printable
 from webhook.placement.explanation import ConstraintExplained, Domain, Explanation, agrees
 from webhook.placement.remedies import NOW, TEMPLATE, Remedy
 from webhook.placement.subject import OWN, POLICY, SYSTEM, UNSCHEDULABLE, Subject
+from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, TAINT_TOLERATION
 from webhook.scheduler.selectors import EQUALS, IN, Selector
@@ -27,7 +28,8 @@ class Explained(NamedTuple):
     """
     All that is to be printed of one Pod; `source` is where its constraints come from.
 
-    `rollouts` are what each of the `remedies` would come to, None for one that starts none that can be simulated.
+    `rollouts` are what each of the `remedies` would come to, None for one that starts none that can be simulated;
+    they are None where none was tried.
     """
 
     subject: Subject
@@ -35,7 +37,7 @@ class Explained(NamedTuple):
     source: str
     remedies: Sequence[Remedy]
     notes: Sequence[str] = ()
-    rollouts: Sequence[Rollout | None] = ()
+    rollouts: Sequence[Rollout | None] | None = ()
 
 
 def text(explained: Explained, now: datetime) -> str:
@@ -45,7 +47,7 @@ def text(explained: Explained, now: datetime) -> str:
 
 def _lines(explained: Explained, now: datetime) -> Iterator[str]:
     subject, explanation = explained.subject, explained.explanation
-    yield _headline(explained)
+    yield headline(explained)
     for remark in (*subject.remarks, *explained.notes):
         yield f"  {remark}"
     if explanation.constraints and explained.source != OWN:
@@ -54,9 +56,9 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
         yield ""
         yield from _constraint(constraint, explanation)
     yield ""
-    yield from _said(explained, now)
+    yield from (f"  {line}" for line in said(explained, now))
     if not explanation.message:
-        yield from _preferred(explanation)
+        yield f"  {preferred(explanation)}"
     if subject.not_judged:
         used = ", ".join(subject.not_judged)
         yield f"  Not judged: {used}. They may refuse further nodes, and change the reasons and numbers above."
@@ -65,7 +67,8 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
         yield from _remedies(explained)
 
 
-def _headline(explained: Explained) -> str:
+def headline(explained: Explained) -> str:
+    """Which Pod it is, and how many nodes take it."""
     subject, explanation = explained.subject, explained.explanation
     passing, number = explanation.feasibility.feasible.bit_count(), len(explanation.nodes)
     nodes = f"{passing:,} of {_many(number, 'node')} {_pass(passing)}" if passing else "no node passes"
@@ -93,25 +96,37 @@ def _pass(number: int) -> str:
 
 def _constraint(explained: ConstraintExplained, explanation: Explanation) -> Iterator[str]:
     constraint = explained.constraint
-    selector = selector_text(constraint.selector)
-    minimum = f"   minDomains {constraint.min_domains}" if constraint.min_domains > 1 else ""
-    yield (
-        f"  constraint {constraint.index}   {constraint.topology_key}   maxSkew {constraint.max_skew}"
-        f"   {constraint.when_unsatisfiable}{minimum}   {one_line(selector, LINE_LIMIT)}"
-    )
-    rows = list(_rows(explained, explanation))
+    yield f"  {'   '.join(constraint_words(constraint))}"
+    rows = list(domain_rows(explained, explanation))
     if rows:
         header = (constraint.topology_key.rpartition("/")[2], "Pods", "skew if placed here", "nodes", "")
         yield from _aligned([header, *rows])
+    yield from (f"    {remark}" for remark in constraint_remarks(explained, explanation))
+
+
+def constraint_words(constraint: Constraint) -> Iterator[str]:
+    """What a constraint asks, in a few words each."""
+    yield f"constraint {constraint.index}"
+    yield constraint.topology_key
+    yield f"maxSkew {constraint.max_skew}"
+    yield constraint.when_unsatisfiable
+    if constraint.min_domains > 1:
+        yield f"minDomains {constraint.min_domains}"
+    yield one_line(selector_text(constraint.selector), LINE_LIMIT)
+
+
+def constraint_remarks(explained: ConstraintExplained, explanation: Explanation) -> Iterator[str]:
+    """What else is to be known of a constraint, besides its domains."""
+    constraint = explained.constraint
     eligible = sum(domain.eligible for domain in explained.domains)
     if constraint.hard and eligible < constraint.min_domains:
         few = f"{_many(eligible, 'eligible domain')}, fewer than minDomains {constraint.min_domains}"
-        yield f"    {few if eligible else 'no domain counts'}: the minimum is 0"
+        yield f"{few if eligible else 'no domain counts'}: the minimum is 0"
     if not constraint.selector.matches(explanation.cycle.pod.labels):
-        yield "    the selector does not match the Pod itself"
+        yield "the selector does not match the Pod itself"
     if unlabelled := explained.unlabelled.bit_count():
         outcome = "refused (missing required label)" if constraint.hard else "least preferred"
-        yield f"    {_many(unlabelled, 'node')} without the label {constraint.topology_key}: {outcome}"
+        yield f"{_many(unlabelled, 'node')} without the label {constraint.topology_key}: {outcome}"
 
 
 def selector_text(selector: Selector) -> str:
@@ -124,7 +139,7 @@ def selector_text(selector: Selector) -> str:
     return ",".join(map(str, reversed(alike.values())))
 
 
-def _rows(explained: ConstraintExplained, explanation: Explanation) -> Iterator[tuple[str, ...]]:
+def domain_rows(explained: ConstraintExplained, explanation: Explanation) -> Iterator[tuple[str, ...]]:
     """A row for each domain; where there are many, one for those that are alike, and of many such the ends."""
     alike: dict[tuple[str, ...], list[Domain]] = {}
     for domain in sorted(explained.domains, key=lambda one: -one.match_num):
@@ -225,22 +240,25 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
         ).rstrip()
 
 
-def _said(explained: Explained, now: datetime) -> Iterator[str]:
+def said(explained: Explained, now: datetime | None) -> Iterator[str]:
+    """What kube-scheduler has said of the Pod, and what it would say now."""
     verdict, computed = explained.subject.verdict, explained.explanation.message
     if verdict.message:
         what = f"kube-scheduler said{_ago(verdict.time, now)}"
-        yield f"  {what}: {one_line(verdict.message, 4 * LINE_LIMIT)}"
+        yield f"{what}: {one_line(verdict.message, 4 * LINE_LIMIT)}"
         if verdict.reason not in ("", UNSCHEDULABLE):
-            yield f"  Its reason is {one_line(verdict.reason, LINE_LIMIT)}, and not that no node passes."
+            yield f"Its reason is {one_line(verdict.reason, LINE_LIMIT)}, and not that no node passes."
         elif agrees(verdict.message, computed):
-            yield "  evenkeel computes the same."
+            yield "evenkeel computes the same."
         else:
-            yield f"  evenkeel computes now: {computed or 'a node passes'}"
+            yield f"evenkeel computes now: {computed or 'a node passes'}"
     elif computed:
-        yield f"  evenkeel computes: {computed}"
+        yield f"evenkeel computes: {computed}"
 
 
-def _ago(time: str, now: datetime) -> str:
+def _ago(time: str, now: datetime | None) -> str:
+    if now is None:
+        return ""
     try:
         seconds = (now - datetime.fromisoformat(time)).total_seconds()
     except (TypeError, ValueError):
@@ -251,14 +269,14 @@ def _ago(time: str, now: datetime) -> str:
     return f" ({max(0, seconds):.0f} s ago)"
 
 
-def _preferred(explanation: Explanation) -> Iterator[str]:
+def preferred(explanation: Explanation) -> str:
     """The nodes that pass, the best first."""
     feasible = list(explanation.nodes.names(explanation.feasibility.feasible))
     best = sorted(feasible, key=lambda name: (-explanation.total.get(name, 0), name))
     shown = [f"{name} ({explanation.total[name]})" if name in explanation.total else name for name in best[:MOST_NODES]]
     more = f" and {_many(len(best) - MOST_NODES, 'more node')}" if len(best) > MOST_NODES else ""
     scored = ", the best scores first" if explanation.total else ""
-    yield f"  Nodes that pass{scored}: {', '.join(shown)}{more}."
+    return f"Nodes that pass{scored}: {', '.join(shown)}{more}."
 
 
 def _remedies(explained: Explained) -> Iterator[str]:
@@ -268,17 +286,26 @@ def _remedies(explained: Explained) -> Iterator[str]:
         return
     yield "  Any one of these would let it in (each was tried):"
     width = max(len(remedy.change) for remedy in found)
-    rollouts = {one.change: rollout for one, rollout in zip(found, explained.rollouts, strict=False)}
-    simulated = any(rollouts.values())
-    titles = {NOW: "now", TEMPLATE: _template(explained.subject, explained.source, simulated)}
+    for title, those in remedies_by_place(explained):
+        yield f"  {title}"
+        yield from (f"    {change:<{width}}   -> {outcome}" for change, outcome in those)
+
+
+def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
+    """The changes that are made in the same place, each with the nodes that take the Pod then; and which that is."""
+    found = explained.remedies
+    rollouts = {one.change: rollout for one, rollout in zip(found, explained.rollouts or (), strict=False)}
+    rollout = _NOT_TRIED if explained.rollouts is None else _SIMULATED if any(rollouts.values()) else _NOT_SIMULATED
+    titles = {NOW: "now", TEMPLATE: _template(explained.subject, explained.source, rollout)}
     for where, title in titles.items():
         those = [remedy for remedy in found if remedy.where == where]
         if those:
-            yield f"  {title}"
-        for remedy in those:
-            nodes = ", ".join(remedy.nodes[:MOST_NODES])
-            more = f" and {len(remedy.nodes) - MOST_NODES:,} more" if len(remedy.nodes) > MOST_NODES else ""
-            yield f"    {remedy.change:<{width}}   -> {nodes}{more}{_rolled_out(rollouts.get(remedy.change))}"
+            yield title, [(one.change, f"{_let_in(one)}{_rolled_out(rollouts.get(one.change))}") for one in those]
+
+
+def _let_in(remedy: Remedy) -> str:
+    nodes = ", ".join(remedy.nodes[:MOST_NODES])
+    return f"{nodes} and {len(remedy.nodes) - MOST_NODES:,} more" if len(remedy.nodes) > MOST_NODES else nodes
 
 
 def _rolled_out(rollout: Rollout | None) -> str:
@@ -293,12 +320,11 @@ def _rolled_out(rollout: Rollout | None) -> str:
     return f"; its rollout never finishes{share}: {wait} Pods wait"
 
 
-def _template(subject: Subject, source: str, simulated: bool) -> str:
+def _template(subject: Subject, source: str, rollout: str) -> str:
     """Where the Pod itself is changed, and at what price."""
     if source == POLICY:
         return "in the template, where constraints of its own replace those of the policy; or in the policy"
     if subject.workload:
-        rollout = _SIMULATED if simulated else _ROLLOUT
         price = _PRICES.get(subject.workload.partition("/")[0], rollout)
         return f"in the template of {subject.workload} ({price})"
     anew = " (delete it and create it anew: its constraints cannot be changed)" if subject.exists else ""
@@ -306,7 +332,8 @@ def _template(subject: Subject, source: str, simulated: bool) -> str:
 
 
 _SIMULATED = "which replaces its Pods: the rollout was simulated"
-_ROLLOUT = "for the next Pod; the rollout that it starts cannot be simulated"
+_NOT_SIMULATED = "for the next Pod; the rollout that it starts cannot be simulated"
+_NOT_TRIED = "for the next Pod; evenkeel explain simulates the rollout that it starts"
 _BY_HAND = "for the next Pod: no rollout starts, delete the Pods that are to be replaced"
 _PRICES = {
     "CronJob": "for the Pods of its next Job: those that are there keep theirs",
@@ -335,7 +362,7 @@ def as_json(explained: Explained) -> dict[str, object]:
         "agrees": agrees(subject.verdict.message, explanation.message) if subject.verdict.message else None,
         "remedies": [
             {"change": one.change, "where": one.where, "nodes": list(one.nodes), "rollout": _rollout_json(rollout)}
-            for one, rollout in zip_longest(explained.remedies, explained.rollouts)
+            for one, rollout in zip_longest(explained.remedies, explained.rollouts or ())
         ],
         "notJudged": list(subject.not_judged),
     }

@@ -56,15 +56,15 @@ def _impacts(report: Report, titles: Titles) -> Iterator[str]:
     for one in concerned:
         before = (_worst(one.was),) if one.was is not None and was else ()
         answers = (one.impact.create, one.impact.update, one.impact.pods)
-        rows.append((_name(one), *before, *map(_answer, answers), one_line(one.impact.worst.message, WHY)))
+        rows.append((_name(one), *before, *map(answer_word, answers), one_line(one.impact.worst.message, WHY)))
     yield from _table(rows)
 
 
 def _worst(impact: Impact) -> str:
-    return _answer(impact.worst)
+    return answer_word(impact.worst)
 
 
-def _answer(answer: Answer | None) -> str:
+def answer_word(answer: Answer | None) -> str:
     if answer is None:
         return "-"
     if answer.not_sent:
@@ -85,7 +85,7 @@ def _spreads(report: Report) -> Iterator[str]:
         for i, spread in enumerate(spreads):
             first = (_name(one), _pods(one), _loss(one)) if i == 0 else ("", "", "")
             rows.append((*first, *(_spread(spread) if spread is not None else ("none in force", "", ""))))
-            below[len(rows) - 1] = [*(_remarks(spread) if spread is not None else ())]
+            below[len(rows) - 1] = [*(spread_remarks(spread) if spread is not None else ())]
         below[len(rows) - 1] += _findings(one)
     for i, line in enumerate(_table(rows)):
         yield line
@@ -128,7 +128,7 @@ def _domains(spread: Spread) -> str:
     return f"{fewest:,} to {counted.counts[most]:,} ({one_line(most, 40)}) in {len(counted.eligible):,} domains"
 
 
-def _remarks(spread: Spread) -> Iterator[str]:
+def spread_remarks(spread: Spread) -> Iterator[str]:
     """What else is to be known of one constraint."""
     key = spread.constraint.topology_key
     if spread.shared:
@@ -169,10 +169,10 @@ def _sums(report: Report, titles: Titles) -> Iterator[str]:
     if found.workloads:
         yield f"{found.uneven:,} with a skew beyond maxSkew; {found.lost:,} would lose every Pod with one zone."
     if titles.policy:
-        yield from _policy_sums(report, titles)
+        yield from policy_sums(report, titles)
 
 
-def _policy_sums(report: Report, titles: Titles) -> Iterator[str]:
+def policy_sums(report: Report, titles: Titles) -> Iterator[str]:
     found = report.summary
     outcomes = ", ".join(f"{found.outcomes[one]:,} {one}" for one in GRAVITY if found.outcomes.get(one))
     yield f"{titles.policy}: {outcomes or 'nothing to judge'}."

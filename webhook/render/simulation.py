@@ -10,7 +10,7 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
 from webhook.objects.references import ObjectRef
 from webhook.placement.remedies import NOW, TEMPLATE, Remedy
-from webhook.render.explanation import API_VERSION, selector_text
+from webhook.render.explanation import API_VERSION, constraint_words
 from webhook.simulation.results import OfConstraint, Range, Result
 from webhook.simulation.run import Plan
 from webhook.simulation.step import DRAIN
@@ -78,21 +78,17 @@ def _ties(shown: Simulated) -> str:
 
 def _constraint(of: OfConstraint, widest: int) -> Iterator[str]:
     constraint = of.constraint
-    minimum = f"   minDomains {constraint.min_domains}" if constraint.min_domains > 1 else ""
-    yield (
-        f"    constraint {constraint.index}   {constraint.topology_key}   maxSkew {constraint.max_skew}"
-        f"   {constraint.when_unsatisfiable}{minimum}   {one_line(selector_text(constraint.selector), LINE_LIMIT)}"
-    )
-    rows = list(_rows(of))
+    yield f"    {'   '.join(constraint_words(constraint))}"
+    rows = list(domain_rows(of))
     width = max((len(name) for name, _ in rows), default=0)
-    numbers = max((len(_range(one)) for _, one in rows), default=0)
+    numbers = max((len(range_text(one)) for _, one in rows), default=0)
     for name, one in rows:
-        yield f"      {name:<{width}}   {_range(one):>{numbers}}   {_bar(one, widest)}".rstrip()
+        yield f"      {name:<{width}}   {range_text(one):>{numbers}}   {_bar(one, widest)}".rstrip()
     if of.exceeds:
         yield f"      skew larger than {constraint.max_skew}: {said_share(of.exceeds)}"
 
 
-def _rows(of: OfConstraint) -> Iterator[tuple[str, Range]]:
+def domain_rows(of: OfConstraint) -> Iterator[tuple[str, Range]]:
     """A row for each domain; where there are many, one for those that are alike, those with the most Pods first."""
     if len(of.domains) <= MOST_ROWS:
         yield from ((one_line(name, 63), one) for name, one in of.domains.items())
@@ -110,7 +106,7 @@ def _rows(of: OfConstraint) -> Iterator[tuple[str, Range]]:
         yield f"{len(rest):,} more", Range(least, rest[0].most_likely, most)
 
 
-def _range(one: Range) -> str:
+def range_text(one: Range) -> str:
     """`3`, or `3 (2 to 5)`."""
     return f"{one.most_likely}" if one.least == one.most else f"{one.most_likely} ({one.least} to {one.most})"
 
@@ -130,20 +126,20 @@ def said_share(share: float) -> str:
 def _waiting(result: Result) -> Iterator[str]:
     if result.pending.most:
         many = "Pod waits" if result.pending == (1, 1, 1) else "Pods wait"
-        yield f"    {_range(result.pending)} {many}:"
+        yield f"    {range_text(result.pending)} {many}:"
         for reason, share in list(result.reasons.items())[:MOST_REASONS]:
             yield f"      {said_share(share)}: {one_line(reason, 4 * LINE_LIMIT)}"
         if len(result.reasons) > MOST_REASONS:
             yield f"      and {len(result.reasons) - MOST_REASONS} more reasons"
     if result.others.most > 0:
-        yield f"    {_range(result.others)} more Pods of other workloads wait than before."
+        yield f"    {range_text(result.others)} more Pods of other workloads wait than before."
 
 
 def _end(result: Result) -> Iterator[str]:
     for budget, share in list(result.held.items())[:MOST_REASONS]:
         yield f"    The {DRAIN} never finishes {said_share(share)}: PodDisruptionBudget {budget}."
     if result.unfinished and result.updated != result.there:
-        new = f"{_range(result.updated)} of {_range(result.there)} Pods are new"
+        new = f"{range_text(result.updated)} of {range_text(result.there)} Pods are new"
         yield f"    The rollout never finishes {said_share(result.unfinished)}: {new}."
     if result.holding:
         yield f"    {_holding(result)}."

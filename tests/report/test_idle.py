@@ -1,0 +1,50 @@
+"""Which constraints do nothing, and why."""
+
+from __future__ import annotations
+
+from tests.support.build import HOSTNAME, constraint
+from tests.support.placing import node
+from tests.support.reporting import ZONES, deployment, only, pods
+from webhook.report.idle import NEVER_BINDS, why_idle
+from webhook.rules import RULES
+
+SELECTOR = "its selector counts no Pod"
+
+
+def why(*objects, nodes=ZONES, **options):
+    one = only(*nodes, *objects, **options)
+    return [why_idle(spread, one.findings) for spread in one.spreads]
+
+
+def test_a_selector_that_counts_no_pod():
+    empty, others = constraint(labelSelector={}), constraint(labelSelector={"matchLabels": {"app": "x"}})
+    null = {"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+
+    assert [SELECTOR] * 3 == why(*deployment(empty, others, null), *pods("a1", "b1"))
+
+
+def test_one_domain_and_none():
+    soft = {"whenUnsatisfiable": "ScheduleAnyway"}
+    both = deployment(constraint(), constraint(topologyKey="rack", **soft), constraint(topologyKey=HOSTNAME, **soft))
+
+    assert ["all nodes that count are in one domain", "no node that counts has the label"] == why(
+        *both[:1], *both[1:], *pods("a1", "a2"), nodes=[node("a1", "a"), node("a2", "a")]
+    )[:2]
+
+
+def test_a_hard_constraint_whose_min_domains_are_missing_refuses():
+    assert [""] == why(*deployment(constraint(minDomains=2)), *pods("a1"), nodes=[node("a1", "a")])
+    assert [""] == why(*deployment(constraint(topologyKey="rack")), *pods("a1")), "no node takes it"
+
+
+def test_a_max_skew_that_is_never_reached():
+    few = deployment(constraint(maxSkew=9), constraint(topologyKey=HOSTNAME))
+    few[0]["spec"] |= {"replicas": 3, "strategy": {"type": "Recreate"}}
+
+    assert ["there are too few Pods for the skew to exceed maxSkew", ""] == why(*few, *pods("a1", "b1", "c1"))
+    assert NEVER_BINDS in RULES
+
+
+def test_what_spreads():
+    assert [""] == why(*deployment(constraint()), *pods("a1", "b1"))
+    assert [""] == why(*deployment(constraint()))

@@ -1,0 +1,108 @@
+"""
+A page of HTML in one file, that reads nothing from anywhere and lets nothing run but its own script.
+
+    template, values ──every value escaped──> HTML, with style, script, and a Content-Security-Policy of their hashes
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from functools import cache, partial
+from pathlib import Path
+from typing import NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from webhook.findings.wording import LINE_LIMIT, one_line
+
+TEMPLATES = Path(__file__).with_name("templates")
+STYLE = "page.css"
+NOTHING = "'none'"
+SHORT, NAME = 17, 63  # Characters of a name, beside a bar and elsewhere.
+
+
+class Origin(NamedTuple):
+    """Where the cluster is from, the minor of its version, and when it was read, as `2026-01-31T10:00:00Z`."""
+
+    cluster: str
+    minor: int
+    time: str
+
+    @property
+    def read(self) -> datetime | None:
+        """When it was read, None if that cannot be told."""
+        try:
+            read = datetime.fromisoformat(self.time)
+        except ValueError:
+            return None
+        return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+    def __str__(self) -> str:
+        read = self.read
+        time = read.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if read else "at an unknown time"
+        return f"{one_line(self.cluster, LINE_LIMIT)}, {time}, Kubernetes 1.{self.minor}"
+
+
+class Bar(NamedTuple):
+    """One bar of a chart: its name, the number it stands for, its length, and what is to be said besides."""
+
+    name: str
+    number: str
+    length: float
+    remark: str = ""
+
+
+def page(template: str, script: str = "", **values: object) -> str:
+    """The page that a template makes of values, which it escapes; `script` is the file of its script, if it has one."""
+    style, script = _text(STYLE), _text(script) if script else ""
+    allowed = f"style-src {_hash(style)}; script-src {_hash(script) if script else NOTHING}"
+    policy = f"default-src {NOTHING}; {allowed}; base-uri {NOTHING}; form-action {NOTHING}"
+    return _environment().get_template(template).render(style=style, script=script, policy=policy, **values)
+
+
+def share_text(share: float) -> str:
+    """`67 %`; neither 0 % nor 100 % of what is not."""
+    if 0 < share < 1:
+        share = min(max(share, 0.01), 0.99)
+    return f"{share:.0%}".replace("%", " %")
+
+
+def scaled(number: float, widest: float, length: int) -> float:
+    """The length of a bar, of which the widest has `length`."""
+    found = round(length * number / widest, 1) if widest else 0
+    return int(found) if found == int(found) else found
+
+
+def lines(texts: Iterable[str]) -> list[str]:
+    """Texts of which each is one printable line."""
+    return [one_line(text.strip(), 4 * LINE_LIMIT) for text in texts]
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    for name, limit in (("short", SHORT), ("name", NAME), ("line", LINE_LIMIT)):
+        environment.filters[name] = partial(_cut, limit=limit)
+    return environment
+
+
+def _cut(text: str, limit: int) -> str:
+    return one_line(text, limit)
+
+
+def _text(name: str) -> str:
+    return (TEMPLATES / name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    """The source expression of Content Security Policy that allows exactly this text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

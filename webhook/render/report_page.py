@@ -1,0 +1,343 @@
+"""
+A report as a page: what a zone takes, why Pods wait, what the policy would do, and each workload with its pictures.
+
+    Report, Waiting ──texts and lengths──> values of the template report.html
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from webhook.findings.finding import Severity
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.objects.fields import path_text
+from webhook.placement.subject import OWN
+from webhook.render.explanation import (
+    SOURCES,
+    Explained,
+    constraint_remarks,
+    constraint_words,
+    domain_rows,
+    headline,
+    preferred,
+    remedies_by_place,
+    said,
+)
+from webhook.render.page import Bar, Origin, lines, page, scaled, share_text
+from webhook.render.report import Titles, answer_word, policy_sums, spread_remarks
+from webhook.report.idle import why_idle
+from webhook.report.impact import GRAVITY
+from webhook.report.inventory import Key, key_of
+from webhook.report.report import Report, ReportedWorkload
+from webhook.report.spread import Spread
+from webhook.report.waiting import Waiting
+
+MOST_BARS, MOST_ZONES, MOST_FINDINGS, MOST_SKEWS = 12, 12, 10, 4
+WIDE, BAR = 200, 100  # Lengths of the longest bar of a chart, and of one in a cell.
+CURVE = (600, 150)
+HALF = 0.5
+
+
+def html(
+    report: Report,
+    titles: Titles,
+    notes: Sequence[str],
+    waiting: Mapping[Key, Sequence[Waiting]],
+    origin: Origin,
+) -> str:
+    """One file, for a browser."""
+    groups = [
+        _waiting(one, group, origin.read) for one in report.workloads for group in waiting.get(key_of(one.live), ())
+    ]
+    idle = [[why_idle(spread, one.findings) for spread in one.spreads] for one in report.workloads]
+    return page(
+        "report.html",
+        "report.js",
+        title="How the Pods are spread",
+        origin=str(origin),
+        notes=lines(notes),
+        titles=titles,
+        tiles=list(_tiles(report, titles, sum(bool(why) for each in idle for why in each))),
+        zones=_zones(report),
+        curve=_curve(report),
+        waiting=groups,
+        outcomes=_outcomes(report) if titles.policy else (),
+        sums=lines(policy_sums(report, titles)) if titles.policy else (),
+        workloads=[_workload(i, *each, titles) for i, each in enumerate(zip(report.workloads, idle, strict=True))],
+    )
+
+
+class Tile(NamedTuple):
+    """A number, what it counts, and whether it is bad news."""
+
+    number: int
+    what: str
+    bad: bool = False
+
+
+def _tiles(report: Report, titles: Titles, idle: int) -> Iterator[Tile]:
+    found = report.summary
+    yield Tile(found.workloads, "workload" if found.workloads == 1 else "workloads")
+    yield Tile(found.pods, "Pod" if found.pods == 1 else "Pods")
+    yield Tile(found.waiting, "of them waiting", found.waiting > 0)
+    yield Tile(found.lost, "would lose every Pod with one zone", found.lost > 0)
+    yield Tile(found.uneven, "skewed beyond maxSkew", found.uneven > 0)
+    yield Tile(idle, "constraints that spread nothing", idle > 0)
+    if titles.policy:
+        yield Tile(found.denied, "denied by the policy", found.denied > 0)
+
+
+# What the loss of a zone takes
+
+
+class Zone(NamedTuple):
+    """
+    What goes with a zone: its Pods, and the workloads that have some there, by how much of them.
+
+    `single` are those with one Pod, and that there; the others have more.  `lengths` are those of the first three.
+    """
+
+    name: str
+    pods: int
+    every: int
+    half: int
+    fewer: int
+    single: int
+    lengths: tuple[float, float, float]
+
+
+def _zones(report: Report) -> tuple[list[Zone], int]:
+    """The zones that take the most, the worst first, and the number of others."""
+    pods: Counter[str] = Counter()
+    classes: dict[str, list[int]] = {}
+    for one in report.workloads:
+        total = one.live.running
+        for zone, number in one.loss.zones.items():
+            pods[zone] += number
+            of_zone = classes.setdefault(zone, [0, 0, 0, 0])
+            of_zone[3 if total == 1 else 0 if number == total else 1 if number >= HALF * total else 2] += 1
+    widest = max((sum(of_zone[:3]) for of_zone in classes.values()), default=0)
+    order = sorted(classes, key=lambda zone: (*(-number for number in classes[zone]), zone))
+    shown = []
+    for zone in order[:MOST_ZONES]:
+        every, half, fewer, single = classes[zone]
+        lengths = (scaled(every, widest, WIDE), scaled(half, widest, WIDE), scaled(fewer, widest, WIDE))
+        shown.append(Zone(zone, pods[zone], every, half, fewer, single, lengths))
+    return shown, len(order) - len(shown)
+
+
+class Curve(NamedTuple):
+    """The shares that one zone takes of workloads with two Pods or more, the largest first, as points of a line."""
+
+    points: str
+    number: int
+    words: str
+
+
+def _curve(report: Report) -> Curve | None:
+    found = [one.loss.share for one in report.workloads if one.live.running > 1]
+    shares = sorted((share for share in found if share is not None), reverse=True)
+    if not shares:
+        return None
+    width, height = CURVE
+    points = [f"0,{height}"]
+    for i, share in enumerate(shares):
+        y = height - scaled(share, 1, height)
+        if i == 0 or share != shares[i - 1]:
+            points.append(f"{scaled(i, len(shares), width)},{y}")
+        if i + 1 == len(shares) or share != shares[i + 1]:
+            points.append(f"{scaled(i + 1, len(shares), width)},{y}")
+    points.append(f"{width},{height}")
+    every, half = sum(share == 1 for share in shares), sum(HALF <= share < 1 for share in shares)
+    words = (
+        f"Of {_many(len(shares), 'workload')} with two Pods or more, {every:,} would lose every Pod with one zone, "
+        f"{half:,} half of them or more. The one in the middle would lose {share_text(shares[len(shares) // 2])}."
+    )
+    return Curve(" ".join(points), len(shares), words)
+
+
+# Pods that wait
+
+
+def _waiting(one: ReportedWorkload, group: Waiting, now: datetime | None) -> dict[str, object]:
+    names = ", ".join(one_line(name, LINE_LIMIT) for name in group.names[:3])
+    more = f" and {len(group.names) - 3:,} more" if len(group.names) > 3 else ""
+    found: dict[str, object] = {
+        "workload": _name(one),
+        "number": len(group.names),
+        "names": f"{names}{more}",
+        "cause": one_line(_cause(group), LINE_LIMIT),
+        "explained": None,
+        "ask": f"evenkeel explain pod/{one_line(group.subject.ref.name, LINE_LIMIT)} "
+        f"-n {one_line(group.subject.ref.namespace, LINE_LIMIT)}",
+    }
+    if group.explanation is not None:
+        explained = Explained(group.subject, group.explanation, group.source, group.remedies, rollouts=None)
+        found["explained"] = _explained(explained, group.tried, now)
+    return found
+
+
+def _cause(group: Waiting) -> str:
+    """Why they wait, in one line."""
+    if group.explanation is not None and group.explanation.message:
+        return group.explanation.message
+    return group.subject.verdict.message or next(iter(group.subject.remarks), "") or "A node passes now."
+
+
+def _explained(explained: Explained, tried: bool, now: datetime | None) -> dict[str, object]:
+    subject, explanation = explained.subject, explained.explanation
+    remarks = [*subject.remarks]
+    if explanation.constraints and explained.source != OWN:
+        remarks.append(f"It has no constraints; in force are {SOURCES[explained.source]}.")
+    if subject.not_judged:
+        remarks.append(f"Not judged: {', '.join(subject.not_judged)}. They may refuse further nodes.")
+    return {
+        "headline": headline(explained),
+        "remarks": lines(remarks),
+        "constraints": [
+            {
+                "words": ", ".join(lines(constraint_words(one.constraint))),
+                "key": one.constraint.topology_key.rpartition("/")[2],
+                "rows": list(domain_rows(one, explanation)),
+                "remarks": lines(constraint_remarks(one, explanation)),
+            }
+            for one in explanation.constraints
+        ],
+        "said": lines([*said(explained, now), *([] if explanation.message else [preferred(explanation)])]),
+        "tried": tried,
+        "remedies": [
+            (title, [(one_line(change, LINE_LIMIT), one_line(outcome, LINE_LIMIT)) for change, outcome in those])
+            for title, those in remedies_by_place(explained)
+        ],
+    }
+
+
+# The policy
+
+
+def _outcomes(report: Report) -> list[Bar]:
+    counted = Counter(answer_word(one.impact.worst) for one in report.workloads)
+    words = [*dict.fromkeys(["denied", *map(str, GRAVITY), *counted])]
+    widest = max(counted.values(), default=0)
+    return [Bar(one, f"{counted[one]:,}", scaled(counted[one], widest, WIDE)) for one in words if counted[one]]
+
+
+# Workloads
+
+
+def _workload(i: int, one: ReportedWorkload, idle: Sequence[str], titles: Titles) -> dict[str, object]:
+    ref, share = one.live.ref, one.loss.share
+    by_severity = Counter(finding.severity for finding in one.findings)
+    worst = max((spread.excess for spread in one.spreads), default=0)
+    gravest = min((severity.rank for severity in by_severity), default=Severity.IGNORE.rank)
+    flags = {
+        "waiting": one.live.waiting,
+        "uneven": worst,
+        "lost": one.live.running > 1 and share == 1,
+        "idle": any(idle),
+        "found": by_severity[Severity.ERROR] or by_severity[Severity.WARNING],
+        "denied": titles.policy and not one.impact.worst.allowed,
+        "changed": one.changes or one.defaults_change,
+    }
+    charts = [_chart(spread, why) for spread, why in zip(one.spreads, idle, strict=True)]
+    return {
+        "id": i,
+        "name": one_line(ref.name, LINE_LIMIT),
+        "where": f"{one_line(ref.kind, LINE_LIMIT)} in {one_line(ref.namespace, LINE_LIMIT)}",
+        "flags": " ".join(flag for flag, on in flags.items() if on),
+        # By what the script sorts, in the order of its options: zone, skew, waiting, Pods, findings.
+        "order": f"{share or 0:.3f} {worst} {one.live.waiting} {one.live.pods} {-gravest}",
+        "running": one.live.running,
+        "waiting": one.live.waiting,
+        "leaving": one.live.leaving,
+        "share": None if share is None else (share_text(share), one.loss.largest, scaled(share, 1, BAR)),
+        "lost": bool(flags["lost"]),
+        "skews": [_skew(spread) for spread in one.spreads[:MOST_SKEWS]],
+        "more_skews": max(0, len(one.spreads) - MOST_SKEWS),
+        "idle": sum(bool(why) for why in idle),
+        "severities": [(str(severity), by_severity[severity]) for severity in Severity if by_severity[severity]],
+        "charts": charts,
+        "findings": [
+            (str(found.severity), found.rule, path_text(found.path), found.message, found.fix)
+            for found in sorted(one.findings, key=lambda finding: finding.severity.rank)[:MOST_FINDINGS]
+        ],
+        "more_findings": max(0, len(one.findings) - MOST_FINDINGS),
+        "outcome": answer_word(one.impact.worst),
+        "was": answer_word(one.was.worst) if one.was is not None else "",
+        "answers": [
+            (what, answer_word(answer), answer.message)
+            for what, answer in (
+                ("Created", one.impact.create),
+                ("Updated", one.impact.update),
+                ("Its Pods", one.impact.pods),
+            )
+            if answer is not None
+        ],
+    }
+
+
+def _name(one: ReportedWorkload) -> str:
+    ref = one.live.ref
+    return one_line(f"{ref.namespace}/{ref.kind.lower()}/{ref.name}", LINE_LIMIT)
+
+
+def _skew(spread: Spread) -> dict[str, object]:
+    """The skew against maxSkew: a bar and a mark."""
+    constraint = spread.constraint
+    widest = max(spread.skew, constraint.max_skew)
+    return {
+        "key": constraint.topology_key.rpartition("/")[2],
+        "text": f"{spread.skew:,} {'>' if spread.excess else 'of'} {constraint.max_skew:,}",
+        "beyond": spread.excess > 0,
+        "length": scaled(spread.skew, widest, BAR),
+        "mark": scaled(constraint.max_skew, widest, BAR),
+    }
+
+
+def _chart(spread: Spread, idle: str) -> dict[str, object]:
+    """Pods per domain: a bar for each, or for those with as many where there are many."""
+    constraint, counted = spread.constraint, spread.counted
+    many = len(counted.eligible) > MOST_BARS
+    bars = list(_by_number(spread) if many else _by_domain(spread))
+    widest = max((number for _, number, _ in bars), default=0)
+    limit = counted.min_match_num + constraint.max_skew
+    source = "" if spread.source == OWN else f", from the {spread.source}"
+    still = " It still bars nodes without the label." if constraint.hard and spread.unlabelled and idle else ""
+    return {
+        "title": f"{constraint.topology_key}, maxSkew {constraint.max_skew}, {constraint.when_unsatisfiable}{source}",
+        "key": constraint.topology_key.rpartition("/")[2],
+        "many": many,
+        "bars": [
+            Bar(name, _many(number, "domain") if many else f"{number:,}", scaled(number, widest, WIDE), remark)
+            for name, number, remark in bars
+        ],
+        "limit": scaled(limit, widest, WIDE) if not many and counted.eligible and limit < widest else None,
+        "idle": f"Spreads nothing: {idle}.{still}" if idle else "",
+        "remarks": lines(spread_remarks(spread)),
+    }
+
+
+def _by_domain(spread: Spread) -> Iterator[tuple[str, int, str]]:
+    closed = frozenset(spread.closed)
+    for value in sorted(spread.counted.eligible):
+        yield value, spread.counted.match_num(value), "no node takes these Pods" if value in closed else ""
+
+
+def _by_number(spread: Spread) -> Iterator[tuple[str, int, str]]:
+    """How many domains have so many Pods; of many numbers those with the most Pods."""
+    counted = spread.counted
+    numbers = Counter(counted.counts[value] for value in counted.eligible & counted.counts.keys())
+    if without := len(counted.eligible) - numbers.total():
+        numbers[0] += without
+    order = sorted(numbers, reverse=True)
+    for number in order[:MOST_BARS]:
+        yield f"{_many(number, 'Pod')}", numbers[number], ""
+    if rest := order[MOST_BARS:]:
+        yield f"{rest[0]} or fewer", sum(numbers[number] for number in rest), ""
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,31 @@
+"""Which constraints do nothing: they neither refuse a node nor prefer one to another, as the cluster is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webhook.findings.finding import Finding
+from webhook.objects.kinds import FIELD
+from webhook.report.spread import Spread
+
+NEVER_BINDS = "skew-never-binds"  # the rule that knows how many Pods a workload may have
+
+
+def why_idle(spread: Spread, findings: Sequence[Finding] = ()) -> str:
+    """Why a constraint spreads nothing; "" if it may."""
+    constraint, counted = spread.constraint, spread.counted
+    selector = constraint.selector
+    if not counted.counts and (selector.matches_nothing or selector.empty or not counted.self_match_num):
+        return "its selector counts no Pod"
+    if constraint.soft and not counted.eligible:
+        return "no node that counts has the label"
+    if len(counted.eligible) == 1 and constraint.min_domains <= 1:
+        return "all nodes that count are in one domain"
+    if constraint.hard and any(_is_of(finding, constraint.index) for finding in findings):
+        return "there are too few Pods for the skew to exceed maxSkew"
+    return ""
+
+
+def _is_of(finding: Finding, index: int) -> bool:
+    """Whether the rule names this constraint."""
+    return finding.rule == NEVER_BINDS and (FIELD, index) in zip(finding.path, finding.path[1:], strict=False)

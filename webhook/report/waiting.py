@@ -1,0 +1,79 @@
+"""
+The Pods that wait for a node, those that are alike together, by their workload; and why.
+
+    Pods without a node ──alike ones attempted once──> Waiting, each with what explain says of the first
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from webhook.objects.fields import as_mapping, texts_at, value_at
+from webhook.objects.references import ObjectRef, controller_of
+from webhook.placement.explanation import Explanation, explain
+from webhook.placement.pending import likeness, most_tried
+from webhook.placement.remedies import Remedy, remedies
+from webhook.placement.subject import Place, Raw, Subject, attempt, of_pod
+from webhook.report.inventory import Inventory, Key
+from webhook.scheduler.features import Features
+from webhook.scheduler.snapshot import Snapshot
+
+MOST_EXPLAINED = 200
+
+
+class Waiting(NamedTuple):
+    """
+    Pods of one workload that are alike; `subject` is the first, `names` are those of all.
+
+    `source` is where its constraints come from.  `explanation` is None beyond the largest MOST_EXPLAINED groups;
+    changes are `tried` for fewer still in a large cluster, and for none of a Pod that some node takes.
+    """
+
+    subject: Subject
+    names: tuple[str, ...]
+    source: str = ""
+    explanation: Explanation | None = None
+    remedies: tuple[Remedy, ...] = ()
+    tried: bool = False
+
+
+def waits(pod: Raw) -> bool:
+    """Whether a Pod has no node and is to have one."""
+    phase, node = texts_at(pod, "status.phase", "spec.nodeName")
+    return not node and phase in ("", "Pending") and value_at(pod, ("metadata", "deletionTimestamp")) is None
+
+
+def waiting(
+    pods: Iterable[Raw], others: Mapping[Place, Raw], inventory: Inventory, snapshot: Snapshot, features: Features
+) -> Mapping[Key, Sequence[Waiting]]:
+    """Why each of the Pods waits, by the workload that it belongs to; the most Pods that are alike come first."""
+    alike: dict[tuple[Key, str], list[Subject]] = {}
+    for pod in pods:
+        subject = of_pod(pod, others)
+        alike.setdefault((_workload(subject, inventory), likeness(subject)), []).append(subject)
+    found: dict[Key, list[Waiting]] = {}
+    most_first = sorted(alike.items(), key=lambda one: (-len(one[1]), one[0]))
+    for i, ((key, _), subjects) in enumerate(most_first):
+        names = tuple(sorted(subject.ref.name for subject in subjects))
+        first = min(subjects, key=lambda one: (not one.verdict.message, one.ref.name))
+        one = Waiting(first, names)
+        if i < MOST_EXPLAINED:
+            one = _explained(one, snapshot, features, i < most_tried(snapshot))
+        found.setdefault(key, []).append(one)
+    return found
+
+
+def _workload(subject: Subject, inventory: Inventory) -> Key:
+    owner = controller_of(as_mapping(subject.raw.get("metadata")))
+    if owner is None:
+        return inventory.top(subject.ref)
+    return inventory.top(ObjectRef(owner.api_version, owner.kind, subject.ref.namespace, owner.name))
+
+
+def _explained(one: Waiting, snapshot: Snapshot, features: Features, tries: bool) -> Waiting:
+    tried = attempt(one.subject, snapshot, features)
+    explanation = explain(tried.cycle)
+    tries = tries and not explanation.feasibility.feasible
+    fixes = remedies(tried.cycle, explanation.feasibility) if tries else ()
+    return one._replace(source=tried.source, explanation=explanation, remedies=fixes, tried=tries)
