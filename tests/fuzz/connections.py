@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import socket
@@ -101,9 +102,9 @@ class Connections:
         with socket.create_connection((self.running.host, port), timeout=SECONDS) as plain:
             sock = plain if health else self.running.context.wrap_socket(plain, server_hostname="localhost")
             received = b""
-            with sock, suppress(ConnectionError, ssl.SSLEOFError):
+            with sock, suppress(ConnectionError, ssl.SSLEOFError):  # Reset, where some of the input was left unread.
                 sock.sendall(sent)
-                socket.socket.shutdown(sock, socket.SHUT_WR)  # Not that of SSLSocket, which would forget TLS.
+                finish(sock)
                 while piece := sock.recv(1 << 16):
                     received += piece
         return received
@@ -132,16 +133,28 @@ class Connections:
         assert [] == [line for line in lines if '"level": "error"' in line or '"level": "critical"' in line]
 
 
+def finish(sock: socket.socket) -> None:
+    """Say that no more is sent, but not by SSLSocket's own method, which would forget TLS."""
+    try:
+        socket.socket.shutdown(sock, socket.SHUT_WR)
+    except OSError as error:
+        if error.errno != errno.ENOTCONN:  # The other end was faster.
+            raise
+
+
 def responses(received: bytes) -> list[tuple[int, bytes]]:
     """Status and body of each; the last one may be cut off where the connection was reset."""
     found = []
     while received:
         head, end, rest = received.partition(b"\r\n\r\n")
+        if not end:
+            assert head.startswith(b"HTTP/1.1 "[: len(head)]), head[:200]
+            break
         status = STATUS.match(head + b"\r\n")
         assert status, head[:200]
         length = LENGTH.search(head + b"\r\n")
         size = int(length[1]) if length and not rest.startswith(b"HTTP/1.") else 0  # To HEAD there is no body.
-        if not end or len(rest) < size:
+        if len(rest) < size:
             break
         found.append((int(status[1]), rest[:size]))
         received = rest[size:]

@@ -131,7 +131,9 @@ class Dumps(Files):
         try:
             snapshot = load(self.file, features(minor) if number % 2 else None)
         except DumpError as error:
-            return said(str(error).replace(str(self.file), "").split("\n"))
+            line = str(error).replace(str(self.file), "")
+            assert "\n" not in line  # What else is not printable the command escapes.
+            return outlined(line)
         decision = decide(RECORDED[number % len(RECORDED)], MUTATE, built_in, lambda: snapshot, minor)
         assert_well_formed(decision)
         return decision.outcome, *(bool(part) for part in (snapshot.nodes, snapshot.services, snapshot.namespaces))

@@ -146,4 +146,4 @@ def report(found: list[Progress]) -> str:
         lines.append(f"\n{one.target.name}: {one.file}\n{one.failure}")
     total = sum(one.inputs for one in found)
     lines.append(f"{total - len(failed)} passed, {len(failed)} failed")
-    return "\n".join(lines)
+    return "\n".join(lines).encode("ascii", "backslashreplace").decode()  # What failed may be what no terminal takes.

@@ -38,7 +38,9 @@ def test_what_fails_is_found_made_small_and_kept(tmp_path):
     assert "assert b" in found.failure
     assert b"\xff" == found.file.read_bytes()
     assert tmp_path / "picky" / FOUND == found.file.parent
+    found.failure += "\ud800"
     assert report([found]).endswith(f"{found.inputs - 1} passed, 1 failed")
+    assert report([found]).isascii()
 
 
 def test_what_was_found_is_given_first_the_next_time(tmp_path):
@@ -158,13 +160,16 @@ def test_an_exception_in_a_file_is_found(target, tmp_path, monkeypatch):
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabHTTP/1.1 400 Bad\r\n\r\n", [(200, b"ab"), (400, b"")]),
         (b"HTTP/1.1 404 No\r\nContent-Length: 9\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", [(404, b""), (200, b"")]),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab", []),
+        (b"HTTP/1.1 20", []),
     ],
 )
 def test_responses_are_told_apart(received, found):
     assert found == responses(received)
 
 
-@pytest.mark.parametrize("received", [b"nonsense", b"HTTP/1.1 2000 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\nmore"])
+@pytest.mark.parametrize(
+    "received", [b"nonsense", b"x\r\n\r\n", b"HTTP/1.1 2000 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\nmore\r\n\r\n"]
+)
 def test_what_is_no_response_is_an_error(received):
     with pytest.raises(AssertionError):
         responses(received)
