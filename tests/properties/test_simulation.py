@@ -12,15 +12,22 @@ from tests.conformance.cases import read
 from tests.conformance.defaults import in_force
 from tests.conformance.placement import read_pod, read_snapshot, system_defaults
 from tests.support import DATA
+from tests.support.build import ZONE
+from tests.support.simulated import budget, cluster, deployment, nodes, pod, stateful, workload
+from webhook.objects.fields import with_value
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.policy.scheduler_profiles import parse_profiles
 from webhook.scheduler.features import features
 from webhook.scheduler.nodes import Nodes
 from webhook.scheduler.profile import USUAL_PROFILES, find_feasible, prioritize, total
+from webhook.scheduler.snapshot import SnapshotError
 from webhook.simulation.changes import LOST, after, first_ground
+from webhook.simulation.planning import planned
 from webhook.simulation.pod import Maker
+from webhook.simulation.results import results
+from webhook.simulation.run import run
 from webhook.simulation.state import Start, State
-from webhook.simulation.step import Step, Which
+from webhook.simulation.step import Step, StepError, Which, parse_step
 from webhook.simulation.ties import UNIFORM
 from webhook.simulation.view import PodClass
 
@@ -120,3 +127,40 @@ def test_nodes_in_another_order_are_the_same_nodes():
         )
 
         assert differences(other, maker.of_class) == ""
+
+
+BAD = (None, True, -1, 0, 2**40, 1.5, "", "x" * 300, "-bad-", [], {}, [None], {"a": 1}, "25%", "100%", "-40", "٣")
+STEPS = ("rollout", "scale=5", "drain=a1", f"lose={ZONE}=a", "delete=b1", "add=2", "cordon=c1", "taint=a2,x:NoExecute")
+
+
+def damaged(value, chance):
+    """`value` with something in it replaced by what has no business there."""
+    places = [place for place in _places(value) if place and place[0] not in ("kind", "apiVersion")]
+    return with_value(value, chance.choice(places), chance.choice(BAD))
+
+
+def _places(value, at=()):
+    yield at
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, inner in members:
+        yield from _places(inner, (*at, name))
+
+
+def test_whatever_a_cluster_holds_a_simulation_ends_or_says_what_is_wrong():
+    ran = 0
+    for seed in range(400):
+        chance = random.Random(seed)
+        make = chance.choice([deployment, stateful])
+        objects = [*nodes("a=2 b=1 c=1"), budget(maxUnavailable="30%"), *make(replicas=3, on=["a1", "b1", "c1"])]
+        objects += [pod("ReplicaSet/api", 0, "a1"), pod("ReplicaSet/api", 1, ""), pod("DaemonSet/log", 0, "a1")]
+        for _ in range(2):
+            i = chance.randrange(len(objects))
+            objects[i] = damaged(objects[i], chance)
+        raw = workload(objects)
+        try:
+            made = planned(raw, cluster(*objects), [parse_step(one) for one in chance.sample(STEPS, 3)]).plan
+            assert results(made, [run(made, 1, 0)])
+            ran += 1
+        except (SnapshotError, StepError):
+            pass
+    assert ran > 100

@@ -60,6 +60,7 @@ def test_only_pods_that_may_move_are_kept():
             "rollout: does nothing: updateStrategy of StatefulSet shop/web is OnDelete",
         ),
         ("rollout", deployment()[1:], "rollout: does nothing: a ReplicaSet replaces no Pods; wanted a Deployment"),
+        ("drain=a1 drain=a1", deployment(), "drain=a1: does nothing: cordoned already, with no Pod to evict"),
         ("drain=x", deployment(), 'drain=x: no node is called "x"; there are a1, a2, a3'),
         (
             "scale=5",

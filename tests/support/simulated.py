@@ -6,6 +6,7 @@ from random import Random
 
 from tests.support.build import constraint, owned_by
 from tests.support.placing import node, requesting
+from webhook.objects.fields import texts_at
 from webhook.objects.kinds import KINDS
 from webhook.placement.subject import Raw
 from webhook.scheduler.affinity import RequiredNodeAffinity
@@ -114,7 +115,7 @@ def cluster(*objects, minor=33, time=NOW):
     known = features(minor)
     pods = [one for one in objects if one["kind"] == "Pod"]
     others = {
-        (one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]): one
+        (one["kind"], *texts_at(one, "metadata.namespace", "metadata.name")): one
         for one in objects
         if one["kind"] not in ("Pod", "Node", "Namespace")
     }

@@ -64,8 +64,8 @@ class Ground:
 
 
 def first_ground(nodes: Nodes) -> Ground:
-    """The nodes as kube-scheduler first lists them, by their names."""
-    return Ground(tuple(sorted(nodes, key=lambda node: node.name)))
+    """The nodes as kube-scheduler first lists them, by their names, which no node is without."""
+    return Ground(tuple(sorted((node for node in nodes if node.name), key=lambda node: node.name)))
 
 
 def after(ground: Ground, step: Step) -> Ground:

@@ -138,10 +138,12 @@ class Deployment:
         if new.desired < self.replicas and (room := self.replicas + surge - total) > 0:
             new.desired += min(room, self.replicas - new.desired)
             return True
+        active = [one for one in old if one.desired]
+        if not active:
+            return False
         least = self.replicas - min(unavailable, self.replicas)
         most = total - least - (new.desired - new.available)
-        active = [one for one in old if one.desired]
-        if not active or most <= 0:
+        if most <= 0:
             return False
         return self._clean_up(active, most) | self._scale_down(active, least)
 

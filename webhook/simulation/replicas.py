@@ -45,7 +45,7 @@ def sync(of: ReplicaSet, related: Sequence[ReplicaSet], state: State) -> bool:
     Make or delete Pods up to the number that is desired; whether there was anything to do.  `related` are all sets of
     the same Deployment, none of a ReplicaSet that nothing controls.
     """
-    active = of.active
+    active = of.active if state.terminating else of.pods  # which is asked after each Pod that is bound
     missing = of.desired - len(active)
     for _ in range(missing):
         of.pods.append(state.make(of.maker, of.revision))

@@ -238,6 +238,8 @@ def _judged(of_class: PodClass, allocatable: Allocatable, usage: Usage, features
     weight = weights.get(BALANCED_ALLOCATION, 0)
     if weight and not (features.skips_best_effort and is_best_effort(requests, profile.balanced)):
         score += weight * balanced_allocation(requests, allocatable, usage, features, profile.balanced)
+    most = MOST * (weights.get(NODE_RESOURCES_FIT, 0) + weights.get(BALANCED_ALLOCATION, 0))
+    score = max(0, min(score, most))  # It is no other, unless an amount is negative, which the API server refuses.
     if NODE_RESOURCES_FIT not in profile.filters:
         return True, score
     return not shortages(requests, allocatable, usage, profile.ignored, profile.ignored_groups), score
