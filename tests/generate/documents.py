@@ -15,7 +15,7 @@ from tests.support.planted import kept, planted
 from webhook.cluster.fields import only_read
 from webhook.cluster.listed import LISTED
 from webhook.cluster.watched import ALWAYS, WATCHED, Watched
-from webhook.render import catalogue, kinds
+from webhook.render import catalogue, kinds, skew_metrics
 from webhook.serving.settings import SETTINGS
 
 TRANSCRIPTS = ROOT / "docs" / "transcripts"  # of kubectl, written and compared where there is a control plane
@@ -105,6 +105,12 @@ def sums() -> str:
     return table(("zone", "Pods", "Pods × ln(domains + 2) + maxSkew - 1", "rounded", "score"), waiting.sums())
 
 
+def skew() -> str:
+    """The table of the metrics of a report."""
+    rows = ((f"`{one.name}`", one.type, one.help) for one in skew_metrics.METRICS)
+    return table(("metric", "type", "what it is"), rows)
+
+
 def folders() -> str:
     """The table of folders, from the top down: what each is for, in the words of its package."""
     names = dict.fromkeys(entry.split(".")[1] for entry in HOUSE.rows if entry.count(".") and "__" not in entry)
@@ -131,6 +137,7 @@ TABLES = {
         "rights": rights,
         "dumped": dumped,
         "viewer": viewer,
+        "skew": skew,
         "values": chart.table,
     },
     **{"metrics": metrics.table, "reasons": metrics.reasons, "alerts": metrics.alerts},

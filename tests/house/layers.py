@@ -111,7 +111,7 @@ objects
 """
 
 # What stands apart imports nothing of ours but itself, and only the entries named here import it.
-APART = {"certs": "cli · serving", "transport": "cli.serve · serving"}
+APART = {"certs": "cli · serving", "transport": "cli.serve · cli.skew_metrics · serving"}
 
 # Every library that is installed, and what discovers modules: only the entries named here use it.
 USERS = {

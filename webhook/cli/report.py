@@ -5,8 +5,9 @@ Report what a policy would do to each workload of a cluster, and how its Pods ar
     evenkeel report -A --policy new.yaml                       what new.yaml would deny or warn of
     evenkeel report -A --policy new.yaml --compare old.yaml    and what that changes
     evenkeel report deployment/web -n shop
+    evenkeel report -A --metrics-bind :9090                    skew as metrics, until it is ended
     evenkeel report -A -o openreports --apply                  the findings as OpenReports in the cluster
-    evenkeel report -A -o html > spread.html               a page, with pictures, and why Pods wait
+    evenkeel report -A -o html > spread.html                   a page, with pictures, and why Pods wait
 
 A policy is asked as the webhook is asked: for the object created anew, for its next update, and for its Pods as its
 controller makes them. What hurts most comes first.
@@ -19,9 +20,10 @@ import argparse
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from webhook.admission.decision import Outcome
-from webhook.cli import inputs, known, publishing, selection
+from webhook.cli import inputs, known, publishing, selection, skew_metrics
 from webhook.cli.known import Known
 from webhook.cli.progress import with_bar, with_count
 from webhook.cli.usage import UsageError
@@ -45,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     selection.add_selector_argument(parser)
     selection.add_output_argument(parser, selection.HTML, *FORMS)
     publishing.add_arguments(parser)
+    skew_metrics.add_arguments(parser)
     inputs.add_policy_argument(parser, "the policy file to ask (default: the built-in policy, for what the rules find)")
     parser.add_argument("--compare", metavar="FILE", type=Path, help="the policy file in force now: say what changes")
     parser.add_argument(
@@ -55,12 +58,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_version_argument(parser)
 
 
+class Made(NamedTuple):
+    """A report, and what was found out of the cluster for it."""
+
+    report: Report
+    found: Known
+    inventory: Inventory
+
+
 def run(args: argparse.Namespace) -> int:
     policies, source = _policies(args), inputs.source(args)
     publishing.check(args, source)
-    kinds = policies.policy.kinds
+    skew_metrics.check(args)
     chosen = selection.selection(args, source)
-    named = _named(args, chosen.namespace, kinds) if args.object else None
+    named = _named(args, chosen.namespace, policies.policy.kinds) if args.object else None
+    if args.metrics_bind is not None:
+        return skew_metrics.serve(args, lambda: _made(args, source, policies, chosen, named).report)
+    report, found, inventory = _made(args, source, policies, chosen, named)
+    notes = tuple(_notes(args, chosen.namespace, report, found.notes))
+    titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
+    if args.output in FORMS:
+        publishing.publish(args, source, chosen, report)
+    elif args.output == selection.HTML:
+        print(_page(source, inventory, found, report, titles, notes))
+    elif args.output == selection.JSON:
+        print(render.dumped(render.as_json(report, titles, notes)))
+    else:
+        print(render.text(report, titles, notes))
+    return _exit_code(report, args.fail_on)
+
+
+def _made(
+    args: argparse.Namespace,
+    source: inputs.Source,
+    policies: Policies,
+    chosen: selection.Selection,
+    named: ObjectRef | None,
+) -> Made:
+    """Read the cluster, and report on the workloads that are chosen."""
+    kinds = policies.policy.kinds
     inventory = Inventory(kinds)
 
     def through(objects: Iterator[Raw]) -> Iterator[Raw]:
@@ -84,18 +120,7 @@ def run(args: argparse.Namespace) -> int:
     workloads = [one for one in reporting.workloads if _is_chosen(one, chosen)]
     if named is not None:
         workloads = [one for one in workloads if key_of(one) == inventory.top(named)]
-    report = reporting.report(with_bar(map(reporting.of, workloads), len(workloads), "workloads"))
-    notes = tuple(_notes(args, chosen.namespace, report, found.notes))
-    titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
-    if args.output in FORMS:
-        publishing.publish(args, source, chosen, report)
-    elif args.output == selection.HTML:
-        print(_page(source, inventory, found, report, titles, notes))
-    elif args.output == selection.JSON:
-        print(render.dumped(render.as_json(report, titles, notes)))
-    else:
-        print(render.text(report, titles, notes))
-    return _exit_code(report, args.fail_on)
+    return Made(reporting.report(with_bar(map(reporting.of, workloads), len(workloads), "workloads")), found, inventory)
 
 
 def _page(

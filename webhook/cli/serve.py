@@ -62,7 +62,7 @@ def _run(args: argparse.Namespace) -> int:
         signal.signal(number, lambda *_: sys.exit(0))
     logs.configure(values["log-level"])
     bind, health_bind = values["bind"], values["health-bind"]
-    listener, health = _listen("--bind", bind), _listen("--health-bind", health_bind)
+    listener, health = listen("--bind", bind), listen("--health-bind", health_bind)
     if isinstance(health, UsageError) and bind == health_bind:
         health = UsageError(f'--health-bind: found "{health_bind}", which is that of --bind, wanted another port')
     with _private_folder(values) as folder:
@@ -103,7 +103,7 @@ def _work(
     policy = inputs.policy(policy_file, features)
     source = inputs.Source(values["cluster"])
     cluster = inputs.client() if source.live else inputs.cluster(source)
-    threads, (host, _) = _threads(values["threads"]), _address("--bind", values["bind"])
+    threads, (host, _) = _threads(values["threads"]), address("--bind", values["bind"])
     secret = inputs.namespaced("--tls-secret", values["tls-secret"]) if values["tls-secret"] else None
     try:
         chosen = certificate.choose(values, host, secret, partial(inputs.client, "--tls-secret"), folder, again)
@@ -186,7 +186,7 @@ def _lock(folder: Path) -> int:
     return descriptor
 
 
-def _address(flag: str, bind: str) -> tuple[str, int]:
+def address(flag: str, bind: str) -> tuple[str, int]:
     """Host and port of `HOST:PORT`, `[IPv6]:PORT`, or `:PORT` for every address of this host."""
     found = ADDRESS.fullmatch(bind)
     if not found or int(found["port"]) > 65535:
@@ -200,9 +200,9 @@ def _threads(text: str) -> int:
     return int(text)
 
 
-def _listen(flag: str, bind: str) -> socket.socket | UsageError:
+def listen(flag: str, bind: str) -> socket.socket | UsageError:
     """The listening socket, or why there is none: only of use once nothing else is wrong."""
-    host, port = _address(flag, bind)
+    host, port = address(flag, bind)
     try:
         if not host and socket.has_dualstack_ipv6():
             with suppress(OSError):  # the kernel may support IPv6 without an address

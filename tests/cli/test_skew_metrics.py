@@ -1,0 +1,111 @@
+"""evenkeel report --metrics-bind: it reads the cluster again and again, and serves what it found last."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+
+from tests.support.build import constraint
+from tests.support.reporting import ZONES, deployment, pods, report
+from tests.support.serving import free_ports, until
+from webhook.cli.skew_metrics import LATE, Exposed
+from webhook.cli.usage import UsageError
+from webhook.transport.plain import Asked
+
+CLUSTER = {"apiVersion": "v1", "kind": "List", "items": [*ZONES, *deployment(constraint()), *pods("a1", "a1")]}
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1_000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def exposed():
+    return Exposed(60, Clock())
+
+
+def asked(exposed, path, method="GET"):
+    reply = exposed.answer(Asked(method, path, "", False))
+    return reply.status, reply.body.decode()
+
+
+def failing():
+    raise UsageError("--cluster live: no answer")
+
+
+def test_it_is_healthy_once_the_cluster_was_read_and_for_some_time(exposed):
+    assert 503 == asked(exposed, "/healthz")[0]
+    exposed.read(lambda: report())
+    assert (200, "ok\n") == asked(exposed, "/healthz")
+    exposed.clock.now += LATE * 60 + 1
+    assert 503 == asked(exposed, "/healthz")[0]
+
+
+def test_where_the_cluster_cannot_be_read_the_last_report_is_served(exposed, capsys):
+    exposed.read(lambda: report(*ZONES, *deployment(constraint()), *pods("a1")))
+    before = asked(exposed, "/metrics")[1]
+    exposed.read(failing)
+    after = asked(exposed, "/metrics")[1]
+
+    assert 'evenkeel_workload_skew{namespace="shop"' in after
+    assert before.replace("failures_total 0", "failures_total 1") == after
+    assert "evenkeel: --cluster live: no answer\n" == capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "status"), [("/", "GET", 404), ("/metrics", "POST", 405), ("/metrics", "HEAD", 200)]
+)
+def test_what_else_is_asked(exposed, path, method, status):
+    assert status == asked(exposed, path, method)[0]
+
+
+def test_it_serves_until_it_is_ended(tmp_path):
+    (tmp_path / "dump").write_text(json.dumps(CLUSTER))
+    (port,) = free_ports(1)
+    options = ["-A", "--cluster", "dump", "--metrics-bind", f"127.0.0.1:{port}"]
+    with subprocess.Popen([sys.executable, "-m", "webhook", "report", *options], cwd=tmp_path) as running:
+        try:
+            until(lambda: status(port, "/healthz") == 200, "the first report")
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as response:
+                found = response.read().decode()
+            running.send_signal(signal.SIGTERM)
+            assert 0 == running.wait(20)
+        finally:
+            running.kill()
+
+    assert re.search(r"^evenkeel_workload_skew\{.*\} 2$", found, re.MULTILINE)
+
+
+def status(port, path):
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as response:
+            return response.status
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--metrics-bind :1x", '--metrics-bind: found ":1x", wanted HOST:PORT with a port up to 65535'),
+        (
+            "--metrics-bind :0 --metrics-interval 1",
+            "--metrics-interval: found 1, wanted 5 or more: it reads all Pods",
+        ),
+    ],
+)
+def test_what_cannot_be_used(run, options, said):
+    assert (2, "", f"evenkeel: {said}\n") == run(f"report -A --cluster dump {options}", dump=CLUSTER)

@@ -1,0 +1,96 @@
+"""Serves the metrics of a report until the process is ended, in place of printing it once."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import signal
+import sys
+import time
+from collections.abc import Callable
+from threading import Event
+
+from webhook.cli.serve import listen
+from webhook.cli.usage import UsageError
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.render import skew_metrics as render
+from webhook.report.report import Report
+from webhook.transport.plain import Asked, PlainServer, Reply
+
+LEAST_INTERVAL = 5
+LATE = 3  # Intervals without a new report, after which it is not healthy.
+
+LOG = logging.getLogger("evenkeel")  # Of what goes wrong in the port itself.
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--metrics-bind",
+        metavar="HOST:PORT",
+        help="serve /metrics of the workloads there, and /healthz, until the process is ended; print nothing",
+    )
+    parser.add_argument(
+        "--metrics-interval",
+        metavar="SECONDS",
+        type=int,
+        default=60,
+        help="how long to rest before the cluster is read again, for --metrics-bind (default: %(default)s)",
+    )
+
+
+def check(args: argparse.Namespace) -> None:
+    """UsageError if the options do not go together."""
+    if args.metrics_bind is not None and args.metrics_interval < LEAST_INTERVAL:
+        raise UsageError(
+            f"--metrics-interval: found {args.metrics_interval}, wanted {LEAST_INTERVAL} or more: it reads all Pods"
+        )
+
+
+class Exposed:
+    """What is served: the last report, when it was made, and how often none could be."""
+
+    def __init__(self, interval: float, clock: Callable[[], float] = time.time) -> None:
+        self.interval, self.clock = interval, clock
+        self.read_at, self.failures = 0.0, 0
+        self.report: Report | None = None
+        self.body = b""
+        self._render()
+
+    def read(self, make: Callable[[], Report]) -> None:
+        """Make a report; if that fails, the one before is served further, and the failure is counted."""
+        try:
+            self.report = make()
+            self.read_at = self.clock()
+        except UsageError as error:
+            self.failures += 1
+            print(f"evenkeel: {one_line(str(error), LINE_LIMIT)}", file=sys.stderr, flush=True)
+        self._render()
+
+    def _render(self) -> None:
+        self.body = render.text(self.report, int(self.read_at), self.failures).encode("utf-8", "backslashreplace")
+
+    def answer(self, asked: Asked) -> Reply:
+        """The reply to a request, which runs in the server's thread."""
+        if asked.method not in ("GET", "HEAD"):
+            return Reply(405, b"method: wanted GET or HEAD\n", allow="GET, HEAD")
+        if asked.path == "/metrics":
+            return Reply(200, self.body, render.CONTENT_TYPE)
+        if asked.path != "/healthz":
+            return Reply(404, b"path: wanted one of /metrics, /healthz\n")
+        late = self.clock() - self.read_at > LATE * self.interval
+        return Reply(503, b"the cluster was not read for too long\n") if late else Reply(200, b"ok\n")
+
+
+def serve(args: argparse.Namespace, make: Callable[[], Report]) -> int:
+    """Serve until SIGTERM, which the first process of a container does not heed by itself."""
+    stopped = Event()
+    signal.signal(signal.SIGTERM, lambda number, frame: stopped.set())
+    listener = listen("--metrics-bind", args.metrics_bind)
+    if isinstance(listener, UsageError):
+        raise listener
+    exposed = Exposed(args.metrics_interval)
+    PlainServer(listener, exposed.answer, LOG).start()
+    while not stopped.is_set():
+        exposed.read(make)
+        stopped.wait(args.metrics_interval)
+    return 0

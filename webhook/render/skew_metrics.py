@@ -1,0 +1,106 @@
+"""
+How workloads are spread as metrics, in the text format of Prometheus.
+
+A workload's name is a label here, which it never is where reviews are answered; so the number of series is bounded, and
+what is left out is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from webhook.report.report import Report, ReportedWorkload
+from webhook.report.spread import Spread
+
+MOST_SERIES = 20_000
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+Labels = Mapping[str, str]
+
+
+class Metric(NamedTuple):
+    """A metric: its type, and the line of help."""
+
+    name: str
+    type: str
+    help: str
+
+
+SKEW = Metric(
+    "evenkeel_workload_skew", "gauge", "The most Pods in a domain of a constraint less the fewest, by workload."
+)
+MAX_SKEW = Metric("evenkeel_workload_max_skew", "gauge", "maxSkew of that constraint.")
+PODS = Metric(
+    "evenkeel_workload_domain_pods",
+    "gauge",
+    "Pods that a constraint counts in a domain, by workload; not by hostname.",
+)
+PENDING = Metric("evenkeel_pods_pending", "gauge", "Pods without a node, by workload.")
+LEFT_OUT = Metric(
+    "evenkeel_report_series_left_out", "gauge", "Series that are left out, because there would be too many."
+)
+TIME = Metric("evenkeel_report_timestamp_seconds", "gauge", "When the cluster was last read, since 1970.")
+FAILURES = Metric("evenkeel_report_failures_total", "counter", "How often the cluster could not be read.")
+OF_WORKLOADS = (PENDING, SKEW, MAX_SKEW, PODS)  # The first stay where there are too many.
+METRICS = (*OF_WORKLOADS, LEFT_OUT, TIME, FAILURES)
+HOSTNAME = "kubernetes.io/hostname"  # A domain a node: their Pods are summed up in the skew.
+
+
+class Sample(NamedTuple):
+    metric: Metric
+    labels: Labels
+    value: int
+
+
+def text(report: Report | None, seconds: int, failures: int) -> str:
+    """All metrics; `report` is None before the cluster was read for the first time, `seconds` when that was."""
+    samples = sorted(_samples(report), key=lambda one: OF_WORKLOADS.index(one.metric)) if report is not None else []
+    shown, left_out = samples[:MOST_SERIES], len(samples[MOST_SERIES:])
+    shown += [Sample(LEFT_OUT, {}, left_out), Sample(TIME, {}, seconds), Sample(FAILURES, {}, failures)]
+    return "".join(_family(metric, [one for one in shown if one.metric is metric]) for metric in METRICS)
+
+
+def _samples(report: Report) -> Iterator[Sample]:
+    for one in report.workloads:
+        workload = _workload(one)
+        if one.live.waiting:
+            yield Sample(PENDING, workload, one.live.waiting)
+        for spread in one.spreads:
+            constraint = {**workload, **_constraint(spread)}
+            yield Sample(SKEW, constraint, spread.skew)
+            yield Sample(MAX_SKEW, constraint, spread.constraint.max_skew)
+            if spread.constraint.topology_key != HOSTNAME:
+                for domain in sorted(spread.counted.eligible):
+                    yield Sample(PODS, {**constraint, "domain": domain}, spread.counted.match_num(domain))
+
+
+def _workload(one: ReportedWorkload) -> Labels:
+    ref = one.live.ref
+    group = ref.api_version.rpartition("/")[0]
+    return {"namespace": ref.namespace, "group": group, "kind": ref.kind, "workload": ref.name}
+
+
+def _constraint(spread: Spread) -> Labels:
+    constraint = spread.constraint
+    return {
+        "template": str(spread.template),
+        "constraint": str(constraint.index),
+        "topology_key": constraint.topology_key,
+        "when_unsatisfiable": constraint.when_unsatisfiable,
+        "source": spread.source,
+    }
+
+
+def _family(metric: Metric, samples: Sequence[Sample]) -> str:
+    head = f"# HELP {metric.name} {metric.help}\n# TYPE {metric.name} {metric.type}\n"
+    return head + "".join(f"{metric.name}{_labels(one.labels)} {one.value}\n" for one in samples)
+
+
+def _labels(labels: Labels) -> str:
+    if not labels:
+        return ""
+    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items()) + "}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
