@@ -84,6 +84,13 @@ def test_kinds_of_one_name_in_different_groups_are_told_apart():
     assert {"apps/v1": 0, "apps.kruise.io/v1beta1": 1} == found
 
 
+def test_workloads_of_one_name_are_in_the_order_of_their_groups():
+    versions = [f"{letter}.example.com/v1" for letter in "fbdaec"]
+    owned = [made_by("Cluster/db", f"db-{i}", "a1", api_version=one) for i, one in enumerate(versions)]
+
+    assert sorted(versions) == [one.ref.api_version for one in inventory(*owned).workloads()]
+
+
 @pytest.mark.parametrize(
     ("obj", "shown"),
     [
@@ -120,11 +127,21 @@ def test_the_newest_pod_is_kept():
 
 def test_who_makes_pods_with_which_labels():
     found = inventory(*deployment(), *pods("a1", "b1"), made_by("", "debug", "a1"))
-    makers = {dict(labels).get("pod-template-hash"): dict(named(keys)) for labels, keys in found.makers("shop").items()}
+    makers = {dict(labels).get("pod-template-hash"): named(keys) for labels, keys in found.makers("shop").items()}
 
     assert {"5d": {"Deployment/web": 2}, None: {"Pod/debug": 1}} == makers
     assert {} == found.makers("other")
     assert ["Deployment/web", "Pod/debug"] == [f"{key_of(one).kind}/{key_of(one).name}" for one in found.workloads()]
+
+
+def test_pods_of_workloads_of_one_name_are_added_up():
+    two, one = (
+        [made_by("Cluster/db", f"{group}-{i}", "a1", api_version=f"{group}.example.com/v1") for i in range(number)]
+        for group, number in (("a", 2), ("b", 1))
+    )
+    (keys,) = inventory(*two, *one).makers("shop").values()
+
+    assert {"Cluster/db": 3} == named(keys)
 
 
 def test_a_policy_names_further_kinds():

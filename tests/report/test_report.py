@@ -6,7 +6,7 @@ import pytest
 
 from tests.report.test_impact import DEFAULTS, EMPTY, NO_DEFAULTS
 from tests.support.build import constraint, policy, service, workload
-from tests.support.reporting import ZONES, deployment, made_by, only, pods, report
+from tests.support.reporting import ZONES, deployment, made_by, only, pods, report, reporting
 
 WARN = "{enforcement: Warn}"
 
@@ -40,6 +40,13 @@ def test_what_hurts_most_comes_first():
 
     assert ["denied", "waits", "lost", "skewed", "leaning", "even", "alone"] == names(report(*objects))
     assert ["waits", "lost", "skewed"] == names(report(*objects, named=False))[:3]
+
+
+def test_what_hurts_alike_is_in_the_order_of_names_and_groups():
+    versions = [f"{letter}.example.com/v1" for letter in "ab"]
+    found = reporting(*ZONES, *(made_by("Cluster/db", one[0], "a1", api_version=one) for one in versions))
+    for those in (found.workloads, found.workloads[::-1]):
+        assert versions == [one.live.ref.api_version for one in found.report(map(found.of, those)).workloads]
 
 
 def test_a_single_pod_and_a_daemon_set_lose_nothing_that_could_be_spread():

@@ -8,7 +8,7 @@ The workloads of a cluster, each with its Pods counted, from objects that are go
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -144,7 +144,7 @@ class Inventory:
 
     def workloads(self) -> tuple[LiveWorkload, ...]:
         """
-        Those that nothing else makes, by namespace, kind and name.
+        Those that nothing else makes, by namespace, kind, name and API group.
 
         What has no Pods is left out if it is a Job, which has finished, or has an owner and 0 replicas.
         """
@@ -158,7 +158,7 @@ class Inventory:
         tops = {key for key in self._objects if self._top(key) == key} | pods.keys()
         found = [self._workload(key, owned.get(key, ()), pods.get(key, _Pods())) for key in tops]
         shown = [one for one in found if one.pods or _waits_for_pods(one)]
-        return tuple(sorted(shown, key=lambda one: (one.ref.namespace, one.ref.kind, one.ref.name)))
+        return tuple(sorted(shown, key=lambda one: by_name(one.ref)))
 
     def makers(self, namespace: str) -> Mapping[LabelSet, Mapping[Key, int]]:
         """The workloads whose Pods on nodes have these labels, and how many, by label set."""
@@ -221,7 +221,14 @@ def _waits_for_pods(workload: LiveWorkload) -> bool:
     return not owned or value_at(raw, ("spec", "replicas")) != 0
 
 
-def named(keys: Mapping[Key, int]) -> Iterator[tuple[str, int]]:
-    """Each workload as `Kind/name`, with its number, by name."""
+def by_name(ref: ObjectRef) -> tuple[str, str, str, str]:
+    """The order of workloads where nothing else sets one; those of one kind and name differ by their group."""
+    return ref.namespace, ref.kind, ref.name, ref.api_version
+
+
+def named(keys: Mapping[Key, int]) -> Mapping[str, int]:
+    """The number of each workload as `Kind/name`, by kind and name; those of several groups are added up."""
+    found: Counter[str] = Counter()
     for key, number in sorted(keys.items(), key=lambda one: (one[0].kind, one[0].name)):
-        yield f"{key.kind}/{key.name}", number
+        found[f"{key.kind}/{key.name}"] += number
+    return dict(found)

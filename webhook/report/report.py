@@ -21,7 +21,7 @@ from webhook.objects.fields import value_at
 from webhook.objects.workload import Workload, parse_workloads
 from webhook.policy.policy import Policy
 from webhook.report.impact import Impact, as_webhook_sees, impact
-from webhook.report.inventory import Inventory, LiveWorkload
+from webhook.report.inventory import Inventory, LiveWorkload, by_name
 from webhook.report.made import CONSTRAINTS, MadePod, is_defaulted, made_pods
 from webhook.report.spread import ZONE, Spread, Spreading, ZoneLoss, zone_loss
 from webhook.scheduler.features import Features
@@ -206,7 +206,6 @@ def _order(one: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
     share = (one.loss.share or 0.0) if one.live.running > 1 and one.live.ref.kind != "DaemonSet" else 0.0
     soft = max((spread.excess for spread in one.spreads), default=0)
     gravest = min((finding.severity.rank for finding in one.findings), default=Severity.IGNORE.rank)
-    ref = one.live.ref
     return (
         by_policy and one.impact.worst.allowed,
         -one.live.waiting,
@@ -215,7 +214,7 @@ def _order(one: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
         -share,
         -soft,
         gravest,
-        (ref.namespace, ref.kind, ref.name),
+        by_name(one.live.ref),
     )
 
 

@@ -126,7 +126,7 @@ class _Namespace:
             for key, number in self._makers.get(labels, {}).items():
                 if key != own:
                     found[key] += number
-        return dict(named(found))
+        return named(found)
 
 
 class Spreading:
