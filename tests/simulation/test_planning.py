@@ -23,6 +23,11 @@ from webhook.simulation.planning import is_simulated, planned, wanted
 from webhook.simulation.step import StepError, parse_step
 
 
+def paused():
+    held, *rest = deployment()
+    return [{**held, "spec": {**held["spec"], "paused": True}}, *rest]
+
+
 def test_pods_that_wait_come_in_the_order_in_which_they_were_made():
     late, early = (
         pod("ReplicaSet/web-1", i, "", creationTimestamp=time)
@@ -59,6 +64,12 @@ def test_only_pods_that_may_move_are_kept():
             stateful(updateStrategy={"type": "OnDelete"}),
             "rollout: does nothing: updateStrategy of StatefulSet shop/web is OnDelete",
         ),
+        ("rollout", paused(), "rollout: does nothing: Deployment shop/web is paused; kubectl rollout resume"),
+        (
+            "scale=5",
+            deployment(nodeName="a1"),
+            'Deployment shop/web: spec.template.spec.nodeName: found "a1", which binds its Pods without kube-scheduler',
+        ),
         ("rollout", deployment()[1:], "rollout: does nothing: a ReplicaSet replaces no Pods; wanted a Deployment"),
         ("drain=a1 drain=a1", deployment(), "drain=a1: does nothing: cordoned already, with no Pod to evict"),
         ("drain=x", deployment(), 'drain=x: no node is called "x"; there are a1, a2, a3'),
@@ -74,6 +85,13 @@ def test_what_would_do_nothing_or_cannot_be_is_an_error(steps, objects, said):
         plan([*nodes(), *objects], steps, raw=objects[0])
 
     assert said in str(error.value)
+
+
+def test_a_deployment_that_is_paused_is_said_to_be():
+    objects = paused()
+    notes = planned(objects[0], cluster(*nodes(), *objects), [parse_step("scale=4")]).notes
+
+    assert ("It is paused: no change of its template is rolled out.",) == notes
 
 
 def test_an_autoscaler_is_named():

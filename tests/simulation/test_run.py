@@ -125,6 +125,33 @@ def test_nine_replicas_with_one_place_in_a_zone():
     assert {0: 1.0} == result.holding
 
 
+@pytest.mark.parametrize("field", [{"schedulingGates": [{"name": "example.com/wait"}]}, {"schedulerName": "volcano"}])
+def test_no_constraint_holds_a_pod_that_kube_scheduler_does_not_look_at(field):
+    (result,) = simulated([*nodes(), *deployment(replicas=0, **field)], "scale=3", runs=1)
+
+    assert ((3, 3, 3), {}) == (result.pending, result.holding)
+
+
+def test_a_deployment_that_is_paused_is_scaled_and_not_rolled_out():
+    """Its template has changed since its ReplicaSet was made."""
+    objects = even(replicas=3)
+    held = next(one for one in objects if one["kind"] == "Deployment")
+    held["spec"] |= {"paused": True, "template": template(constraint(), schedulerName="volcano")}
+    (result,) = simulated(objects, "scale=6", runs=3)
+
+    assert {"a": (2, 2), "b": (2, 2), "c": (2, 2)} == ends(result)
+    assert ((0, 0, 0), (6, 6, 6)) == (result.updated, result.there)
+
+
+def test_a_paused_deployment_from_a_file_has_the_replicas_of_the_file():
+    objects = even(replicas=3)
+    applied = deployment(replicas=6)[0]
+    applied["spec"]["paused"] = True
+    (result,) = simulated(objects, "", runs=1, raw=applied, applied=True)
+
+    assert (6, 6, 6) == result.there
+
+
 def test_too_few_domains_for_min_domains():
     """Scenario 19: three are bound, two wait, until nodes join."""
     raw = deployment(constraint(topologyKey=HOSTNAME, minDomains=5), replicas=5)

@@ -47,13 +47,21 @@ class Deployment:
     """
     The ReplicaSets of a Deployment, the oldest first; the last has its template as it is now.
 
-    Or one ReplicaSet by itself; `controlled` says whether it has a controller, as those of a Deployment have.
+    Or one ReplicaSet by itself; `controlled` says whether it has a controller, as those of a Deployment have.  One that
+    is `paused` is scaled, and not rolled out.
     """
 
     def __init__(
-        self, replicas: int, strategy: Strategy, sets: Iterable[ReplicaSet], *, controlled: bool = True
+        self,
+        replicas: int,
+        strategy: Strategy,
+        sets: Iterable[ReplicaSet],
+        *,
+        controlled: bool = True,
+        paused: bool = False,
     ) -> None:
-        self.replicas, self.strategy, self.sets, self.controlled = replicas, strategy, list(sets), controlled
+        self.replicas, self.strategy, self.sets = replicas, strategy, list(sets)
+        self.controlled, self.paused = controlled, paused
 
     @property
     def pods(self) -> list[Pod]:
@@ -111,10 +119,22 @@ class Deployment:
 
     def sync(self, state: State) -> bool:
         """One round of both controllers; whether there was anything to do."""
-        changed = self._recreate() if self.strategy.recreate else self._roll()
+        changed = self._hold() if self.paused else self._recreate() if self.strategy.recreate else self._roll()
         for one in self.sets:
             changed |= sync(one, self.sets if self.controlled else (), state)
         return changed
+
+    def _hold(self) -> bool:
+        """
+        upstream: sync.go:DeploymentController.sync (v1.37)
+
+        While it is paused, only its one active set is scaled, and none is made.
+        """
+        active = [one for one in self.sets if one.desired]
+        if len(active) != 1 or active[0].desired == self.replicas:
+            return False
+        active[0].desired = self.replicas
+        return True
 
     def _recreate(self) -> bool:
         """upstream: recreate.go:DeploymentController.rolloutRecreate (v1.37)"""

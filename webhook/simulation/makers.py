@@ -138,6 +138,10 @@ class Makers:
         subject = next(iter(next_replica(raw, self.cluster.others, self.kinds)), None)
         if subject is None:
             raise StepError(f"{self.ref}: has no Pod template")
+        (node,) = texts_at(subject.raw, "spec.nodeName")
+        if node:
+            why = f'found "{node}", which binds its Pods without kube-scheduler, and that is not simulated'
+            raise StepError(f"{self.ref}: spec.template.spec.nodeName: {why}; leave it out")
         if revision:
             labels = {**labels_of(value_at(subject.raw, ("metadata", "labels"))), REVISION_HASH: revision}
             metadata = {**as_mapping(subject.raw.get("metadata")), "labels": labels}

@@ -99,7 +99,7 @@ def planned(
     plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets)
     classes = [*of_sets, *rollouts.values()]
     not_judged = dict.fromkeys(what for maker in classes for what in maker.of_class.not_judged)
-    return Planned(plan, tuple(not_judged), tuple(_notes(makers.ref, cluster)))
+    return Planned(plan, tuple(not_judged), tuple(_notes(makers.ref, named, cluster)))
 
 
 def _found(makers: Makers, of_sets: Sequence[Maker], touched: Set[str]) -> Iterator[Found]:
@@ -148,6 +148,7 @@ def _named(makers: Makers, of_sets: Sequence[Maker]) -> Named:
         replicas,
         tuple(SetFound(maker, number) for maker, number in zip(of_sets, desired, strict=True)),
         strategy_of(as_mapping(spec.get("strategy"))),
+        paused=spec.get("paused") is True,
     )
 
 
@@ -161,13 +162,17 @@ def _check_drains(steps: Sequence[Step], grounds: Sequence[Ground], used: Set[st
 def _check_rollout(ref: ObjectRef, named: Named) -> None:
     if ref.kind not in (DEPLOYMENT, STATEFUL):
         raise StepError(f"{ROLLOUT}: does nothing: a {ref.kind} replaces no Pods; wanted a {DEPLOYMENT} or {STATEFUL}")
+    if named.paused:
+        raise StepError(f"{ROLLOUT}: does nothing: {ref} is paused; kubectl rollout resume lets it begin")
     if named.update is not None and named.update.on_delete:
         why = f"updateStrategy of {ref} is OnDelete"
         raise StepError(f"{ROLLOUT}: does nothing: {why}; drain or delete its nodes instead")
 
 
-def _notes(ref: ObjectRef, cluster: Cluster) -> Iterator[str]:
-    """What else changes the workload or where its Pods go, and is not simulated."""
+def _notes(ref: ObjectRef, named: Named, cluster: Cluster) -> Iterator[str]:
+    """What keeps the workload from changing; what else changes it or where its Pods go, and is not simulated."""
+    if named.paused:
+        yield "It is paused: no change of its template is rolled out."
     affinities = [value_at(pod, ("spec", "affinity")) for pod in cluster.pods]
     if any(as_mapping(one).keys() & {"podAffinity", "podAntiAffinity"} for one in affinities):
         yield "Some Pods have affinity to other Pods, which scores nodes for all, and is not simulated."

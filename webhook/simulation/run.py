@@ -45,7 +45,8 @@ class Named:
     """
     The workload that is simulated; `sets` are its ReplicaSets, the oldest first, or one for a StatefulSet.
 
-    `update` is None for any other kind; `controlled` is False for a ReplicaSet that has no controller.
+    `update` is None for any other kind; `controlled` is False for a ReplicaSet that has no controller.  A Deployment
+    that is `paused` does not roll out.
     """
 
     replicas: int
@@ -53,6 +54,7 @@ class Named:
     strategy: Strategy = USUAL
     update: Update | None = None
     controlled: bool = True
+    paused: bool = False
 
 
 @dataclass(frozen=True)
@@ -249,7 +251,7 @@ class _Run:
         waiting = [pod for _, _, pod in state.waiting if pod.revision >= 0]
         classes = {pod.maker.of_class: None for pod in waiting if pod.maker is not None}
         there = [pod for pod in workload.pods if pod.active]
-        holding = dict.fromkeys(index for one in classes for index in self._holding(one)) if classes else {}
+        holding = dict.fromkeys(index for one in classes if not one.waits for index in self._holding(one))
         return Outcome(
             tuple(dict(one.counts) for one in counted),
             tuple(skew(one) > one.constraint.max_skew for one in counted),
@@ -284,7 +286,7 @@ def _controller(named: Named, pods: list[Pod]) -> Deployment | StatefulSet:
         ReplicaSet(one.maker, i, one.desired, [pod for pod in pods if pod.revision == i])
         for i, one in enumerate(named.sets)
     ]
-    return Deployment(named.replicas, named.strategy, sets, controlled=named.controlled)
+    return Deployment(named.replicas, named.strategy, sets, controlled=named.controlled, paused=named.paused)
 
 
 def counts(of_class: PodClass, state: State) -> list[DomainCounts]:
