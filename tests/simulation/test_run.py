@@ -70,6 +70,16 @@ def test_a_pod_that_waits_may_find_a_node_while_others_are_cordoned(step):
     assert (0, 1) == (result.pending.least, result.pending.most)
 
 
+def test_old_pods_may_all_be_there_until_the_new_ones_are_placed():
+    """Or end at once: how fast they do is the same in all of a run.  Those that are there take room."""
+    wide = constraint(topologyKey=HOSTNAME, maxSkew=99)
+    made = deployment(wide, replicas=8, on=["a1"] * 8)
+    other = running("b1", "900m", labels={"app": "other"})
+    (result,) = simulated([*nodes("a=1 b=1"), *made, other], "rollout", runs=200)
+
+    assert {"a1": (4, 8), "b1": (0, 4)} == ends(result)
+
+
 def test_a_zone_that_is_lost_bars_the_others_until_its_nodes_are_deleted():
     """Scenario 15, fact 25."""
     lost, deleted = simulated(even(), f"lose={ZONE}=a delete={ZONE}=a")
@@ -92,9 +102,9 @@ def test_with_taints_honoured_a_lost_zone_bars_nothing():
 
 def test_a_rollout_may_end_skewed():
     """Scenario 22: old and new Pods are counted together."""
-    (result,) = simulated(even(replicas=6), "rollout", runs=200)
+    (result,) = simulated(even(replicas=6), "rollout", runs=500)
 
-    assert {"a": (1, 3), "b": (1, 3), "c": (1, 3)} == ends(result)
+    assert {(0, 3), (1, 3)} >= set(ends(result).values())
     assert result.constraints[0].exceeds > 0.1
     assert (0.0, 6) == (result.unfinished, result.updated.least)
 

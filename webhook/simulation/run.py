@@ -28,7 +28,6 @@ from webhook.simulation.tolerated import is_evicted
 from webhook.simulation.view import PodClass
 
 HOUR = 3600.0  # From one step to the next.
-HALF = 0.5
 MOST_PAUSES = 3  # While nodes are changed one after the other: what a pause costs grows with the cluster.
 USUAL = Strategy()
 
@@ -116,7 +115,12 @@ def last_attempt(plan: Plan, seed: int, number: int) -> Cycle | None:
 
 
 class _Run:
-    """The cluster, and the workload's controller, in the course of a run."""
+    """
+    The cluster, and the workload's controller, in the course of a run.
+
+    How fast Pods end and controllers act, beside the scheduler, is much the same all the time, but is not known: it is
+    drawn for each run.
+    """
 
     def __init__(self, plan: Plan, random: Random) -> None:
         self.plan, self.state = plan, State(plan.start, random)
@@ -130,6 +134,7 @@ class _Run:
             there += [pod] if pod.revision >= 0 else []
         self.workload = _controller(named, there)
         self._waited = self._others()
+        self._ending, self._syncing, self._moment = (state.random.random() for _ in range(3))
 
     def _waiting(self, found: Found) -> Pod:
         pod = self.state.pod(found, found.revision)
@@ -210,20 +215,20 @@ class _Run:
             self.state.make(pod.maker)
 
     def settle(self, whole: bool) -> None:
-        """Let the cluster react: a few moments, or until nothing happens any more."""
+        """Let the cluster react: for a moment, or until nothing happens any more."""
         if whole:
             while self._react():
                 pass
             return
-        while self.state.random.random() < HALF and self._react():
+        while self.state.random.random() < self._moment and self._react():
             pass
 
     def _react(self) -> bool:
         """One thing that happens; False if there is none.  Which comes first is chance, as in a cluster."""
         state = self.state
-        if state.terminating and state.random.random() < HALF and self._finish():
+        if state.terminating and state.random.random() < self._ending and self._finish():
             return True
-        if state.random.random() < HALF and self.workload.sync(state):
+        if state.random.random() < self._syncing and self.workload.sync(state):
             return True
         return state.schedule_next() or self.workload.sync(state) or self._finish()
 
