@@ -116,6 +116,14 @@ def test_affinity_of_other_pods_is_told():
     assert ("Some Pods have affinity to other Pods, which scores nodes for all, and is not simulated.",) == found.notes
 
 
+def test_an_applied_stateful_set_replaces_its_pods_and_says_so():
+    objects = [*nodes(), *stateful(replicas=1, on=["a1"])]
+    found = planned(workload(objects), cluster(*objects), [], KINDS, applied=True)
+
+    assert {0} == set(found.plan.makers)
+    assert ("What the StatefulSet's template was is not known: applying it replaces its Pods.",) == found.notes
+
+
 def test_without_the_time_of_the_cluster_the_latest_that_is_known_is_now():
     objects = [*nodes(), *deployment(on=["a1", "b1"])]
     found = planned(workload(objects), cluster(*objects, time=None), [parse_step("rollout")], KINDS)

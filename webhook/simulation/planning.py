@@ -77,8 +77,10 @@ def planned(
     found = list(
         _found(makers, of_sets, {name for one in grounds for name in (*one.touched, *dict(one.like).values())})
     )
+    notes = list(_notes(makers.ref, named, cluster))
     if applied and makers.ref.kind == STATEFUL and any(one.revision >= 0 for one in found):
-        rollouts[0] = makers.next_maker(len(rollouts) + 1)  # What the template was is not known.
+        rollouts[0] = makers.next_maker(len(rollouts) + 1)
+        notes.append("What the StatefulSet's template was is not known: applying it replaces its Pods.")
     if makers.errors:
         raise StepError("\n".join(makers.errors))
     by_node: dict[str, list[Found]] = {}
@@ -99,7 +101,7 @@ def planned(
     plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets)
     classes = [*of_sets, *rollouts.values()]
     not_judged = dict.fromkeys(what for maker in classes for what in maker.of_class.not_judged)
-    return Planned(plan, tuple(not_judged), tuple(_notes(makers.ref, named, cluster)))
+    return Planned(plan, tuple(not_judged), tuple(notes))
 
 
 def _found(makers: Makers, of_sets: Sequence[Maker], touched: Set[str]) -> Iterator[Found]:
