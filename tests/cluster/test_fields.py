@@ -61,7 +61,7 @@ SPEC = {
     "Pod": POD,
     "Node": "taints[].* unschedulable",
     "Service": "selector",
-    "Deployment": f"replicas selector.* strategy.* {TEMPLATE}",
+    "Deployment": f"paused replicas selector.* strategy.* {TEMPLATE}",
     "ReplicaSet": f"replicas selector.* {TEMPLATE}",
     "ReplicationController": f"replicas selector {TEMPLATE}",
     "StatefulSet": "ordinals.* podManagementPolicy replicas selector.* updateStrategy.* volumeClaimTemplates[]"

@@ -121,6 +121,7 @@ class Spec(decoding.SpecWithResources, total=False):
     jobTemplate: Template | None
     ordinals: Any
     parallelism: Any
+    paused: Any
     podManagementPolicy: Any
     replicas: Any
     strategy: Any
