@@ -12,7 +12,7 @@ from tests.e2e.helm import NAMESPACE, RefusedError, helm, render
 from tests.generate.chart import FOLDER
 from tests.support.build import node
 from webhook import __version__
-from webhook.cli.main import main
+from webhook.cli.main import main, parser
 from webhook.cluster.watched import VERBS, watched
 from webhook.manifests.ca_bundle import CA_BUNDLE_NAME, ca_bundle_policy
 from webhook.manifests.configurations import (
@@ -32,6 +32,7 @@ from webhook.rules import RULES
 from webhook.serving.settings import GRACE_SECONDS, SETTINGS, WORKER_GRACE_SECONDS
 
 SERVICE = (NAMESPACE, "evenkeel")
+SPREAD_POLICY = {"apiVersion": API_VERSION, "kind": KIND}
 SYSTEM = {"defaultingType": "System"}
 HOST = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
 FOR_SOME = {"name": "some", "podSelector": {}}
@@ -310,12 +311,19 @@ def one(kind, objects, suffix=""):
     return found
 
 
+REPORTS = {"report": {"openReports": {"enabled": True}, "metrics": {"enabled": True}}}
+
+
 def pod_of(obj):
     """The Pod that an object makes, with its labels, if it makes any."""
+    if obj["kind"] == "CronJob":
+        return obj["spec"]["jobTemplate"]["spec"]["template"]
     return obj if obj["kind"] == "Pod" else obj["spec"]["template"] if obj["kind"] in ("Deployment", "Job") else None
 
 
-@pytest.mark.parametrize("values", [*MODES.values(), EVERYTHING], ids=[*MODES, "everything"])
+@pytest.mark.parametrize(
+    "values", [*MODES.values(), EVERYTHING, EVERYTHING | REPORTS], ids=[*MODES, "everything", "and reports"]
+)
 def test_helm_lint_has_nothing_to_say(values, tmp_path):
     (tmp_path / "values.yaml").write_text(json.dumps(values))
     helm("lint", FOLDER, "--strict", "--quiet", "--values", tmp_path / "values.yaml")
@@ -344,7 +352,9 @@ def test_what_selects_pods_selects_those_of_the_deployment_and_no_others(values)
         assert ["Deployment"] == [kind for kind, labels in pods.items() if selector.items() <= labels.items()]
 
 
-@pytest.mark.parametrize("values", [*MODES.values(), EVERYTHING], ids=[*MODES, "everything"])
+@pytest.mark.parametrize(
+    "values", [*MODES.values(), EVERYTHING, EVERYTHING | REPORTS], ids=[*MODES, "everything", "and reports"]
+)
 def test_every_pod_gives_up_what_it_can(values):
     for obj in render(values):
         pod = pod_of(obj)
@@ -417,6 +427,63 @@ def test_people_may_read_what_commands_list():
 
     assert viewer(policies.built_in())["rules"] == made["rules"]
     assert "evenkeel-viewer" not in {obj["metadata"]["name"] for obj in without} | bound
+
+
+def test_people_may_list_what_the_policy_adds():
+    fleets = {"workloads": [{**FLEET, "podTemplate": "spec.template"}]}
+    made = one("ClusterRole", render({"policy": fleets}, only="viewer"))
+
+    assert granted([made]) == granted([viewer(policies.parse_policy(json.dumps(SPREAD_POLICY | fleets)))])
+
+
+def granted(roles):
+    """Each group, resource and verb."""
+    return {
+        (group, resource, verb)
+        for role in roles
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def test_nothing_reports_unless_it_is_asked_for():
+    assert [] == [obj for obj in render({}) if obj["metadata"]["name"].endswith("-report")]
+
+
+def test_reports_have_pods_and_rights_of_their_own():
+    """And what they are asked is what the program takes."""
+    objects = render(EVERYTHING | REPORTS)
+    role = one("ClusterRole", objects, "-report")
+    pods = {kind: pod_of(one(kind, objects, "-report")) for kind in ("CronJob", "Deployment")}
+    service = one("Service", objects)["spec"]["selector"]
+    keep = {("openreports.io", "reports", verb) for verb in ("list", "create", "patch", "delete")}
+
+    assert granted([viewer(policies.built_in())]) | keep == granted([role])
+    for pod in pods.values():
+        (container,) = pod["spec"]["containers"]
+        args = parser(container["args"]).parse_args(container["args"])
+        assert "evenkeel-report" == pod["spec"]["serviceAccountName"]
+        assert not service.items() <= pod["metadata"]["labels"].items()
+        assert one("NetworkPolicy", objects, "-report")["spec"]["podSelector"]["matchLabels"].items() <= (
+            pod["metadata"]["labels"].items()
+        )
+        assert args.apply != bool(args.metrics_bind)
+    chosen = one("Deployment", objects, "-report")["spec"]["selector"]["matchLabels"]
+    assert not chosen.items() <= pods["CronJob"]["metadata"]["labels"].items()
+    assert chosen == one("PodMonitor", objects, "-report")["spec"]["selector"]["matchLabels"]
+
+
+@pytest.mark.parametrize("which", ["openReports", "metrics"])
+def test_one_of_both_alone(which):
+    objects = render({"report": {which: {"enabled": True}}})
+    kinds = {obj["kind"] for obj in objects if obj["metadata"]["name"].endswith("-report")}
+    rules = one("ClusterRole", objects, "-report")["rules"]
+
+    made = "CronJob" if which == "openReports" else "Deployment"
+    assert {"ServiceAccount", "ClusterRole", "ClusterRoleBinding", made} == kinds
+    assert (which == "openReports") == any(rule["apiGroups"] == ["openreports.io"] for rule in rules)
 
 
 def test_the_secrets_of_two_modes_have_two_names():
