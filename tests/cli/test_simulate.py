@@ -70,6 +70,8 @@ def test_it_fails_on_pods_that_wait_only_where_that_is_asked_for(simulate):
     [
         ("", "wanted either TYPE/NAME, such as deployment/web, or -f FILE"),
         ("deployment/web", "found no step, wanted rollout, scale=REPLICAS"),
+        ("deployment/web scal=3", 'step: found "scal=3", wanted one of rollout, scale=REPLICAS'),
+        ("deployment web restart rollout", 'step: found "restart", wanted one of rollout, scale=REPLICAS'),
         ("deployment/web scale=x", 'step: found "scale=x"'),
         ("deployment/web cordon=x -n shop", 'cordon=x: no node is called "x"; there are a1, b1, c1'),
         ("deployment/api scale=2 -n shop", "Deployment shop/api: not found in the cluster; there are web"),

@@ -98,7 +98,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _words(words: Sequence[str], from_file: bool) -> tuple[list[str], list[Step]]:
     """The words that name a workload, and the steps."""
-    first = next((i for i, word in enumerate(words) if word.partition("=")[0] in FORMS), len(words))
+    most = len(words) if from_file else 1 if "/" in "".join(words[:1]) else 2
+    first = next((i for i, word in enumerate(words[:most]) if word.partition("=")[0] in FORMS), most)
     names, written = list(words[:first]), words[first:]
     if from_file and names:
         raise UsageError(f'found "{names[0]}" with -f, wanted steps: {", ".join(FORMS.values())}')
