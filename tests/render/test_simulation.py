@@ -12,7 +12,7 @@ from tests.support.simulated import budget, deployment, nodes, plan
 from webhook.objects.references import ObjectRef
 from webhook.render.simulation import Simulated, as_json, said_share, text
 from webhook.simulation.helping import helping
-from webhook.simulation.results import results
+from webhook.simulation.results import Range, results
 from webhook.simulation.run import run
 
 REF = ObjectRef("apps/v1", "Deployment", "shop", "web")
@@ -45,6 +45,23 @@ def test_a_bar_for_each_domain_before_and_after():
         "      b   1 (1 to 2)   #.",
         "      c   1 (1 to 2)   #.",
     ] == lines(EVEN, "scale=4")
+
+
+def test_pods_of_other_workloads_that_wait_are_counted():
+    (result,) = shown(EVEN, "scale=4", 1).results[1:]
+    said = [
+        line
+        for others in ((1, 1, 1), (1, 1, 2), (0, 0, 0))
+        for line in text(
+            shown(EVEN, "scale=4", 1)._replace(results=[result, result._replace(others=Range(*others))])
+        ).splitlines()
+        if "other workloads" in line
+    ]
+
+    assert [
+        "    1 more Pod of other workloads waits than before.",
+        "    1 (1 to 2) more Pods of other workloads wait than before.",
+    ] == said
 
 
 def test_the_way_of_breaking_ties_what_is_not_simulated_and_notes_are_said():

@@ -132,7 +132,8 @@ def _waiting(result: Result) -> Iterator[str]:
         if len(result.reasons) > MOST_REASONS:
             yield f"      and {len(result.reasons) - MOST_REASONS} more reasons"
     if result.others.most > 0:
-        yield f"    {range_text(result.others)} more Pods of other workloads wait than before."
+        pods, wait = ("Pod", "waits") if result.others == (1, 1, 1) else ("Pods", "wait")
+        yield f"    {range_text(result.others)} more {pods} of other workloads {wait} than before."
 
 
 def _end(result: Result) -> Iterator[str]:
