@@ -167,7 +167,10 @@ def _sums(report: Report, titles: Titles) -> Iterator[str]:
     where = f"on {_many(report.nodes, 'node')} in {_many(report.zones, 'zone')}"
     yield f"{_many(found.workloads, 'workload')} with {_many(found.pods, 'Pod')}{waiting} {where}."
     if found.workloads:
-        yield f"{found.uneven:,} with a skew beyond maxSkew; {found.lost:,} would lose every Pod with one zone."
+        yield (
+            f"{found.uneven:,} with a skew beyond maxSkew; "
+            f"of those with two Pods or more, {found.lost:,} would lose every Pod with one zone."
+        )
     if titles.policy:
         yield from policy_sums(report, titles)
 
