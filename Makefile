@@ -7,7 +7,7 @@ too_old = $(shell $(PYTHON3) -c 'import sys; assert sys.version_info >= (3, 11)'
 no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes)
 
 # The folders of the pure half, whose tests start no server and no process.
-UNIT := $(addprefix tests/,objects documents scheduler findings rules policy admission lint)
+UNIT := $(addprefix tests/,objects documents scheduler placement simulation findings rules policy admission lint report)
 
 .PHONY: help run unit test controlplane helm e2e soak demo transcripts oracle oracle-diff fuzz bench lint docs image \
 	image-check lock release release-check clean

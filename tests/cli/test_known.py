@@ -109,6 +109,24 @@ def test_without_a_version_that_of_the_newest_kubelet_is_assumed(cluster, others
     assert (known.ASSUMED.format("1.33, as its newest kubelet,"),) == read().assumed
 
 
+def test_what_is_read_page_by_page_is_never_held_as_a_whole(monkeypatch):
+    seen = []
+
+    def pages():
+        yield node("n1")
+        assert ["n1"] == [one["metadata"]["name"] for one in seen]
+        yield node("n2")
+
+    def through(objects):
+        for one in objects:
+            seen.append(one)
+            yield one
+
+    monkeypatch.setattr("webhook.cli.inputs.contents", lambda *_, **__: Contents(pages(), {}, time="now"))
+
+    assert 2 == len(known.read(Source("live"), None, lambda _: False, through=through).snapshot.nodes)
+
+
 def test_a_file_without_nodes_is_said_to_have_none(cluster):
     cluster(pod())
     (note,) = known.read(Source("dump.yaml"), None, lambda _: True).notes

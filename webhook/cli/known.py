@@ -86,7 +86,7 @@ def _read(
 ) -> Known:
     known_version, objects = version or contents.kubernetes_version, contents.objects
     kubelet: Features | None = None
-    if not known_version:
+    if not (known_version or contents.time):  # what kubectl wrote, and is in memory as a whole
         held = list(objects)
         kubelet, objects = _newest_kubelet(held), iter(held)
     features = kubelet or _features(known_version)
