@@ -156,8 +156,11 @@ def test_what_may_be_written_is_memory(running):
 
 @pytest.mark.parametrize("name", ["pip", "setuptools"])
 def test_the_image_has_nothing_to_install_with(running, name):
-    with pytest.raises(MissingError, match="No module named"):
-        running.execute("python", "-c", f"import {name}")
+    """Neither in the virtual environment nor in the Python that it is made of."""
+    base = running.execute("python", "-c", "import sys; print(sys._base_executable)").strip()
+    for python in ("python", base):
+        with pytest.raises(MissingError, match="No module named"):
+            running.execute(python, "-c", f"import {name}")
 
 
 def test_the_largest_reviews_fit_in_its_memory(running):

@@ -356,3 +356,10 @@ def test_resources_that_fill_memory_are_not_kept():
     many["spec"]["containers"][0]["resources"]["requests"] |= {f"example.com/{i}": "1" for i in range(200)}
 
     assert (500, ()) == snapshot(many, features=LATEST).usage["n1"][1:5:3]
+
+
+def test_an_error_is_one_line_whatever_the_name_is():
+    with pytest.raises(SnapshotError, match=r"Service shop/we\\u000ab: spec.selector.app: found \[\], must be") as caught:
+        snapshot(service("we\nb", {"app": []}))
+
+    assert str(caught.value).isprintable()

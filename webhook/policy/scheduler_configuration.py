@@ -166,7 +166,7 @@ def _merged(usual: Mapping[str, int], given: Mapping[str, object]) -> dict[str, 
 
 
 def _without_disabled(plugins: Mapping[str, int], given: Mapping[str, object]) -> Mapping[str, int]:
-    disabled = {as_mapping(one).get("name") for one in as_list(given.get("disabled"))}
+    disabled = {str(as_mapping(one).get("name")) for one in as_list(given.get("disabled"))}
     return {} if "*" in disabled else {name: weight for name, weight in plugins.items() if name not in disabled}
 
 

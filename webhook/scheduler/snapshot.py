@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from webhook.objects.fields import path_text
 from webhook.objects.kinds import APPS, BATCH, CORE
 from webhook.objects.labels import Labels
-from webhook.objects.reading import Reader, brief
+from webhook.objects.reading import Reader, brief, printable
 from webhook.objects.references import ObjectRef, Owner
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.counts import (
@@ -280,7 +280,8 @@ class _Object:
     def check(self, kept: Kept | None) -> None:
         if errors := self.reader.errors or self.quantities.errors:
             ref, error = ObjectRef(*self.gvk, self.namespace, self.name), errors[0]
-            message = f"{ref}: {path_text(error.path)}: found {brief(error.value)}, {error.detail}"
+            where = printable(f"{ref}: {path_text(error.path)}")
+            message = f"{where}: found {brief(error.value)}, {error.detail}"
             raise SnapshotError(message, None if self.reader.errors else kept)
 
 
