@@ -359,7 +359,9 @@ def test_resources_that_fill_memory_are_not_kept():
 
 
 def test_an_error_is_one_line_whatever_the_name_is():
-    with pytest.raises(SnapshotError, match=r"Service shop/we\\u000ab: spec.selector.app: found \[\], must be") as caught:
+    with pytest.raises(
+        SnapshotError, match=r"Service shop/we\\u000ab: spec.selector.app: found \[\], must be"
+    ) as caught:
         snapshot(service("we\nb", {"app": []}))
 
     assert str(caught.value).isprintable()
