@@ -38,6 +38,24 @@ def test_a_row_for_each_constraint_and_what_is_to_be_known_below_it():
     ] == found[-2:]
 
 
+@pytest.mark.parametrize(
+    ("replicas", "on", "shown"),
+    [
+        (2, ("a1", "b1"), "2"),
+        (4, ("a1", ""), "1 + 1 waiting of 4"),
+        (1, (), "0 of 1"),
+        (0, (), "0"),
+        (None, ("a1",), "1"),
+    ],
+)
+def test_pods_that_are_not_even_there_are_missed(replicas, on, shown):
+    owner, made = deployment(constraint())
+    owner["spec"]["replicas"] = replicas
+    row = lines(*ZONES, owner, made, *pods(*on), titles=Titles())[3]
+
+    assert shown == row.removeprefix("  shop/deployment/web   ").partition("   ")[0]
+
+
 def test_what_the_policy_would_do_comes_first():
     fine = deployment(constraint(labelSelector={"matchLabels": {"app": "ok"}}), name="ok")
     found = lines(*ZONES, *deployment(EMPTY), *pods("a1"), *fine)

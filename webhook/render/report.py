@@ -98,8 +98,10 @@ def _name(one: ReportedWorkload) -> str:
 
 
 def _pods(one: ReportedWorkload) -> str:
+    """Those on nodes and those that wait; of how many, where some are not even there."""
     waiting = f" + {one.live.waiting:,} waiting" if one.live.waiting else ""
-    return f"{one.live.running:,}{waiting}"
+    wanted = f" of {one.replicas:,}" if (one.replicas or 0) > one.live.pods else ""
+    return f"{one.live.running:,}{waiting}{wanted}"
 
 
 def _loss(one: ReportedWorkload) -> str:
