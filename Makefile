@@ -9,11 +9,11 @@ no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes
 # The folders of the pure half, whose tests start no server and no process.
 UNIT := $(addprefix tests/,objects documents scheduler placement simulation findings rules policy admission lint report)
 
-.PHONY: help run unit test controlplane helm e2e soak demo transcripts oracle oracle-diff fuzz bench lint docs image \
-	image-check lock release release-check clean
+.PHONY: help run unit test controlplane helm e2e simulate-check soak demo transcripts oracle oracle-diff fuzz bench lint \
+	docs image image-check lock release release-check clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
 
 run: .venv/test ## start the webhook without a cluster and show it answering; PORT=8443, ONCE=1 to stop then
 	@.venv/bin/evenkeel example --port $(or $(PORT),8443) $(if $(filter-out 0,$(ONCE)),--once)
@@ -37,6 +37,9 @@ helm: .venv/test ## build Helm for e2e from source, once on a machine; needs Go
 
 e2e: controlplane helm ## run the tests against a real control plane, and the chart; KUBERNETES=v1.33.13
 	@$(PYTHON) -m pytest -q tests/e2e
+
+simulate-check: controlplane ## hold simulate against real controllers in N=40 random clusters; KUBERNETES=v1.33.13
+	@SIMULATIONS=$(or $(N),40) $(PYTHON) -m pytest -q tests/e2e/test_simulate.py
 
 soak: controlplane ## keep two replicas under load for 20 minutes, and see whether anything is lost or leaks
 	@$(PYTHON) -m tests.e2e.soak
@@ -64,6 +67,7 @@ bench: .venv/test ## measure reviews, manifests, Pod creation, a large cluster a
 	@$(PYTHON) -m tests.bench.dump
 	@$(PYTHON) -m tests.bench.report
 	@$(PYTHON) -m tests.bench.placement
+	@$(PYTHON) -m tests.bench.simulation
 
 lint: .venv/lint ## check style and types
 	@$(PYTHON) -m ruff check --quiet

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from http.client import HTTPException
-from threading import Event, Thread
+from threading import Event, Thread, Timer
 
 from tests.e2e.api import MERGE, STRATEGIC, Api, ApiError
 from tests.support.build import HOSTNAME, ZONE
@@ -40,11 +41,17 @@ def create_zones(api: Api, zones: Mapping[str, int]) -> None:
 
 
 class Kubelet(Thread):
-    """Watches bound Pods until it is stopped; survives the API server. `error` is why it gave up, if it did."""
+    """
+    Watches bound Pods until it is stopped; survives the API server. `error` is why it gave up, if it did.
+
+    Pods of the nodes in `lost` are left alone. Others are gone `grace` seconds after they were deleted.
+    """
 
     def __init__(self, api: Api):
         super().__init__(name="kubelet", daemon=True)
         self.api, self.stopped, self.error = api, Event(), None
+        self.lost: set[str] = set()
+        self.grace = 0.0
 
     def run(self) -> None:
         while not self.stopped.wait(0.05):
@@ -63,10 +70,13 @@ class Kubelet(Thread):
         """What a kubelet does about a Pod, as far as others see it."""
         metadata = pod["metadata"]
         path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
+        if pod["spec"]["nodeName"] in self.lost:
+            return
         try:
-            if metadata.get("deletionTimestamp"):
-                only = {"preconditions": {"uid": metadata["uid"]}}
-                self.api.call("DELETE", path, {"gracePeriodSeconds": 0, **only})
+            if metadata.get("deletionTimestamp") and self.grace:
+                Timer(self.grace, self.finish_later, (path, metadata["uid"])).start()
+            elif metadata.get("deletionTimestamp"):
+                self.finish(path, metadata["uid"])
             elif pod["status"]["phase"] == "Pending":
                 only = {
                     "metadata": {"resourceVersion": metadata["resourceVersion"]}
@@ -75,6 +85,20 @@ class Kubelet(Thread):
         except ApiError as error:
             if error.status not in OVERTAKEN:
                 raise
+
+    def finish(self, path: str, uid: str) -> None:
+        """The Pod of this uid has ended, if it is still there."""
+        only = {"preconditions": {"uid": uid}}
+        try:
+            self.api.call("DELETE", path, {"gracePeriodSeconds": 0, **only})
+        except ApiError as error:
+            if error.status not in OVERTAKEN:
+                raise
+
+    def finish_later(self, path: str, uid: str) -> None:
+        """In a thread of its own, maybe after the API server has gone."""
+        with suppress(OSError, HTTPException):
+            self.finish(path, uid)
 
 
 def running(pod: dict) -> dict:

@@ -7,8 +7,10 @@ import os
 import secrets
 import signal
 import subprocess
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from certs import files
@@ -39,11 +41,11 @@ class ControlPlane:
 
     Each is a Component: `plane.etcd.stop()`, `plane.apiserver.restart()`. `api` and `kubeconfig` are an admin's.
     When the API server was away for 20 s, controllers may wait another minute before they ask again: restart the
-    controller manager and the scheduler where that is not what is tested.
+    controller manager and the scheduler where that is not what is tested.  `flags` replace those of a component.
     """
 
-    def __init__(self, folder: Path):
-        self.folder, self.programs = folder, programs.folder()
+    def __init__(self, folder: Path, flags: Mapping[str, Mapping[str, object]] = MappingProxyType({})):
+        self.folder, self.programs, self.flags = folder, programs.folder(), flags
         self.ports = dict(zip(HEALTH, free_ports(len(HEALTH)), strict=True))
         tokens = {user: secrets.token_hex() for user in configuration.GROUPS}
         ca = certificate(folder)
@@ -119,7 +121,7 @@ class ControlPlane:
         return self.folder / configuration.kubeconfig_name("admin")
 
     def _component(self, name: str) -> Component:
-        flags = configuration.flags(self.folder, self.ports)[name]
+        flags = configuration.flags(self.folder, self.ports)[name] | self.flags.get(name, {})
         health = partial(healthy, self.ports[name], HEALTH[name], None if name == "etcd" else self.api.context)
         return Component(self.programs / name, flags, self.folder / f"{name}.log", health)
 

@@ -119,7 +119,10 @@ def test_a_repository_like_real_ones_has_what_those_have(tmp_path, monkeypatch, 
     assert size > 500_000
 
 
-@pytest.mark.parametrize("marker", ["bench", "bench calls", "bench-cluster", "bench dump", "bench lint"])
+MARKERS = ("bench", "bench calls", "bench-cluster", "bench dump", "bench placement", "bench simulation", "bench lint")
+
+
+@pytest.mark.parametrize("marker", MARKERS)
 def test_a_table_has_its_marks(marker):
     text = (ROOT / "docs" / "performance.md").read_text("utf-8")
 

@@ -18,6 +18,7 @@ var modes = map[string]func(line []byte) (any, error){
 	"profile":    profile,
 	"configured": profile,
 	"measure":    measure,
+	"replicas":   replicas,
 }
 
 func main() {
@@ -25,7 +26,7 @@ func main() {
 	klog.SetOutput(io.Discard)
 	metrics.Register()
 	if len(os.Args) != 2 || modes[os.Args[1]] == nil {
-		fail(fmt.Errorf("usage: oracle validation|placement|profile|configured|measure < cases > decisions"))
+		fail(fmt.Errorf("usage: oracle validation|placement|profile|configured|measure|replicas < cases > decisions"))
 	}
 	if err := decide(modes[os.Args[1]], os.Stdin, os.Stdout); err != nil {
 		fail(err)

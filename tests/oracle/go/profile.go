@@ -37,17 +37,9 @@ func profile(line []byte) (any, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	running, err := defaultScheduler(ctx, given)
+	running, err := filled(ctx, given)
 	if err != nil {
 		return nil, err
-	}
-	for _, one := range given.Nodes {
-		running.Cache.AddNode(klog.Background(), one)
-	}
-	for _, one := range given.Pods {
-		if err := running.Cache.AddPod(klog.Background(), one); err != nil {
-			return nil, err
-		}
 	}
 	verdict, err := running.Verdict(ctx, given.Pod)
 	if err != nil {
@@ -77,6 +69,23 @@ func profile(line []byte) (any, error) {
 		found.Message = unfit.Error()
 	}
 	return found, nil
+}
+
+// filled is the scheduler of a case, which knows the nodes and Pods of the case.
+func filled(ctx context.Context, given *cluster) (*scheduler.Scheduler, error) {
+	running, err := defaultScheduler(ctx, given)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range given.Nodes {
+		running.Cache.AddNode(klog.Background(), one)
+	}
+	for _, one := range given.Pods {
+		if err := running.Cache.AddPod(klog.Background(), one); err != nil {
+			return nil, err
+		}
+	}
+	return running, nil
 }
 
 // defaultScheduler is kube-scheduler as the case configures it.

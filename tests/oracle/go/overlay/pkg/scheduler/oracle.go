@@ -49,3 +49,12 @@ func (sched *Scheduler) Verdict(ctx context.Context, pod *v1.Pod) (*Verdict, err
 	}
 	return found, nil
 }
+
+// Place says which node the scheduler chooses for a Pod; a FitError if there is none.
+func (sched *Scheduler) Place(ctx context.Context, pod *v1.Pod) (string, error) {
+	if err := sched.Cache.UpdateSnapshot(klog.FromContext(ctx), sched.nodeInfoSnapshot); err != nil {
+		return "", err
+	}
+	found, err := sched.choosing(ctx, sched.Profiles[v1.DefaultSchedulerName], framework.NewCycleState(), pod)
+	return found.SuggestedHost, err
+}

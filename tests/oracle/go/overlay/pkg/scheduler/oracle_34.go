@@ -15,3 +15,9 @@ func (sched *Scheduler) fitting(
 ) ([]fwk.NodeInfo, framework.Diagnosis, error) {
 	return sched.findNodesThatFitPod(ctx, profile, state, pod)
 }
+
+func (sched *Scheduler) choosing(
+	ctx context.Context, profile framework.Framework, state *framework.CycleState, pod *v1.Pod,
+) (ScheduleResult, error) {
+	return sched.SchedulePod(ctx, profile, state, pod)
+}

@@ -16,3 +16,9 @@ func (sched *Scheduler) fitting(
 	nodes, diagnosis, _, _, err := sched.findNodesThatFitPod(ctx, profile, state, pod)
 	return nodes, diagnosis, err
 }
+
+func (sched *Scheduler) choosing(
+	ctx context.Context, profile framework.Framework, state *framework.CycleState, pod *v1.Pod,
+) (ScheduleResult, error) {
+	return sched.SchedulePod(ctx, profile, state, pod)
+}

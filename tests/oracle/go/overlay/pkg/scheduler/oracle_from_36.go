@@ -20,3 +20,13 @@ func (sched *Scheduler) fitting(
 	nodes, diagnosis, _, err := sched.findNodesThatFitPod(ctx, profile, state, &framework.QueuedPodInfo{PodInfo: info})
 	return nodes, diagnosis, err
 }
+
+func (sched *Scheduler) choosing(
+	ctx context.Context, profile framework.Framework, state *framework.CycleState, pod *v1.Pod,
+) (ScheduleResult, error) {
+	info, err := framework.NewPodInfo(pod)
+	if err != nil {
+		return ScheduleResult{}, err
+	}
+	return sched.SchedulePod(ctx, profile, state, &framework.QueuedPodInfo{PodInfo: info})
+}

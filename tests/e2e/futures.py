@@ -1,0 +1,267 @@
+"""Random clusters with one workload, and what is then done to them: by a number, and the same in every run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import NamedTuple
+
+from tests.support.build import HOSTNAME, SELECTOR, ZONE, constraint, pod, workload
+
+SEED = 11
+INFRA = {"key": "dedicated", "value": "infra", "effect": "NoSchedule"}
+OLD = {"key": "example.com/old", "value": "yes", "effect": "PreferNoSchedule"}
+NAME = "web"
+OTHERS = {"matchLabels": {"app": "neighbour"}}
+HARD, SOFT, BOTH = "hard", "soft", "both"
+SPREADS = (HARD, SOFT, BOTH)
+SCALED_UP, SCALED_DOWN, ROLLED_OUT, DRAINED, CORDONED, TAINTED, ADDED, DELETED, LOST = (
+    *("scaled up", "scaled down", "rolled out", "drained", "cordoned", "tainted", "added", "deleted", "lost"),
+)
+KINDS_OF_STEP = (SCALED_UP, SCALED_DOWN, ROLLED_OUT, DRAINED, CORDONED, TAINTED, ADDED, DELETED, LOST)
+REVISION = {"Deployment": "pod-template-hash", "StatefulSet": "controller-revision-hash"}
+STRATEGIES = (
+    {},
+    {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}},
+    {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 2}}},
+    {"strategy": {"type": "Recreate"}},
+)
+
+
+class Situation(NamedTuple):
+    """
+    Nodes, Pods that nothing replaces, a workload, and steps as `evenkeel simulate` takes them.
+
+    `late` nodes join once the replicas have been placed; `aged` says whether these have then run for different times,
+    and some are dearer than others.  Objects have no namespace.
+    """
+
+    number: int
+    nodes: tuple[dict, ...]
+    late: tuple[dict, ...]
+    bare: tuple[dict, ...]
+    workload: dict
+    others: tuple[dict, ...]
+    aged: bool
+    steps: tuple[str, ...]
+
+    @property
+    def constraints(self) -> tuple[dict, ...]:
+        """Those of the workload's template."""
+        return tuple(self.workload["spec"]["template"]["spec"]["topologySpreadConstraints"])
+
+    @property
+    def tolerations(self) -> tuple[dict, ...]:
+        """Those of the template; all say Exists."""
+        return tuple(self.workload["spec"]["template"]["spec"].get("tolerations", ()))
+
+    def __str__(self) -> str:
+        spec = self.workload["spec"]
+        return f"{self.number}: {self.workload['kind']} of {spec['replicas']}, {' '.join(self.steps)}"
+
+
+def situation(number: int) -> Situation:
+    """
+    The one of this number; the names of its nodes are of no other number.
+
+    Nine in a row begin with each kind of step once, and 27 with each kind of step under constraints of each kind.
+    """
+    made = _Made(number)
+    nodes = made.nodes()
+    first = max(1, len(nodes) * 2 // 3) if made.often(0.3) else len(nodes)
+    made_workload = made.workload()
+    others = (made.budget(made_workload),) if made.often(0.6) else ()
+    others += (made.neighbour(),) if made.often(0.4) else ()
+    return Situation(
+        number,
+        tuple(nodes[:first]),
+        tuple(nodes[first:]),
+        tuple(made.bare(one, number) for number, one in enumerate(nodes[:first]) if made.often(0.4)),
+        made_workload,
+        others,
+        made.often(0.6),
+        made.steps(made_workload, nodes),
+    )
+
+
+def soft(number: int) -> Situation:
+    """
+    One of three under soft constraints, in which ties decide; what there is at first is the same in every repetition.
+
+    0: one replica more than there are zones.  1: over zones and nodes of different sizes, some of which are used.
+    2: Pods of a drained zone, which go where others are already.
+    """
+    made = _Made(1000 + number)
+    nodes = [
+        made.node(f"soft{number}-{zone}{i}", zone, "4" if number == 1 and i % 2 == 0 else "8")
+        for i, zone in enumerate("aabbcc")
+    ]
+    names = [one["metadata"]["name"] for one in nodes]
+    keys = (ZONE,) if number == 0 else (ZONE, HOSTNAME)
+    constraints = [constraint(topologyKey=key, whenUnsatisfiable="ScheduleAnyway") for key in keys]
+    there = {0: [], 1: [names[0], names[2]], 2: [names[i] for i in (0, 0, 1, 2, 3, 4)]}[number]
+    kind, replicas = ("ReplicaSet", len(there)) if number == 2 else ("Deployment", 0)
+    of = workload(kind, *constraints, namespace=None, labels={"app": NAME}, spec={"replicas": replicas})
+    of["spec"]["template"]["spec"] |= {"containers": _containers("500m")}
+    bare = [
+        pod(name=f"there-{i}", namespace=None, spec={"nodeName": name, "containers": _containers("500m")})
+        for i, name in enumerate(there)
+    ]
+    steps = {0: ("scale=4",), 1: ("scale=5",), 2: (f"drain={ZONE}=a",)}[number]
+    return Situation(number, tuple(nodes), (), tuple(bare), of, (), False, steps)
+
+
+def scaled(number: int) -> Situation:
+    """A cluster of nodes of one size, in which a Deployment without replicas gets some, under soft constraints."""
+    made = _Made(2000 + number)
+    nodes = [made.node(one["metadata"]["name"], one["metadata"]["labels"][ZONE], "8") for one in made.nodes()]
+    keys = (ZONE, HOSTNAME) if made.often(0.7) else (HOSTNAME,)
+    constraints = [constraint(topologyKey=key, whenUnsatisfiable="ScheduleAnyway") for key in keys]
+    of = workload("Deployment", *constraints, namespace=None, labels={"app": NAME}, spec={"replicas": 0})
+    of["spec"]["template"]["spec"] |= {"containers": _containers("500m")}
+    bare = tuple(made.bare(one, i) for i, one in enumerate(nodes) if made.often(0.2))
+    return Situation(
+        number, tuple(nodes), (), bare, of, (), False, (f"scale={made.random.randint(2, 2 + len(nodes) // 3)}",)
+    )
+
+
+class _Made:
+    """What is drawn, one after the other."""
+
+    def __init__(self, number: int):
+        self.number, self.random = number, Random(f"{SEED} {number}")
+        self.zones = "abcd"[: self.random.choice((2, 3, 3, 3, 4))]
+
+    def often(self, share: float) -> bool:
+        return self.random.random() < share
+
+    def nodes(self) -> list[dict]:
+        """Of zones of different sizes, in an order that mixes them."""
+        alike = self.random.choice(("4", "8")) if self.often(0.5) else ""
+        made = [
+            self.node(f"s{self.number}-{zone}{number}", zone, alike)
+            for zone in self.zones
+            for number in range(self.random.randint(1, 12 // len(self.zones)))
+        ]
+        self.random.shuffle(made)
+        return made
+
+    def node(self, name: str, zone: str, cpu: str) -> dict:
+        taints = [taint for taint, share in ((INFRA, 0.12), (OLD, 0.1)) if not cpu and self.often(share)]
+        have = {"cpu": cpu or self.random.choice(("2", "4", "8")), "memory": "16Gi", "pods": "110"}
+        return {
+            **{"apiVersion": "v1", "kind": "Node"},
+            "metadata": {"name": name, "labels": {HOSTNAME: name, ZONE: zone}},
+            "spec": {"taints": taints},
+            "status": {"capacity": have, "allocatable": have, "conditions": [{"type": "Ready", "status": "True"}]},
+        }
+
+    def bare(self, node: dict, number: int) -> dict:
+        """A Pod on a node that takes room there, and sometimes counts."""
+        labels = {"app": NAME if self.often(0.15) else "other"}
+        spec = {"nodeName": node["metadata"]["name"], "containers": _containers(self.random.choice(("250m", "1")))}
+        return pod(name=f"bare-{number}", namespace=None, labels=labels, spec=spec)
+
+    def workload(self) -> dict:
+        kind = self.random.choices(("Deployment", "StatefulSet", "ReplicaSet"), (6, 3, 1))[0]
+        if self.step() == ROLLED_OUT and kind == "ReplicaSet":
+            kind = "Deployment"
+        spec = {"replicas": self.random.randint(3, 14)}
+        if kind == "Deployment":
+            spec |= self.random.choice((STRATEGIES[0], *STRATEGIES))
+        if kind == "StatefulSet":
+            spec |= {"serviceName": NAME, "podManagementPolicy": self.random.choice(("OrderedReady", "Parallel"))}
+        labels = {"app": NAME}
+        made = workload(kind, *self.constraints(kind), namespace=None, labels=labels, spec=spec)
+        inner = made["spec"]["template"]["spec"]
+        inner |= {"containers": _containers(self.random.choice(("100m", "500m", "900m", "1800m")))}
+        inner |= {"terminationGracePeriodSeconds": 30}
+        if self.often(0.2):
+            inner["tolerations"] = [{"key": "dedicated", "operator": "Exists"}]
+        return made
+
+    def constraints(self, kind: str) -> list[dict]:
+        spread = SPREADS[(self.number + self.number // len(KINDS_OF_STEP)) % len(SPREADS)]
+        keys = (ZONE, HOSTNAME) if spread == BOTH or self.often(0.3) else (ZONE if self.often(0.8) else HOSTNAME,)
+        made = []
+        for key in keys:
+            hard = spread == HARD or (spread == BOTH and key == keys[0])
+            fields = {"topologyKey": key, "maxSkew": self.random.choice((1, 1, 1, 2)), "labelSelector": SELECTOR}
+            fields |= {} if hard else {"whenUnsatisfiable": "ScheduleAnyway"}
+            if hard and self.often(0.25):
+                fields["minDomains"] = self.random.randint(2, len(self.zones) + 1)
+            if kind in REVISION and self.often(0.35):
+                fields["matchLabelKeys"] = [REVISION[kind]]
+            if self.often(0.4):
+                fields["nodeTaintsPolicy"] = "Honor"
+            made.append(constraint(**fields))
+        return made
+
+    def neighbour(self) -> dict:
+        """A workload without constraints, which takes room."""
+        spec = {"replicas": self.random.randint(2, 6), "selector": OTHERS}
+        made = workload("Deployment", name="neighbour", namespace=None, labels=OTHERS["matchLabels"], spec=spec)
+        made["spec"]["template"]["spec"] |= {"containers": _containers(self.random.choice(("500m", "1500m")))}
+        return made
+
+    def budget(self, of: dict) -> dict:
+        """A PodDisruptionBudget of the workload."""
+        few = {"maxUnavailable": 1} if self.often(0.5) else {"minAvailable": max(1, of["spec"]["replicas"] - 2)}
+        return {
+            **{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": NAME}},
+            "spec": {"selector": SELECTOR, **few},
+        }
+
+    def step(self) -> str:
+        """The kind of the first step."""
+        return KINDS_OF_STEP[self.number % len(KINDS_OF_STEP)]
+
+    def steps(self, of: dict, nodes: list[dict]) -> tuple[str, ...]:
+        """
+        One to three, of which none names what an earlier one took away.
+
+        After a cordoned or tainted node, or one more, comes a step that places Pods.
+        """
+        kinds = [self.step()]
+        if kinds[0] in (CORDONED, TAINTED, ADDED):
+            kinds.append(self.random.choice((SCALED_UP, ROLLED_OUT)))
+        while len(kinds) < 3 and self.often(0.4):
+            kinds.append(self.random.choice((SCALED_UP, SCALED_DOWN, ROLLED_OUT, DRAINED, CORDONED)))
+        if of["kind"] == "ReplicaSet":
+            kinds = [SCALED_UP if kind == ROLLED_OUT else kind for kind in kinds]
+        left, replicas, made = list(nodes), of["spec"]["replicas"], []
+        for kind in kinds:
+            if kind == SCALED_UP or (kind == SCALED_DOWN and replicas == 1):
+                replicas += self.random.randint(1, 6)
+                made.append(f"scale={replicas}")
+            elif kind == SCALED_DOWN:
+                replicas -= self.random.randint(1, max(1, replicas * 2 // 3))
+                made.append(f"scale={replicas}")
+            elif kind == ROLLED_OUT:
+                made.append("rollout")
+            elif kind == ADDED:
+                made.append(f"add={self.random.randint(1, 3)},{ZONE}={self.random.choice((*self.zones, 'e'))}")
+            elif left:
+                made.append(self.of_nodes(kind, left))
+            if kind == LOST and self.often(0.4):
+                made.append(made[-1].replace("lose", "delete"))
+        return tuple(made)
+
+    def of_nodes(self, kind: str, left: list[dict]) -> str:
+        """A step that takes a node, or a zone, out of those that are left."""
+        one = self.random.choice(left)
+        zone, name = one["metadata"]["labels"][ZONE], one["metadata"]["name"]
+        zones = {node["metadata"]["labels"][ZONE] for node in left}
+        whole = len(zones) > 1 and (kind == LOST or self.often(0.5))
+        left[:] = [node for node in left if (node["metadata"]["labels"][ZONE] != zone if whole else node is not one)]
+        target = f"{ZONE}={zone}" if whole else name
+        verb = {DRAINED: "drain", CORDONED: "cordon", TAINTED: "taint", DELETED: "delete", LOST: "lose"}[kind]
+        effect = (
+            f",example.com/leaving=yes:{self.random.choice(('NoSchedule', 'NoExecute'))}" if kind == TAINTED else ""
+        )
+        return f"{verb}={target}{effect}"
+
+
+def _containers(cpu: str) -> list[dict]:
+    requests: Mapping[str, str] = {"cpu": cpu, "memory": "64Mi"}
+    return [{"name": "c", "image": "i", "resources": {"requests": requests}}]
