@@ -9,8 +9,8 @@ no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes
 # The folders of the pure half, whose tests start no server and no process.
 UNIT := $(addprefix tests/,objects documents scheduler placement simulation findings rules policy admission lint report)
 
-.PHONY: help run unit test controlplane helm e2e simulate-check soak demo transcripts oracle oracle-diff fuzz bench lint \
-	docs image image-check lock release release-check clean
+.PHONY: help run unit test browser controlplane helm e2e simulate-check soak demo transcripts oracle oracle-diff fuzz bench \
+	lint docs image image-check lock release release-check clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +28,10 @@ test: .venv/test ## run the tests, say which were not run and why, and what of t
 	@$(PYTHON) -m coverage run -m pytest -q
 	@$(PYTHON) -m coverage combine --quiet
 	@$(PYTHON) -m tests.house.coverage
+
+browser: .venv/browser ## open the pages in Chromium, which apt installs as root where there is none; npm for axe-core
+	@command -v $(or $(CHROMIUM),chromium) >/dev/null || apt-get install --quiet --yes --no-install-recommends chromium || true
+	@$(PYTHON) -m pytest -q tests/browser
 
 controlplane: .venv/test ## build etcd, Kubernetes and kubectl for e2e from source, once on a machine; needs Go
 	@$(PYTHON) -m tests.e2e.programs
@@ -106,7 +110,7 @@ clean: ## remove what the other targets made
 	@touch $@
 
 # Without its stamp while pip is at work on it, or an interrupted install would pass for a whole one.
-.venv/lint .venv/release: .venv/test
+.venv/browser .venv/lint .venv/release: .venv/test
 	@mv $< $<.off
 	@$(PIP_INSTALL) -e '.[$(@F)]'
 	@mv $<.off $<

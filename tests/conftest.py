@@ -18,6 +18,7 @@ settings.register_profile("steady", derandomize=True, database=None, deadline=No
 settings.register_profile("hunt", max_examples=int(EXAMPLES or 1), database=None, deadline=None)
 settings.load_profile("hunt" if EXAMPLES else "steady")
 BY_NAME = {
+    Path(__file__).parent / "browser": "needs Chromium: make browser",
     Path(__file__).parent / "e2e": "needs a control plane: make e2e",
     Path(__file__).parent / "image": "needs root, buildah, podman and runc: make image-check",
     Path(__file__).parent / "release": "needs an index of packages: make release-check",

@@ -135,3 +135,20 @@ def test_a_file_without_nodes_is_said_to_have_none(cluster):
     assert () == read().notes
     cluster(node("n1"))
     assert () == known.read(Source("dump.yaml"), None, lambda _: True).notes
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        (Source("dump.gz"), "dump.gz"),
+        (Source("live", context="prod"), "the cluster prod"),
+        (Source("live"), "the cluster"),
+        (Source(), "no cluster"),
+    ],
+)
+def test_where_a_cluster_is_from(cluster, source, named):
+    cluster(node("n1"), version="v1.33.13")
+    found = known.origin(source, read()._replace(time="2026-01-31T10:00:00Z"))
+
+    assert (named, 33, "2026-01-31T10:00:00Z") == found
+    assert known.origin(source, read()).read is not None, "now"

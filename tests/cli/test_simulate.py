@@ -39,6 +39,14 @@ def test_options_stand_anywhere_and_kubectls_names_do(simulate, words):
     assert simulate(f"{words} rollout").code == 0
 
 
+def test_as_a_page(simulate):
+    code, out, err = simulate("deployment/web -n shop -o html scale=4")
+
+    assert (0, "") == (code, err)
+    assert out.startswith("<!DOCTYPE html>")
+    assert "<h1>What happens to Deployment shop/web</h1>" in out
+
+
 def test_as_json(simulate):
     found = json.loads(simulate("deployment/web -n shop --seed 7 -o json --ties first scale=4").out)
 

@@ -16,7 +16,7 @@ ABOUT_MANY = {
     "rules/test_rules.py",  # each rule is tested by its own examples, and all of them by one table
 }
 # Folders that are about no single folder of the code.
-OF_THE_WHOLE = {"conformance", "e2e", "fuzz", "house", "image", "oracle", "properties", "release"}
+OF_THE_WHOLE = {"browser", "conformance", "e2e", "fuzz", "house", "image", "oracle", "properties", "release"}
 
 
 def wanted(root: Path) -> set[str]:

@@ -9,7 +9,7 @@ from tests.support.placing import INFRA, node
 from tests.support.reporting import deployment, inventory, made_by, pods
 from webhook.cli.known import place
 from webhook.report import waiting as module
-from webhook.report.inventory import Key
+from webhook.report.inventory import Key, key_of
 from webhook.report.waiting import waiting, waits
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.snapshot import from_objects
@@ -18,10 +18,12 @@ FULL = [node("a1", "a", taints=[INFRA])]
 WEB = Key("apps", "Deployment", "shop", "web")
 
 
-def found(*objects):
+def found(*objects, of=None):
+    there = inventory(*objects)
+    of = {key_of(one) for one in there.workloads()} if of is None else of
     others = {place(one): one for one in objects}
     those = [one for one in objects if one["kind"] == "Pod" and waits(one)]
-    return waiting(those, others, inventory(*objects), from_objects(objects, LATEST), LATEST)
+    return waiting(those, of, others, there, from_objects(objects, LATEST), LATEST)
 
 
 def test_pods_that_are_alike_are_explained_once_for_what_has_made_them():
@@ -38,6 +40,10 @@ def test_a_pod_that_nobody_made_and_one_whose_owner_is_not_known():
     groups = found(*FULL, made_by("", "alone"), made_by("Cluster/db", "db-1", api_version="example.com/v1"))
 
     assert {Key("", "Pod", "shop", "alone"), Key("example.com", "Cluster", "shop", "db")} == groups.keys()
+
+
+def test_only_those_of_the_workloads_that_are_asked_for():
+    assert {WEB} == found(*FULL, made_by("", "alone"), *deployment(), *pods(""), of={WEB}).keys()
 
 
 def test_nothing_is_tried_for_a_pod_that_some_node_takes():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from itertools import chain
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from webhook.objects.fields import texts_at
 from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.objects.references import ObjectRef
 from webhook.placement.subject import Place, Raw
+from webhook.render.page import Origin
 from webhook.scheduler.features import LATEST, Features, parse_version, unknown
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
@@ -131,6 +133,12 @@ def _features(version: str) -> Features:
     if note := unknown(found):
         print(f"note: {note}", file=sys.stderr)
     return found
+
+
+def origin(source: inputs.Source, found: Known) -> Origin:
+    """Where a cluster is from, for a page; what is not dated was read now."""
+    cluster = f"the cluster {source.context}".strip() if source.live else source.cluster or "no cluster"
+    return Origin(cluster, found.features.minor, found.time or datetime.now(UTC).isoformat())
 
 
 def place(obj: Raw) -> Place:

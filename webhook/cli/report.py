@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +31,7 @@ from webhook.objects.fields import texts_at
 from webhook.objects.kinds import Kinds
 from webhook.objects.references import ObjectRef
 from webhook.render import report as render
+from webhook.render import report_page
 from webhook.render.openreports import FORMS
 from webhook.report.inventory import Inventory, LiveWorkload, Raw, key_of
 from webhook.report.report import Policies, Report, Reporting
@@ -80,7 +80,10 @@ def run(args: argparse.Namespace) -> int:
     if args.output in FORMS:
         publishing.publish(args, source, chosen, report)
     elif args.output == selection.HTML:
-        print(_page(source, inventory, found, report, titles, notes))
+        keys = {key_of(one.live) for one in report.workloads}
+        explained = waiting(found.pods, keys, found.others, inventory, found.snapshot, found.features)
+        origin = known.origin(source, found)
+        print(report_page.html(report, titles, (*notes, *found.assumed), explained, origin))
     elif args.output == selection.JSON:
         print(render.dumped(render.as_json(report, titles, notes)))
     else:
@@ -121,24 +124,6 @@ def _made(
     if named is not None:
         workloads = [one for one in workloads if key_of(one) == inventory.top(named)]
     return Made(reporting.report(with_bar(map(reporting.of, workloads), len(workloads), "workloads")), found, inventory)
-
-
-def _page(
-    source: inputs.Source,
-    inventory: Inventory,
-    found: Known,
-    report: Report,
-    titles: render.Titles,
-    notes: Sequence[str],
-) -> str:
-    # Only a page needs Jinja2.
-    from webhook.render import report_page
-    from webhook.render.page import Origin
-
-    cluster = "the cluster of the context" if source.live else source.cluster or "no cluster"
-    origin = Origin(cluster, found.features.minor, found.time or datetime.now(UTC).isoformat())
-    explained = waiting(found.pods, found.others, inventory, found.snapshot, found.features)
-    return report_page.html(report, titles, (*notes, *found.assumed), explained, origin)
 
 
 def _namespace(pod: Raw) -> str:

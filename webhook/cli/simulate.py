@@ -29,6 +29,7 @@ from webhook.objects.references import ObjectRef
 from webhook.objects.times import seconds_at
 from webhook.placement.subject import Raw
 from webhook.render import simulation as render
+from webhook.render import simulation_page
 from webhook.simulation import ties
 from webhook.simulation.helping import helping
 from webhook.simulation.makers import SIMULATED, Cluster
@@ -53,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-f", "--filename", metavar="FILE", help="a file with a workload, or - for standard input")
     inputs.add_cluster_arguments(parser, inputs.LIVE)
     selection.add_namespace_argument(parser)
-    selection.add_output_argument(parser)
+    selection.add_output_argument(parser, selection.HTML)
     parser.add_argument("--runs", metavar="N", type=int, default=RUNS, help="how often (default: %(default)s)")
     parser.add_argument(
         "--seed", metavar="N", type=int, default=SEED, help="what chance begins with (default: %(default)s)"
@@ -92,7 +93,10 @@ def run(args: argparse.Namespace) -> int:
         (*found.notes, *found.assumed, *made.notes),
         helping(made.plan, args.seed, outcomes),
     )
-    print(render.as_json(shown) if args.output == selection.JSON else render.text(shown))
+    if args.output == selection.HTML:
+        print(simulation_page.html(shown, known.origin(source, found)))
+    else:
+        print(render.as_json(shown) if args.output == selection.JSON else render.text(shown))
     return 1 if args.fail_on and shown.results[-1].pending.most else 0
 
 

@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from typing import TYPE_CHECKING, NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 TEMPLATES = Path(__file__).with_name("templates")
 STYLE = "page.css"
@@ -83,6 +84,8 @@ def lines(texts: Iterable[str]) -> list[str]:
 
 @cache
 def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # They take a while, and only a page needs them.
+
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,

@@ -36,7 +36,11 @@ from webhook.report.spread import Spread
 from webhook.report.waiting import Waiting
 
 MOST_BARS, MOST_ZONES, MOST_FINDINGS, MOST_SKEWS = 12, 12, 10, 4
-WIDE, BAR = 200, 100  # Lengths of the longest bar of a chart, and of one in a cell.
+WIDE, NARROW, BAR = (
+    200,
+    130,
+    100,
+)  # Lengths of the longest bar of a chart, of one with more words, and of one in a cell.
 CURVE = (600, 150)
 HALF = 0.5
 
@@ -302,7 +306,7 @@ def _chart(spread: Spread, idle: str) -> dict[str, object]:
     constraint, counted = spread.constraint, spread.counted
     many = len(counted.eligible) > MOST_BARS
     bars = list(_by_number(spread) if many else _by_domain(spread))
-    widest = max((number for _, number, _ in bars), default=0)
+    widest, length = max((number for _, number, _ in bars), default=0), NARROW if many else WIDE
     limit = counted.min_match_num + constraint.max_skew
     source = "" if spread.source == OWN else f", from the {spread.source}"
     still = " It still bars nodes without the label." if constraint.hard and spread.unlabelled and idle else ""
@@ -311,7 +315,7 @@ def _chart(spread: Spread, idle: str) -> dict[str, object]:
         "key": constraint.topology_key.rpartition("/")[2],
         "many": many,
         "bars": [
-            Bar(name, _many(number, "domain") if many else f"{number:,}", scaled(number, widest, WIDE), remark)
+            Bar(name, _many(number, "domain") if many else f"{number:,}", scaled(number, widest, length), remark)
             for name, number, remark in bars
         ],
         "limit": scaled(limit, widest, WIDE) if not many and counted.eligible and limit < widest else None,

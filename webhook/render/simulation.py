@@ -44,26 +44,35 @@ def text(shown: Simulated) -> str:
 def _lines(shown: Simulated) -> Iterator[str]:
     runs = f"{shown.runs:,} run{'' if shown.runs == 1 else 's'}"
     yield f"{one_line(str(shown.ref), LINE_LIMIT)}, {runs} with seed {shown.seed}, Kubernetes 1.{_minor(shown)}."
-    yield f"  Of several best nodes {_ties(shown)}. A Pod that is bound is ready at once."
-    for note in shown.notes:
-        yield f"  {note}"
-    if shown.not_judged:
-        yield f"  Not simulated: {', '.join(shown.not_judged)}. They may refuse further nodes, or prefer others."
+    yield from (f"  {line}" for line in assumptions(shown))
     yield f"  Pods of a domain: {LEAST} in every run, {LIKELY} most likely, {MOST} at most."
-    ranges = (one for result in shown.results for each in result.constraints for one in each.domains.values())
-    widest = max((one.most for one in ranges), default=1)
+    widest = widest_of(shown)
     for i, result in enumerate(shown.results):
         yield ""
         yield f"  {one_line(result.step, LINE_LIMIT) or BEFORE}"
         for constraint in result.constraints:
-            yield from _constraint(constraint, max(widest, 1))
-        yield from _waiting(result)
+            yield from _constraint(constraint, widest)
+        yield from (f"    {line}" for line in waiting_lines(result))
         if i:
-            yield from _end(result)
+            yield from (f"    {line}" for line in ending_lines(result))
     if shown.remedies:
         yield ""
         yield "  What would let one of those in that wait in the end (each was tried, on one run):"
         yield from (f"    {TITLES[one.where]}: {one.change}" for one in shown.remedies)
+
+
+def widest_of(shown: Simulated) -> int:
+    """The most Pods that any domain has, 1 at least."""
+    ranges = (one for result in shown.results for each in result.constraints for one in each.domains.values())
+    return max((one.most for one in ranges), default=1) or 1
+
+
+def assumptions(shown: Simulated) -> Iterator[str]:
+    """What holds in every run, and what is not simulated."""
+    yield f"Of several best nodes {_ties(shown)}. A Pod that is bound is ready at once."
+    yield from shown.notes
+    if shown.not_judged:
+        yield f"Not simulated: {', '.join(shown.not_judged)}. They may refuse further nodes, or prefer others."
 
 
 def _minor(shown: Simulated) -> int:
@@ -85,7 +94,12 @@ def _constraint(of: OfConstraint, widest: int) -> Iterator[str]:
     for name, one in rows:
         yield f"      {name:<{width}}   {range_text(one):>{numbers}}   {_bar(one, widest)}".rstrip()
     if of.exceeds:
-        yield f"      skew larger than {constraint.max_skew}: {said_share(of.exceeds)}"
+        yield f"      {excess_line(of)}"
+
+
+def excess_line(of: OfConstraint) -> str:
+    """How often the skew exceeds maxSkew."""
+    return f"skew larger than {of.constraint.max_skew}: {said_share(of.exceeds)}"
 
 
 def domain_rows(of: OfConstraint) -> Iterator[tuple[str, Range]]:
@@ -123,27 +137,29 @@ def said_share(share: float) -> str:
     return f"in {max(share * 100, 0.1):.{0 if share >= 0.01 else 1}f} % of the runs"
 
 
-def _waiting(result: Result) -> Iterator[str]:
+def waiting_lines(result: Result) -> Iterator[str]:
+    """What waits after a step, and why."""
     if result.pending.most:
         many = "Pod waits" if result.pending == (1, 1, 1) else "Pods wait"
-        yield f"    {range_text(result.pending)} {many}:"
+        yield f"{range_text(result.pending)} {many}:"
         for reason, share in list(result.reasons.items())[:MOST_REASONS]:
-            yield f"      {said_share(share)}: {one_line(reason, 4 * LINE_LIMIT)}"
+            yield f"  {said_share(share)}: {one_line(reason, 4 * LINE_LIMIT)}"
         if len(result.reasons) > MOST_REASONS:
-            yield f"      and {len(result.reasons) - MOST_REASONS} more reasons"
+            yield f"  and {len(result.reasons) - MOST_REASONS} more reasons"
     if result.others.most > 0:
         pods, wait = ("Pod", "waits") if result.others == (1, 1, 1) else ("Pods", "wait")
-        yield f"    {range_text(result.others)} more {pods} of other workloads {wait} than before."
+        yield f"{range_text(result.others)} more {pods} of other workloads {wait} than before."
 
 
-def _end(result: Result) -> Iterator[str]:
+def ending_lines(result: Result) -> Iterator[str]:
+    """What never finishes, and what holds it."""
     for budget, share in list(result.held.items())[:MOST_REASONS]:
-        yield f"    The {DRAIN} never finishes {said_share(share)}: PodDisruptionBudget {budget}."
+        yield f"The {DRAIN} never finishes {said_share(share)}: PodDisruptionBudget {budget}."
     if result.unfinished and result.updated != result.there:
         new = f"{range_text(result.updated)} of {range_text(result.there)} Pods are new"
-        yield f"    The rollout never finishes {said_share(result.unfinished)}: {new}."
+        yield f"The rollout never finishes {said_share(result.unfinished)}: {new}."
     if result.holding:
-        yield f"    {_holding(result)}."
+        yield f"{_holding(result)}."
 
 
 def _holding(result: Result) -> str:

@@ -6,7 +6,7 @@ The Pods that wait for a node, those that are alike together, by their workload;
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.objects.fields import as_mapping, texts_at, value_at
@@ -45,13 +45,19 @@ def waits(pod: Raw) -> bool:
 
 
 def waiting(
-    pods: Iterable[Raw], others: Mapping[Place, Raw], inventory: Inventory, snapshot: Snapshot, features: Features
+    pods: Iterable[Raw],
+    of: Collection[Key],
+    others: Mapping[Place, Raw],
+    inventory: Inventory,
+    snapshot: Snapshot,
+    features: Features,
 ) -> Mapping[Key, Sequence[Waiting]]:
-    """Why each of the Pods waits, by the workload that it belongs to; the most Pods that are alike come first."""
+    """Why each of the Pods of these workloads waits, by the workload; the most Pods that are alike come first."""
     alike: dict[tuple[Key, str], list[Subject]] = {}
     for pod in pods:
         subject = of_pod(pod, others)
-        alike.setdefault((_workload(subject, inventory), likeness(subject)), []).append(subject)
+        if (key := _workload(subject, inventory)) in of:
+            alike.setdefault((key, likeness(subject)), []).append(subject)
     found: dict[Key, list[Waiting]] = {}
     most_first = sorted(alike.items(), key=lambda one: (-len(one[1]), one[0]))
     for i, ((key, _), subjects) in enumerate(most_first):

@@ -1,0 +1,228 @@
+"""The pages in a real browser: read by role and name, sorted, narrowed down, without a mouse, in the dark, on paper."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support import ROOT
+from tests.support.build import HOSTNAME, constraint
+from tests.support.placing import node
+from tests.support.reporting import deployment, pods
+
+EXAMPLES = ROOT / "docs" / "examples"
+MANY, MOST_BYTES, MOST_SECONDS = 2_000, 5_000_000, 1
+FOCUSED = "(found) => found.map((one) => [one.id || one.tagName, getComputedStyle(one).outlineStyle])"
+SET = "(found, [value, event]) => { found.value = value; found.dispatchEvent(new Event(event)); }"
+HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>'
+
+
+@pytest.fixture(scope="module")
+def example(made):
+    folder = EXAMPLES / "report"
+    policies = ("--policy", str(folder / "new.yaml"), "--compare", str(folder / "old.yaml"))
+    return made(["report", "-A", "--cluster", str(folder / "cluster.yaml"), *policies])
+
+
+@pytest.fixture(scope="module")
+def simulation(made):
+    steps = ("lose=topology.kubernetes.io/zone=a", "delete=topology.kubernetes.io/zone=a", "scale=9")
+    cluster = ("-n", "shop", "--cluster", str(EXAMPLES / "simulate" / "cluster.yaml"), "--runs", "20")
+    return made(["simulate", "deployment/web", *cluster, "--kubernetes-version", "1.34", *steps])
+
+
+@pytest.fixture(scope="module")
+def empty(made, tmp_path_factory):
+    return made(["report", "-A", "--cluster", str(listed(tmp_path_factory))])
+
+
+@pytest.fixture(scope="module")
+def many(made, tmp_path_factory):
+    nodes = [node(f"{zone}{i}", zone) for zone in "abc" for i in range(20)]
+    objects = [
+        one
+        for i in range(MANY)
+        for name in [f"app-{i}"]
+        for one in (
+            *deployment(constraint(), constraint(topologyKey=HOSTNAME), name=name),
+            *pods(f"a{i % 20}", f"b{i % 20}", "" if i == 7 else f"a{(i + 1) % 20}", name=name),
+        )
+    ]
+    return made(["report", "-A", "--cluster", str(listed(tmp_path_factory, *nodes, *objects))])
+
+
+@pytest.fixture(scope="module")
+def hostile(made, tmp_path_factory):
+    """Everything that a cluster names is a script."""
+    own = deployment(constraint(), name=HOSTILE)
+    waiting = pods("", name=HOSTILE, annotations={HOSTILE: HOSTILE})
+    nodes = [
+        node(HOSTILE, HOSTILE),
+        node("b1", "b", taints=[{"key": HOSTILE, "value": HOSTILE, "effect": "NoSchedule"}]),
+    ]
+    return made(["report", "-A", "--cluster", str(listed(tmp_path_factory, *nodes, *own, *waiting, *pods(HOSTILE)))])
+
+
+def listed(tmp_path_factory, *objects):
+    file = tmp_path_factory.mktemp("cluster") / "cluster.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    return file
+
+
+def workloads(page):
+    """Those that are shown, in their order, from the headers of their rows."""
+    table = page.get_by_role("table", name="Workloads, ")
+    return [one.text_content().split()[0] for one in table.get_by_role("rowheader").all()]
+
+
+def test_what_is_shown_is_read_by_role_and_name(opened, example):
+    page = opened(example)
+
+    assert page.get_by_role("heading", name="How the Pods are spread", level=1).is_visible()
+    assert ["cart", "web", "db", "search", "db-shell"] == workloads(page)
+    page.get_by_role("group").filter(has_text="More of web").locator("summary").click()
+    assert page.get_by_role("img", name="Pods per domain, zone: a 2; b 1; c 0, no node takes these Pods").is_visible()
+    row = page.get_by_role("row", name="web Deployment in shop")
+    assert ["3 + 1 waiting", "67 % (a)", "2 > 1 zone", "1 warning\n1 info", "warned"] == [
+        cell.inner_text().strip().replace("\u00a0", " ") for cell in row.get_by_role("cell").all()
+    ]
+
+
+def test_sorting(opened, example):
+    page = opened(example)
+    sort = page.get_by_role("combobox", name="Sort by")
+
+    sort.select_option(label="share that one zone takes")
+    assert ["db", "search", "db-shell", "web", "cart"] == workloads(page)
+    sort.select_option(label="namespace and name")
+    assert ["cart", "db", "db-shell", "search", "web"] == workloads(page)
+    sort.select_option(label="what hurts most")
+    assert ["cart", "web", "db", "search", "db-shell"] == workloads(page)
+
+
+def test_narrowing_down(opened, example):
+    page = opened(example)
+    find, show = page.get_by_role("searchbox", name="Find"), page.get_by_role("combobox", name="Show")
+
+    find.fill("DEPLOYMENT shop")
+    assert ["cart", "web", "search"] == workloads(page)
+    assert "3 of 5 workloads" == page.get_by_role("status").inner_text()
+    show.select_option(label="with a constraint that spreads nothing")
+    assert ["cart"] == workloads(page)
+    find.fill("")
+    show.select_option(label="that lose every Pod with one zone")
+    assert ["db", "search"] == workloads(page)
+    find.fill("nothing like it")
+    assert [] == workloads(page)
+    assert "0 of 5 workloads" == page.get_by_role("status").inner_text()
+
+
+def test_a_pod_that_waits_opens_without_a_mouse(opened, example):
+    page = opened(example)
+    table = page.get_by_role("table", name="constraint 0, topology.kubernetes.io/zone")
+
+    assert not table.is_visible()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert table.get_by_role("row", name="a 2 2 + 1 - 0 = 3 > 1 2 refused").is_visible()
+
+
+def test_all_that_takes_the_focus_is_reached_and_shows_it(opened, example):
+    page, reached = opened(example), []
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        reached.append(page.locator("*:focus").evaluate_all(FOCUSED))
+
+    found = [one for those in reached for one in those]
+    assert {"find", "show", "sort", "SUMMARY"} <= {name for name, _ in found}
+    assert {"solid"} == {outline for _, outline in found}
+
+
+def test_without_a_script_everything_is_there_to_read(opened, example):
+    page = opened(example, script=False)
+
+    assert not page.get_by_role("searchbox").is_visible()
+    assert page.get_by_role("rowheader", name="cart").is_visible()
+    page.locator("details.waiting summary").click()
+    assert page.get_by_text("uncordon c1 (zone c)").is_visible()
+
+
+def test_on_paper_all_is_open_and_nothing_to_press(opened, example):
+    page = opened(example)
+    picture = page.locator("#workloads svg.chart").first
+    assert not picture.is_visible()
+
+    page.emulate_media(media="print")
+    assert picture.is_visible()
+    assert not page.get_by_role("searchbox").is_visible()
+
+
+def test_no_script_of_a_cluster_runs(opened, hostile):
+    page = opened(hostile)
+    page.on("dialog", lambda dialog: pytest.fail(dialog.message))
+
+    assert 1 == page.locator("script").count()
+    assert 0 == page.locator("img").count()
+    assert 1 <= page.locator("svg title").count()
+    assert HOSTILE in page.locator("svg title").first.text_content()
+
+
+def test_and_none_that_would_get_into_the_page(opened, example):
+    page = opened(example)
+    page.evaluate(
+        "(() => { const s = document.createElement('script'); s.text = 'window.ran = 1'; document.body.append(s); })()"
+    )
+
+    assert page.evaluate("window.ran") is None
+    assert any("Content Security Policy" in line for line in page.said)
+    page.said.clear()
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+@pytest.mark.parametrize("name", ["example", "empty", "simulation", "hostile"])
+def test_nothing_has_to_be_scrolled_sideways(opened, request, name, width):
+    page = opened(request.getfixturevalue(name), width)
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["example", "empty", "simulation"])
+def test_it_holds_wcag_2_2_aa(opened, axe, request, name, scheme, width):
+    page = opened(request.getfixturevalue(name), width, scheme)
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.evaluate(axe)
+    found = page.evaluate(
+        "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})"
+    )
+
+    assert found["passes"]
+    assert [] == [(one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found["violations"]]
+
+
+def test_two_thousand_workloads_are_usable_within_a_second(opened, many):
+    """As the main thread's own time, since others run beside it."""
+    assert many.stat().st_size < MOST_BYTES
+    page = opened(many)
+    client = page.context.new_cdp_session(page)
+    client.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def spent():
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        metrics = {one["name"]: one["value"] for one in client.send("Performance.getMetrics")["metrics"]}
+        return metrics["ThreadTime"]
+
+    page.reload()
+    page.said.clear()
+    loaded = spent()
+    page.locator("#sort").evaluate(SET, ["name", "change"])
+    ordered = spent()
+    page.locator("#find").evaluate(SET, ["app-7", "input"])
+
+    narrowed = spent()
+    assert "111 of 2,000 workloads" == page.get_by_role("status").inner_text()
+    assert 0.01 < loaded < MOST_SECONDS, "which is measured"
+    assert 0.01 < ordered - loaded < MOST_SECONDS
+    assert 0.001 < narrowed - ordered < MOST_SECONDS

@@ -1,0 +1,61 @@
+"""A simulation as a page."""
+
+from __future__ import annotations
+
+from tests.render.test_report_page import HOSTILE, ORIGIN, Page
+from tests.render.test_simulation import EVEN, shown
+from tests.support.build import constraint
+from tests.support.placing import node
+from tests.support.simulated import deployment, nodes
+from webhook.objects.references import ObjectRef
+from webhook.render.simulation_page import html
+
+
+def page(*args, **fields):
+    return Page(html(shown(*args, **fields), ORIGIN))
+
+
+def test_a_picture_for_each_constraint_before_and_after_each_step():
+    found = page(EVEN, "scale=4")
+
+    assert [
+        "Pods per domain: a 1; b 1; c 1",
+        "Pods per domain: a 1 (1 to 2); b 1 (1 to 2); c 1 (1 to 2)",
+    ] == found.pictures()
+    assert "What happens to Deployment shop/web dump, 2026-01-31 10:00 UTC, Kubernetes 1.37" in found.text
+    assert "20 runs with seed 1." in found.text
+    assert "Of several best nodes any is taken, each as likely." in found.text
+    assert [] == found.all("script")
+
+
+def test_the_parts_of_a_bar_are_those_of_the_runs():
+    """One Pod in every run is half of the two that are the most."""
+    found = page(EVEN, "scale=4")
+    bars = [(one["class"], one["width"]) for one in found.all("rect")]
+
+    assert [("least", "85")] * 3 == bars[:3]
+    assert [("most", "170"), ("least", "85")] * 3 == bars[3:]
+
+
+def test_what_waits_and_why_and_what_would_help():
+    found = page([*nodes("a=1 b=1"), node("c1", "c", pods="1"), *deployment(replicas=3)], "scale=9")
+
+    assert "4 Pods wait: in every run: 0/3 nodes are available:" in found.text
+    assert "Without constraint 0 a Pod that waits would find a node." in found.text
+
+
+def test_a_skew_beyond_max_skew():
+    soft = constraint(whenUnsatisfiable="ScheduleAnyway")
+    found = page([*nodes("a=1 b=1"), *deployment(soft, replicas=4, on=["a1", "a1", "a1", "b1"])], "scale=5")
+
+    assert "skew larger than 1: in every run" in found.text
+
+
+def test_nothing_is_taken_for_html():
+    made = shown(EVEN, "scale=4", notes=[HOSTILE], not_judged=[HOSTILE])._replace(
+        ref=ObjectRef("apps/v1", "Deployment", "shop", HOSTILE)
+    )
+    found = Page(html(made, ORIGIN))
+
+    assert [] == found.all("script") == found.all("img")
+    assert "<script>alert(1)</script>" in found.text

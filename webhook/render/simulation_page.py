@@ -1,0 +1,75 @@
+"""
+A simulation as a page: after each step a bar for each domain, what waits and why, and what never ends.
+
+    Simulated ──texts and lengths──> values of the template simulation.html
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.render.explanation import constraint_words
+from webhook.render.page import Origin, lines, page, scaled
+from webhook.render.simulation import (
+    BEFORE,
+    TITLES,
+    Simulated,
+    assumptions,
+    domain_rows,
+    ending_lines,
+    excess_line,
+    range_text,
+    waiting_lines,
+    widest_of,
+)
+from webhook.simulation.results import OfConstraint, Range, Result
+
+WIDE = 170  # The length of the longest bar.
+
+
+class RangeBar(NamedTuple):
+    """One bar in three parts: what is there in every run, most likely more, and at most more."""
+
+    name: str
+    words: str
+    least: float
+    likely: float
+    most: float
+
+
+def html(shown: Simulated, origin: Origin) -> str:
+    """One file, for a browser."""
+    runs = f"{shown.runs:,} run{'' if shown.runs == 1 else 's'}"
+    widest = widest_of(shown)
+    return page(
+        "simulation.html",
+        title=f"What happens to {one_line(str(shown.ref), LINE_LIMIT)}",
+        origin=str(origin),
+        runs=f"{runs} with seed {shown.seed}.",
+        notes=lines(assumptions(shown)),
+        steps=[_step(result, i > 0, widest) for i, result in enumerate(shown.results)],
+        remedies=[(TITLES[one.where], one_line(one.change, LINE_LIMIT)) for one in shown.remedies],
+    )
+
+
+def _step(result: Result, ends: bool, widest: int) -> dict[str, object]:
+    return {
+        "title": one_line(result.step, LINE_LIMIT) or BEFORE,
+        "constraints": [_constraint(of, widest) for of in result.constraints],
+        "waiting": lines(waiting_lines(result)),
+        "ends": lines(ending_lines(result)) if ends else [],
+    }
+
+
+def _constraint(of: OfConstraint, widest: int) -> dict[str, object]:
+    return {
+        "words": ", ".join(lines(constraint_words(of.constraint))),
+        "bars": [_bar(name, one, widest) for name, one in domain_rows(of)],
+        "exceeds": excess_line(of) if of.exceeds else "",
+    }
+
+
+def _bar(name: str, one: Range, widest: int) -> RangeBar:
+    least, likely, most = (scaled(number, widest, WIDE) for number in one)
+    return RangeBar(name, range_text(one), least, likely, most)
