@@ -149,13 +149,15 @@ def test_without_a_script_everything_is_there_to_read(opened, example):
 
 
 def test_on_paper_all_is_open_and_nothing_to_press(opened, example):
-    page = opened(example)
+    """And it is white, whatever the screen is."""
+    page = opened(example, scheme="dark")
     picture = page.locator("#workloads svg.chart").first
     assert not picture.is_visible()
 
     page.emulate_media(media="print")
     assert picture.is_visible()
     assert not page.get_by_role("searchbox").is_visible()
+    assert "rgb(255, 255, 255)" == page.evaluate("getComputedStyle(document.body).backgroundColor")
 
 
 def test_no_script_of_a_cluster_runs(opened, hostile):

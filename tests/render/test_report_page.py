@@ -102,7 +102,7 @@ def test_what_the_loss_of_a_zone_takes():
     assert "b 3 1 0 1 0" in found.text
     assert "a 3 0 1 0 0" in found.text
     assert "c 1 0 0 0 1" in found.text
-    assert ["0,150 0,0 300,0 300,37.5 600,37.5 600,150"] == found.all("polygon", "points")
+    assert ["0,150 0,0 150,0 150,37.5 300,37.5 300,150"] == found.all("polygon", "points")
 
 
 def test_of_many_zones_those_that_take_the_most():

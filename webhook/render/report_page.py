@@ -41,7 +41,7 @@ WIDE, NARROW, BAR = (
     130,
     100,
 )  # Lengths of the longest bar of a chart, of one with more words, and of one in a cell.
-CURVE = (600, 150)
+CURVE = (300, 150)
 HALF = 0.5
 
 
