@@ -127,6 +127,7 @@ def rows(folder, file):
     yield "with `--policy FILE`", *taken_by(folder, *of_file, *asked)
     yield "with `--policy FILE --compare OLD`", *taken_by(folder, *of_file, *asked, "--compare", policy)
     yield "with `-o json`", *taken_by(folder, *of_file, "-o", "json")
+    yield "with `-o html`", *taken_by(folder, *of_file, "-o", "html")
     with subprocess.Popen(
         [sys.executable, "-c", SERVE, str(folder)], cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as server:

@@ -13,7 +13,7 @@ from tests.support.placing import INFRA, node
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
 from webhook.render.page import Origin
 from webhook.render.report import Titles
-from webhook.render.report_page import MOST_BARS, MOST_FINDINGS, MOST_ZONES, html
+from webhook.render.report_page import MOST_BARS, MOST_CHARTS, MOST_FINDINGS, MOST_ZONES, html
 
 ORIGIN = Origin("dump", 37, "2026-01-31T10:00:00Z")
 WEB = [*ZONES, *deployment(constraint()), *pods("a1", "a1", "a2", "b1", "")]
@@ -164,6 +164,15 @@ def test_the_policy_has_a_column_and_its_sums_only_where_one_is_named():
     assert "denied was would-be-denied" in asked.text
     assert "Workloads by the worst answer: denied 1" in asked.pictures()
     assert {"denied", "changed"} <= {*asked.rows()[0]["data-show"].split()}
+
+
+def test_of_many_constraints_it_shows_the_first():
+    rows = [constraint(topologyKey=f"row{i}") for i in range(MOST_CHARTS + 1)]
+    nodes = [node("a1", "a", labels={f"row{i}": "r" for i in range(MOST_CHARTS + 1)})]
+    found = shown(*nodes, *deployment(*rows), *pods("a1"))
+
+    assert MOST_CHARTS == len([one for one in found.pictures() if one.startswith("Pods per domain")])
+    assert "and 1 more constraints" in found.text
 
 
 def test_of_many_findings_the_gravest():

@@ -35,7 +35,7 @@ from webhook.report.report import Report, ReportedWorkload
 from webhook.report.spread import Spread
 from webhook.report.waiting import Waiting
 
-MOST_BARS, MOST_ZONES, MOST_FINDINGS, MOST_SKEWS = 12, 12, 10, 4
+MOST_BARS, MOST_ZONES, MOST_FINDINGS, MOST_CHARTS, MOST_SKEWS = 12, 12, 10, 12, 4
 WIDE, NARROW, BAR = (
     200,
     130,
@@ -246,7 +246,7 @@ def _workload(i: int, one: ReportedWorkload, idle: Sequence[str], titles: Titles
         "denied": titles.policy and not one.impact.worst.allowed,
         "changed": one.changes or one.defaults_change,
     }
-    charts = [_chart(spread, why) for spread, why in zip(one.spreads, idle, strict=True)]
+    charts = [_chart(spread, why) for spread, why in zip(one.spreads, idle, strict=True)][:MOST_CHARTS]
     return {
         "id": i,
         "name": one_line(ref.name, LINE_LIMIT),
@@ -264,6 +264,7 @@ def _workload(i: int, one: ReportedWorkload, idle: Sequence[str], titles: Titles
         "idle": sum(bool(why) for why in idle),
         "severities": [(str(severity), by_severity[severity]) for severity in Severity if by_severity[severity]],
         "charts": charts,
+        "more_charts": len(one.spreads) - len(charts),
         "findings": [
             (str(found.severity), found.rule, path_text(found.path), found.message, found.fix)
             for found in sorted(one.findings, key=lambda finding: finding.severity.rank)[:MOST_FINDINGS]
