@@ -12,7 +12,7 @@ import pytest
 from tests.support import ROOT
 from tests.support.build import ZONE
 from tests.support.build import node as unroomy
-from tests.support.simulated import deployment, nodes, owned
+from tests.support.simulated import deployment, nodes, owned, stateful
 
 CLUSTER = [*nodes("a=1 b=1 c=1"), *deployment(replicas=3, on=["a1", "b1", "c1"])]
 
@@ -71,6 +71,8 @@ def test_it_fails_on_pods_that_wait_only_where_that_is_asked_for(simulate):
     assert 0 == simulate("deployment/web -n shop scale=2", cluster=full).code
     assert 1 == simulate("deployment/web -n shop scale=2 --fail-on pending", cluster=full).code
     assert 0 == simulate("deployment/web -n shop scale=6 --fail-on pending").code
+    lost = [*nodes("a=1 b=1"), *stateful(replicas=2, on=["a1", "b1"])]
+    assert 1 == simulate("statefulset/web -n shop lose=a1 --fail-on pending", cluster=lost).code
 
 
 @pytest.mark.parametrize(

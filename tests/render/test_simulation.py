@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.build import HOSTNAME, ZONE, constraint
 from tests.support.placing import node
-from tests.support.simulated import budget, deployment, nodes, plan
+from tests.support.simulated import budget, deployment, nodes, plan, stateful
 from webhook.objects.references import ObjectRef
 from webhook.render.simulation import Simulated, as_json, said_share, text
 from webhook.simulation.helping import helping
@@ -45,6 +45,21 @@ def test_a_bar_for_each_domain_before_and_after():
         "      b   1 (1 to 2)   #.",
         "      c   1 (1 to 2)   #.",
     ] == lines(EVEN, "scale=4")
+
+
+def test_pods_that_a_stateful_set_does_not_make_are_missed():
+    """One is being deleted with its zone for ever; one that waits keeps the two after it from being made."""
+    objects = [*nodes("a=1 b=1 c=1"), *stateful(replicas=3, on=["a1", "b1", "c1"])]
+    why = "what they are to replace is being deleted on nodes that nobody reaches, and is never gone"
+    lost = lines(objects, "lose=c1")
+
+    assert f"    1 Pod is not there: {why}." in lost
+    assert not [line for line in lost[: lost.index("  lose=c1")] if "not there" in line]
+    full = [*nodes("a=1 b=1"), node("c1", "c", pods="0"), *stateful(replicas=2, on=["a1", "b1"])]
+    assert [line for line in lines(full, "scale=6") if "each is made only once those before it are ready" in line]
+    assert not [line for line in lines(EVEN, "lose=a1") if "not there" in line]
+    found = json.loads(as_json(shown(objects, "lose=c1")))
+    assert {"least": 1, "mostLikely": 1, "most": 1} == found["steps"][0]["missing"]
 
 
 def test_pods_of_other_workloads_that_wait_are_counted():

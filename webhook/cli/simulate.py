@@ -10,7 +10,7 @@ Steps: rollout, scale=REPLICAS, drain=NODES, cordon=NODES, lose=NODES (nobody re
 taint=NODES,KEY=VALUE:EFFECT, add=NUMBER[,KEY=VALUE…]; NODES are a NAME, or those with a label KEY=VALUE.
 Each run does what kube-scheduler and the controllers do; chance breaks ties, and chooses among Pods that are as good
 to delete. A Pod that is bound is ready at once. Nothing is changed in the cluster.
-Exit code: 0, or 1 with --fail-on pending if any Pod may wait in the end; 2: bad input.
+Exit code: 0, or 1 with --fail-on pending if any Pod may wait, or be missing, in the end; 2: bad input.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ties", choices=ties.TIES, help="which of the best nodes is taken (default: as the Kubernetes version does)"
     )
-    parser.add_argument("--fail-on", choices=("pending",), help="exit 1 if any Pod of the workload may wait in the end")
+    parser.add_argument(
+        "--fail-on", choices=("pending",), help="exit 1 if any Pod of the workload may wait, or be missing, in the end"
+    )
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
 
@@ -97,7 +99,8 @@ def run(args: argparse.Namespace) -> int:
         print(simulation_page.html(shown, known.origin(source, found)))
     else:
         print(render.as_json(shown) if args.output == selection.JSON else render.text(shown))
-    return 1 if args.fail_on and shown.results[-1].pending.most else 0
+    end = shown.results[-1]
+    return 1 if args.fail_on and (end.pending.most or end.missing.most) else 0
 
 
 def _words(words: Sequence[str], from_file: bool) -> tuple[list[str], list[Step]]:

@@ -151,8 +151,17 @@ def waiting_lines(result: Result) -> Iterator[str]:
         yield f"{range_text(result.others)} more {pods} of other workloads {wait} than before."
 
 
+def _why_missing(result: Result) -> str:
+    if result.leaving.most:
+        return "what they are to replace is being deleted on nodes that nobody reaches, and is never gone"
+    return "each is made only once those before it are ready"
+
+
 def ending_lines(result: Result) -> Iterator[str]:
     """What never finishes, and what holds it."""
+    if result.missing.most:
+        pods = "Pod is" if result.missing == (1, 1, 1) else "Pods are"
+        yield f"{range_text(result.missing)} {pods} not there: {_why_missing(result)}."
     for budget, share in list(result.held.items())[:MOST_REASONS]:
         yield f"The {DRAIN} never finishes {said_share(share)}: PodDisruptionBudget {budget}."
     if result.unfinished and result.updated != result.there:
@@ -200,6 +209,7 @@ def _result(result: Result) -> dict[str, object]:
         "updated": _numbers(result.updated),
         "pods": _numbers(result.there),
         "held": dict(result.held),
+        "missing": _numbers(result.missing),
     }
 
 

@@ -51,6 +51,8 @@ class Result(NamedTuple):
     updated: Range
     there: Range
     held: Mapping[str, float]
+    missing: Range
+    leaving: Range
 
 
 def results(plan: Plan, outcomes: Sequence[Sequence[Outcome]]) -> tuple[Result, ...]:
@@ -81,6 +83,8 @@ def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, those: S
         ranged(one.updated for one in those),
         ranged(one.there for one in those),
         _shares([[f"{one.held.budget}, which keeps a Pod on {one.held.node}"] if one.held else [] for one in those]),
+        ranged(one.missing for one in those),
+        ranged(one.leaving for one in those),
     )
 
 

@@ -78,6 +78,7 @@ class Outcome(NamedTuple):
     `pending` Pods of the workload wait for `reasons`; `others` are Pods of other workloads that wait now and did not.
     Where not every Pod is as the workload wants it, `complete` is False, and `holding` are the hard constraints without
     which a Pod that waits would not; `updated` Pods of all `there` have its template.  `held`: what a drain waits for.
+    So many Pods are `missing` of those that it wants, and `leaving` are being deleted on nodes that nobody reaches.
     """
 
     domains: tuple[Mapping[str, int], ...]
@@ -90,6 +91,8 @@ class Outcome(NamedTuple):
     updated: int
     there: int
     held: Held | None = None
+    missing: int = 0
+    leaving: int = 0
 
 
 def run(plan: Plan, seed: int, number: int) -> tuple[Outcome, ...]:
@@ -267,6 +270,8 @@ class _Run:
             tuple(holding),
             sum(pod.revision == workload.revision for pod in there),
             len(there),
+            missing=max(0, workload.replicas - len(there)),
+            leaving=sum(pod.terminating for pod in workload.pods),
         )
 
     def _why(self, of_class: PodClass) -> str:
