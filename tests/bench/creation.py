@@ -17,12 +17,12 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
 from statistics import median
+from time import monotonic, sleep
 from typing import NamedTuple
 
 import yaml
@@ -100,12 +100,12 @@ def take(target: Target, way: Way, duration: str = DURATION) -> Taken:
     """Load the target for a while."""
     options = {"url": target.url, "ca": target.ca, "body": target.body, "token": target.token}
     options |= {"clients": way.clients, "pause": way.pause, "duration": duration}
-    before = cpu(target.webhook), cpu(target.others), busy(), time.monotonic()
+    before = cpu(target.webhook), cpu(target.others), busy(), monotonic()
     command = [programs.built() / "load", *(f"-{name}={value}" for name, value in options.items())]
     done = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     webhook, others = cpu(target.webhook) - before[0], cpu(target.others) - before[1]
     everybody, each = webhook + others + done["cpu"], 1e6 / done["calls"]
-    rest = (busy() - before[2] - everybody) / (os.cpu_count() or 1) / (time.monotonic() - before[3])
+    rest = (busy() - before[2] - everybody) / (os.cpu_count() or 1) / (monotonic() - before[3])
     return Taken(done["calls"] / done["seconds"], webhook * each, everybody * each, rest)
 
 
@@ -121,10 +121,10 @@ def undisturbed(target: Target, way: Way, after: Callable[[], None]) -> Taken:
 
 def await_rest() -> None:
     """Wait until other programs rest, or REST_SECONDS are over."""
-    limit, idle = time.monotonic() + REST_SECONDS, False
-    while not idle and time.monotonic() < limit:
+    limit, idle = monotonic() + REST_SECONDS, False
+    while not idle and monotonic() < limit:
         before = busy()
-        time.sleep(0.1)
+        sleep(0.1)
         idle = busy() - before <= 2 / TICKS
 
 

@@ -96,7 +96,7 @@ def test_what_other_programs_take_is_seen(tmp_path, monkeypatch):
     monkeypatch.setattr(creation.programs, "built", lambda: tmp_path)
     monkeypatch.setattr(creation.os, "cpu_count", lambda: 2)
     clock = iter([0.0, 2.0])
-    monkeypatch.setattr(creation.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(creation, "monotonic", lambda: next(clock))
     (tmp_path / "load").write_text('#!/bin/sh\necho \'{"calls": 100, "seconds": 2, "cpu": 0.5}\'\n')
     (tmp_path / "load").chmod(0o700)
 
