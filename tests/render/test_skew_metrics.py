@@ -55,6 +55,15 @@ def test_the_number_of_series_is_bounded(monkeypatch):
     assert [({}, 4)] == found["evenkeel_report_series_left_out"]
 
 
+def test_pods_by_domain_are_there_for_all_domains_of_a_constraint_or_for_none(monkeypatch):
+    """Else those that are left would look as if they were all in one domain."""
+    monkeypatch.setattr(skew_metrics, "MOST_SERIES", 7)
+    found = families(text(report(*WEB), 0, 0))
+
+    assert [] == found["evenkeel_workload_domain_pods"]
+    assert [({}, 3)] == found["evenkeel_report_series_left_out"]
+
+
 def test_no_series_is_there_twice():
     """Of kinds of one name in two groups, and of constraints on one key."""
     kruise = [made_by("StatefulSet/web", "web-0", "a1", api_version=f"{group}/v1") for group in ("apps", "a.io")]

@@ -55,9 +55,22 @@ class Sample(NamedTuple):
 def text(report: Report | None, seconds: int, failures: int) -> str:
     """All metrics; `report` is None before the cluster was read for the first time, `seconds` when that was."""
     samples = sorted(_samples(report), key=lambda one: OF_WORKLOADS.index(one.metric)) if report is not None else []
-    shown, left_out = samples[:MOST_SERIES], len(samples[MOST_SERIES:])
+    shown = samples[: _bound(samples)]
+    left_out = len(samples) - len(shown)
     shown += [Sample(LEFT_OUT, {}, left_out), Sample(TIME, {}, seconds), Sample(FAILURES, {}, failures)]
     return "".join(_family(metric, [one for one in shown if one.metric is metric]) for metric in METRICS)
+
+
+def _bound(samples: Sequence[Sample]) -> int:
+    """How many are shown: not Pods in some domains of a constraint alone, which would be taken for all of them."""
+    bound = min(MOST_SERIES, len(samples))
+    while 0 < bound < len(samples) and _series_of(samples[bound - 1]) == _series_of(samples[bound]):
+        bound -= 1
+    return bound
+
+
+def _series_of(sample: Sample) -> tuple[Metric, Labels]:
+    return sample.metric, {name: value for name, value in sample.labels.items() if name != "domain"}
 
 
 def _samples(report: Report) -> Iterator[Sample]:
