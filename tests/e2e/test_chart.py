@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -473,6 +474,29 @@ def test_reports_have_pods_and_rights_of_their_own():
     chosen = one("Deployment", objects, "-report")["spec"]["selector"]["matchLabels"]
     assert not chosen.items() <= pods["CronJob"]["metadata"]["labels"].items()
     assert chosen == one("PodMonitor", objects, "-report")["spec"]["selector"]["matchLabels"]
+
+
+@pytest.mark.parametrize(
+    ("report", "seen"),
+    [({}, False), ({"openReports": {"enabled": True}}, False), ({"metrics": {"enabled": True}}, True)],
+    ids=["as it comes", "OpenReports", "metrics"],
+)
+def test_alerts_and_a_dashboard_of_workloads_come_with_their_metrics_alone(report, seen):
+    """As they stand in the chart's files, beside those of the webhook, which stay as they are."""
+    asked = {name: {"enabled": True, "labels": {"a": "b"}} for name in ("prometheusRule", "dashboard")}
+    objects = render(asked | {"report": report})
+    found = {obj["metadata"]["name"]: obj for obj in objects if obj["metadata"]["labels"].get("a") == "b"}
+    rules = {name: obj["spec"] for name, obj in found.items() if obj["kind"] == "PrometheusRule"}
+    boards = {name: obj["data"] for name, obj in found.items() if obj["kind"] == "ConfigMap"}
+    files = FOLDER / "files"
+
+    named = {"evenkeel": "alerts.yaml"} | ({"evenkeel-report": "report-alerts.yaml"} if seen else {})
+    assert {name: yaml.safe_load((files / file).read_text("utf-8")) for name, file in named.items()} == rules
+    shown = {"evenkeel-dashboard": ("evenkeel.json", "dashboard.json")}
+    shown |= {"evenkeel-report-dashboard": ("evenkeel-report.json", "report-dashboard.json")} if seen else {}
+    assert {name: [key] for name, (key, _) in shown.items()} == {name: [*data] for name, data in boards.items()}
+    for name, (key, file) in shown.items():
+        assert json.loads((files / file).read_text("utf-8")) == json.loads(boards[name][key])
 
 
 @pytest.mark.parametrize("which", ["openReports", "metrics"])

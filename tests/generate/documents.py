@@ -140,7 +140,9 @@ TABLES = {
         "skew": skew,
         "values": chart.table,
     },
-    **{"metrics": metrics.table, "reasons": metrics.reasons, "alerts": metrics.alerts},
+    **{"metrics": metrics.table, "reasons": metrics.reasons},
+    "alerts": partial(metrics.alerts, "alerts.yaml"),
+    "report_alerts": partial(metrics.alerts, "report-alerts.yaml"),
 }
 
 

@@ -1,31 +1,17 @@
-"""What docs/metrics.md says of metrics and alerts, from the registry and from the file of rules."""
+"""What docs/metrics.md and docs/report.md say of metrics and alerts, from the registry and the files of rules."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
-import yaml
-
-from tests.generate.chart import FOLDER
+from tests.support.monitoring import Family, alerts_of, described
 from webhook.admission.defaulting import REASONS
 from webhook.cluster.live import LOOKUP_KINDS, LOOKUP_RESULTS
 from webhook.cluster.watched import WATCHED
 from webhook.serving.metrics import ClusterMetrics, Metrics
 
 MOST_SHOWN = 7
-RULES = yaml.safe_load((FOLDER / "files" / "alerts.yaml").read_text("utf-8"))["groups"][0]["rules"]
-
-
-class Family(NamedTuple):
-    """One metric: its name as it is scraped, the names of its samples, and the values of each label."""
-
-    name: str
-    type: str
-    help: str
-    samples: frozenset[str]
-    labels: dict[str, list[str]]
 
 
 def families() -> list[Family]:
@@ -33,24 +19,7 @@ def families() -> list[Family]:
     metrics = Metrics()
     kinds = tuple(one.kind for one in WATCHED)
     ClusterMetrics(metrics, kinds, (LOOKUP_KINDS, LOOKUP_RESULTS), lambda: dict.fromkeys(kinds, (False, 0.0)))
-    return [
-        Family(
-            family.name + "_total" * (family.type == "counter"),
-            family.type,
-            family.documentation,
-            frozenset(sample.name for sample in family.samples),
-            _labels(family.samples),
-        )
-        for family in metrics.registry.collect()
-    ]
-
-
-def _labels(samples) -> dict[str, list[str]]:
-    found: dict[str, dict[str, None]] = {}
-    for sample in samples:
-        for name, value in sample.labels.items():
-            found.setdefault(name, {})[value] = None
-    return {name: list(values) for name, values in found.items()}
+    return described(metrics.registry.collect())
 
 
 def table() -> str:
@@ -71,12 +40,14 @@ def reasons() -> str:
     return "\n".join(("| reason | why |", "| --- | --- |", *rows, ""))
 
 
-def alerts() -> str:
-    return "\n".join(("| alert | severity | what it says | what to do |", "| --- | --- | --- | --- |", *_alerts(), ""))
+def alerts(file: str) -> str:
+    """The table of the alerts in one of the chart's files."""
+    head = ("| alert | severity | what it says | what to do |", "| --- | --- | --- | --- |")
+    return "\n".join((*head, *_alerts(file), ""))
 
 
-def _alerts() -> Iterator[str]:
-    for rule in RULES:
+def _alerts(file: str) -> Iterator[str]:
+    for rule in alerts_of(file):
         said = rule["annotations"]
         summary = re.sub(r"{{ \$labels\.(\w+) }}", lambda label: label[1].upper(), said["summary"])
         summary = re.sub(r"{{ \$value( \| \w+)? }}", "…", summary)

@@ -56,6 +56,7 @@ def test_the_defaults_are_what_the_schema_allows():
         ({"skipLabel": {"groups": ["a\nb"]}}, "skipLabel.groups.0"),
         ({"skipLabel": {"user": ["a"]}}, "skipLabel"),
         ({"podLabels": {"team": 1}}, "podLabels.team"),
+        ({"report": {"metrics": {"interval": 3601}}}, "report.metrics.interval"),
         ({"networkPolicy": {"apiServers": ["10.0.0.5"]}}, "networkPolicy.apiServers.0"),
         ({"podAnnotations": {"a": True}}, "podAnnotations.a"),
         ({"nodeSelector": {"a": True}}, "nodeSelector.a"),

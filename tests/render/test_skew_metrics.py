@@ -1,12 +1,27 @@
-"""Workloads as metrics: what Prometheus reads, and how many series at most."""
+"""Workloads as metrics: what Prometheus reads, how many series at most, and what alerts and dashboard make of them."""
 
 from __future__ import annotations
 
 import re
+from functools import cache
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.support.build import constraint
+from tests.support.build import constraint, policy, service
+from tests.support.monitoring import (
+    alerts_of,
+    dashboard_of,
+    described,
+    fires,
+    known,
+    metrics_of,
+    needs_promtool,
+    queries_of,
+    reads,
+    targets_of,
+    unknown,
+)
 from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
 from webhook.render import skew_metrics
@@ -84,3 +99,120 @@ def test_names_from_a_cluster_are_escaped():
 def test_names_and_types_are_as_prometheus_wants_them():
     assert all(re.fullmatch("evenkeel_[a-z_]+", metric.name) for metric in METRICS)
     assert {"counter"} == {metric.type for metric in METRICS if metric.name.endswith("_total")}
+
+
+FILE = "report-alerts.yaml"
+ALERTS, DASHBOARD = alerts_of(FILE), dashboard_of("report-dashboard.json")
+QUERIES = queries_of(ALERTS, DASHBOARD)
+VARIABLES = {one["name"]: one["query"] for one in DASHBOARD["templating"]["list"]}
+
+
+@cache
+def served():
+    """What is served of workloads with constraints of their own, and with none but the scheduler's defaults."""
+    shop = [*WEB, *deployment(name="search"), service(selector={"app": "search"})]
+    found = report(*shop, of=policy(defaulting={"defaultingType": "System"}))
+    return described(text_string_to_metric_families(text(found, 0, 0)))
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+def test_a_query_asks_for_metrics_labels_and_values_that_are_served(query):
+    assert [] == unknown(query, known(served()), {f"${name}" for name in VARIABLES})
+
+
+def test_a_variable_of_the_dashboard_is_a_label_that_is_served():
+    asked = {name: one["query"] for name, one in VARIABLES.items() if name != "datasource"}
+    found = {name: re.fullmatch(r"label_values\((evenkeel_\w+)(?:{.*})?, (\w+)\)", one) for name, one in asked.items()}
+
+    assert [[]] * len(asked) == [unknown(one, known(served()), {"$namespace"}) for one in asked.values()]
+    assert {name: name for name in asked} == {name: one[2] for name, one in found.items()}
+    assert all(one[2] in known(served())[one[1]] for one in found.values())
+
+
+def test_a_metric_or_label_of_another_name_is_found_in_a_query():
+    renamed = {name.replace("_skew", "_imbalance"): labels for name, labels in known(served()).items()}
+
+    assert ["evenkeel_workload_skew"] == unknown('evenkeel_workload_skew{source="pod"}', renamed)[:1]
+    assert ["zone"] == unknown("sum by (zone) (evenkeel_pods_pending)", known(served()))
+    assert ['evenkeel_workload_skew{source="me"}'] == unknown('evenkeel_workload_skew{source="me"}', known(served()))
+    assert ["a query of no metric"] == unknown("vector(1)", known(served()))
+
+
+def test_the_dashboard_shows_every_metric():
+    shown = {name for target in targets_of(DASHBOARD).values() for name in metrics_of(target["expr"])}
+
+    assert {metric.name for metric in METRICS} == shown
+
+
+def test_a_legend_names_labels_that_are_kept():
+    for target in targets_of(DASHBOARD).values():
+        kept = re.search(r"by \(([^)]*)\)", target["expr"])
+        assert {*re.findall(r"{{(\w+)}}", target["legendFormat"])} <= {*(kept[1].split(", ") if kept else ())}
+
+
+def test_an_alert_says_what_it_is_and_what_to_do_and_names_labels_that_are_kept():
+    for rule in ALERTS:
+        kept = re.search(r"by \(([^)]*)\)", rule["expr"])
+        named = re.findall(r"\$labels\.(\w+)", "".join(rule["annotations"].values()))
+        assert {"summary", "runbook"} == rule["annotations"].keys()
+        assert "warning" == rule["labels"]["severity"]
+        assert {*named} <= {*(kept[1].split(", ") if kept else ())}
+
+
+def series(name, when="ScheduleAnyway", source="pod", **labels):
+    of = {"namespace": "shop", "group": "apps", "kind": "Deployment", "workload": "web"}
+    of |= {"template": "0", "constraint": "0", "topology_key": "zone", "when_unsatisfiable": when, "source": source}
+    given = ",".join(f'{label}="{value}"' for label, value in (of | labels).items())
+    return f"evenkeel_{name}{{{given}}}"
+
+
+def spread(skew, *domains, **labels):
+    """The skew of a constraint with maxSkew 1 from minute to minute, and its Pods in each domain."""
+    by_domain = {series("workload_domain_pods", domain=f"d{n}", **labels): one for n, one in enumerate(domains)}
+    return {series("workload_skew", **labels): skew, series("workload_max_skew", **labels): "1x60"} | by_domain
+
+
+HARD = {"when": "DoNotSchedule", "workload": "db"}
+READ, LEFT_OUT = "evenkeel_report_timestamp_seconds", "evenkeel_report_series_left_out"
+# So many minutes of a cluster in which all is well; "1x60" is 1, and then 60 times the same.
+WELL = {
+    READ: "0+60x60",
+    LEFT_OUT: "0x60",
+    "evenkeel_report_failures_total": "0x60",
+    # The skew of a rollout is gone before long, and that of a constraint that only wishes may remain.
+    **spread("2x10 3x20 1x30", "3x60", "2x60", **HARD),
+    **spread("2x60", "3x60", "1x60"),
+    **spread("3x60", "3x60", "0x60", source="scheduler", workload="search"),
+    'evenkeel_pods_pending{namespace="shop",group="apps",kind="Deployment",workload="web"}': "2x10 _x10 1x10 _x30",
+}
+# What has happened by the 10th minute, and is seen in the 45th; every alert has one.
+CASES = {
+    "no Pod that serves them": ("EvenkeelReportAbsent", {READ: "0+60x10 _x50"}),
+    "a cluster that is not read": ("EvenkeelReportOld", {READ: "-3600x60"}),
+    "more than can be served": ("EvenkeelReportSeriesLeftOut", {LEFT_OUT: "0x10 7x50"}),
+    "a Pod that waits": (
+        "EvenkeelPodsPending",
+        {'evenkeel_pods_pending{namespace="shop",group="apps",kind="Deployment",workload="web"}': "_x10 1x20 3x30"},
+    ),
+    "a hard constraint that is exceeded": ("EvenkeelWorkloadSkewed", spread("1x10 2x50", "3x60", "1x60", **HARD)),
+    "a soft constraint in vain": (
+        "EvenkeelWorkloadInOneDomain",
+        spread("2x10 3x50", "3x60", "1x10 0x50"),
+    ),
+    "all is well": ("", {}),
+}
+
+
+def test_every_alert_has_a_case():
+    assert {rule["alert"] for rule in ALERTS} | {""} == {alert for alert, _ in CASES.values()}
+
+
+@needs_promtool
+@pytest.mark.parametrize(("alert", "happened"), CASES.values(), ids=CASES)
+def test_an_alert_fires_alone_and_when_it_shall(alert, happened, tmp_path):
+    fires(FILE, alert, WELL | happened, tmp_path)
+
+
+@needs_promtool
+def test_promtool_reads_the_rules_and_every_query(tmp_path):
+    reads(FILE, QUERIES.values(), tmp_path)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-import subprocess
 from functools import cache
 from itertools import product
 
 import pytest
 
-from tests.generate.chart import FOLDER
-from tests.generate.metrics import RULES, families
+from tests.generate.metrics import families
 from tests.support.build import pod
+from tests.support.monitoring import (
+    alerts_of,
+    dashboard_of,
+    fires,
+    known,
+    metrics_of,
+    needs_promtool,
+    queries_of,
+    reads,
+    targets_of,
+    unknown,
+)
 from webhook.admission.decision import Decision, Outcome
 from webhook.admission.defaulting import Defaults
 from webhook.admission.request import AdmissionRequest
@@ -21,26 +29,22 @@ from webhook.objects.kinds import KINDS
 from webhook.scheduler.selectors import Selector
 from webhook.serving.metrics import Metrics
 
-PANELS = json.loads((FOLDER / "files" / "dashboard.json").read_text("utf-8"))["panels"]
-ALERTS = {rule["alert"]: rule["expr"] for rule in RULES}
-QUERIES = {
-    **ALERTS,
-    **{f"{panel['title']} {target['refId']}": target["expr"] for panel in PANELS for target in panel["targets"]},
-}
+FILE = "alerts.yaml"
+ALERTS, DASHBOARD = alerts_of(FILE), dashboard_of("dashboard.json")
+QUERIES = queries_of(ALERTS, DASHBOARD)
 # Those of the API server and their labels: staging/src/k8s.io/apiserver/pkg/admission/metrics/metrics.go
+REJECTION = ("name", "type", "operation", "error_type", "rejection_code")
 THEIRS = {
-    "apiserver_admission_webhook_fail_open_count": {"name", "type"},
-    "apiserver_admission_webhook_rejection_count": {"name", "type", "operation", "error_type", "rejection_code"},
+    "apiserver_admission_webhook_fail_open_count": dict.fromkeys(("name", "type")),
+    "apiserver_admission_webhook_rejection_count": dict.fromkeys(REJECTION),
 }
 SCRAPED = {"instance", "job", "namespace", "pod"}
-SELECTOR = re.compile(r"\b((?:evenkeel|apiserver)_\w+)(?:{([^}]*)})?")
-MATCHER = re.compile(r'(\w+)(=~?|!=|!~)"([^"]*)"')
 
 
 @cache
 def ours():
-    """Every family by the names of its samples."""
-    return {sample: family for family in families() for sample in family.samples}
+    """The labels of every sample."""
+    return known(families())
 
 
 def test_labels_are_of_closed_sets():
@@ -58,43 +62,27 @@ def test_labels_are_of_closed_sets():
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
 def test_a_query_asks_for_metrics_labels_and_values_that_exist(query):
-    found = SELECTOR.findall(query)
-    labels = set().union(*(THEIRS.get(name) or ours()[name].labels for name, _ in found))
-    matchers = [(name, *matcher) for name, inside in found for matcher in MATCHER.findall(inside)]
-
-    assert found
-    assert {label for by in re.findall(r"by \(([^)]*)\)", query) for label in by.split(", ")} <= labels
-    assert {label for _, label, _, _ in matchers} <= labels
-    for name, label, _, value in matchers:
-        assert name in THEIRS or set(value.split("|")) <= set(ours()[name].labels[label])
+    assert [] == unknown(query, THEIRS | ours())
 
 
 def test_the_dashboard_shows_every_metric():
-    shown = {
-        ours()[name].name
-        for panel in PANELS
-        for target in panel["targets"]
-        for name, _ in SELECTOR.findall(target["expr"])
-    }
+    shown = {name for target in targets_of(DASHBOARD).values() for name in metrics_of(target["expr"])}
 
-    assert shown == {family.name for family in families()}
+    assert [] == [family.name for family in families() if not family.samples & shown]
 
 
 def test_a_legend_names_labels_that_are_there():
-    for panel in PANELS:
-        for target in panel["targets"]:
-            (name, *_), *_ = SELECTOR.findall(target["expr"])
-            assert set(re.findall(r"{{(\w+)}}", target["legendFormat"])) <= {*ours()[name].labels, *SCRAPED}
+    for target in targets_of(DASHBOARD).values():
+        name, *_ = metrics_of(target["expr"])
+        assert set(re.findall(r"{{(\w+)}}", target["legendFormat"])) <= {*ours()[name], *SCRAPED}
 
 
 def test_an_alert_says_what_it_is_and_what_to_do():
-    for rule in RULES:
+    for rule in ALERTS:
         assert {"summary", "runbook"} == rule["annotations"].keys()
         assert rule["labels"]["severity"] in ("warning", "critical")
 
 
-PROMTOOL = shutil.which("promtool")
-needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="needs promtool: apt install prometheus")
 REJECTED = "apiserver_admission_webhook_rejection_count"
 # So many minutes of a cluster in which all is well; "1x60" is 1, and then 60 times the same.
 WELL = {
@@ -169,38 +157,15 @@ CASES = {
 
 
 def test_every_alert_has_a_case():
-    assert ALERTS.keys() | {""} == {alert for alert, _ in CASES.values()}
+    assert {rule["alert"] for rule in ALERTS} | {""} == {alert for alert, _ in CASES.values()}
 
 
 @needs_promtool
 @pytest.mark.parametrize(("alert", "happened"), CASES.values(), ids=CASES)
 def test_an_alert_fires_alone_and_when_it_shall(alert, happened, tmp_path):
-    fires = [{"labels": f'{{alertname="{alert}"}}', "value": 1}] if alert else []
-    test = {
-        "interval": "1m",
-        "input_series": [{"series": name, "values": values} for name, values in {**WELL, **happened}.items()],
-        "promql_expr_test": [
-            {
-                "expr": 'count by (alertname) (ALERTS{alertstate="firing"})',
-                "eval_time": "45m",
-                "exp_samples": fires,
-            }
-        ],
-    }
-    file = tmp_path / "test.yaml"
-    file.write_text(json.dumps({"rule_files": [str(FOLDER / "files" / "alerts.yaml")], "tests": [test]}))
-    done = subprocess.run([PROMTOOL, "test", "rules", file], capture_output=True, text=True)
-
-    assert 0 == done.returncode, done.stdout + done.stderr
+    fires(FILE, alert, WELL | happened, tmp_path)
 
 
 @needs_promtool
 def test_promtool_reads_the_rules_and_every_query(tmp_path):
-    rules = [
-        {"record": f"a:{n}", "expr": text.replace("$__rate_interval", "5m")} for n, text in enumerate(QUERIES.values())
-    ]
-    (tmp_path / "queries.yaml").write_text(json.dumps({"groups": [{"name": "queries", "rules": rules}]}))
-    files = [str(FOLDER / "files" / "alerts.yaml"), str(tmp_path / "queries.yaml")]
-    done = subprocess.run([PROMTOOL, "check", "rules", *files], capture_output=True, text=True)
-
-    assert 0 == done.returncode, done.stdout + done.stderr
+    reads(FILE, QUERIES.values(), tmp_path)
