@@ -187,8 +187,8 @@ REFUSED = [
     refused(
         "a kind of an operator that there is not",
         "workloads: [{builtIn: zzz}, {builtIn: 1}]",
-        'workloads[0].builtIn: found "zzz", wanted alertmanager or cnpg-cluster or …',
-        "workloads[1].builtIn: found 1, wanted alertmanager or …",
+        'workloads[0].builtIn: found "zzz", wanted actions-autoscalingrunnerset or alertmanager or …',
+        "workloads[1].builtIn: found 1, wanted actions-autoscalingrunnerset or …",
     ),
     refused(
         "a kind of an operator twice",

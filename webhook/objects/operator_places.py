@@ -55,17 +55,37 @@ VictoriaMetrics/operator 00215655f289 api/operator/v1beta1/vmextra_types.go
     spec.topologySpreadConstraints fills:labelSelector
   victoriametrics-vmsingle operator.victoriametrics.com/v1beta1 VMSingle vmsingles
     spec.topologySpreadConstraints fills:labelSelector
-VictoriaMetrics/operator - api/operator/v1
+VictoriaMetrics/operator 025dffa24f71 api/operator/v1
   victoriametrics-vlcluster operator.victoriametrics.com/v1 VLCluster vlclusters
     spec.vlinsert.topologySpreadConstraints fills:labelSelector
     spec.vlselect.topologySpreadConstraints fills:labelSelector
     spec.vlstorage.topologySpreadConstraints fills:labelSelector
     spec.requestsLoadBalancer.spec.topologySpreadConstraints unknown
+  victoriametrics-vtcluster operator.victoriametrics.com/v1 VTCluster vtclusters
+    spec.select.topologySpreadConstraints unknown
+    spec.storage.topologySpreadConstraints unknown
+    spec.requestsLoadBalancer.spec.topologySpreadConstraints unknown
+VictoriaMetrics/operator 0800758eb39f internal/controller/operator/factory/vtcluster/insert.go
+  victoriametrics-vtcluster operator.victoriametrics.com/v1 VTCluster vtclusters
+    spec.insert.topologySpreadConstraints fills:labelSelector
+VictoriaMetrics/operator 032bf383c225 api/operator/v1/vtsingle_types.go
+  victoriametrics-vtsingle operator.victoriametrics.com/v1 VTSingle vtsingles
+    spec.topologySpreadConstraints unknown
+VictoriaMetrics/operator 17f89b28103e api/operator/v1/vtagent_types.go
+  victoriametrics-vtagent operator.victoriametrics.com/v1 VTAgent vtagents
+    spec.topologySpreadConstraints unknown
+VictoriaMetrics/operator 77a1af0f48cb api/operator/v1/vmestimator_types.go
+  victoriametrics-vmestimator operator.victoriametrics.com/v1 VMEstimator vmestimators
+    spec.single.topologySpreadConstraints fills:labelSelector
+    spec.storage.topologySpreadConstraints fills:labelSelector
+    spec.select.topologySpreadConstraints fills:labelSelector
+VictoriaMetrics/operator 16e3c3f37a13 internal/controller/operator/factory/vmanomaly/pod.go
+  victoriametrics-vmanomaly operator.victoriametrics.com/v1 VMAnomaly vmanomalies
+    spec.topologySpreadConstraints fills:labelSelector
+VictoriaMetrics/operator - api/operator/v1
   victoriametrics-vlagent operator.victoriametrics.com/v1 VLAgent vlagents
     spec.topologySpreadConstraints unknown
   victoriametrics-vlsingle operator.victoriametrics.com/v1 VLSingle vlsingles
-    spec.topologySpreadConstraints unknown
-  victoriametrics-vmanomaly operator.victoriametrics.com/v1 VMAnomaly vmanomalies
     spec.topologySpreadConstraints unknown
 cloudnative-pg/cloudnative-pg 78b3ecc2e4fd api/v1
   cnpg-cluster postgresql.cnpg.io/v1 Cluster clusters
@@ -94,6 +114,18 @@ percona/percona-server-mongodb-operator c3e27599b7fa pkg/apis/psmdb/v1
     spec.replsets[*].topologySpreadConstraints fills:labelSelector,maxSkew,topologyKey,whenUnsatisfiable
     spec.sharding.configsvrReplSet.topologySpreadConstraints fills:labelSelector,maxSkew,topologyKey,whenUnsatisfiable
     spec.sharding.mongos.topologySpreadConstraints fills:labelSelector,maxSkew,topologyKey,whenUnsatisfiable
+percona/percona-server-mongodb-operator - pkg/apis/psmdb/v1/psmdb_types.go
+  percona-servermongodb psmdb.percona.com/v1 PerconaServerMongoDB perconaservermongodbs
+    spec.replsets[*].nonvoting.topologySpreadConstraints unknown
+    spec.replsets[*].hidden.topologySpreadConstraints unknown
+percona/percona-server-mysql-operator 00b4293377ef api/v1/perconaservermysql_types.go
+  percona-servermysql ps.percona.com/v1 PerconaServerMySQL perconaservermysqls
+    spec.mysql.topologySpreadConstraints fills:labelSelector
+    spec.orchestrator.topologySpreadConstraints fills:labelSelector
+    spec.proxy.haproxy.topologySpreadConstraints fills:labelSelector
+    spec.proxy.router.topologySpreadConstraints fills:labelSelector
+    spec.backup.pitr.binlogServer.topologySpreadConstraints unknown
+    spec.backup.storages{*}.topologySpreadConstraints unknown
 percona/percona-postgresql-operator 018718a775e9 pkg/apis/pgv2.percona.com/v2/perconapgcluster_types.go
   percona-pgcluster pgv2.percona.com/v2 PerconaPGCluster perconapgclusters
     spec.instances[*].topologySpreadConstraints unknown
@@ -110,6 +142,13 @@ rook/rook - Documentation/CRDs/Object-Storage/ceph-object-store-crd.md
 rook/rook - Documentation/CRDs/Shared-Filesystem/ceph-filesystem-crd.md
   rook-cephfilesystem ceph.rook.io/v1 CephFilesystem cephfilesystems
     spec.metadataServer.placement.topologySpreadConstraints keeps
+rook/rook 7b57e0640fb5 pkg/apis/ceph.rook.io/v1/types.go
+  rook-cephnfs ceph.rook.io/v1 CephNFS cephnfses
+    spec.server.placement.topologySpreadConstraints unknown
+  rook-cephrbdmirror ceph.rook.io/v1 CephRBDMirror cephrbdmirrors
+    spec.placement.topologySpreadConstraints unknown
+  rook-cephfilesystemmirror ceph.rook.io/v1 CephFilesystemMirror cephfilesystemmirrors
+    spec.placement.topologySpreadConstraints unknown
 dragonflydb/dragonfly-operator - api/v1alpha1/dragonfly_types.go
   dragonfly dragonflydb.io/v1alpha1 Dragonfly dragonflies
     spec.topologySpreadConstraints keeps
@@ -117,6 +156,16 @@ spotahome/redis-operator 04333bc9f7e7 api/redisfailover/v1/types.go
   redisfailover databases.spotahome.com/v1 RedisFailover redisfailovers
     spec.redis.topologySpreadConstraints keeps
     spec.sentinel.topologySpreadConstraints keeps
+OT-CONTAINER-KIT/redis-operator 01a290557d10 internal/k8sutils/statefulset.go
+  redis-rediscluster redis.redis.opstreelabs.in/v1beta2 RedisCluster redisclusters
+    spec.redisLeader.topologySpreadConstraints keeps
+    spec.redisFollower.topologySpreadConstraints keeps
+OT-CONTAINER-KIT/redis-operator 00165cb4acaa api/redisreplication/v1beta2/redisreplication_types.go
+  redis-redisreplication redis.redis.opstreelabs.in/v1beta2 RedisReplication redisreplications
+    spec.topologySpreadConstraints unknown
+OT-CONTAINER-KIT/redis-operator 0ec36f472c3c api/redissentinel/v1beta2/redissentinel_types.go
+  redis-redissentinel redis.redis.opstreelabs.in/v1beta2 RedisSentinel redissentinels
+    spec.topologySpreadConstraints unknown
 kubevirt/kubevirt b6f4e92e72df staging/src/kubevirt.io/api
   kubevirt-virtualmachine kubevirt.io/v1 VirtualMachine virtualmachines
     spec.template.spec.topologySpreadConstraints keeps
@@ -138,6 +187,24 @@ tektoncd/operator 8b91274958b5 pkg/apis/operator/v1alpha1/additional_options.go
     spec.pipeline.options.deployments{*}.spec.template unknown
     spec.hub.options.deployments{*}.spec.template unknown
     spec.result.options.deployments{*}.spec.template unknown
+tektoncd/operator 289f8248385d pkg/apis/operator/v1alpha1/additional_options.go
+  tektonconfig operator.tekton.dev/v1alpha1 TektonConfig tektonconfigs
+    spec.trigger.options.deployments{*}.spec.template unknown
+    spec.trigger.options.statefulSets{*}.spec.template unknown
+    spec.result.options.statefulSets{*}.spec.template unknown
+tektoncd/operator 191158c55ac4 pkg/apis/operator/v1alpha1/tektontrigger_types.go
+  tektontrigger operator.tekton.dev/v1alpha1 TektonTrigger tektontriggers
+    spec.options.deployments{*}.spec.template unknown
+    spec.options.statefulSets{*}.spec.template unknown
+tektoncd/operator 02fb4b987c0d pkg/apis/operator/v1alpha1/tektonresult_types.go
+  tektonresult operator.tekton.dev/v1alpha1 TektonResult tektonresults
+    spec.options.deployments{*}.spec.template unknown
+    spec.options.statefulSets{*}.spec.template unknown
+tektoncd/pipeline 0505f23359fc pkg/apis/pipeline/pod/template.go
+  tekton-taskrun tekton.dev/v1beta1,v1 TaskRun taskruns
+    spec.podTemplate.topologySpreadConstraints unknown
+  tekton-pipelinerun tekton.dev/v1 PipelineRun pipelineruns
+    spec.taskRunTemplate.podTemplate.topologySpreadConstraints unknown
 envoyproxy/gateway 006c6ae6efe6 api/v1alpha1/shared_types.go
   envoyproxy gateway.envoyproxy.io/v1alpha1 EnvoyProxy envoyproxies
     spec.provider.kubernetes.envoyDeployment.pod.topologySpreadConstraints keeps
@@ -151,6 +218,20 @@ elastic/cloud-on-k8s 005d417bd36b pkg/apis
   elastic-kibana kibana.k8s.elastic.co/v1 Kibana kibanas
     spec.podTemplate unknown
   elastic-logstash logstash.k8s.elastic.co/v1alpha1 Logstash logstashes
+    spec.podTemplate unknown
+elastic/cloud-on-k8s 0449f62a751e pkg/apis/agent/v1alpha1/agent_types.go
+  elastic-agent agent.k8s.elastic.co/v1alpha1 Agent agents
+    spec.deployment.podTemplate unknown
+    spec.daemonSet.podTemplate unknown
+    spec.statefulSet.podTemplate unknown
+elastic/cloud-on-k8s 04b538d34076 pkg/apis/apm/v1/apmserver_types.go
+  elastic-apmserver apm.k8s.elastic.co/v1 ApmServer apmservers
+    spec.podTemplate unknown
+elastic/cloud-on-k8s 060d55be656f pkg/apis/enterprisesearch/v1/enterprisesearch_types.go
+  elastic-enterprisesearch enterprisesearch.k8s.elastic.co/v1 EnterpriseSearch enterprisesearches
+    spec.podTemplate unknown
+elastic/cloud-on-k8s 094a1a9401bc pkg/apis/maps/v1alpha1/maps_types.go
+  elastic-mapsserver maps.k8s.elastic.co/v1alpha1 ElasticMapsServer elasticmapsservers
     spec.podTemplate unknown
 open-telemetry/opentelemetry-operator 01416c28a436 apis/v1beta1/common.go
   opentelemetry-collector opentelemetry.io/v1alpha1,v1beta1 OpenTelemetryCollector opentelemetrycollectors
@@ -184,7 +265,103 @@ knative/operator 249479b0a395 pkg/apis/operator/base/common.go
 mariadb-operator/mariadb-operator - api/v1alpha1
   mariadb k8s.mariadb.com/v1alpha1 MariaDB mariadbs
     spec.topologySpreadConstraints keeps
+mariadb-operator/mariadb-operator 583d2bf3ffd6 api/v1alpha1/maxscale_types.go
+  mariadb-maxscale k8s.mariadb.com/v1alpha1 MaxScale maxscales
+    spec.topologySpreadConstraints keeps
 minio/operator - pkg/apis/minio.min.io/v2/types.go
   minio-tenant minio.min.io/v2 Tenant tenants
     spec.pools[*].topologySpreadConstraints keeps
+apache/solr-operator c8220e96d237 api/v1beta1/common_types.go
+  solr-solrcloud solr.apache.org/v1beta1 SolrCloud solrclouds
+    spec.customSolrKubeOptions.podOptions.topologySpreadConstraints fills:labelSelector
+  solr-prometheusexporter solr.apache.org/v1beta1 SolrPrometheusExporter solrprometheusexporters
+    spec.customKubeOptions.podOptions.topologySpreadConstraints fills:labelSelector
+opensearch-project/opensearch-k8s-operator 001ce3dbd8a3 opensearch-operator/pkg/builders/cluster.go
+  opensearch-opster-cluster opensearch.opster.io/v1 OpenSearchCluster opensearchclusters
+    spec.nodePools[*].topologySpreadConstraints keeps
+opensearch-project/opensearch-k8s-operator 00808835fcd5 opensearch-operator/api/opensearch.org/v1/opensearch_types.go
+  opensearch-cluster opensearch.org/v1 OpenSearchCluster opensearchclusters
+    spec.nodePools[*].topologySpreadConstraints unknown
+    spec.dashboards.topologySpreadConstraints unknown
+keycloak/keycloak 0064e060fc5d operator/src/main/java/org/keycloak/operator
+  keycloak k8s.keycloak.org/v2alpha1 Keycloak keycloaks
+    spec.scheduling.topologySpreadConstraints keeps
+    spec.unsupported.podTemplate keeps
+rabbitmq/cluster-operator 039848e02910 api/v1beta1/rabbitmqcluster_types.go
+  rabbitmq-cluster rabbitmq.com/v1beta1 RabbitmqCluster rabbitmqclusters
+    spec.override.statefulSet.spec.template unknown
+mongodb/mongodb-kubernetes-operator 025b8f85fa08 api/v1/mongodbcommunity_types.go
+  mongodb-community mongodbcommunity.mongodb.com/v1 MongoDBCommunity mongodbcommunity
+    spec.statefulSet.spec.template unknown
+Altinity/clickhouse-operator - pkg/apis/clickhouse.altinity.com/v1
+  clickhouse-installation clickhouse.altinity.com/v1 ClickHouseInstallation clickhouseinstallations
+    spec.templates.podTemplates[*] unknown
+k8ssandra/cass-operator 003c09fe7e94 apis/cassandra/v1beta1/cassandradatacenter_types.go
+  cassandra-datacenter cassandra.datastax.com/v1beta1 CassandraDatacenter cassandradatacenters
+    spec.podTemplateSpec unknown
+mysql/mysql-operator 02d86fd7e895 helm/mysql-operator/crds/crd.yaml
+  mysql-innodbcluster mysql.oracle.com/v2 InnoDBCluster innodbclusters
+    spec.podSpec.topologySpreadConstraints unknown
+    spec.router.podSpec.topologySpreadConstraints unknown
+grafana/grafana-operator 00d6e4765152 api/v1beta1/typeoverrides.go
+  grafana grafana.integreatly.org/v1beta1 Grafana grafanas
+    spec.deployment.spec.template unknown
+apache/flink-kubernetes-operator 225dc39d967a flink-kubernetes-operator-api/src/main/java
+  flink-deployment flink.apache.org/v1beta1 FlinkDeployment flinkdeployments
+    spec.podTemplate unknown
+    spec.jobManager.podTemplate unknown
+    spec.taskManager.podTemplate unknown
+kubeflow/spark-operator 420a2485eecd api/v1beta2/sparkapplication_types.go
+  spark-application sparkoperator.k8s.io/v1beta2 SparkApplication sparkapplications
+    spec.driver.template unknown
+    spec.executor.template unknown
+kserve/kserve 0217bdabaaa2 pkg/apis/serving/v1beta1
+  kserve-inferenceservice serving.kserve.io/v1beta1 InferenceService inferenceservices
+    spec.predictor.topologySpreadConstraints unknown
+    spec.predictor.workerSpec.topologySpreadConstraints unknown
+    spec.transformer.topologySpreadConstraints unknown
+kubeflow/training-operator 2f18ab7af095 pkg/apis/kubeflow.org/v1/pytorch_types.go
+  kubeflow-pytorchjob kubeflow.org/v1 PyTorchJob pytorchjobs
+    spec.pytorchReplicaSpecs{*}.template unknown
+kubeflow/training-operator 2c099d5d6a54 pkg/apis/kubeflow.org/v1/tensorflow_types.go
+  kubeflow-tfjob kubeflow.org/v1 TFJob tfjobs
+    spec.tfReplicaSpecs{*}.template unknown
+kubeflow/training-operator 5fa872ff10ed pkg/apis/kubeflow.org/v1/mpi_types.go
+  kubeflow-mpijob kubeflow.org/v1 MPIJob mpijobs
+    spec.mpiReplicaSpecs{*}.template unknown
+kubeflow/training-operator 7c7aa9911c73 pkg/apis/kubeflow.org/v1/xgboost_types.go
+  kubeflow-xgboostjob kubeflow.org/v1 XGBoostJob xgboostjobs
+    spec.xgbReplicaSpecs{*}.template unknown
+kubeflow/kubeflow 0708d13821a2 components/notebook-controller/api/v1/notebook_types.go
+  kubeflow-notebook kubeflow.org/v1 Notebook notebooks
+    spec.template unknown
+kubernetes-sigs/jobset 0336a8fd9fd3 api/jobset/v1alpha2/jobset_types.go
+  jobset jobset.x-k8s.io/v1alpha2 JobSet jobsets
+    spec.replicatedJobs[*].template.spec.template unknown
+kedacore/keda 0597498da1f8 apis/keda/v1alpha1/scaledjob_types.go
+  keda-scaledjob keda.sh/v1alpha1 ScaledJob scaledjobs
+    spec.jobTargetRef.template unknown
+volcano-sh/apis 032c8b66ae90 pkg/apis/batch/v1alpha1/job.go
+  volcano-job batch.volcano.sh/v1alpha1 Job jobs
+    spec.tasks[*].template unknown
+actions/actions-runner-controller 03c274d103c7 apis/actions.github.com/v1alpha1/autoscalingrunnerset_types.go
+  actions-autoscalingrunnerset actions.github.com/v1alpha1 AutoscalingRunnerSet autoscalingrunnersets
+    spec.template unknown
+    spec.listenerTemplate unknown
+crossplane/crossplane 1a3b827598ea apis/pkg/v1beta1/deployment_runtime_config_types.go
+  crossplane-deploymentruntimeconfig pkg.crossplane.io/v1beta1 DeploymentRuntimeConfig deploymentruntimeconfigs
+    spec.deploymentTemplate.spec.template unknown
+Kong/kong-operator 0e3cf26f457d api/gateway-operator/v1beta1/dataplane_types.go
+  kong-dataplane gateway-operator.konghq.com/v1beta1 DataPlane dataplanes
+    spec.deployment.podTemplateSpec unknown
+nginx/nginx-gateway-fabric 03f86f2263b2 apis/v1alpha2/nginxproxy_types.go
+  nginxproxy gateway.nginx.org/v1alpha2 NginxProxy nginxproxies
+    spec.kubernetes.deployment.pod.topologySpreadConstraints unknown
+    spec.kubernetes.daemonSet.pod.topologySpreadConstraints unknown
+tigera/operator 10958d1eecef api/v1/typha_deployment_types.go
+  calico-installation operator.tigera.io/v1 Installation installations
+    spec.typhaDeployment.spec.template.spec.topologySpreadConstraints keeps
+tigera/operator 00b4f64fd1a4 api/v1/apiserver_types.go
+  calico-apiserver operator.tigera.io/v1 APIServer apiservers
+    spec.apiServerDeployment.spec.template.spec.topologySpreadConstraints keeps
 """
