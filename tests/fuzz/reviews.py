@@ -152,8 +152,8 @@ class Reviews:
         constraints = value_at(after, CONSTRAINTS)
         errors = validate(constraints, labels_of(after), CONSTRAINTS, merged=False, features=features(minor))
         assert not errors, [str(error) for error in errors]
-        annotations = as_mapping(as_mapping(after["metadata"]).get("annotations"))
-        assert all(isinstance(value, str) for value in annotations.values())
+        before, annotations = (as_mapping(value_at(one, ("metadata", "annotations"))) for one in (obj, after))
+        assert all(isinstance(value, str) for name, value in annotations.items() if name not in before)
         if minor == NEWEST and len(self.patched) < MOST_PATCHED:
             self.patched.setdefault(json.dumps([constraints, labels_of(after)], default=str), Patched(obj, after))
         return [tuple(one["path"] for one in patch), len(constraints)]
