@@ -20,7 +20,8 @@ from contextlib import closing
 from pathlib import Path
 from statistics import median
 
-from tests.support import ROOT, build
+from tests.bench.page import fill
+from tests.support import build
 from tests.support.admission_reviews import raw
 from tests.support.apiserver import ApiServer
 from tests.support.serving import certificate, serving
@@ -297,16 +298,8 @@ def table(folder):
 
 
 def main():
-    page = ROOT / "docs" / "performance.md"
     with tempfile.TemporaryDirectory() as temporary:
-        lines = []
-        for line in table(Path(temporary)):
-            print(line, flush=True)
-            lines.append(line)
-    block = "\n".join(lines)
-    text = page.read_text("utf-8")
-    marked = re.compile(r"(<!-- bench-cluster -->\n).*?(<!-- /bench-cluster -->)", re.DOTALL)
-    page.write_text(marked.sub(lambda found: f"{found[1]}{block}\n{found[2]}", text), "utf-8")
+        fill("bench-cluster", table(Path(temporary)))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import tempfile
@@ -16,10 +15,10 @@ from typing import NamedTuple
 
 from certs.authority import Authority
 from tests.bench.cluster import NAMESPACES, NODES, PODS
+from tests.bench.page import fill
 from tests.support import ROOT
 from tests.support.apiserver import kubeconfig
 
-MARKER = "bench dump"
 # Runs one command or function, and says what it took.
 COMMAND = "from webhook.cli.main import main; assert 0 == main(sys.argv[1:])"
 READ = "from webhook.cluster.dump import contents; sum(1 for _ in contents(pathlib.Path(sys.argv[1])).objects)"
@@ -79,16 +78,8 @@ def table(folder):
 
 
 def main():
-    page = ROOT / "docs" / "performance.md"
     with tempfile.TemporaryDirectory() as temporary:
-        lines = []
-        for line in table(Path(temporary)):
-            print(line, flush=True)
-            lines.append(line)
-    block = "\n".join(lines)
-    marked = re.compile(rf"(<!-- {MARKER} -->\n).*?(<!-- /{MARKER} -->)", re.DOTALL)
-    text = page.read_text("utf-8")
-    page.write_text(marked.sub(lambda found: f"{found[1]}{block}\n{found[2]}", text), "utf-8")
+        fill("bench dump", table(Path(temporary)))
 
 
 if __name__ == "__main__":

@@ -16,11 +16,12 @@ from collections.abc import Iterator
 from statistics import median
 
 from tests.bench.cluster import NAMESPACES, NODES, PODS, ZONES, labels_of
-from tests.bench.reviews import machine, write
+from tests.bench.page import as_far_as_possible, fill
+from tests.bench.reviews import machine
 from tests.oracle.building import program
 from tests.oracle.recording import ask
 from tests.support.build import constraint
-from tests.support.kubernetes_source import NEWEST, MissingError
+from tests.support.kubernetes_source import NEWEST
 from webhook.cluster.store import Store
 from webhook.cluster.watched import NODE, POD
 from webhook.objects.reading import Reader
@@ -119,14 +120,7 @@ def rows() -> Iterator[str]:
 
 
 def main() -> None:
-    lines = [machine(), ""]
-    try:
-        for line in rows():
-            print(line, flush=True)
-            lines.append(line)
-    except MissingError as error:
-        lines.append(f"Not measured: {error}")
-    write("bench placement", lines)
+    fill("bench placement", as_far_as_possible(rows()), [machine(), ""])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ From the dump, and from an API server that is played by a process of its own (cl
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import tempfile
@@ -19,13 +18,13 @@ from certs.authority import Authority
 from tests.bench import cluster
 from tests.bench.cluster import BALLAST, KINDS, NAMESPACES, NODES, PODS, WORKLOADS, labels_of, pod, replica_set
 from tests.bench.dump import COMMAND, taken
+from tests.bench.page import fill
 from tests.support import ROOT
 from tests.support.apiserver import kubeconfig
 from tests.support.build import HOSTNAME, ZONE, constraint, owned_by
 from webhook.cluster.cluster import Contents
 from webhook.cluster.dump_file import Lines, reduced, write
 
-MARKER = "bench report"
 SECONDS = 10
 POLICY = """
 apiVersion: config.evenkeel.dev/v1alpha1
@@ -155,20 +154,12 @@ def table(folder, file):
 
 
 def main():
-    page = ROOT / "docs" / "performance.md"
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         file = Path(sys.argv[1]) if sys.argv[1:] else folder / "cluster.jsonl.gz"
         if not file.exists():
             dump(file)
-        lines = []
-        for line in table(folder, file):
-            print(line, flush=True)
-            lines.append(line)
-    block = "\n".join(lines)
-    marked = re.compile(rf"(<!-- {MARKER} -->\n).*?(<!-- /{MARKER} -->)", re.DOTALL)
-    text = page.read_text("utf-8")
-    page.write_text(marked.sub(lambda found: f"{found[1]}{block}\n{found[2]}", text), "utf-8")
+        fill("bench report", table(folder, file))
 
 
 if __name__ == "__main__":

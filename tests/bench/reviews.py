@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import median
 
 from tests.bench import lint as bench_lint
-from tests.support import ROOT
+from tests.bench.page import fill
 from tests.support.admission_reviews import raw
 from tests.support.build import constraint, pod, service, workload
 from tests.support.serving import EVENKEEL, certificate, free_port, until
@@ -201,18 +201,12 @@ def machine():
     return f"{cpu}, {os.cpu_count()} CPUs; Python {platform.python_version()}, {libraries}."
 
 
-def write(marker, lines):
-    """Put `lines` between the marks of that name in docs/performance.md."""
-    page = ROOT / "docs" / "performance.md"
-    between = re.compile(rf"(<!-- {marker} -->\n).*?(<!-- /{marker} -->)", re.DOTALL)
-    page.write_text(between.sub(lambda marks: "\n".join((marks[1] + lines[0], *lines[1:], marks[2])), page.read_text()))
+def main():
+    with tempfile.TemporaryDirectory() as temporary:
+        fill("bench", rows(Path(temporary)), [machine(), ""])
+    with tempfile.TemporaryDirectory() as temporary:
+        fill("bench lint", bench_lint.rows(Path(temporary)))
 
 
 if __name__ == "__main__":
-    for marker, section in (("bench", rows), ("bench lint", bench_lint.rows)):
-        with tempfile.TemporaryDirectory() as temporary:
-            lines = [machine(), ""] if marker == "bench" else []
-            for line in section(Path(temporary)):
-                print(line, flush=True)
-                lines.append(line)
-        write(marker, lines)
+    main()

@@ -21,14 +21,15 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from tests.bench.page import as_far_as_possible, fill
 from tests.bench.placement import KEYS, SOFT
 from tests.bench.placement import node as bare_node
 from tests.bench.placement import pod as running_pod
-from tests.bench.reviews import machine, write
+from tests.bench.reviews import machine
 from tests.oracle.building import program
 from tests.oracle.recording import ask
 from tests.support.build import constraint
-from tests.support.kubernetes_source import NEWEST, MissingError
+from tests.support.kubernetes_source import NEWEST
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.snapshot import from_objects
 from webhook.simulation.makers import Cluster
@@ -151,14 +152,7 @@ def rows() -> Iterator[str]:
 
 
 def main() -> None:
-    lines = [machine(), ""]
-    try:
-        for line in rows():
-            print(line, flush=True)
-            lines.append(line)
-    except MissingError as error:
-        lines.append(f"Not measured: {error}")
-    write("bench simulation", lines)
+    fill("bench simulation", as_far_as_possible(rows()), [machine(), ""])
 
 
 if __name__ == "__main__":

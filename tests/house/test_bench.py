@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from tests.bench import creation, programs, repository
+from tests.bench import creation, page, programs, repository
 from tests.bench.creation import ONE, Taken, Target
 from tests.bench.reviews import Server
 from tests.support import ROOT
@@ -35,7 +35,7 @@ def test_without_a_control_plane_the_other_rows_stay(tmp_path, monkeypatch):
     monkeypatch.setattr(creation, "through_apiserver", missing)
     monkeypatch.setattr(creation, "direct", lambda folder: iter(["| a row |"]))
 
-    assert ["Not measured: there is none", "", "| a row |", ""] == list(creation.rows(tmp_path))
+    assert ["Not measured: there is none", "", "| a row |"] == list(creation.rows(tmp_path))
 
 
 def test_the_programs_use_nothing_but_the_standard_library():
@@ -119,7 +119,29 @@ def test_a_repository_like_real_ones_has_what_those_have(tmp_path, monkeypatch, 
     assert size > 500_000
 
 
-MARKERS = ("bench", "bench calls", "bench-cluster", "bench dump", "bench placement", "bench simulation", "bench lint")
+BENCHES = "".join(file.read_text("utf-8") for file in (ROOT / "tests" / "bench").glob("*.py"))
+MARKERS = sorted(re.findall(r'\bfill\("(.+?)"', BENCHES))
+
+
+def test_every_bench_fills_a_table_of_its_own():
+    assert ["bench", "bench calls", "bench dump", "bench lint", "bench placement", "bench report"] == MARKERS[:6]
+    assert ["bench simulation", "bench-cluster"] == MARKERS[6:]
+
+
+def test_a_table_is_written_between_its_marks_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(page, "PAGE", tmp_path / "page.md")
+    page.PAGE.write_text("a\n<!-- x -->\nold\n<!-- /x -->\nb\n<!-- x y -->\nkept\n<!-- /x y -->\n")
+
+    def lines():
+        yield "| 1 |"
+        raise MissingError("no Go")
+
+    page.fill("x", page.as_far_as_possible(lines()), ["head", ""])
+
+    block = "head\n\n| 1 |\nNot measured: no Go\n"
+    kept = "b\n<!-- x y -->\nkept\n<!-- /x y -->\n"
+    assert f"a\n<!-- x -->\n{block}<!-- /x -->\n{kept}" == page.PAGE.read_text()
+    assert "| 1 |\nNot measured: no Go\n" == capsys.readouterr().out
 
 
 @pytest.mark.parametrize("marker", MARKERS)

@@ -102,8 +102,7 @@ def allocation(strategy: Strategy, requests: Requests, allocatable: Allocatable,
         if not capacity:
             continue
         if strategy.type == TO_CAPACITY:
-            share = MOST if requested > capacity else requested * MOST // capacity
-            one = _on_line(strategy.shape, share)
+            one = _on_line(strategy.shape, requested * MOST // capacity)
             if one <= 0:
                 continue
         elif strategy.type == MOST_ALLOCATED:
