@@ -7,9 +7,9 @@ import json
 import pytest
 
 from tests.report.test_impact import EMPTY
-from tests.support.build import constraint, workload
+from tests.support.build import constraint, service, workload
 from tests.support.commands import POLICY
-from tests.support.placing import node
+from tests.support.placing import INFRA, node
 from tests.support.reporting import ZONES, deployment, pods
 from webhook.cli.known import ASSUMED
 
@@ -109,3 +109,48 @@ def test_a_page_explains_the_pods_that_wait_of_what_is_chosen(report):
 
 def test_a_version_that_is_assumed_is_no_word_worth(report):
     assert ASSUMED not in report("-A").out
+
+
+def scheduled(**profile):
+    """A KubeSchedulerConfiguration with one profile."""
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    return {**head, "profiles": [profile]}
+
+
+def test_the_configuration_of_the_scheduler_counts(report):
+    default = {"maxSkew": 4, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
+    args = {"defaultingType": "List", "defaultConstraints": [default]}
+    file = scheduled(pluginConfig=[{"name": "PodTopologySpread", "args": args}])
+    bare = [*ZONES, *deployment(), service(), *pods("a1")]
+    found = json.loads(report("-A -o json --scheduler-config file", bare, file=file).out)
+    (one,) = found["workloads"]
+    (constraint_,) = one["constraints"]
+
+    assert (4, True, "scheduler") == (constraint_["maxSkew"], constraint_["hard"], constraint_["source"])
+    assert one["foreignScheduler"] is None
+
+
+def test_a_pod_that_waits_is_explained_by_the_profile_of_its_scheduler(report):
+    tainted = [node("n1", "a", taints=[INFRA]), *deployment(), *pods("")]
+    file = scheduled(plugins={"filter": {"disabled": [{"name": "TaintToleration"}]}})
+
+    assert "1 node(s) had untolerated taint(s)" in report("-A -o html", tainted).out
+    assert "untolerated" not in report("-A -o html --scheduler-config file", tainted, file=file).out
+
+
+def test_a_scheduler_that_no_profile_is_known_of_is_named(report):
+    batch = deployment(constraint())
+    batch[0]["spec"]["template"]["spec"]["schedulerName"] = "batch"
+    cluster = [*ZONES, *batch]
+
+    assert "placed by the scheduler batch, of which no profile is known" in report("-A", cluster).out
+    assert "batch" == json.loads(report("-A -o json", cluster).out)["workloads"][0]["foreignScheduler"]
+    assert "no profile" not in report("-A --scheduler-config f", cluster, f=scheduled(schedulerName="batch")).out
+
+
+def test_a_configuration_of_the_scheduler_that_cannot_be_used_is_bad_input(report):
+    file = scheduled(pluginConfig=[{"name": "NodeResourcesFit", "args": {"ignoredResources": "gpu"}}])
+    code, out, err = report("-A --scheduler-config file", file=file)
+
+    assert (2, "") == (code, out)
+    assert err == 'evenkeel: file: profiles[0].pluginConfig[0].args.ignoredResources: found "gpu", wanted an array\n'

@@ -6,10 +6,12 @@ from fractions import Fraction
 
 import pytest
 
+from tests.policy.test_scheduler_configuration import configuration
 from tests.report.test_impact import DEFAULTS, NO_DEFAULTS
 from tests.support.build import HOSTNAME, ZONE, constraint, pod, policy, service, workload
 from tests.support.placing import INFRA, node
 from tests.support.reporting import ZONES, deployment, made_by, only, pods, report
+from webhook.policy.scheduler_profiles import parse_profiles
 
 SOFT = constraint(whenUnsatisfiable="ScheduleAnyway")
 
@@ -152,3 +154,77 @@ def test_pods_that_a_selector_with_any_operator_matches():
     (spread,) = only(*ZONES, *deployment(chosen), *pods("a1", "b1")).spreads
 
     assert {"a": 1, "b": 1, "c": 0} == domains(spread)
+
+
+def default(**fields):
+    """A default constraint of a scheduler's configuration."""
+    return {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", **fields}
+
+
+def placed_by(*defaults, name=None, plugins=None, **added):
+    """The profile of a scheduler's configuration, with these default constraints, if any, and addedAffinity."""
+    args = {"PodTopologySpread": {"defaultingType": "List", "defaultConstraints": defaults}} if defaults else {}
+    args |= {"NodeAffinity": {"addedAffinity": added}} if added else {}
+    config = [{"name": plugin, "args": those} for plugin, those in args.items()]
+    found, causes = parse_profiles(
+        configuration({"schedulerName": name, "pluginConfig": config, "plugins": plugins or {}})
+    )
+    assert not causes
+    return found
+
+
+def without(*names):
+    """The plugins of a profile that does not filter by these."""
+    return {"filter": {"disabled": [{"name": name} for name in names]}}
+
+
+def test_the_defaults_are_those_of_the_schedulers_configuration():
+    web = [*ZONES, service(), *deployment(), *pods("a1", "a1")]
+    (spread,) = only(*web, profiles=placed_by(default()), named=False).spreads
+
+    assert (2, 1, True, "scheduler") == (
+        spread.skew,
+        spread.constraint.max_skew,
+        spread.constraint.hard,
+        spread.source,
+    )
+    assert [HOSTNAME, ZONE] == [one.constraint.topology_key for one in only(*web, named=False).spreads]
+
+
+def test_the_profile_is_that_of_the_pods_scheduler():
+    """One that no profile is known of is named, and is taken for a usual one."""
+    batch = [*ZONES, service(), *deployment(), *pods("a1")]
+    batch[len(ZONES) + 1]["spec"]["template"]["spec"]["schedulerName"] = "batch"
+    both = {**placed_by(), **placed_by(default(), name="batch")}
+    known, unknown = only(*batch, profiles=both, named=False), only(*batch, named=False)
+
+    assert ([1], "") == ([one.constraint.max_skew for one in known.spreads], known.foreign)
+    assert ([3, 5], "batch") == ([one.constraint.max_skew for one in unknown.spreads], unknown.foreign)
+
+
+def test_a_domain_is_closed_only_by_what_the_profile_runs():
+    cordoned = [one for one in ZONES if "c" not in one["metadata"]["name"]] + [node("c1", "c", unschedulable=True)]
+    web = [*cordoned, *deployment(constraint()), *pods("a1")]
+    heedless = placed_by(plugins=without("NodeUnschedulable"))
+    term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["a"]}]}
+    elsewhere = placed_by(requiredDuringSchedulingIgnoredDuringExecution={"nodeSelectorTerms": [term]})
+
+    assert [("c",), (), ("b", "c")] == [
+        only(*web, profiles=one).spreads[0].closed for one in (placed_by(), heedless, elsewhere)
+    ]
+
+
+def test_a_hard_default_holds_for_a_daemon_set_too():
+    """A soft one scores nothing where one node takes the Pod."""
+    agent = workload("DaemonSet", name="agent", labels={"app": "agent"})
+    there = [*ZONES, agent, service(selector={"app": "agent"})]
+    both = placed_by(default(), default(topologyKey=HOSTNAME, whenUnsatisfiable="ScheduleAnyway"))
+
+    assert [ZONE] == [one.constraint.topology_key for one in only(*there, profiles=both).spreads]
+
+
+def test_without_the_plugin_no_constraint_is_in_force():
+    web = [*ZONES, *deployment(constraint(), SOFT), *pods("a1")]
+    scores_only = placed_by(plugins=without("PodTopologySpread"))
+
+    assert [1] == [one.constraint.index for one in only(*web, profiles=scores_only).spreads]

@@ -12,18 +12,19 @@ from webhook.report import waiting as module
 from webhook.report.inventory import Key, key_of
 from webhook.report.waiting import waiting, waits
 from webhook.scheduler.features import LATEST
+from webhook.scheduler.profile import USUAL_PROFILES, Profile
 from webhook.scheduler.snapshot import from_objects
 
 FULL = [node("a1", "a", taints=[INFRA])]
 WEB = Key("apps", "Deployment", "shop", "web")
 
 
-def found(*objects, of=None):
+def found(*objects, of=None, profiles=USUAL_PROFILES):
     there = inventory(*objects)
     of = {key_of(one) for one in there.workloads()} if of is None else of
     others = {place(one): one for one in objects}
     those = [one for one in objects if one["kind"] == "Pod" and waits(one)]
-    return waiting(those, of, others, there, from_objects(objects, LATEST), LATEST)
+    return waiting(those, of, others, there, from_objects(objects, LATEST), LATEST, profiles)
 
 
 def test_pods_that_are_alike_are_explained_once_for_what_has_made_them():
@@ -80,3 +81,16 @@ def test_the_most_that_are_alike_come_first_and_few_are_explained(monkeypatch):
 )
 def test_what_waits(changed, expected):
     assert expected == waits(made_by("", "alone") | changed)
+
+
+def test_a_pod_is_attempted_by_the_profile_of_its_scheduler():
+    """What none of them places is said to be so."""
+    one = made_by("", "alone")
+    one["spec"]["schedulerName"] = "batch"
+    heedless = {"batch": Profile("batch", filters=("NodeName",))}
+    ((usual,),) = found(*FULL, one).values()
+    ((heedless_one,),) = found(*FULL, one, profiles=heedless).values()
+
+    assert usual.explanation.message
+    assert ('The scheduler "batch" places it; what follows is what kube-scheduler would do.',) == usual.subject.remarks
+    assert ("", ()) == (heedless_one.explanation.message, heedless_one.subject.remarks)

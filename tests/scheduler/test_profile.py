@@ -9,7 +9,16 @@ from tests.support.placement import HARD, SOFT, bound, parsed
 from webhook.objects.reading import Reader
 from webhook.scheduler.features import LATEST, features
 from webhook.scheduler.incoming import read_incoming_pod
-from webhook.scheduler.profile import Cycle, feasible_nodes, find_feasible, message, prioritize, total
+from webhook.scheduler.profile import (
+    Cycle,
+    Profile,
+    feasible_nodes,
+    find_feasible,
+    message,
+    prioritize,
+    total,
+    usable_nodes,
+)
 from webhook.scheduler.snapshot import from_objects
 
 INFRA = {"key": "dedicated", "value": "infra", "effect": "NoSchedule"}
@@ -216,3 +225,20 @@ def test_an_emptier_node_is_preferred():
 def test_the_newest_version_is_known():
     assert LATEST.node_name_in_pre_filter
     assert not LATEST.names_untolerated_taint
+
+
+def test_the_usable_nodes_are_those_that_room_and_spread_alone_may_refuse():
+    full, lonely = node("n3", allocatable={"cpu": "1m", "pods": "1"}), node("n4", zone="b")
+    asked = cycle(TAINTED, CORDONED, full, lonely, constraints=[HARD])
+
+    def usable(one):
+        return sorted(one.snapshot.nodes.names(usable_nodes(one)))
+
+    assert ["n3", "n4"] == usable(asked)
+    assert ["n1", "n3", "n4"] == usable(
+        asked._replace(profile=Profile(filters=("NodeUnschedulable", "NodeResourcesFit")))
+    )
+    by_name = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [named("n3")]}}
+    asked = cycle(TAINTED, full, lonely, affinity={"nodeAffinity": by_name})
+    assert ["n3"] == usable(asked) == usable(asked._replace(profile=Profile("batch")))
+    assert [] == usable(cycle(full, affinity=affinity(named("n9"))))

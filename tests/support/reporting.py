@@ -8,6 +8,7 @@ from webhook.objects.kinds import KINDS
 from webhook.report.inventory import Inventory
 from webhook.report.report import Policies, Reporting
 from webhook.scheduler.features import LATEST
+from webhook.scheduler.profile import USUAL_PROFILES
 from webhook.scheduler.snapshot import from_objects
 
 ZONES = [node(f"{zone}{i}", zone) for zone in "abc" for i in (1, 2)]
@@ -50,10 +51,11 @@ def inventory(*objects, kinds=KINDS):
     return found
 
 
-def reporting(*objects, of=None, compare=None, named=True, features=LATEST, never_sent=()):
+def reporting(*objects, of=None, compare=None, named=True, features=LATEST, never_sent=(), profiles=USUAL_PROFILES):
     """What reports on these objects."""
     of, snapshot = of or policy(), from_objects(objects, features)
-    return Reporting(inventory(*objects, kinds=of.kinds), snapshot, features, Policies(of, compare, named), never_sent)
+    there, policies = inventory(*objects, kinds=of.kinds), Policies(of, compare, named)
+    return Reporting(there, snapshot, features, policies, never_sent, profiles)
 
 
 def report(*objects, **options):

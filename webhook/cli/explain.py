@@ -25,7 +25,17 @@ from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
 from webhook.placement.explanation import agrees, explain
 from webhook.placement.remedies import remedies
-from webhook.placement.subject import UNSCHEDULABLE, Raw, Subject, alone, attempt, next_replica, of_new_pod, of_pod
+from webhook.placement.subject import (
+    UNSCHEDULABLE,
+    Raw,
+    Subject,
+    alone,
+    attempt,
+    foreign,
+    next_replica,
+    of_new_pod,
+    of_pod,
+)
 from webhook.policy.policy import Policy
 from webhook.render import explanation as render
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
@@ -132,17 +142,12 @@ def _explained(
     fixes = () if explanation.feasibility.feasible or subject.node else remedies(tried.cycle, explanation.feasibility)
     said, computed = subject.verdict, explanation.message
     differs = computed and said.reason == UNSCHEDULABLE and not agrees(said.message, computed)
-    notes = (*_foreign(subject, profiles), *found.notes, *(found.assumed if differs else ()))
+    notes = (*foreign(subject, profiles), *found.notes, *(found.assumed if differs else ()))
     kind, _, name = subject.workload.partition("/")
     made_by = found.others.get((kind, subject.ref.namespace, name))
     cluster = Cluster(found.snapshot, found.features, found.pods, found.others, seconds_at(found.time))
     rollouts = judged(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)
     return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts)
-
-
-def _foreign(subject: Subject, profiles: Profiles) -> Iterator[str]:
-    if subject.scheduler not in profiles:
-        yield f'The scheduler "{subject.scheduler}" places it; what follows is what kube-scheduler would do.'
 
 
 def _defaults(subject: Subject, found: Known, policy: Policy) -> list[dict[str, object]] | None:

@@ -36,6 +36,7 @@ from webhook.render.openreports import FORMS
 from webhook.report.inventory import Inventory, LiveWorkload, Raw, key_of
 from webhook.report.report import Policies, Report, Reporting
 from webhook.report.waiting import waiting, waits
+from webhook.scheduler.profile import Profiles
 
 DENIED, WARNED = "denied", "warned"
 
@@ -55,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=(DENIED, WARNED),
         help="exit 1 if the policy would deny a workload, or also if it would warn",
     )
+    inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
 
 
@@ -67,21 +69,21 @@ class Made(NamedTuple):
 
 
 def run(args: argparse.Namespace) -> int:
-    policies, source = _policies(args), inputs.source(args)
+    policies, source, profiles = _policies(args), inputs.source(args), inputs.profiles(args.scheduler_config)
     publishing.check(args, source)
     skew_metrics.check(args)
     chosen = selection.selection(args, source)
     named = _named(args, chosen.namespace, policies.policy.kinds) if args.object else None
     if args.metrics_bind is not None:
-        return skew_metrics.serve(args, lambda: _made(args, source, policies, chosen, named).report)
-    report, found, inventory = _made(args, source, policies, chosen, named)
+        return skew_metrics.serve(args, lambda: _made(args, source, policies, profiles, chosen, named).report)
+    report, found, inventory = _made(args, source, policies, profiles, chosen, named)
     notes = tuple(_notes(args, chosen.namespace, report, found.notes))
     titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
     if args.output in FORMS:
         publishing.publish(args, source, chosen, report)
     elif args.output == selection.HTML:
         keys = {key_of(one.live) for one in report.workloads}
-        explained = waiting(found.pods, keys, found.others, inventory, found.snapshot, found.features)
+        explained = waiting(found.pods, keys, found.others, inventory, found.snapshot, found.features, profiles)
         origin = known.origin(source, found)
         print(report_page.html(report, titles, (*notes, *found.assumed), explained, origin))
     elif args.output == selection.JSON:
@@ -95,6 +97,7 @@ def _made(
     args: argparse.Namespace,
     source: inputs.Source,
     policies: Policies,
+    profiles: Profiles,
     chosen: selection.Selection,
     named: ObjectRef | None,
 ) -> Made:
@@ -119,7 +122,7 @@ def _made(
         needs_nodes=False,
         kinds=kinds,
     )
-    reporting = Reporting(inventory, found.snapshot, found.features, policies, SYSTEM_NAMESPACES)
+    reporting = Reporting(inventory, found.snapshot, found.features, policies, SYSTEM_NAMESPACES, profiles)
     workloads = [one for one in reporting.workloads if _is_chosen(one, chosen)]
     if named is not None:
         workloads = [one for one in workloads if key_of(one) == inventory.top(named)]

@@ -24,7 +24,7 @@ from webhook.scheduler.counts import FINISHED, BoundPod
 from webhook.scheduler.default_constraints import SYSTEM_DEFAULTS, constraints_in_force, default_selector
 from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import read_incoming_pod
-from webhook.scheduler.profile import USUAL_PROFILE, Cycle, Profile
+from webhook.scheduler.profile import USUAL_PROFILE, Cycle, Profile, Profiles
 from webhook.scheduler.resources import with_default_requests
 from webhook.scheduler.snapshot import Snapshot, read_object
 from webhook.scheduler.validation import validate
@@ -124,6 +124,13 @@ def of_new_pod(raw: Raw, others: Mapping[Place, Raw]) -> Subject:
     spec = raw.get("spec")
     made = {**raw, "spec": with_default_requests(spec)} if isinstance(spec, dict) else raw
     return replace(of_pod(made, others), phase="", node="", verdict=Verdict())
+
+
+def foreign(subject: Subject, profiles: Profiles) -> tuple[str, ...]:
+    """What is to be said of a Pod that none of the profiles places."""
+    if subject.scheduler in profiles:
+        return ()
+    return (f'The scheduler "{subject.scheduler}" places it; what follows is what kube-scheduler would do.',)
 
 
 def alone(subject: Subject, snapshot: Snapshot, features: Features) -> Snapshot:

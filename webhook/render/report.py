@@ -151,6 +151,8 @@ def _some(names: Iterable[str]) -> str:
 
 
 def _findings(one: ReportedWorkload) -> Iterator[str]:
+    if one.foreign:
+        yield f"placed by the scheduler {one_line(one.foreign, NAME)}, of which no profile is known"
     for severity in Severity:
         rules = dict.fromkeys(finding.rule for finding in one.findings if finding.severity is severity)
         if rules:
@@ -247,6 +249,7 @@ def _workload_json(one: ReportedWorkload) -> dict[str, object]:
         "zones": dict(one.loss.zones),
         "largestZone": one.loss.largest or None,
         "largestZoneShare": None if share is None else round(share, 4),
+        "foreignScheduler": one.foreign or None,
         "constraints": [_spread_json(spread) for spread in one.spreads],
         "findings": [finding_json(finding) for finding in one.findings],
         "outcome": str(one.impact.worst.outcome),

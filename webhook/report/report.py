@@ -17,7 +17,8 @@ from webhook.admission.weighing import TooLarge, weigh
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.others import Others
-from webhook.objects.fields import value_at
+from webhook.objects.fields import texts_at, value_at
+from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.workload import Workload, parse_workloads
 from webhook.policy.policy import Policy
 from webhook.report.impact import Impact, as_webhook_sees, impact
@@ -25,6 +26,7 @@ from webhook.report.inventory import Inventory, LiveWorkload, by_name
 from webhook.report.made import CONSTRAINTS, MadePod, is_defaulted, made_pods
 from webhook.report.spread import ZONE, Spread, Spreading, ZoneLoss, zone_loss
 from webhook.scheduler.features import Features
+from webhook.scheduler.profile import USUAL_PROFILES, Profiles
 from webhook.scheduler.snapshot import Snapshot
 
 NEW, OTHER, NO_MORE = "new", "other", "no more"  # Defaults that Pods would be given, and were not, and so on.
@@ -53,7 +55,8 @@ class ReportedWorkload:
     All that is reported of one workload.
 
     `replicas` is the number that is asked for, None where none is written.  `impact` is of the policy, `was` of the one
-    that it is compared with.  `findings` are those of the policy's rules, which see all Pods.
+    that it is compared with.  `findings` are those of the policy's rules, which see all Pods.  `foreign` is the
+    scheduler that places its Pods, "" if a profile of it is known.
     """
 
     live: LiveWorkload
@@ -63,6 +66,7 @@ class ReportedWorkload:
     findings: tuple[Finding, ...]
     impact: Impact
     was: Impact | None
+    foreign: str = ""
 
     @property
     def changes(self) -> bool:
@@ -127,10 +131,11 @@ class Reporting:
         features: Features,
         policies: Policies,
         never_sent: Collection[str] = (),
+        profiles: Profiles = USUAL_PROFILES,
     ) -> None:
         self.workloads = inventory.workloads()
         self._snapshot, self._features, self._policies, self._never_sent = snapshot, features, policies, never_sent
-        self._spreading = Spreading(snapshot, features, inventory)
+        self._spreading, self._profiles = Spreading(snapshot, features, inventory, profiles), profiles
         self._others = Others.of(
             one for live in self.workloads if live.raw is not None for one in self._parsed(live.raw, live.ref.namespace)
         )
@@ -150,6 +155,7 @@ class Reporting:
             self._findings(live, made),
             found,
             was,
+            self._foreign(made),
         )
 
     def report(self, workloads: Iterable[ReportedWorkload]) -> Report:
@@ -169,6 +175,10 @@ class Reporting:
         for i, one in enumerate(made):
             given: Sequence[object] = in_force[i] if i < len(in_force) else self._given(live, one)
             yield from self._spreading.of(live, one.raw, given, i)
+
+    def _foreign(self, made: Sequence[MadePod]) -> str:
+        names = (texts_at(one.raw, "spec.schedulerName")[0] or DEFAULT_SCHEDULER for one in made)
+        return next((name for name in names if name not in self._profiles), "")
 
     def _given(self, live: LiveWorkload, made: MadePod) -> Sequence[object]:
         """The constraints that evenkeel has given the newest Pod, if its template has none."""

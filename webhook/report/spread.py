@@ -18,12 +18,11 @@ from webhook.report.inventory import Inventory, Key, LiveWorkload, Raw, key_of, 
 from webhook.report.made import CONSTRAINTS
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import LabelSet, PodGroup
-from webhook.scheduler.domains import reach
 from webhook.scheduler.features import Features
 from webhook.scheduler.filtering import DomainCounts
 from webhook.scheduler.inclusion import carrying_every_key, included
 from webhook.scheduler.nodes import Nodes, NodeSet
-from webhook.scheduler.profile import Cycle
+from webhook.scheduler.profile import USUAL_PROFILE, Cycle, Profiles, usable_nodes
 from webhook.scheduler.selectors import EQUALS, IN, Selector
 from webhook.scheduler.snapshot import Snapshot
 
@@ -130,10 +129,10 @@ class _Namespace:
 
 
 class Spreading:
-    """The counts of a cluster, of which each is made once."""
+    """The counts of a cluster whose kube-scheduler has these profiles; each is made once."""
 
-    def __init__(self, snapshot: Snapshot, features: Features, inventory: Inventory) -> None:
-        self._snapshot, self._features, self._inventory = snapshot, features, inventory
+    def __init__(self, snapshot: Snapshot, features: Features, inventory: Inventory, profiles: Profiles) -> None:
+        self._snapshot, self._features, self._inventory, self._profiles = snapshot, features, inventory, profiles
         self._namespaces: dict[str, _Namespace] = {}
         self._closed: dict[tuple[str, NodeSet, NodeSet], tuple[str, ...]] = {}
 
@@ -145,11 +144,13 @@ class Spreading:
         """
         if given:
             pod = as_mapping(with_value(pod, CONSTRAINTS, list(given)))
-        tried = attempt(of_new_pod(pod, {}), self._snapshot, self._features)
-        source = POLICY if given else tried.source
-        if source == SYSTEM and workload.ref.kind == "DaemonSet":
-            return  # Only one node takes each of its Pods, and none is scored.
-        cycle, own = tried.cycle, self._of(workload.ref.namespace)
+        subject = of_new_pod(pod, {})
+        profile = self._profiles.get(subject.scheduler, USUAL_PROFILE)
+        tried = attempt(subject, self._snapshot, self._features, profile=profile)
+        source, cycle = POLICY if given else tried.source, tried.cycle
+        if source == SYSTEM and workload.ref.kind == "DaemonSet":  # One node takes each of its Pods, and is not scored.
+            cycle = cycle._replace(constraints=[one for one in cycle.constraints if one.hard])
+        own = self._of(workload.ref.namespace)
         matching = {labels: group for one in cycle.constraints for labels, group in own.matching(one.selector).items()}
         counting = replace(self._snapshot, pods={workload.ref.namespace: matching})
         for counted in count_each(cycle._replace(snapshot=counting)):
@@ -170,7 +171,7 @@ class Spreading:
         together = [one for one in cycle.constraints if one.hard == constraint.hard]
         labelled = carrying_every_key(nodes, [constraint] if cycle.system_defaults else together)
         counted, carrying = labelled & included(constraint, cycle.pod, nodes), nodes.carrying(constraint.topology_key)
-        shut = counted & ~reach(cycle.pod, nodes).usable
+        shut = counted & ~usable_nodes(cycle)
         return (
             (nodes.all & ~carrying).bit_count(),
             (carrying & ~counted).bit_count(),

@@ -7,6 +7,7 @@ The Pods that wait for a node, those that are alike together, by their workload;
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.objects.fields import as_mapping, texts_at, value_at
@@ -14,9 +15,10 @@ from webhook.objects.references import ObjectRef, controller_of
 from webhook.placement.explanation import Explanation, explain
 from webhook.placement.pending import likeness, most_tried
 from webhook.placement.remedies import Remedy, remedies
-from webhook.placement.subject import Place, Raw, Subject, attempt, of_pod
+from webhook.placement.subject import Place, Raw, Subject, attempt, foreign, of_pod
 from webhook.report.inventory import Inventory, Key
 from webhook.scheduler.features import Features
+from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Profiles
 from webhook.scheduler.snapshot import Snapshot
 
 MOST_EXPLAINED = 200
@@ -51,8 +53,13 @@ def waiting(
     inventory: Inventory,
     snapshot: Snapshot,
     features: Features,
+    profiles: Profiles = USUAL_PROFILES,
 ) -> Mapping[Key, Sequence[Waiting]]:
-    """Why each of the Pods of these workloads waits, by the workload; the most Pods that are alike come first."""
+    """
+    Why each of the Pods of these workloads waits, which `profiles` place, by the workload.
+
+    The most Pods that are alike come first.
+    """
     alike: dict[tuple[Key, str], list[Subject]] = {}
     for pod in pods:
         subject = of_pod(pod, others)
@@ -65,7 +72,7 @@ def waiting(
         first = min(subjects, key=lambda one: (not one.verdict.message, one.ref.name))
         one = Waiting(first, names)
         if i < MOST_EXPLAINED:
-            one = _explained(one, snapshot, features, i < most_tried(snapshot))
+            one = _explained(one, snapshot, features, profiles, i < most_tried(snapshot))
         found.setdefault(key, []).append(one)
     return found
 
@@ -77,9 +84,11 @@ def _workload(subject: Subject, inventory: Inventory) -> Key:
     return inventory.top(ObjectRef(owner.api_version, owner.kind, subject.ref.namespace, owner.name))
 
 
-def _explained(one: Waiting, snapshot: Snapshot, features: Features, tries: bool) -> Waiting:
-    tried = attempt(one.subject, snapshot, features)
+def _explained(one: Waiting, snapshot: Snapshot, features: Features, profiles: Profiles, tries: bool) -> Waiting:
+    profile = profiles.get(one.subject.scheduler, USUAL_PROFILE)
+    tried = attempt(one.subject, snapshot, features, profile=profile)
     explanation = explain(tried.cycle)
     tries = tries and not explanation.feasibility.feasible
     fixes = remedies(tried.cycle, explanation.feasibility) if tries else ()
-    return one._replace(source=tried.source, explanation=explanation, remedies=fixes, tried=tries)
+    subject = replace(one.subject, remarks=(*foreign(one.subject, profiles), *one.subject.remarks))
+    return one._replace(subject=subject, source=tried.source, explanation=explanation, remedies=fixes, tried=tries)

@@ -162,6 +162,19 @@ def feasible_nodes(cycle: Cycle) -> NodeSet:
     return remaining & ~union(refusal.nodes for refusal in _without_room(cycle, remaining))
 
 
+def usable_nodes(cycle: Cycle) -> NodeSet:
+    """The nodes on which the Pod could run, were there room and no constraint."""
+    if cycle.profile == USUAL_PROFILE and not cycle.pod.node_name:
+        return reach(cycle.pod, cycle.snapshot.nodes).usable
+    remaining = cycle.snapshot.nodes.all
+    for refusal in _pre_filter(cycle):
+        remaining &= ~refusal.nodes
+    for plugin in cycle.profile.filters:
+        if plugin not in (NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD):
+            remaining &= ~union(refusal.nodes for refusal in _FILTERING[plugin](cycle, remaining))
+    return remaining
+
+
 def _pre_filter(cycle: Cycle) -> Iterator[Refusal]:
     """
     upstream: framework.go:frameworkImpl.RunPreFilterPlugins (v1.37)
