@@ -25,7 +25,7 @@ nodes.Nodes.tolerated nodes.Nodes.unschedulable nodes.Nodes.untolerated nodes.re
 features.features features.parse_version features.unknown
 selectors.as_label_selector selectors.equals selectors.selecting selectors.LabelSelector.keys
 selectors.Requirement.match selectors.Selector.keys selectors.Selector.match
-capacity.bound profile.feasible_nodes profile.Profile.heeds
+capacity.bound profile.feasible_nodes profile.usable_nodes profile.Profile.heeds
 resources.with_default_requests
 scoring.domain_of scoring.number_of_domains scoring.rounded
 snapshot.by_rarest_label snapshot.from_objects snapshot.read_object snapshot.Service.selects
