@@ -16,6 +16,7 @@ from webhook.policy.parsing import built_in
 
 REACHED = ["--url", "https://a", "--ca-bundle", "ca.crt"]
 
+NOWHERE = "found no --service or --url, wanted one of them"
 FAILS = ["--url", "https://a", "--ca-bundle", "ca.crt", "--failure-policy-enforced", "Fail"]
 
 
@@ -69,6 +70,25 @@ def test_rights_come_before_what_needs_them(folder, capsys, where):
 
     assert ["ServiceAccount", "ClusterRole", "ClusterRoleBinding"] == kinds[:3]
     assert 5 == len(kinds)
+
+
+@pytest.mark.parametrize("option", ["--tls-secret", "--inject-ca-from"])
+def test_a_ca_that_is_written_in_later_is_not_in_the_configurations(capsys, option):
+    assert 0 == main(["manifests", "--service", "guard/keel", option, "guard/cert"])
+    found = [*yaml.safe_load_all(capsys.readouterr().out)]
+
+    asked = {"cert-manager.io/inject-ca-from": "guard/cert"} if option == "--inject-ca-from" else None
+    assert [asked] * 2 == [one["metadata"].get("annotations") for one in found]
+    assert not any("caBundle" in entry["clientConfig"] for one in found for entry in one["webhooks"])
+
+
+def test_the_rights_to_renew_a_certificate_are_among_those_that_are_asked_for(capsys):
+    assert 0 == main(["manifests", "--service", "guard/keel", "--rbac", "--tls-secret", "other/cert"])
+    text = capsys.readouterr().out
+    kinds = [one["kind"] for one in yaml.safe_load_all(text)]
+
+    assert ["ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Secret", "Role", "RoleBinding"] == kinds[:6]
+    assert "&id" not in text, "nothing that a person would have to look up"
 
 
 @pytest.mark.parametrize(("workloads", "sent"), [("", False), ("workloads: [{builtIn: prometheus}]\n", True)])
@@ -134,10 +154,16 @@ def test_the_command_prints_what_kubectl_applies(folder, capsys):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ([], "found no --service or --url, or no --ca-bundle, wanted both; only --rbac-viewer stands alone"),
-        (["--rbac-viewer", "--rbac"], "found no --service or --url, or no --ca-bundle, wanted both"),
-        (["--rbac-viewer", "--url", "https://a"], "found no --service or --url, or no --ca-bundle, wanted both"),
-        (["--ca-bundle", "ca.crt"], "found no --service or --url, or no --ca-bundle, wanted both"),
+        ([], f"{NOWHERE}; only --rbac-viewer stands alone"),
+        (["--rbac-viewer", "--rbac"], NOWHERE),
+        (["--ca-bundle", "ca.crt"], NOWHERE),
+        (["--rbac-viewer", "--tls-secret", "a/b"], NOWHERE),
+        (
+            ["--rbac-viewer", "--url", "https://a"],
+            "found no --ca-bundle, --tls-secret or --inject-ca-from, wanted one of them; only --rbac-viewer",
+        ),
+        (["--url", "https://a", "--tls-secret", "a"], '--tls-secret: found "a", wanted NAMESPACE/NAME'),
+        (["--url", "https://a", "--inject-ca-from", "a/B"], '--inject-ca-from: found "a/B", wanted NAMESPACE/NAME'),
         (["--service", "guard", "--ca-bundle", "ca.crt"], '--service: found "guard", wanted NAMESPACE/NAME'),
         (
             [*FAILS, "--kubernetes-version", "1.28"],

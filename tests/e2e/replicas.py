@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from tests.e2e.api import Api, ApiError
 from tests.e2e.plane import ControlPlane
-from tests.e2e.webhook import CONFIGURATIONS, NAMESPACE, apply, certificate_rights, containers, granted, manifests
+from tests.e2e.webhook import CONFIGURATIONS, NAMESPACE, apply, containers, granted, manifests
 from tests.support import ROOT
 from tests.support.build import constraint, pod, workload
 from tests.support.serving import EVENKEEL, PATIENCE, free_ports, until
@@ -245,8 +245,7 @@ def staged(plane: ControlPlane, folder: Path) -> Iterator[Stage]:
     policy.write_text(json.dumps(POLICY), "utf-8")
     plane.create_namespace(NAMESPACE)
     plane.create_namespace("load")
-    kubeconfig = granted(plane, folder, policy)
-    certificate_rights(plane, NAME)
+    kubeconfig = granted(plane, folder, policy, secret=NAME)
     options = ["--policy", policy, "--tls-secret", f"{NAMESPACE}/{NAME}", "--tls-names", "127.0.0.1", *LIVES]
     with replicas(plane, folder, kubeconfig, *options) as found:
         where = ["--url", f"https://127.0.0.1:{found.balancer.port}", "--ca-bundle", plane.folder / "ca.crt"]

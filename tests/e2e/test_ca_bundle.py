@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from tests.e2e.api import Api, ApiError
-from tests.e2e.webhook import CONFIGURATIONS, NAMESPACE, apply, certificate_rights, granted, manifests
+from tests.e2e.webhook import CONFIGURATIONS, NAMESPACE, apply, granted, manifests
 from tests.support.registered import MUTATING, VALIDATING
 from tests.support.serving import until
 from webhook.cluster.client import Client, access
@@ -58,8 +58,7 @@ def file(plane, tmp_path_factory):
     policy.write_text('{"apiVersion": "config.evenkeel.dev/v1alpha1", "kind": "SpreadPolicy"}', "utf-8")
     if not plane.api.exists(f"/api/v1/namespaces/{NAMESPACE}"):
         plane.create_namespace(NAMESPACE)
-    made = granted(plane, folder, policy)
-    certificate_rights(plane, "keel")
+    made = granted(plane, folder, policy, secret="keel")
     # No call fails by it: the name is that of no host, and failurePolicy is Ignore.
     where = ("--url", "https://localhost:1", "--ca-bundle", str(plane.folder / "ca.crt"))
     apply(plane, manifests(policy, *where))

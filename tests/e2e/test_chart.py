@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.e2e.helm import NAMESPACE, RefusedError, helm, render
 from tests.generate.chart import FOLDER
+from tests.support import ROOT
 from tests.support.build import node
 from webhook import __version__
 from webhook.cli.main import main, parser
@@ -626,3 +627,32 @@ def test_replicas_and_what_guards_them(values, replicas, budget):
 
     assert replicas == one("Deployment", objects)["spec"].get("replicas")
     assert budget == any(obj["kind"] == "PodDisruptionBudget" for obj in objects)
+
+
+def test_what_is_installed_without_the_chart_is_what_it_renders():
+    """But for labels, the name of the namespace, and flags that say what holds without them."""
+    text = (ROOT / "docs" / "examples" / "install" / "evenkeel.yaml").read_text("utf-8")
+    text = text.replace("evenkeel/evenkeel-tls", f"{NAMESPACE}/evenkeel-tls")
+    text = text.replace("evenkeel.evenkeel.svc", f"evenkeel.{NAMESPACE}.svc")
+    rendered = render({})
+
+    for found in yaml.safe_load_all(text):
+        wanted = relabelled(one(found["kind"], rendered)["spec"], {"app.kubernetes.io/name": "evenkeel"})
+        assert without_defaults(found["spec"]) == without_defaults(wanted), found["kind"]
+
+
+def without_defaults(spec):
+    """Of the flags of containers, those that are not at their defaults, in any order."""
+    defaults = {f"{setting.flag}={setting.default}" for setting in SETTINGS}
+    for container in spec.get("template", {}).get("spec", {}).get("containers", ()):
+        container["args"] = {*container["args"]} - defaults
+    return spec
+
+
+def relabelled(value, labels):
+    """A value with these labels wherever the chart has those of a release."""
+    if isinstance(value, dict):
+        if "app.kubernetes.io/instance" in value:
+            return labels
+        return {key: relabelled(one, labels) for key, one in value.items()}
+    return [relabelled(one, labels) for one in value] if isinstance(value, list) else value

@@ -13,7 +13,7 @@ from certs.files import Pem
 from certs.pem import certificates
 from certs.rotation import CA_CERT, CERT
 from tests.e2e.api import MERGE
-from tests.e2e.replicas import SECRET, be_silent, create_large, reload_policy, staged
+from tests.e2e.replicas import NAME, SECRET, be_silent, create_large, reload_policy, staged
 from tests.e2e.webhook import NAMESPACE, granted
 from tests.support.serving import until
 
@@ -142,7 +142,7 @@ def test_credentials_that_are_replaced(stage):
 
     def replaced():
         stage.plane.kubectl("delete", "serviceaccount", "evenkeel", "-n", NAMESPACE)
-        granted(stage.plane, stage.replicas.folder, stage.policy)
+        granted(stage.plane, stage.replicas.folder, stage.policy, secret=NAME)
         until(lambda: all(refused(one) for one in stage.replicas.running), "a token that is refused", 60)
         stage.plane.api.call("DELETE", SECRET)
         until(lambda: stage.plane.api.exists(SECRET), "a Secret that is put back", 60)

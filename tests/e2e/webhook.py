@@ -68,9 +68,10 @@ def apply(plane: ControlPlane, text: str) -> None:
     assert 0 == output.code, output
 
 
-def granted(plane: ControlPlane, folder: Path, policy: Path) -> Path:
-    """A kubeconfig with the rights that `evenkeel manifests --rbac` asks for, and no other."""
-    printed = manifests(policy, "--rbac", "--url", "https://localhost", "--ca-bundle", plane.folder / "ca.crt")
+def granted(plane: ControlPlane, folder: Path, policy: Path, secret: str = "") -> Path:
+    """A kubeconfig with the rights that `evenkeel manifests --rbac` asks for, with `--tls-secret` or without."""
+    ca = ("--tls-secret", f"{NAMESPACE}/{secret}") if secret else ("--ca-bundle", plane.folder / "ca.crt")
+    printed = manifests(policy, "--rbac", "--url", "https://localhost", *ca)
     rights = printed.partition("apiVersion: admissionregistration")[0]
     apply(plane, rights)
     token = plane.kubectl("create", "token", "evenkeel", "-n", NAMESPACE, "--duration=1h").stdout
@@ -126,30 +127,3 @@ def containers(made: dict) -> dict:
             job.pop(name, None)
         spec["restartPolicy"] = "Never"
     return made
-
-
-def certificate_rights(plane: ControlPlane, secret: str) -> None:
-    """What `--tls-secret` needs beside `manifests --rbac`: one Secret and two webhook configurations, by name."""
-    subjects = [{"kind": "ServiceAccount", "namespace": NAMESPACE, "name": "evenkeel"}]
-    named = {"verbs": ["get", "update"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": [secret]}
-    rules = {
-        "Role": [named, {"verbs": ["create"], "apiGroups": [""], "resources": ["secrets"]}],
-        "ClusterRole": [
-            {
-                "verbs": ["get", "update"],
-                "apiGroups": ["admissionregistration.k8s.io"],
-                "resources": [f"{name.partition('/')[0]}s"],
-                "resourceNames": [name.partition("/")[2]],
-            }
-            for name in CONFIGURATIONS
-        ],
-    }
-    group = "rbac.authorization.k8s.io"
-    for kind, rule in rules.items():
-        metadata = {"name": "evenkeel-certificates", **({"namespace": NAMESPACE} if kind == "Role" else {})}
-        role = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": metadata, "rules": rule}
-        ref = {"apiGroup": group, "kind": kind, "name": metadata["name"]}
-        binding = {**role, "kind": f"{kind}Binding", "roleRef": ref, "subjects": subjects}
-        del binding["rules"]
-        output = plane.apply(role, binding)
-        assert 0 == output.code, output

@@ -23,6 +23,23 @@ def test_the_rights_are_those_of_the_kinds_that_are_watched(watch_pods):
     assert ("guard", "keel") == (account["metadata"]["namespace"], account["metadata"]["name"])
 
 
+def test_with_a_secret_it_may_be_renewed_and_its_ca_written_into_both_configurations():
+    _, role, _, secret, local, binding = rbac(policy(), "guard", "keel", secret=("other", "cert"))
+
+    assert rbac(policy(), "guard", "keel")[1]["rules"] == role["rules"][:-2]
+    update = [(rule["resources"], rule["resourceNames"], rule["verbs"]) for rule in role["rules"][-2:]]
+    assert [
+        (["mutatingwebhookconfigurations"], ["zz-evenkeel"], ["get", "update"]),
+        (["validatingwebhookconfigurations"], ["evenkeel"], ["get", "update"]),
+    ] == update
+    assert ("other", "cert", None) == (*(secret["metadata"][at] for at in ("namespace", "name")), secret.get("data"))
+    assert [(["cert"], ["get", "update"]), (None, ["create"])] == [
+        (rule.get("resourceNames"), rule["verbs"]) for rule in local["rules"]
+    ]
+    assert {"other"} == {one["metadata"]["namespace"] for one in (local, binding)}
+    assert [{"kind": "ServiceAccount", "namespace": "guard", "name": "keel"}] == binding["subjects"]
+
+
 def test_people_may_get_and_list_exactly_what_commands_list():
     kinds = {"apiVersion": "example.com/v1", "kind": "Web", "resource": "webs", "podTemplate": "spec.template"}
     role = viewer(policy(workloads=[kinds]))

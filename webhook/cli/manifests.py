@@ -1,7 +1,7 @@
 """
 Print the webhook configurations that a policy needs; pipe them into kubectl apply -f -
 
-They send only what the policy needs.  The CA bundle is public; no private key is needed.
+They send only what the policy needs.  The CA is that of a file, or is written in later: by evenkeel, by cert-manager.
 With --rbac, a ServiceAccount and RBAC come first, named like the Service in its namespace, or else evenkeel/evenkeel.
 With --rbac-viewer, which may stand alone, the ClusterRole for people who run commands on the cluster comes first.
 With --skip-label-user, --skip-label-group or --ca-bundle-user, a ValidatingAdmissionPolicy and its binding come last.
@@ -39,6 +39,8 @@ from webhook.manifests.skip_label import skip_label_policy
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy.policy import Policy
 
+CA_BUNDLE, TLS_SECRET, INJECT_CA_FROM = "--ca-bundle", "--tls-secret", "--inject-ca-from"
+WHOSE_CA = f"{CA_BUNDLE}, {TLS_SECRET} or {INJECT_CA_FROM}"
 SKIP_LABEL_USER, SKIP_LABEL_GROUP, CA_BUNDLE_USER = "--skip-label-user", "--skip-label-group", "--ca-bundle-user"
 
 
@@ -46,7 +48,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--service", metavar="NS/NAME", help="the webhook's Service, on port 443")
     where.add_argument("--url", metavar="URL", help="https://HOST[:PORT], if there is no Service")
-    parser.add_argument("--ca-bundle", metavar="FILE", type=Path, help="CA certificates, as PEM")
+    ca = parser.add_mutually_exclusive_group()
+    ca.add_argument(CA_BUNDLE, metavar="FILE", type=Path, help="the CA of the webhook's certificate, as PEM; no key")
+    ca.add_argument(
+        TLS_SECRET,
+        metavar="NS/NAME",
+        help="instead: the Secret of evenkeel serve --tls-secret, which writes its CA itself; --rbac has the rights",
+    )
+    ca.add_argument(
+        INJECT_CA_FROM,
+        metavar="NS/NAME",
+        help="instead: the Certificate of cert-manager, whose ca-injector writes its CA",
+    )
     parser.add_argument(
         "--failure-policy",
         choices=(IGNORE, FAIL),
@@ -89,25 +102,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     people = (viewer(inputs.policy(args.policy)),) if args.rbac_viewer else ()
-    if people and not (args.service or args.url or args.ca_bundle or args.rbac):
+    ca = args.ca_bundle or args.tls_secret or args.inject_ca_from
+    if people and not (args.service or args.url or ca or args.rbac):
         _print(people)
         return 0
-    if not (args.service or args.url) or args.ca_bundle is None:
-        raise UsageError("found no --service or --url, or no --ca-bundle, wanted both; only --rbac-viewer stands alone")
+    for given, options in ((args.service or args.url, "--service or --url"), (ca, WHOSE_CA)):
+        if not given:
+            raise UsageError(f"found no {options}, wanted one of them; only --rbac-viewer stands alone")
     features = inputs.features(args.kubernetes_version)
     policy, minor = inputs.policy(args.policy, features), features.minor
-    service = inputs.namespaced("--service", args.service) if args.service else None
+    service = _namespaced("--service", args.service)
     target = Target(
-        _bundle(args.ca_bundle),
+        _bundle(args.ca_bundle) if args.ca_bundle else b"",
         service,
         _url(args.url),
         args.failure_policy,
         _fails(args, policy, minor),
         minor >= CONDITIONS_SINCE,
+        _namespaced(INJECT_CA_FROM, args.inject_ca_from),
     )
-    rights = rbac(policy, *(service or (NAME, NAME))) if args.rbac else ()
+    secret = _namespaced(TLS_SECRET, args.tls_secret)
+    rights = rbac(policy, *(service or (NAME, NAME)), secret) if args.rbac else ()
     _print((*people, *rights, *configurations(policy, target), *_skip_label(args, minor), *_ca_bundle(args, minor)))
     return 0
+
+
+def _namespaced(option: str, text: str | None) -> tuple[str, str] | None:
+    return inputs.namespaced(option, text) if text else None
 
 
 def _print(objects: Iterable[Object]) -> None:
@@ -160,7 +181,7 @@ def _bundle(path: Path) -> bytes:
     try:
         return ca_bundle(read(path))
     except CertificateError as error:
-        raise UsageError(f"--ca-bundle: {error}") from error
+        raise UsageError(f"{CA_BUNDLE}: {error}") from error
 
 
 def _url(text: str | None) -> str:

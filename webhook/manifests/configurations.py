@@ -33,6 +33,7 @@ SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")  # the API server sends n
 NAME = "evenkeel"
 ENFORCED = "enforced"  # The first part of the names of the entries for what an enforced rule may deny.
 LABELS = {"app.kubernetes.io/name": NAME}
+INJECT_CA_FROM = "cert-manager.io/inject-ca-from"
 MUTATING_NAME = f"zz-{NAME}"  # Configurations run in the order of their names; defaults must come last.
 TIMEOUT_SECONDS = {MUTATE: 3, VALIDATE: 5}
 IGNORE, FAIL = "Ignore", "Fail"
@@ -48,7 +49,8 @@ class Target:
 
     `failure_policy` is that of built-in kinds; for other kinds it is always Ignore.  With `enforced_fail`, what an
     enforced rule may deny has entries of its own, with Fail, unless a built-in controller sends it.  Without
-    `conditions`, which an API server before 1.29 refuses, more calls are made, with the same answers.
+    `conditions`, which an API server before 1.29 refuses, more calls are made, with the same answers.  Without a
+    `ca_bundle` somebody else writes it: `inject_ca_from`, the (namespace, name) of a Certificate, asks cert-manager to.
     """
 
     ca_bundle: bytes
@@ -57,6 +59,7 @@ class Target:
     failure_policy: str = IGNORE
     enforced_fail: bool = False  # Needs `conditions`.
     conditions: bool = True
+    inject_ca_from: tuple[str, str] | None = None
 
     def client_config(self, phase: str) -> Object:
         """The clientConfig for a phase, "mutate" or "validate"."""
@@ -72,11 +75,12 @@ def configurations(policy: Policy, target: Target) -> tuple[Object, ...]:
     mutating = list(_mutating(policy, target))
     kinds = {"MutatingWebhookConfiguration": (MUTATING_NAME, mutating)} if mutating else {}
     kinds["ValidatingWebhookConfiguration"] = NAME, list(_judging(policy, target, VALIDATE))
+    asked = {} if target.inject_ca_from is None else {"annotations": {INJECT_CA_FROM: "/".join(target.inject_ca_from)}}
     return tuple(
         {
             "apiVersion": "admissionregistration.k8s.io/v1",
             "kind": kind,
-            "metadata": {"name": name, "labels": LABELS},
+            "metadata": {"name": name, "labels": LABELS, **asked},
             "webhooks": webhooks,
         }
         for kind, (name, webhooks) in kinds.items()

@@ -2,41 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from webhook.cluster import listed
 from webhook.cluster.watched import VERBS, Watched, watched
-from webhook.manifests.configurations import LABELS, NAME, Object
+from webhook.manifests.configurations import LABELS, MUTATING_NAME, NAME, Object
 from webhook.policy.policy import Policy
 
 RBAC = "rbac.authorization.k8s.io"
 VIEWER = f"{NAME}-viewer"
+REGISTRATION = "admissionregistration.k8s.io"
 
 
-def rbac(policy: Policy, namespace: str, name: str) -> tuple[Object, ...]:
-    """A ServiceAccount of that namespace and name, the ClusterRole that `policy` needs, and their binding."""
-    api_version = f"{RBAC}/v1"
-    return (
-        {
-            "apiVersion": "v1",
-            "kind": "ServiceAccount",
-            "metadata": {"namespace": namespace, "name": name, "labels": LABELS},
-        },
-        {
-            "apiVersion": api_version,
-            "kind": "ClusterRole",
-            "metadata": {"name": NAME, "labels": LABELS},
-            "rules": rules(policy),
-        },
-        {
-            "apiVersion": api_version,
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": NAME, "labels": LABELS},
-            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": NAME},
-            "subjects": [{"kind": "ServiceAccount", "namespace": namespace, "name": name}],
-        },
-    )
+def rbac(policy: Policy, namespace: str, name: str, secret: tuple[str, str] | None = None) -> tuple[Object, ...]:
+    """
+    A ServiceAccount of that namespace and name, the ClusterRole that `policy` needs, and their binding.
+
+    With `secret`, the namespace and name in `--tls-secret`, also that Secret, empty, and the rights to renew the
+    certificates in it and to write their CA into the webhook configurations.
+    """
+    account: Object = {"namespace": namespace, "name": name}
+    metadata: Object = {"name": NAME, "labels": LABELS}
+    granted = rules(policy) if secret is None else [*rules(policy), *_ca_bundle_rules()]
+    made = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {**account, "labels": LABELS}}
+    return (made, *_bound("ClusterRole", metadata, granted, account), *(_renewing(account, *secret) if secret else ()))
+
+
+def _renewing(account: Object, namespace: str, name: str) -> Iterator[Object]:
+    """A Secret without data, so that to apply it again changes none; and a Role on it."""
+    metadata: Object = {"namespace": namespace, "name": name, "labels": LABELS}
+    yield {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque"}
+    # To make it again where somebody has deleted it; RBAC knows no name of what is not there yet.
+    create: Object = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}
+    yield from _bound("Role", {**metadata, "name": NAME}, [_to_update("", "secrets", name), create], account)
+
+
+def _ca_bundle_rules() -> Iterator[Object]:
+    """To write caBundle."""
+    yield _to_update(REGISTRATION, "mutatingwebhookconfigurations", MUTATING_NAME)
+    yield _to_update(REGISTRATION, "validatingwebhookconfigurations", NAME)
+
+
+def _to_update(group: str, resource: str, name: str) -> Object:
+    return {"apiGroups": [group], "resources": [resource], "resourceNames": [name], "verbs": ["get", "update"]}
+
+
+def _bound(kind: str, metadata: Object, rules: list[Object], account: Object) -> tuple[Object, Object]:
+    """A role, and its binding to a ServiceAccount."""
+    made: Object = {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata}
+    ref = {"apiGroup": RBAC, "kind": kind, "name": metadata["name"]}
+    bound = {"roleRef": ref, "subjects": [{"kind": "ServiceAccount", **account}]}
+    return {**made, "rules": rules}, {**made, "kind": f"{kind}Binding", **bound}
 
 
 def viewer(policy: Policy) -> Object:
