@@ -373,3 +373,20 @@ def test_the_spec_of_its_pods_is_known_only_where_there_is_a_template():
         parse_workloads(pod())[0].pod_spec,
         bare.pod_spec,
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "scaling", "replicas"),
+    [
+        (3, (2, 5), 3),
+        (1, (2, 5), 2),
+        (9, (2, 5), 5),
+        (9, (2, None), 9),
+        (0, (2, 5), 0),
+        (None, (2, 5), 2),
+    ],
+)
+def test_in_a_cluster_the_replicas_that_an_autoscaler_has_written_hold_within_its_bounds(written, scaling, replicas):
+    (found,) = parse_workloads(workload("Deployment", spec={"replicas": written}))
+
+    assert (replicas, scaling) == (found.within(Scaling(*scaling)).replicas, found.within(Scaling(*scaling)).scaling)

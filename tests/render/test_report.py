@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.report.test_impact import DEFAULTS, EMPTY, NO_DEFAULTS
-from tests.support.build import constraint, policy, service, workload
+from tests.support.build import constraint, hpa, policy, service, workload
 from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
 from webhook.render.report import MOST_DOMAINS, Titles, as_json, text
@@ -169,3 +169,29 @@ def test_of_many_domains_only_those_with_pods_are_listed():
     (spread,) = one["constraints"]
 
     assert ({"n001": 1, "n002": 1}, MOST_DOMAINS - 1) == (spread["domains"], spread["domainsWithoutPods"])
+
+
+def autoscaled(*scalers):
+    """Two Pods of a Deployment in two zones, of which a third is closed."""
+    open_zones = [one for one in ZONES if "c" not in one["metadata"]["name"]]
+    owner, made = deployment(constraint())
+    owner["spec"]["replicas"] = 2
+    return [*open_zones, node("c1", "c", unschedulable=True), owner, made, *pods("a1", "b1"), *scalers]
+
+
+def test_the_bounds_of_an_autoscaler_and_what_comes_with_its_maximum():
+    found = lines(*autoscaled(hpa(2, 5000)))
+
+    assert "      autoscaled: 2 to 5,000 replicas" in found
+    assert "      at 5,000 replicas also warning: tainted-domain" in found
+    assert "      autoscaled: 2 replicas or more" in lines(*autoscaled(hpa(2, None)))
+    assert not any("autoscaled" in line or "also" in line for line in lines(*autoscaled()))
+
+
+def test_the_bounds_of_an_autoscaler_in_json():
+    (one,) = as_json(report(*autoscaled(hpa(2, 5))), NEW)["workloads"]
+    (bare,) = as_json(report(*autoscaled()), NEW)["workloads"]
+
+    assert {"minReplicas": 2, "maxReplicas": 5} == one["autoscaler"]
+    assert ["tainted-domain"] == [finding["rule"] for finding in one["findingsAtMaximum"]]
+    assert (None, []) == (bare["autoscaler"], bare["findingsAtMaximum"])

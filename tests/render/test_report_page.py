@@ -8,7 +8,7 @@ import pytest
 
 from tests.report.test_impact import EMPTY
 from tests.report.test_waiting import found as waiting
-from tests.support.build import HOSTNAME, constraint, policy
+from tests.support.build import HOSTNAME, constraint, hpa, policy
 from tests.support.placing import INFRA, node
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
 from webhook.render.page import Origin
@@ -222,3 +222,14 @@ def test_nothing_of_the_cluster_is_taken_for_html(name):
         key for _, attrs in harmless.elements for key in attrs
     }
     assert "<script>alert(1)</script>" in hostile.text
+
+
+def test_what_an_autoscaler_may_bring_is_said_apart():
+    closed = [node("a1", "a"), node("b1", "b"), node("c1", "c", unschedulable=True)]
+    owner, made = deployment(constraint())
+    owner["spec"]["replicas"] = 2
+    found = shown(*closed, owner, made, *pods("a1", "b1"), hpa(2, 5000)).text
+
+    assert "autoscaled: 2 to 5,000 replicas" in found
+    assert "tainted-domain" not in found.partition("At 5,000 replicas also:")[0]
+    assert "warning tainted-domain" in found.partition("At 5,000 replicas also:")[2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.build import HOSTNAME, constraint
+from tests.support.build import HOSTNAME, constraint, hpa
 from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, only, pods
 from webhook.report.idle import NEVER_BINDS, why_idle
@@ -48,3 +48,11 @@ def test_a_max_skew_that_is_never_reached():
 def test_what_spreads():
     assert [""] == why(*deployment(constraint()), *pods("a1", "b1"))
     assert [""] == why(*deployment(constraint()))
+
+
+def test_an_autoscaler_may_bring_more_pods_than_max_skew():
+    few = deployment(constraint(maxSkew=9))
+    few[0]["spec"] |= {"replicas": 3, "strategy": {"type": "Recreate"}}
+
+    assert [""] == why(*few, hpa(2, 10), *pods("a1", "b1", "c1"))
+    assert ["there are too few Pods for the skew to exceed maxSkew"] == why(*few, hpa(2, 9), *pods("a1", "b1", "c1"))

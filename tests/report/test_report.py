@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.report.test_impact import DEFAULTS, EMPTY, NO_DEFAULTS
-from tests.support.build import constraint, policy, service, workload
+from tests.support.build import constraint, hpa, policy, service, workload
+from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, made_by, only, pods, report, reporting
 
 WARN = "{enforcement: Warn}"
@@ -113,3 +114,50 @@ def test_what_is_too_large_to_judge_is_in_the_report_all_the_same():
 def test_the_replicas_that_are_asked_for():
     assert 3 == only(*deployment()).replicas
     assert only(workload("DaemonSet", spec={"replicas": None})).replicas is None
+
+
+CLOSED = [one for one in ZONES if "c" not in one["metadata"]["name"]] + [node("c1", "c", unschedulable=True)]
+
+
+def scaled(replicas, scaler, *on):
+    """What is reported of a Deployment of so many replicas and its autoscaler, where one zone of three is closed."""
+    owner, made = deployment(constraint())
+    owner["spec"]["replicas"] = replicas
+    return only(*CLOSED, owner, made, *pods(*on), scaler)
+
+
+def rules(findings):
+    return {one.rule: one.message for one in findings}
+
+
+def test_what_an_autoscaler_may_bring_is_found_apart():
+    """Two Pods fit beside the closed zone."""
+    one = scaled(2, hpa(2, 5), "a1", "b1")
+
+    assert (2, 5) == one.scaling
+    assert "tainted-domain" not in rules(one.findings)
+    assert rules(one.at_most)["tainted-domain"].endswith("3 of 5 Pods wait: c is cordoned")
+    assert not rules(one.findings).keys() & rules(one.at_most).keys()
+
+
+def test_the_replicas_that_an_autoscaler_has_set_are_those_of_now():
+    """Within its bounds, to which it brings them; 0 switches it off."""
+    now = [rules(scaled(replicas, hpa(3, 5)).findings).get("tainted-domain", "") for replicas in (4, 1, 9, 0)]
+
+    assert ["2 of 4", "1 of 3", "3 of 5", ""] == [said[len("must be Honor, or ") :][:6] for said in now]
+    assert () == scaled(9, hpa(3, 5)).at_most
+    assert "tainted-domain" in rules(scaled(0, hpa(3, 5)).at_most)
+
+
+def test_an_autoscaler_without_a_known_maximum_and_one_of_something_else():
+    assert ((2, None), ()) == (scaled(2, hpa(2, None)).scaling, scaled(2, hpa(2, None)).at_most)
+    assert scaled(2, hpa(namespace="bank")).scaling is None
+
+
+def test_what_a_policy_would_do_does_not_depend_on_an_autoscaler():
+    """The webhook knows of none."""
+    asked = policy("{rules: {missing-constraints: {severity: error, minReplicas: 4}}}")
+    one = only(*ZONES, *deployment(), hpa(5, 9), of=asked)
+
+    assert "missing-constraints" in rules(one.findings)
+    assert "allowed" == str(one.impact.create.outcome)

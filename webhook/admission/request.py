@@ -14,7 +14,7 @@ from webhook.objects.fields import texts_at, value_at
 from webhook.objects.kinds import Kinds
 from webhook.objects.reading import brief
 from webhook.objects.references import Owner, Scaling, Target
-from webhook.objects.workload import Workload, parse_workloads
+from webhook.objects.workload import Workload, parse_workloads, scaling_of
 
 MUTATE, VALIDATE = "mutate", "validate"
 CREATE, UPDATE = "CREATE", "UPDATE"
@@ -95,10 +95,7 @@ class AdmissionRequest(NamedTuple):
 
 
 def _scaled(workloads: tuple[Workload, ...], scalings: Mapping[Target, Scaling]) -> tuple[Workload, ...]:
-    """An autoscaler does not say which of several Pod templates of an object it scales."""
-    if not scalings or len(workloads) != 1 or workloads[0].kind.replicas is None:
-        return workloads
-    scaling = scalings.get(workloads[0].target)
+    scaling = scaling_of(workloads, scalings)
     return workloads if scaling is None else (workloads[0].scaled(scaling),)
 
 

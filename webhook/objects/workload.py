@@ -7,7 +7,7 @@ An object with a Pod template, or a Pod: its constraints, replicas, and the labe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from typing import NamedTuple
@@ -108,6 +108,11 @@ class Workload:
         """The same with the replicas that an autoscaler gives it; where 0 are written, there may be none."""
         return replace(self, replicas=scaling.least if self.replicas else 0, scaling=scaling)
 
+    def within(self, scaling: Scaling) -> Workload:
+        """The same in a cluster, where the autoscaler itself has written the replicas and keeps them in its bounds."""
+        most = self.replicas if scaling.most is None else min(self.replicas, scaling.most)
+        return replace(self, replicas=max(most, scaling.least) if self.replicas else 0, scaling=scaling)
+
     @property
     def most_replicas(self) -> int | None:
         """The most replicas that it has, those that are written or an autoscaler's; None where that is not known."""
@@ -174,6 +179,17 @@ def parse_workloads(obj: Mapping[str, object], kinds: Kinds = KINDS, namespace: 
     )
     places = ((kind, indices) for kind in found for indices in _expand(obj, kind))
     return tuple([_workload(shared, kind, indices) for kind, indices in islice(places, MOST_TEMPLATES + 1)])
+
+
+def scaling_of(workloads: Sequence[Workload], scalings: Mapping[Target, Scaling]) -> Scaling | None:
+    """
+    What autoscalers give the workloads of one object, None if none scales it.
+
+    An autoscaler does not say which of several Pod templates of an object it scales.
+    """
+    if not scalings or len(workloads) != 1 or workloads[0].kind.replicas is None:
+        return None
+    return scalings.get(workloads[0].target)
 
 
 class _Shared(NamedTuple):

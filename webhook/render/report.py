@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.admission.decision import Outcome
-from webhook.findings.finding import Severity
+from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import one_line
 from webhook.objects.reading import printable
+from webhook.objects.references import Scaling
 from webhook.placement.subject import OWN
 from webhook.render.explanation import API_VERSION
 from webhook.render.findings import finding_json
@@ -153,10 +154,24 @@ def _some(names: Iterable[str]) -> str:
 def _findings(one: ReportedWorkload) -> Iterator[str]:
     if one.foreign:
         yield f"placed by the scheduler {one_line(one.foreign, NAME)}, of which no profile is known"
+    yield from _by_severity(one.findings)
+    if one.scaling is not None:
+        yield autoscaled(one.scaling)
+    if one.scaling is not None and one.at_most:
+        yield f"at {one.scaling.most:,} replicas also {'; '.join(_by_severity(one.at_most))}"
+
+
+def _by_severity(findings: Sequence[Finding]) -> Iterator[str]:
     for severity in Severity:
-        rules = dict.fromkeys(finding.rule for finding in one.findings if finding.severity is severity)
+        rules = dict.fromkeys(finding.rule for finding in findings if finding.severity is severity)
         if rules:
             yield f"{severity}: {', '.join(rules)}"
+
+
+def autoscaled(scaling: Scaling) -> str:
+    """The bounds of an autoscaler."""
+    least, most = scaling
+    return f"autoscaled: {least:,} replicas or more" if most is None else f"autoscaled: {least:,} to {most:,} replicas"
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
@@ -243,6 +258,9 @@ def _workload_json(one: ReportedWorkload) -> dict[str, object]:
         "apiVersion": ref.api_version,
         "namespace": ref.namespace,
         "replicas": one.replicas,
+        "autoscaler": None
+        if one.scaling is None
+        else {"minReplicas": one.scaling.least, "maxReplicas": one.scaling.most},
         "pods": live.pods,
         "waiting": live.waiting,
         "terminating": live.leaving,
@@ -252,6 +270,7 @@ def _workload_json(one: ReportedWorkload) -> dict[str, object]:
         "foreignScheduler": one.foreign or None,
         "constraints": [_spread_json(spread) for spread in one.spreads],
         "findings": [finding_json(finding) for finding in one.findings],
+        "findingsAtMaximum": [finding_json(finding) for finding in one.at_most],
         "outcome": str(one.impact.worst.outcome),
         "wasOutcome": None if one.was is None else str(one.was.worst.outcome),
         "changed": one.changes,

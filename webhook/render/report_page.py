@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from webhook.findings.finding import Severity
+from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import path_text
 from webhook.placement.subject import OWN
@@ -27,7 +27,7 @@ from webhook.render.explanation import (
     said,
 )
 from webhook.render.page import Bar, Origin, lines, page, scaled, share_text
-from webhook.render.report import Titles, answer_word, policy_sums, spread_remarks
+from webhook.render.report import Titles, answer_word, autoscaled, policy_sums, spread_remarks
 from webhook.report.idle import why_idle
 from webhook.report.impact import GRAVITY
 from webhook.report.inventory import Key, key_of
@@ -265,11 +265,9 @@ def _workload(i: int, one: ReportedWorkload, idle: Sequence[str], titles: Titles
         "severities": [(str(severity), by_severity[severity]) for severity in Severity if by_severity[severity]],
         "charts": charts,
         "more_charts": len(one.spreads) - len(charts),
-        "findings": [
-            (str(found.severity), found.rule, path_text(found.path), found.message, found.fix)
-            for found in sorted(one.findings, key=lambda finding: finding.severity.rank)[:MOST_FINDINGS]
-        ],
-        "more_findings": max(0, len(one.findings) - MOST_FINDINGS),
+        "scaling": autoscaled(one.scaling) if one.scaling is not None else "",
+        "findings": _findings("", one.findings),
+        "at_most": _findings(f"At {one.scaling.most:,} replicas also:", one.at_most) if one.scaling else None,
         "outcome": answer_word(one.impact.worst),
         "was": answer_word(one.was.worst) if one.was is not None else "",
         "answers": [
@@ -282,6 +280,13 @@ def _workload(i: int, one: ReportedWorkload, idle: Sequence[str], titles: Titles
             if answer is not None
         ],
     }
+
+
+def _findings(title: str, findings: Sequence[Finding]) -> dict[str, object] | None:
+    """The gravest first; None if there are none."""
+    gravest = sorted(findings, key=lambda finding: finding.severity.rank)[:MOST_FINDINGS]
+    rows = [(str(one.severity), one.rule, path_text(one.path), one.message, one.fix) for one in gravest]
+    return {"title": title, "rows": rows, "more": len(findings) - len(rows)} if rows else None
 
 
 def _name(one: ReportedWorkload) -> str:

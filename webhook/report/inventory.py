@@ -12,11 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from webhook.objects.autoscalers import Autoscaler, read_autoscaler, scalings
 from webhook.objects.fields import as_mapping, texts_at, value_at
 from webhook.objects.kinds import BATCH, CORE, Kinds, find_kinds
 from webhook.objects.labels import Labels, labels_of
 from webhook.objects.names import MIRROR_ANNOTATION
-from webhook.objects.references import ObjectRef, controller_of
+from webhook.objects.references import ObjectRef, Scaling, Target, controller_of
 from webhook.scheduler.counts import FINISHED, LabelSet, label_set
 
 Raw = Mapping[str, object]
@@ -104,14 +105,22 @@ class Inventory:
         self._objects: dict[Key, Raw] = {}
         self._pods: dict[Key, _Pods] = {}
         self._counted: dict[str, dict[LabelSet, Counter[Key]]] = {}
+        self._autoscalers: list[Autoscaler] = []
         self.static = 0
 
     def add(self, raw: Raw) -> None:
-        """Take an object; what makes no Pods is passed over."""
+        """Take an object; what neither makes Pods nor scales what does is passed over."""
         if raw.get("kind") == POD and raw.get("apiVersion") == CORE:
             self._add_pod(raw)
         elif find_kinds(raw, self._kinds):
             self._objects[_key(ObjectRef.of(raw))] = raw
+        elif (autoscaler := read_autoscaler(raw, "")) is not None:
+            self._autoscalers.append(autoscaler)
+
+    @property
+    def scalings(self) -> Mapping[Target, Scaling]:
+        """What autoscalers give what they scale."""
+        return scalings(self._autoscalers)
 
     def _add_pod(self, raw: Raw) -> None:
         phase, node = texts_at(raw, "status.phase", "spec.nodeName")

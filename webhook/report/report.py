@@ -19,7 +19,8 @@ from webhook.findings.finding import Finding, Severity
 from webhook.findings.others import Others
 from webhook.objects.fields import texts_at, value_at
 from webhook.objects.names import DEFAULT_SCHEDULER
-from webhook.objects.workload import Workload, parse_workloads
+from webhook.objects.references import Scaling
+from webhook.objects.workload import Workload, parse_workloads, scaling_of
 from webhook.policy.policy import Policy
 from webhook.report.impact import Impact, as_webhook_sees, impact
 from webhook.report.inventory import Inventory, LiveWorkload, by_name
@@ -54,9 +55,10 @@ class ReportedWorkload:
     """
     All that is reported of one workload.
 
-    `replicas` is the number that is asked for, None where none is written.  `impact` is of the policy, `was` of the one
-    that it is compared with.  `findings` are those of the policy's rules, which see all Pods.  `foreign` is the
-    scheduler that places its Pods, "" if a profile of it is known.
+    `replicas` is the number that is asked for, None where none is written, and `scaling` what autoscalers may make of
+    it.  `impact` is of the policy, `was` of the one that it is compared with.  `findings` are those of the policy's
+    rules, which see all Pods; `at_most` are those that would come with the most replicas of its autoscaler.  `foreign`
+    is the scheduler that places its Pods, "" if a profile of it is known.
     """
 
     live: LiveWorkload
@@ -67,6 +69,8 @@ class ReportedWorkload:
     impact: Impact
     was: Impact | None
     foreign: str = ""
+    scaling: Scaling | None = None
+    at_most: tuple[Finding, ...] = ()
 
     @property
     def changes(self) -> bool:
@@ -139,7 +143,7 @@ class Reporting:
         self._others = Others.of(
             one for live in self.workloads if live.raw is not None for one in self._parsed(live.raw, live.ref.namespace)
         )
-        self._static = inventory.static
+        self._scalings, self._static = inventory.scalings, inventory.static
 
     def of(self, live: LiveWorkload) -> ReportedWorkload:
         """All that is reported of one of the workloads."""
@@ -147,15 +151,19 @@ class Reporting:
         made = made_pods(live, policy.kinds, self._features)
         found = self._impact(live, made, policy)
         was = self._impact(live, made, compare) if compare is not None else None
+        judged = self._judged(live, made)
+        findings = self._findings(judged)
         return ReportedWorkload(
             live,
             _replicas(live),
             tuple(self._spreads(live, made, found, was)),
             zone_loss(live, self._snapshot.nodes),
-            self._findings(live, made),
+            findings,
             found,
             was,
             self._foreign(made),
+            judged[0].scaling if judged else None,
+            self._at_most(judged, findings),
         )
 
     def report(self, workloads: Iterable[ReportedWorkload]) -> Report:
@@ -187,15 +195,29 @@ class Reporting:
         given = value_at(live.newest, CONSTRAINTS)
         return given if isinstance(given, list) else ()
 
-    def _findings(self, live: LiveWorkload, made: Sequence[MadePod]) -> tuple[Finding, ...]:
-        """What the policy's rules find, also of what has an owner: here advice on it is read."""
+    def _judged(self, live: LiveWorkload, made: Sequence[MadePod]) -> Sequence[Workload]:
+        """What the rules look at, also of what has an owner: here advice on it is read."""
         raw = live.raw if live.raw is not None and not live.is_pod else made[0].raw if made else None
         workloads = self._parsed(raw, live.ref.namespace) if raw is not None else ()
         try:
             weigh(workloads)
         except TooLarge:
             return ()  # which the answers say
-        return tuple([finding for one in workloads for finding in self._found(replace(one, owner=None))])
+        scaling = scaling_of(workloads, self._scalings)
+        return [replace(one if scaling is None else one.within(scaling), owner=None) for one in workloads]
+
+    def _findings(self, workloads: Iterable[Workload]) -> tuple[Finding, ...]:
+        return tuple([finding for one in workloads for finding in self._found(one)])
+
+    def _at_most(self, workloads: Iterable[Workload], findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """What the rules find besides if an autoscaler gives a workload the most replicas that it may."""
+        known = {(one.rule, one.path) for one in findings}
+        grown = [
+            replace(one, replicas=most)
+            for one in workloads
+            if one.scaling is not None and (most := one.scaling.most or 0) > one.replicas
+        ]
+        return tuple([finding for finding in self._findings(grown) if (finding.rule, finding.path) not in known])
 
     def _found(self, workload: Workload) -> tuple[Finding, ...]:
         namespace_labels = self._snapshot.namespaces.get(workload.namespace)
