@@ -47,7 +47,8 @@ lint.session
 lint.files
 lint.overlays · lint.walk · lint.writing
 {PURE}\
-lint.judging · lint.repair · report.idle · report.report
+lint.judging · lint.repair · report.report
+report.idle
 report.impact · report.spread · report.waiting
 report.made
 report.inventory

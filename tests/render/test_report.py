@@ -13,6 +13,7 @@ from tests.support.reporting import ZONES, deployment, made_by, pods, report
 from webhook.render.report import MOST_DOMAINS, Titles, as_json, text
 
 WEB = [*ZONES, *deployment(constraint()), *pods("a1", "a1", "a2", "b1", "")]
+OK = constraint(labelSelector={"matchLabels": {"app": "ok"}})
 NEW, COMPARED = Titles("new.yaml"), Titles("new.yaml", "old.yaml")
 
 
@@ -57,8 +58,7 @@ def test_pods_that_are_not_even_there_are_missed(replicas, on, shown):
 
 
 def test_what_the_policy_would_do_comes_first():
-    fine = deployment(constraint(labelSelector={"matchLabels": {"app": "ok"}}), name="ok")
-    found = lines(*ZONES, *deployment(EMPTY), *pods("a1"), *fine)
+    found = lines(*ZONES, *deployment(EMPTY), *pods("a1"), *deployment(OK, name="ok"))
 
     assert "What new.yaml would do:" == found[0]
     assert "  WORKLOAD              CREATED   UPDATED   ITS PODS   WHY" == found[2]
@@ -195,3 +195,26 @@ def test_the_bounds_of_an_autoscaler_in_json():
     assert {"minReplicas": 2, "maxReplicas": 5} == one["autoscaler"]
     assert ["tainted-domain"] == [finding["rule"] for finding in one["findingsAtMaximum"]]
     assert (None, []) == (bare["autoscaler"], bare["findingsAtMaximum"])
+
+
+def test_a_constraint_that_spreads_nothing_is_said_to_and_why():
+    """One that is hard still keeps Pods off nodes without the label."""
+    empty, one_zone = deployment(EMPTY), [node("a1", "a"), node("a2", "a"), node("bare")]
+    found = lines(*one_zone, *empty, *deployment(OK, name="ok"), *pods("a1"), titles=Titles())
+
+    assert (
+        "      topology.kubernetes.io/zone: spreads nothing: its selector counts no Pod; "
+        "it still bars nodes without the label" in found
+    )
+    assert "2 constraints spread nothing." in found
+    assert "1 constraint spreads nothing." in lines(*ZONES, *empty, titles=Titles())
+    assert not any("nothing" in line for line in lines(*WEB, titles=Titles()))
+
+
+def test_what_spreads_nothing_in_json():
+    found = as_json(report(*ZONES, *deployment(EMPTY), *deployment(OK, name="ok")), NEW)
+
+    assert {"Deployment/web": ["its selector counts no Pod"], "Deployment/ok": [None]} == {
+        one["workload"]: [each["spreadsNothing"] for each in one["constraints"]] for one in found["workloads"]
+    }
+    assert 1 == found["summary"]["spreadNothing"]

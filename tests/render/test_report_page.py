@@ -233,3 +233,11 @@ def test_what_an_autoscaler_may_bring_is_said_apart():
     assert "autoscaled: 2 to 5,000 replicas" in found
     assert "tainted-domain" not in found.partition("At 5,000 replicas also:")[0]
     assert "warning tainted-domain" in found.partition("At 5,000 replicas also:")[2]
+
+
+def test_a_scheduler_of_which_no_profile_is_known_is_named():
+    batch = deployment(constraint())
+    batch[0]["spec"]["template"]["spec"]["schedulerName"] = "batch"
+
+    assert "web Deployment in shop placed by the scheduler batch, of which no" in shown(*ZONES, *batch).text
+    assert "placed by" not in shown(*WEB).text

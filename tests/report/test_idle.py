@@ -5,15 +5,14 @@ from __future__ import annotations
 from tests.support.build import HOSTNAME, constraint, hpa
 from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, only, pods
-from webhook.report.idle import NEVER_BINDS, why_idle
+from webhook.report.idle import NEVER_BINDS
 from webhook.rules import RULES
 
 SELECTOR = "its selector counts no Pod"
 
 
 def why(*objects, nodes=ZONES, **options):
-    one = only(*nodes, *objects, **options)
-    return [why_idle(spread, one.findings) for spread in one.spreads]
+    return [*only(*nodes, *objects, **options).idle]
 
 
 def test_a_selector_that_counts_no_pod():

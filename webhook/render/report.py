@@ -83,10 +83,11 @@ def _spreads(report: Report) -> Iterator[str]:
     below: dict[int, list[str]] = {}
     for one in report.workloads:
         spreads: Sequence[Spread | None] = one.spreads or (None,)
-        for i, spread in enumerate(spreads):
+        reasons = one.idle or ("",)
+        for i, (spread, idle) in enumerate(zip(spreads, reasons, strict=True)):
             first = (_name(one), _pods(one), _loss(one)) if i == 0 else ("", "", "")
             rows.append((*first, *(_spread(spread) if spread is not None else ("none in force", "", ""))))
-            below[len(rows) - 1] = [*(spread_remarks(spread) if spread is not None else ())]
+            below[len(rows) - 1] = [*(_remarks(spread, idle) if spread is not None else ())]
         below[len(rows) - 1] += _findings(one)
     for i, line in enumerate(_table(rows)):
         yield line
@@ -131,6 +132,18 @@ def _domains(spread: Spread) -> str:
     return f"{fewest:,} to {counted.counts[most]:,} ({one_line(most, 40)}) in {len(counted.eligible):,} domains"
 
 
+def _remarks(spread: Spread, idle: str) -> Iterator[str]:
+    if idle:
+        yield f"{spread.constraint.topology_key}: {idle_words(spread, idle)}"
+    yield from spread_remarks(spread)
+
+
+def idle_words(spread: Spread, idle: str) -> str:
+    """That a constraint spreads nothing, why, and what it does all the same."""
+    still = "; it still bars nodes without the label" if spread.constraint.hard and spread.unlabelled else ""
+    return f"spreads nothing: {idle}{still}"
+
+
 def spread_remarks(spread: Spread) -> Iterator[str]:
     """What else is to be known of one constraint."""
     key = spread.constraint.topology_key
@@ -153,7 +166,7 @@ def _some(names: Iterable[str]) -> str:
 
 def _findings(one: ReportedWorkload) -> Iterator[str]:
     if one.foreign:
-        yield f"placed by the scheduler {one_line(one.foreign, NAME)}, of which no profile is known"
+        yield foreign_words(one)
     yield from _by_severity(one.findings)
     if one.scaling is not None:
         yield autoscaled(one.scaling)
@@ -166,6 +179,12 @@ def _by_severity(findings: Sequence[Finding]) -> Iterator[str]:
         rules = dict.fromkeys(finding.rule for finding in findings if finding.severity is severity)
         if rules:
             yield f"{severity}: {', '.join(rules)}"
+
+
+def foreign_words(one: ReportedWorkload) -> str:
+    """That a scheduler places its Pods of which no profile is known; "" if one is."""
+    name = one_line(one.foreign, NAME)
+    return f"placed by the scheduler {name}, of which no profile is known" if name else ""
 
 
 def autoscaled(scaling: Scaling) -> str:
@@ -190,6 +209,8 @@ def _sums(report: Report, titles: Titles) -> Iterator[str]:
             f"{found.uneven:,} with a skew beyond maxSkew; "
             f"of those with two Pods or more, {found.lost:,} would lose every Pod with one zone."
         )
+    if found.idle:
+        yield f"{_many(found.idle, 'constraint')} {'spreads' if found.idle == 1 else 'spread'} nothing."
     if titles.policy:
         yield from policy_sums(report, titles)
 
@@ -242,6 +263,7 @@ def as_json(report: Report, titles: Titles, notes: Sequence[str] = ()) -> dict[s
             "defaultsChange": {how: found.defaults_change.get(how, 0) for how in DEFAULTS},
             "uneven": found.uneven,
             "lostWithOneZone": found.lost,
+            "spreadNothing": found.idle,
         },
     }
 
@@ -268,7 +290,7 @@ def _workload_json(one: ReportedWorkload) -> dict[str, object]:
         "largestZone": one.loss.largest or None,
         "largestZoneShare": None if share is None else round(share, 4),
         "foreignScheduler": one.foreign or None,
-        "constraints": [_spread_json(spread) for spread in one.spreads],
+        "constraints": [_spread_json(*each) for each in zip(one.spreads, one.idle, strict=True)],
         "findings": [finding_json(finding) for finding in one.findings],
         "findingsAtMaximum": [finding_json(finding) for finding in one.at_most],
         "outcome": str(one.impact.worst.outcome),
@@ -296,7 +318,7 @@ def _answer_json(answer: Answer | None) -> dict[str, object] | None:
     }
 
 
-def _spread_json(spread: Spread) -> dict[str, object]:
+def _spread_json(spread: Spread, idle: str) -> dict[str, object]:
     constraint, counted = spread.constraint, spread.counted
     listed = counted.eligible if len(counted.eligible) <= MOST_DOMAINS else counted.counts.keys()
     return {
@@ -309,6 +331,7 @@ def _spread_json(spread: Spread) -> dict[str, object]:
         "selector": str(constraint.selector),
         "source": spread.source,
         "skew": spread.skew,
+        "spreadsNothing": idle or None,
         "domains": {value: counted.match_num(value) for value in sorted(listed)},
         "domainsWithoutPods": len(counted.eligible) - len(counted.counts),
         "closedDomains": list(spread.closed[:MOST_DOMAINS]),

@@ -27,8 +27,15 @@ from webhook.render.explanation import (
     said,
 )
 from webhook.render.page import Bar, Origin, lines, page, scaled, share_text
-from webhook.render.report import Titles, answer_word, autoscaled, policy_sums, spread_remarks
-from webhook.report.idle import why_idle
+from webhook.render.report import (
+    Titles,
+    answer_word,
+    autoscaled,
+    foreign_words,
+    idle_words,
+    policy_sums,
+    spread_remarks,
+)
 from webhook.report.impact import GRAVITY
 from webhook.report.inventory import Key, key_of
 from webhook.report.report import Report, ReportedWorkload
@@ -56,7 +63,6 @@ def html(
     groups = [
         _waiting(one, group, origin.read) for one in report.workloads for group in waiting.get(key_of(one.live), ())
     ]
-    idle = [[why_idle(spread, one.findings) for spread in one.spreads] for one in report.workloads]
     return page(
         "report.html",
         "report.js",
@@ -64,13 +70,13 @@ def html(
         origin=str(origin),
         notes=lines(notes),
         titles=titles,
-        tiles=list(_tiles(report, titles, sum(bool(why) for each in idle for why in each))),
+        tiles=list(_tiles(report, titles)),
         zones=_zones(report),
         curve=_curve(report),
         waiting=groups,
         outcomes=_outcomes(report) if titles.policy else (),
         sums=lines(policy_sums(report, titles)) if titles.policy else (),
-        workloads=[_workload(i, *each, titles) for i, each in enumerate(zip(report.workloads, idle, strict=True))],
+        workloads=[_workload(i, one, titles) for i, one in enumerate(report.workloads)],
     )
 
 
@@ -82,14 +88,14 @@ class Tile(NamedTuple):
     bad: bool = False
 
 
-def _tiles(report: Report, titles: Titles, idle: int) -> Iterator[Tile]:
+def _tiles(report: Report, titles: Titles) -> Iterator[Tile]:
     found = report.summary
     yield Tile(found.workloads, "workload" if found.workloads == 1 else "workloads")
     yield Tile(found.pods, "Pod" if found.pods == 1 else "Pods")
     yield Tile(found.waiting, "of them waiting", found.waiting > 0)
     yield Tile(found.lost, "would lose every Pod with one zone", found.lost > 0)
     yield Tile(found.uneven, "skewed beyond maxSkew", found.uneven > 0)
-    yield Tile(idle, "constraints that spread nothing", idle > 0)
+    yield Tile(found.idle, "constraints that spread nothing", found.idle > 0)
     if titles.policy:
         yield Tile(found.denied, "denied by the policy", found.denied > 0)
 
@@ -232,7 +238,7 @@ def _outcomes(report: Report) -> list[Bar]:
 # Workloads
 
 
-def _workload(i: int, one: ReportedWorkload, idle: Sequence[str], titles: Titles) -> dict[str, object]:
+def _workload(i: int, one: ReportedWorkload, titles: Titles) -> dict[str, object]:
     ref, share = one.live.ref, one.loss.share
     by_severity = Counter(finding.severity for finding in one.findings)
     worst = max((spread.excess for spread in one.spreads), default=0)
@@ -241,16 +247,17 @@ def _workload(i: int, one: ReportedWorkload, idle: Sequence[str], titles: Titles
         "waiting": one.live.waiting,
         "uneven": worst,
         "lost": one.live.running > 1 and share == 1,
-        "idle": any(idle),
+        "idle": any(one.idle),
         "found": by_severity[Severity.ERROR] or by_severity[Severity.WARNING],
         "denied": titles.policy and not one.impact.worst.allowed,
         "changed": one.changes or one.defaults_change,
     }
-    charts = [_chart(spread, why) for spread, why in zip(one.spreads, idle, strict=True)][:MOST_CHARTS]
+    charts = [_chart(spread, why) for spread, why in zip(one.spreads, one.idle, strict=True)][:MOST_CHARTS]
     return {
         "id": i,
         "name": one_line(ref.name, LINE_LIMIT),
         "where": f"{one_line(ref.kind, LINE_LIMIT)} in {one_line(ref.namespace, LINE_LIMIT)}",
+        "foreign": foreign_words(one),
         "flags": " ".join(flag for flag, on in flags.items() if on),
         # By what the script sorts, in the order of its options: zone, skew, waiting, Pods, findings.
         "order": f"{share or 0:.3f} {worst} {one.live.waiting} {one.live.pods} {-gravest}",
@@ -261,7 +268,7 @@ def _workload(i: int, one: ReportedWorkload, idle: Sequence[str], titles: Titles
         "lost": bool(flags["lost"]),
         "skews": [_skew(spread) for spread in one.spreads[:MOST_SKEWS]],
         "more_skews": max(0, len(one.spreads) - MOST_SKEWS),
-        "idle": sum(bool(why) for why in idle),
+        "idle": sum(bool(why) for why in one.idle),
         "severities": [(str(severity), by_severity[severity]) for severity in Severity if by_severity[severity]],
         "charts": charts,
         "more_charts": len(one.spreads) - len(charts),
@@ -315,7 +322,7 @@ def _chart(spread: Spread, idle: str) -> dict[str, object]:
     widest, length = max((number for _, number, _ in bars), default=0), NARROW if many else WIDE
     limit = counted.min_match_num + constraint.max_skew
     source = "" if spread.source == OWN else f", from the {spread.source}"
-    still = " It still bars nodes without the label." if constraint.hard and spread.unlabelled and idle else ""
+    words = idle_words(spread, idle) if idle else ""
     return {
         "title": f"{constraint.topology_key}, maxSkew {constraint.max_skew}, {constraint.when_unsatisfiable}{source}",
         "key": constraint.topology_key.rpartition("/")[2],
@@ -325,7 +332,7 @@ def _chart(spread: Spread, idle: str) -> dict[str, object]:
             for name, number, remark in bars
         ],
         "limit": scaled(limit, widest, WIDE) if not many and counted.eligible and limit < widest else None,
-        "idle": f"Spreads nothing: {idle}.{still}" if idle else "",
+        "idle": f"{words[0].upper()}{words[1:]}." if words else "",
         "remarks": lines(spread_remarks(spread)),
     }
 

@@ -22,6 +22,7 @@ from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.references import Scaling
 from webhook.objects.workload import Workload, parse_workloads, scaling_of
 from webhook.policy.policy import Policy
+from webhook.report.idle import why_idle
 from webhook.report.impact import Impact, as_webhook_sees, impact
 from webhook.report.inventory import Inventory, LiveWorkload, by_name
 from webhook.report.made import CONSTRAINTS, MadePod, is_defaulted, made_pods
@@ -57,13 +58,15 @@ class ReportedWorkload:
 
     `replicas` is the number that is asked for, None where none is written, and `scaling` what autoscalers may make of
     it.  `impact` is of the policy, `was` of the one that it is compared with.  `findings` are those of the policy's
-    rules, which see all Pods; `at_most` are those that would come with the most replicas of its autoscaler.  `foreign`
-    is the scheduler that places its Pods, "" if a profile of it is known.
+    rules, which see all Pods; `at_most` are those that would come with the most replicas of its autoscaler.  `idle`
+    says of each of the `spreads` why it spreads nothing, "" if it may.  `foreign` is the scheduler that places its
+    Pods, "" if a profile of it is known.
     """
 
     live: LiveWorkload
     replicas: int | None
     spreads: tuple[Spread, ...]
+    idle: tuple[str, ...]
     loss: ZoneLoss
     findings: tuple[Finding, ...]
     impact: Impact
@@ -100,7 +103,8 @@ class Summary(NamedTuple):
 
     `changed` is the number whose answers differ between the policies.  `defaulted` is the number of Pods that would be
     given defaults, and `defaults_change` of those for which they change, by how.  `uneven` have a skew beyond the
-    maxSkew of any constraint; `lost` would lose all of two or more Pods with one zone.
+    maxSkew of any constraint; `lost` would lose all of two or more Pods with one zone.  `idle` is the number of
+    constraints that spread nothing.
     """
 
     workloads: int
@@ -113,6 +117,7 @@ class Summary(NamedTuple):
     defaults_change: Mapping[str, int]
     uneven: int
     lost: int
+    idle: int
 
 
 class Report(NamedTuple):
@@ -151,12 +156,13 @@ class Reporting:
         made = made_pods(live, policy.kinds, self._features)
         found = self._impact(live, made, policy)
         was = self._impact(live, made, compare) if compare is not None else None
-        judged = self._judged(live, made)
+        judged, spreads = self._judged(live, made), tuple(self._spreads(live, made, found, was))
         findings = self._findings(judged)
         return ReportedWorkload(
             live,
             _replicas(live),
-            tuple(self._spreads(live, made, found, was)),
+            spreads,
+            tuple([why_idle(spread, findings) for spread in spreads]),
             zone_loss(live, self._snapshot.nodes),
             findings,
             found,
@@ -267,4 +273,5 @@ def summary(workloads: Sequence[ReportedWorkload]) -> Summary:
         defaults_change=change,
         uneven=sum(any(spread.excess for spread in one.spreads) for one in workloads),
         lost=sum(one.live.running > 1 and one.loss.share == 1 for one in workloads),
+        idle=sum(why != "" for one in workloads for why in one.idle),
     )
