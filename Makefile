@@ -9,11 +9,11 @@ no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes
 # The folders of the pure half, whose tests start no server and no process.
 UNIT := $(addprefix tests/,objects documents scheduler placement simulation findings rules policy admission lint report)
 
-.PHONY: help run unit test browser controlplane helm e2e simulate-check soak demo transcripts oracle oracle-diff fuzz bench \
-	lint docs image image-check lock release release-check clean
+.PHONY: help run unit test browser controlplane helm e2e simulate-check cert-manager-check soak demo transcripts oracle \
+	oracle-diff fuzz bench lint docs image image-check lock release release-check clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-18s %s\n", $$1, $$2 }' Makefile
 
 run: .venv/test ## start the webhook without a cluster and show it answering; PORT=8443, ONCE=1 to stop then
 	@.venv/bin/evenkeel example --port $(or $(PORT),8443) $(if $(filter-out 0,$(ONCE)),--once)
@@ -44,6 +44,10 @@ e2e: controlplane helm ## run the tests against a real control plane, and the ch
 
 simulate-check: controlplane ## hold simulate against real controllers in N=40 random clusters; KUBERNETES=v1.33.13
 	@SIMULATIONS=$(or $(N),40) $(PYTHON) -m pytest -q tests/e2e/test_simulate.py
+
+cert-manager-check: controlplane helm ## renew certificates and replace CAs by cert-manager itself, built once; needs Go
+	@$(PYTHON) -m tests.e2e.cert_manager
+	@$(PYTHON) -m pytest -q -s tests/e2e/test_cert_manager.py
 
 soak: controlplane ## keep two replicas under load for 20 minutes, and see whether anything is lost or leaks
 	@$(PYTHON) -m tests.e2e.soak

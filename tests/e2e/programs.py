@@ -75,10 +75,10 @@ def version_flags(version: Version) -> str:
     return " ".join(f"-X {package}.{key}={value}" for package in packages for key, value in values.items())
 
 
-def provide(variable: str, built: Callable[[], Path], build: Callable[[], None], use: Callable[[], Path]) -> int:
+def provide(variable: str | None, built: Callable[[], Path], build: Callable[[], None], use: Callable[[], Path]) -> int:
     """Build what is not there yet, unless `variable` names it; an exit status, and errors are one line."""
     try:
-        if not os.environ.get(variable) and not built().exists():
+        if not (variable and os.environ.get(variable)) and not built().exists():
             build()
         use()
     except (MissingError, ValueError) as error:

@@ -3,50 +3,26 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from base64 import b64decode, b64encode
-from contextlib import contextmanager
-from threading import Thread
+from base64 import b64encode
 
 import pytest
 
 from tests.e2e.api import MERGE
-from tests.e2e.helm import NAMESPACE, helm, render
+from tests.e2e.helm import NAMESPACE, render
+from tests.e2e.release import MUTATING, SECRET, VALIDATING, bundles, played, played_hook, release, trusted
 from tests.e2e.test_chart import EVERYTHING, MODES, OWN_FILES
 from tests.generate.chart import FOLDER
-from tests.support.serving import EVENKEEL, PATIENCE, Running, certificate, free_ports, ready, until
+from tests.support.serving import certificate, ready, until
 from webhook.manifests.configurations import MUTATING_NAME, NAME
 
 OPERATORS = ("cert-manager.io", "monitoring.coreos.com")  # whose kinds a bare cluster does not have
-CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1"
-MUTATING = f"{CONFIGURATIONS}/mutatingwebhookconfigurations/{MUTATING_NAME}"
-VALIDATING = f"{CONFIGURATIONS}/validatingwebhookconfigurations/{NAME}"
-SECRET = f"/api/v1/namespaces/{NAMESPACE}/secrets/evenkeel-tls"
-DEPLOYMENT = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/evenkeel"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def guard(plane):
     plane.create_namespace(NAMESPACE)
-
-
-def release(plane, action, *options, **values):
-    """A helm command on the release, with these values."""
-    chart = [] if action in ("uninstall", "rollback") else [FOLDER, "--values", "-"]
-    where = ["--namespace", NAMESPACE, "--kubeconfig", plane.kubeconfig]
-    return helm(action, NAME, *chart, *where, *options, given=json.dumps(values))
-
-
-def as_account(plane, name, folder):
-    """The kubeconfig of a ServiceAccount of the release."""
-    token = plane.kubectl("create", "token", name, "-n", NAMESPACE).stdout.strip()
-    config = json.loads(plane.kubeconfig.read_text())
-    config["users"][0]["user"] = {"token": token}
-    file = folder / f"{name}.kubeconfig"
-    file.write_text(json.dumps(config))
-    return {"KUBECONFIG": str(file)}
 
 
 @pytest.mark.parametrize("values", [*MODES.values(), EVERYTHING], ids=[*MODES, "everything"])
@@ -79,10 +55,6 @@ def test_the_notes_tell_who_may_set_the_skip_label_where_not_everybody_may(plane
     assert "Only these may" not in everybody
 
 
-def bundles(plane, path):
-    return {entry["name"]: entry["clientConfig"].get("caBundle") for entry in plane.api.call("GET", path)["webhooks"]}
-
-
 def test_what_evenkeel_writes_is_left_alone_by_upgrade_and_rollback(plane):
     """Its CA and key in the Secret that the chart makes without data, and caBundle in the configurations."""
     release(plane, "install", "--wait", uninstallHook={"enabled": False})
@@ -108,88 +80,6 @@ def test_what_evenkeel_writes_is_left_alone_by_upgrade_and_rollback(plane):
 
     release(plane, "uninstall", "--wait")
     assert not plane.api.exists(SECRET)
-
-
-def files(plane, volume):
-    """What a ConfigMap or a Secret puts into a container; an emptyDir nothing."""
-    path = f"/api/v1/namespaces/{NAMESPACE}"
-    if "configMap" in volume:
-        data = plane.api.call("GET", f"{path}/configmaps/{volume['configMap']['name']}")["data"]
-        return {name: text.encode() for name, text in data.items()}
-    if "secret" in volume:
-        data = plane.api.call("GET", f"{path}/secrets/{volume['secret']['secretName']}")["data"]
-        return {name: b64decode(text) for name, text in data.items()}
-    return {}
-
-
-def trusted(plane):
-    """The CA that the API server is told to trust."""
-    found = [bundle for path in (MUTATING, VALIDATING) for bundle in bundles(plane, path).values()]
-    return b64decode(found[0]).decode() if all(found) and len(set(found)) == 1 else ""
-
-
-@contextmanager
-def played(plane, folder):
-    """The container of the Deployment as a process, with its arguments, environment, mounts and account."""
-    pod = plane.api.call("GET", DEPLOYMENT)["spec"]["template"]["spec"]
-    (container,) = pod["containers"]
-    volumes, (port, health) = {volume["name"]: volume for volume in pod["volumes"]}, free_ports(2)
-    mounts = {mount["mountPath"]: folder / mount["name"] for mount in container["volumeMounts"]}
-
-    def mount():
-        for path in mounts.values():
-            path.mkdir(exist_ok=True)
-            for name, content in files(plane, volumes[path.name]).items():
-                (path / name).write_bytes(content)
-
-    def here(text):
-        for path in sorted(mounts, key=len, reverse=True):
-            text = text.replace(path, str(mounts[path]))
-        return text.replace("=:8443", f"=127.0.0.1:{port}").replace("=:8080", f"=127.0.0.1:{health}")
-
-    mount()
-    environment = {variable["name"]: here(variable["value"]) for variable in container["env"]}
-    environment |= as_account(plane, pod["serviceAccountName"], folder)
-    command = [*EVENKEEL, *map(here, container["args"])]
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **environment})
-    try:
-        until(lambda: trusted(plane), "a CA in every entry")
-        running = Running((), {}, "127.0.0.1", port, trusted(plane), folder / "log", process, health=health)
-        running.context.check_hostname = False  # It is the Service's name, which is the API server's to look up.
-        running.mount = mount
-        until(lambda: ready(running), "a replica that is ready")
-        yield running
-    finally:
-        process.terminate()
-        process.wait(PATIENCE)
-
-
-@contextmanager
-def played_hook(plane, folder):
-    """Runs what the container of the hook's Pod runs, and lets the Pod end as that ends; yields what it found."""
-    found = {}
-
-    def play():
-        path = f"/api/v1/namespaces/{NAMESPACE}/pods"
-        selected = f"{path}?labelSelector=app.kubernetes.io/component=detach"
-        until(lambda: plane.api.call("GET", selected)["items"], "the hook's Pod")
-        pod = plane.api.call("GET", selected)["items"][0]
-        (container,) = pod["spec"]["containers"]
-        _, *arguments = container["command"]
-        environment = {**os.environ, **as_account(plane, pod["spec"]["serviceAccountName"], folder)}
-        done = subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True)
-        found["printed"] = done.stdout + done.stderr
-        found["configurations"] = [one for one in (MUTATING, VALIDATING) if plane.api.exists(one)]
-        found["deployment"] = plane.api.exists(DEPLOYMENT)
-        phase = "Failed" if done.returncode else "Succeeded"
-        until(lambda: plane.api.call("GET", f"{path}/{pod['metadata']['name']}")["status"]["phase"] == "Running", "it")
-        plane.api.call("PATCH", f"{path}/{pod['metadata']['name']}/status", {"status": {"phase": phase}}, MERGE)
-
-    thread = Thread(target=play, daemon=True)
-    thread.start()
-    yield found
-    thread.join(PATIENCE)
 
 
 def test_a_release_with_a_certificate_of_ones_own(plane, tmp_path):

@@ -1,0 +1,144 @@
+"""A release of the chart on a control plane, and the processes that play its containers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from base64 import b64decode
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+from threading import Thread
+
+from tests.e2e.api import MERGE
+from tests.e2e.helm import NAMESPACE, helm
+from tests.generate.chart import FOLDER
+from tests.support.serving import EVENKEEL, PATIENCE, Running, free_ports, ready, until
+from webhook.manifests.configurations import MUTATING_NAME, NAME
+
+CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1"
+MUTATING = f"{CONFIGURATIONS}/mutatingwebhookconfigurations/{MUTATING_NAME}"
+VALIDATING = f"{CONFIGURATIONS}/validatingwebhookconfigurations/{NAME}"
+SECRET = f"/api/v1/namespaces/{NAMESPACE}/secrets/evenkeel-tls"
+DEPLOYMENT = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/evenkeel"
+
+
+def release(plane, action, *options, **values):
+    """A helm command on the release, with these values."""
+    chart = [] if action in ("uninstall", "rollback") else [FOLDER, "--values", "-"]
+    where = ["--namespace", NAMESPACE, "--kubeconfig", plane.kubeconfig]
+    return helm(action, NAME, *chart, *where, *options, given=json.dumps(values))
+
+
+def as_account(plane, name, folder):
+    """The kubeconfig of a ServiceAccount of the release."""
+    token = plane.kubectl("create", "token", name, "-n", NAMESPACE).stdout.strip()
+    config = json.loads(plane.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": token}
+    file = folder / f"{name}.kubeconfig"
+    file.write_text(json.dumps(config))
+    return {"KUBECONFIG": str(file)}
+
+
+def bundles(plane, path):
+    return {entry["name"]: entry["clientConfig"].get("caBundle") for entry in plane.api.call("GET", path)["webhooks"]}
+
+
+def files(plane, volume):
+    """What a ConfigMap or a Secret puts into a container; an emptyDir nothing."""
+    path = f"/api/v1/namespaces/{NAMESPACE}"
+    if "configMap" in volume:
+        data = plane.api.call("GET", f"{path}/configmaps/{volume['configMap']['name']}")["data"]
+        return {name: text.encode() for name, text in data.items()}
+    if "secret" in volume:
+        data = plane.api.call("GET", f"{path}/secrets/{volume['secret']['secretName']}")["data"]
+        return {name: b64decode(text) for name, text in data.items()}
+    return {}
+
+
+def project(folder, contents):
+    """Make a folder have these files as a kubelet does: all of them change at once, by the rename of one link."""
+    folder.mkdir(exist_ok=True)
+    data = folder / "..data"
+    before = data.resolve()
+    if contents == {file.name: file.read_bytes() for file in (before.iterdir() if data.is_symlink() else ())}:
+        return
+    now = Path(mkdtemp(prefix="..", dir=folder))
+    for name, content in contents.items():
+        (now / name).write_bytes(content)
+        if not (folder / name).is_symlink():
+            (folder / name).symlink_to(f"..data/{name}")
+    (swapped := folder / "..data_tmp").symlink_to(now.name)
+    swapped.rename(data)
+    shutil.rmtree(before, ignore_errors=True)
+
+
+def trusted(plane):
+    """The CA that the API server is told to trust."""
+    found = [bundle for path in (MUTATING, VALIDATING) for bundle in bundles(plane, path).values()]
+    return b64decode(found[0]).decode() if all(found) and len(set(found)) == 1 else ""
+
+
+@contextmanager
+def played(plane, folder):
+    """The container of the Deployment as a process, with its arguments, environment, mounts and account."""
+    pod = plane.api.call("GET", DEPLOYMENT)["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    volumes, (port, health) = {volume["name"]: volume for volume in pod["volumes"]}, free_ports(2)
+    mounts = {mount["mountPath"]: folder / mount["name"] for mount in container["volumeMounts"]}
+
+    def mount():
+        for path in mounts.values():
+            project(path, files(plane, volumes[path.name]))
+
+    def here(text):
+        for path in sorted(mounts, key=len, reverse=True):
+            text = text.replace(path, str(mounts[path]))
+        return text.replace("=:8443", f"=127.0.0.1:{port}").replace("=:8080", f"=127.0.0.1:{health}")
+
+    mount()
+    environment = {variable["name"]: here(variable["value"]) for variable in container["env"]}
+    environment |= as_account(plane, pod["serviceAccountName"], folder)
+    command = [*EVENKEEL, *map(here, container["args"])]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **environment})
+    try:
+        until(lambda: trusted(plane), "a CA in every entry")
+        running = Running((), {}, "127.0.0.1", port, trusted(plane), folder / "log", process, health=health)
+        running.context.check_hostname = False  # It is the Service's name, which is the API server's to look up.
+        running.mount = mount
+        until(lambda: ready(running), "a replica that is ready")
+        yield running
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+
+
+@contextmanager
+def played_hook(plane, folder):
+    """Runs what the container of the hook's Pod runs, and lets the Pod end as that ends; yields what it found."""
+    found = {}
+
+    def play():
+        path = f"/api/v1/namespaces/{NAMESPACE}/pods"
+        selected = f"{path}?labelSelector=app.kubernetes.io/component=detach"
+        until(lambda: plane.api.call("GET", selected)["items"], "the hook's Pod")
+        pod = plane.api.call("GET", selected)["items"][0]
+        (container,) = pod["spec"]["containers"]
+        _, *arguments = container["command"]
+        environment = {**os.environ, **as_account(plane, pod["spec"]["serviceAccountName"], folder)}
+        done = subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True)
+        found["printed"] = done.stdout + done.stderr
+        found["configurations"] = [one for one in (MUTATING, VALIDATING) if plane.api.exists(one)]
+        found["deployment"] = plane.api.exists(DEPLOYMENT)
+        phase = "Failed" if done.returncode else "Succeeded"
+        until(lambda: plane.api.call("GET", f"{path}/{pod['metadata']['name']}")["status"]["phase"] == "Running", "it")
+        plane.api.call("PATCH", f"{path}/{pod['metadata']['name']}/status", {"status": {"phase": phase}}, MERGE)
+
+    thread = Thread(target=play, daemon=True)
+    thread.start()
+    yield found
+    thread.join(PATIENCE)
