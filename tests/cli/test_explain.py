@@ -247,6 +247,36 @@ def test_nothing_that_is_printed_can_control_the_terminal(run, objects, options)
     assert "" == err
 
 
+def given(name, day, *constraints):
+    """A Pod of the ReplicaSet web, with these constraints of evenkeel's."""
+    annotations = {"evenkeel.dev/defaulted-by": "policy"} if constraints else {}
+    time = f"2026-01-0{day}T00:00:00Z"
+    spec = {"nodeName": "a1", "containers": requesting()}
+    owner = "ReplicaSet/web"
+    return pod(*constraints, name=name, owner=owner, spec=spec, annotations=annotations, creationTimestamp=time)
+
+
+@pytest.mark.parametrize(
+    ("pods", "source", "shown"),
+    [
+        ([given("web-1", 1, spread())], "policy", "those that evenkeel gave its newest Pod"),
+        ([given("web-1", 1, spread()), given("web-2", 2)], "scheduler", "kube-scheduler's own defaults"),
+        ([given("web-1", 1), given("web-2", 2, spread())], "policy", "those that evenkeel gave its newest Pod"),
+        ([], "scheduler", "kube-scheduler's own defaults"),
+    ],
+    ids=["given", "no more", "since then", "no Pod"],
+)
+def test_what_evenkeel_gave_the_newest_pod_of_a_workload_is_in_force_for_the_next(run, pods, source, shown):
+    """As `evenkeel report` has it; the policy of the webhook is not known."""
+    replica_set = workload("ReplicaSet", name="web", owner="Deployment/web")
+    cluster = listed(*NODES, service(), workload("Deployment", name="web"), replica_set, *pods)
+    _, out, err = explain(run, "deployment/web", cluster)
+    found = json.loads(explain(run, "deployment/web -o json", cluster)[1])
+
+    assert ("", True) == (err, f"It has no constraints; in force are {shown}." in out)
+    assert {source} == {one["source"] for one in found["constraints"]}
+
+
 def test_a_pod_of_another_api_has_no_defaults_of_the_policy(run):
     zone = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
     policy = POLICY | {"defaulting": {"defaultingType": "List", "defaultConstraints": [zone]}}

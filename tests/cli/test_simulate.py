@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from tests.support import ROOT
-from tests.support.build import ZONE
+from tests.support.build import ZONE, constraint, service
 from tests.support.build import node as unroomy
 from tests.support.simulated import deployment, nodes, owned, stateful
 
@@ -55,6 +55,28 @@ def test_as_json(simulate):
     )
     assert ["scale=4"] == [step["step"] for step in found["steps"]]
     assert {"least": 4, "mostLikely": 4, "most": 4} == found["steps"][0]["pods"]
+
+
+def test_what_evenkeel_gave_the_newest_pod_is_in_force(simulate):
+    """As `evenkeel explain` and `report` have it; without, kube-scheduler's own defaults would be."""
+    made = [without_constraints(one) for one in deployment(on=["a1", "b1", "c1"])]
+    for pod in made:
+        if pod["kind"] == "Pod":
+            pod["spec"]["topologySpreadConstraints"] = [constraint(whenUnsatisfiable="ScheduleAnyway", maxSkew=2)]
+    asked = "deployment/web -n shop -o json scale=4"
+    ungiven = json.loads(simulate(asked, cluster=[*nodes("a=1 b=1 c=1"), service(), *made]).out)
+    for pod in made:
+        if pod["kind"] == "Pod":
+            pod["metadata"]["annotations"] = {"evenkeel.dev/defaulted-by": "policy"}
+    given = json.loads(simulate(asked, cluster=[*nodes("a=1 b=1 c=1"), service(), *made]).out)
+
+    assert [[3, 5], [2]] == [[one["maxSkew"] for one in found["now"]["constraints"]] for found in (ungiven, given)]
+
+
+def without_constraints(raw):
+    template = raw["spec"].get("template", raw)
+    template["spec"].pop("topologySpreadConstraints", None)
+    return raw
 
 
 def test_a_file_is_applied_first(simulate):

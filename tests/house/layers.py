@@ -89,7 +89,7 @@ simulation.view
 simulation.sampling · simulation.step · simulation.tally · simulation.tolerated
 simulation
 placement.pending
-placement.remedies
+placement.given · placement.remedies
 placement.explanation · placement.subject
 placement.pods · placement.room
 placement

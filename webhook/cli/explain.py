@@ -24,6 +24,7 @@ from webhook.objects.kinds import Kinds
 from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
 from webhook.placement.explanation import agrees, explain
+from webhook.placement.given import given_defaults
 from webhook.placement.remedies import remedies
 from webhook.placement.subject import (
     UNSCHEDULABLE,
@@ -134,7 +135,10 @@ def _explained(
     subject: Subject, found: Known, policy: Policy | None, profiles: Profiles, kinds: Kinds
 ) -> render.Explained:
     snapshot = alone(subject, found.snapshot, found.features)
-    defaults = _defaults(subject, found, policy) if policy is not None else None
+    if policy is not None:
+        defaults = _defaults(subject, found, policy)
+    else:
+        defaults = given_defaults(subject.workload, subject.ref.namespace, found.pods, found.others)
     tried = attempt(subject, snapshot, found.features, defaults, profiles.get(subject.scheduler, USUAL_PROFILE))
     if tried.errors:
         raise UsageError("\n".join(f"{subject.ref}: {error}" for error in tried.errors))
@@ -147,7 +151,7 @@ def _explained(
     made_by = found.others.get((kind, subject.ref.namespace, name))
     cluster = Cluster(found.snapshot, found.features, found.pods, found.others, seconds_at(found.time))
     rollouts = judged(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)
-    return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts)
+    return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts, named=policy is not None)
 
 
 def _defaults(subject: Subject, found: Known, policy: Policy) -> list[dict[str, object]] | None:

@@ -27,6 +27,7 @@ from webhook.lint.files import cpus
 from webhook.objects.kinds import Kinds
 from webhook.objects.references import ObjectRef
 from webhook.objects.times import seconds_at
+from webhook.placement.given import given_defaults
 from webhook.placement.subject import Raw
 from webhook.render import simulation as render
 from webhook.render import simulation_page
@@ -78,15 +79,23 @@ def run(args: argparse.Namespace) -> int:
     namespace = selection.namespace(args, source)
     raw, found = _workload(args, source, namespace, names, steps, kinds)
     cluster = Cluster(found.snapshot, found.features, found.pods, found.others, seconds_at(found.time))
+    ref = ObjectRef.of(raw)
     try:
         made = planned(
-            raw, cluster, steps, kinds, applied=bool(args.filename), how_ties=args.ties or "", profiles=profiles
+            raw,
+            cluster,
+            steps,
+            kinds,
+            applied=bool(args.filename),
+            how_ties=args.ties or "",
+            defaults=given_defaults(f"{ref.kind}/{ref.name}", ref.namespace, found.pods, found.others),
+            profiles=profiles,
         )
     except StepError as error:
         raise UsageError(str(error)) from error
     outcomes = list(progress.with_bar(_all(made.plan, args.seed, args.runs), args.runs, "runs"))
     shown = render.Simulated(
-        ObjectRef.of(raw),
+        ref,
         made.plan,
         args.seed,
         args.runs,

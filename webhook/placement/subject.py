@@ -223,6 +223,11 @@ def same_template(replica_set: Raw, template: Raw) -> bool:
     return without == {**labels[1]} and made.get("spec") == template.get("spec")
 
 
+def maker_of(raw: Raw, others: Mapping[Place, Raw]) -> str:
+    """What made an object, as far up as it is known, e.g. `Deployment/web`; "" if nothing did."""
+    return _top(as_mapping(raw.get("metadata")), texts_at(raw, "metadata.namespace")[0], others)
+
+
 def _top(metadata: Raw, namespace: str, others: Mapping[Place, Raw]) -> str:
     """The controller of an object, and of that, as far as they are known; "" if it has none."""
     owner: Owner | None = controller_of(metadata)

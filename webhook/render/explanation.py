@@ -22,6 +22,7 @@ from webhook.simulation.judging import Rollout
 API_VERSION = "evenkeel.dev/v1alpha1"
 MOST_ROWS, MOST_NODES = 12, 5
 SOURCES = {POLICY: "those that the policy gives a Pod without any", SYSTEM: "kube-scheduler's own defaults"}
+OF_NEWEST = "those that evenkeel gave its newest Pod"
 
 
 class Explained(NamedTuple):
@@ -29,7 +30,7 @@ class Explained(NamedTuple):
     All that is to be printed of one Pod; `source` is where its constraints come from.
 
     `rollouts` are what each of the `remedies` would come to, None for one that starts none that can be simulated;
-    they are None where none was tried.
+    they are None where none was tried.  Where no policy was `named`, its defaults are those of the newest Pod.
     """
 
     subject: Subject
@@ -38,6 +39,7 @@ class Explained(NamedTuple):
     remedies: Sequence[Remedy]
     notes: Sequence[str] = ()
     rollouts: Sequence[Rollout | None] | None = ()
+    named: bool = True
 
 
 def text(explained: Explained, now: datetime) -> str:
@@ -51,7 +53,8 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
     for remark in (*subject.remarks, *explained.notes):
         yield f"  {remark}"
     if explanation.constraints and explained.source != OWN:
-        yield f"  It has no constraints; in force are {SOURCES[explained.source]}."
+        of_newest = explained.source == POLICY and not explained.named
+        yield f"  It has no constraints; in force are {OF_NEWEST if of_newest else SOURCES[explained.source]}."
     for constraint in explanation.constraints:
         yield ""
         yield from _constraint(constraint, explanation)

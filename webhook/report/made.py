@@ -15,6 +15,7 @@ from webhook.objects.kinds import APPS, BATCH, FIELD, Kinds
 from webhook.objects.labels import labels_of
 from webhook.objects.names import DEFAULTED_BY_ANNOTATION
 from webhook.objects.references import ObjectRef
+from webhook.placement.given import is_defaulted
 from webhook.placement.subject import NEW, next_replica
 from webhook.report.inventory import POD, LiveWorkload, Raw
 from webhook.scheduler.features import Features
@@ -118,11 +119,6 @@ def anew(pod: Raw, features: Features) -> Raw:
     if not constraints or not features.selector_merge:
         return found
     return as_mapping(with_value(found, CONSTRAINTS, [_unmerged(one, labels) for one in as_list(constraints)]))
-
-
-def is_defaulted(pod: Raw | None) -> bool:
-    """Whether evenkeel has given a Pod its constraints."""
-    return DEFAULTED_BY_ANNOTATION in as_mapping(value_at(pod, ANNOTATIONS))
 
 
 def _undefaulted(pod: Raw) -> Raw:

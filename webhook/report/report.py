@@ -21,11 +21,12 @@ from webhook.objects.fields import texts_at, value_at
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.references import Scaling
 from webhook.objects.workload import Workload, parse_workloads, scaling_of
+from webhook.placement.given import is_defaulted
 from webhook.policy.policy import Policy
 from webhook.report.idle import why_idle
 from webhook.report.impact import Impact, as_webhook_sees, impact
 from webhook.report.inventory import Inventory, LiveWorkload, by_name
-from webhook.report.made import CONSTRAINTS, MadePod, is_defaulted, made_pods
+from webhook.report.made import CONSTRAINTS, MadePod, made_pods
 from webhook.report.spread import ZONE, Spread, Spreading, ZoneLoss, zone_loss
 from webhook.scheduler.features import Features
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles
