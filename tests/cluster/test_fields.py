@@ -61,12 +61,12 @@ SPEC = {
     "Pod": POD,
     "Node": "taints[].* unschedulable",
     "Service": "selector",
-    "Deployment": f"paused replicas selector.* strategy.* {TEMPLATE}",
-    "ReplicaSet": f"replicas selector.* {TEMPLATE}",
-    "ReplicationController": f"replicas selector {TEMPLATE}",
-    "StatefulSet": "ordinals.* podManagementPolicy replicas selector.* updateStrategy.* volumeClaimTemplates[]"
-    f" {TEMPLATE}",
-    "DaemonSet": f"selector.* updateStrategy.* {TEMPLATE}",
+    "Deployment": f"minReadySeconds paused replicas selector.* strategy.* {TEMPLATE}",
+    "ReplicaSet": f"minReadySeconds replicas selector.* {TEMPLATE}",
+    "ReplicationController": f"minReadySeconds replicas selector {TEMPLATE}",
+    "StatefulSet": "minReadySeconds ordinals.* podManagementPolicy replicas selector.* updateStrategy.*"
+    f" volumeClaimTemplates[] {TEMPLATE}",
+    "DaemonSet": f"minReadySeconds selector.* updateStrategy.* {TEMPLATE}",
     "Job": f"parallelism selector.* {TEMPLATE}",
     "CronJob": f"{below('jobTemplate.metadata', METADATA)} "
     + below("jobTemplate.spec", f"parallelism selector.* {TEMPLATE}"),

@@ -26,6 +26,8 @@ STRATEGIES = (
     {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 2}}},
     {"strategy": {"type": "Recreate"}},
 )
+ALL_AT_ONCE = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "100%", "maxUnavailable": 0}}}
+TWO_AT_ONCE = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}}}
 
 
 class Situation(NamedTuple):
@@ -109,6 +111,26 @@ def soft(number: int) -> Situation:
     ]
     steps = {0: ("scale=4",), 1: ("scale=5",), 2: (f"drain={ZONE}=a",)}[number]
     return Situation(number, tuple(nodes), (), tuple(bare), of, (), False, steps)
+
+
+def slow(number: int) -> Situation:
+    """
+    One of three whose Pods are available only some seconds after they are ready, and which is rolled out.
+
+    0: new Pods all come beside all old ones, and no old one goes before all are placed.  1: a few after the other.
+    2: a StatefulSet, of which two may be unavailable since 1.37.
+    """
+    made = _Made(3000 + number)
+    nodes = [made.node(f"slow{number}-{zone}{i}", zone, "8") for i, zone in enumerate("aaabbbccc")]
+    kind, fields = (
+        ("Deployment", {"minReadySeconds": 10, **ALL_AT_ONCE}),
+        ("Deployment", {"minReadySeconds": 3}),
+        ("StatefulSet", {"minReadySeconds": 3, "serviceName": NAME, "podManagementPolicy": "Parallel", **TWO_AT_ONCE}),
+    )[number]
+    spec = {"replicas": 5 if kind == "StatefulSet" else 9, **fields}
+    of = workload(kind, constraint(), namespace=None, labels={"app": NAME}, spec=spec)
+    of["spec"]["template"]["spec"] |= {"containers": _containers("100m")}
+    return Situation(number, tuple(nodes), (), (), of, (), False, ("rollout",))
 
 
 def scaled(number: int) -> Situation:

@@ -261,6 +261,7 @@ class Site:
         return (
             all(one["status"].get("observedGeneration") == one["metadata"]["generation"] for one in (found, *sets))
             and all(one["status"]["replicas"] == one["spec"]["replicas"] for one in sets)
+            and all(number(one, "availableReplicas") == number(one, "readyReplicas") for one in (found, *sets))
             and all(node(one) in lost if deleted(one) else ready(one) or refusal(one) for one in there)
         )
 
@@ -271,6 +272,11 @@ class Site:
         until(lambda: self.remove(lambda one: True) or not self.everyone(), "no Pods")
         self.api.call("DELETE", f"/api/v1/namespaces/{self.namespace}")
         self.api.call("DELETE", "/api/v1/nodes", NOW)
+
+
+def number(workload: dict, name: str) -> int:
+    """A number of Pods in a status, which leaves out 0."""
+    return workload["status"].get(name, 0)
 
 
 def deleted(pod: dict) -> bool:

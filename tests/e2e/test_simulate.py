@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.e2e import programs, site
-from tests.e2e.futures import NAME, Situation, scaled, situation, soft
+from tests.e2e.futures import NAME, Situation, scaled, situation, slow, soft
 from tests.e2e.plane import ControlPlane
 from tests.e2e.site import Seen, Site
 from tests.oracle.building import program
@@ -130,8 +130,18 @@ def first(beside) -> Callable[[int], Compared]:
 @pytest.mark.parametrize("number", range(NUMBER))
 def test_what_happens_is_within_what_the_runs_show(beside, first, number):
     """An outcome that no run shows may come by chance; then it comes again no more often than is stated."""
-    given = situation(number)
-    found = first(number)
+    agrees(beside, situation(number), first(number))
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_pods_that_must_have_been_ready_for_a_while(beside, number):
+    found = beside.compared(slow(number))
+
+    assert found.fixed or number
+    agrees(beside, slow(number), found)
+
+
+def agrees(beside: Beside, given: Situation, found: Compared) -> None:
     if found.outside:
         again = [beside.compared(given).outside for _ in range(REPETITIONS)]
         assert sum(map(bool, again)) <= SHARE * REPETITIONS, (str(given), found.outside, again)

@@ -47,6 +47,12 @@ def test_a_bar_for_each_domain_before_and_after():
     ] == lines(EVEN, "scale=4")
 
 
+def test_min_ready_seconds_are_named():
+    said = lines([*nodes("a=1"), *deployment(replicas=1, on=["a1"], min_ready=30)], "rollout")[1]
+
+    assert said.endswith("A Pod that is bound is ready at once, and available after minReadySeconds: 30.")
+
+
 def test_pods_that_a_stateful_set_does_not_make_are_missed():
     """One is being deleted with its zone for ever; one that waits keeps the two after it from being made."""
     objects = [*nodes("a=1 b=1 c=1"), *stateful(replicas=3, on=["a1", "b1", "c1"])]

@@ -129,3 +129,16 @@ def test_a_scale_to_nothing_takes_all():
     found.scale(0)
 
     assert [0, 0] == [one.desired for one in found.sets]
+
+
+@pytest.mark.parametrize(("fresh", "left"), [(True, [3, 0]), (False, [2, 1])])
+def test_of_old_pods_those_go_first_that_are_not_available(fresh, left):
+    found, run = begun(3, max_surge=1, max_unavailable=0)
+    found.roll_out(maker())
+    while not found.sets[-1].available:
+        assert found.sync(run) or run.schedule_next()
+    found.pods[-1].fresh = fresh
+    found.roll_out(nowhere())
+    rest(found, run)
+
+    assert [*left, 1] == [len(one.active) for one in found.sets]

@@ -33,6 +33,14 @@ def test_the_strategy_of_a_deployment(written, strategy):
     assert strategy == plan([*nodes(), *deployment(strategy=written)], "scale=9").named.strategy
 
 
+@pytest.mark.parametrize(("written", "seconds"), [(None, 0), (30, 30), (-1, 0), (True, 0), ("30", 0)])
+def test_how_long_a_pod_is_ready_before_it_is_available(written, seconds):
+    for made in (deployment(min_ready=written), stateful(minReadySeconds=written)):
+        named = plan([*nodes(), *made], "scale=9 rollout")
+
+        assert seconds == named.named.sets[-1].maker.min_ready_seconds == named.makers[1].min_ready_seconds
+
+
 @pytest.mark.parametrize(
     ("fields", "update"),
     [

@@ -331,3 +331,13 @@ def test_either_way_of_breaking_ties_keeps_a_hard_constraint(ties):
     (result,) = simulated(even(), "scale=15", ties=ties)
 
     assert {"a": (5, 5), "b": (5, 5), "c": (5, 5)} == ends(result)
+
+
+@pytest.mark.parametrize(("min_ready", "skewed"), [(0, True), (9, True), (10, False), (600, False)])
+def test_pods_that_are_not_yet_available_keep_the_old_ones_until_all_new_ones_are_placed(min_ready, skewed):
+    """Unless minReadySeconds are so few that kube-scheduler perhaps takes longer to try a Pod again."""
+    doubled = {"rollingUpdate": {"maxSurge": "100%", "maxUnavailable": 0}}
+    (result,) = simulated(even(strategy=doubled, min_ready=min_ready), "rollout", runs=100)
+
+    assert skewed == (result.constraints[0].exceeds > 0)
+    assert (0, 0.0) == (result.pending.most, result.unfinished)

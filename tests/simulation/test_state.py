@@ -154,3 +154,22 @@ def test_in_a_large_cluster_the_search_goes_on_where_it_ended():
     placed(run, maker(constraint(maxSkew=9)))
 
     assert 276 == run._search_from
+
+
+def test_a_pod_of_the_workload_is_available_once_it_has_been_ready_for_long_enough():
+    run = state(*nodes("a=1"))
+    own, other = (run.make(maker(min_ready_seconds=30), revision=revision) for revision in (0, -1))
+    assert run.schedule_next() and run.schedule_next()
+
+    assert [own] == [*run.fresh]
+    assert (True, False, True) == (own.ready, own.available, other.available)
+
+
+def test_a_pod_that_was_ready_long_before_is_available():
+    run = state(*nodes("a=1"))
+    of = maker(min_ready_seconds=30)
+    young, old, unknown = (
+        run.pod(Found("shop", WEB, "a1", ready_at=since, maker=of), 0) for since in (NOW - 29, NOW - 30, None)
+    )
+
+    assert (False, True, True) == (young.available, old.available, unknown.available)

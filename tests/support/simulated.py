@@ -73,7 +73,7 @@ def owned(kind, name, spec, owner=None):
     }
 
 
-def deployment(*constraints, replicas=3, on=(), strategy=None, **spec):
+def deployment(*constraints, replicas=3, on=(), strategy=None, min_ready=0, **spec):
     """The Deployment web, its ReplicaSet web-1, and a Pod on each of these nodes."""
     those = constraints or (constraint(),)
     made = template(*those, **spec)
@@ -84,7 +84,13 @@ def deployment(*constraints, replicas=3, on=(), strategy=None, **spec):
         owned(
             "Deployment",
             "web",
-            {**scale, "selector": selector, "template": made, "strategy": strategy or {}},
+            {
+                **scale,
+                "selector": selector,
+                "template": made,
+                "strategy": strategy or {},
+                "minReadySeconds": min_ready,
+            },
         ),
         owned("ReplicaSet", "web-1", {**scale, "selector": hashed, "template": labelled}, "Deployment/web"),
         *(pod("ReplicaSet/web-1", i, one) for i, one in enumerate(on)),
@@ -165,8 +171,8 @@ def state(*objects, found=None, waiting=(), minor=33, ties=UNIFORM, seed=1):
     return State(start, Random(seed))
 
 
-def maker(*constraints, stateful=False, **fields):
-    return Maker(pod_class(*constraints, **fields), stateful)
+def maker(*constraints, stateful=False, min_ready_seconds=0, **fields):
+    return Maker(pod_class(*constraints, **fields), stateful, min_ready_seconds)
 
 
 def nowhere():

@@ -119,6 +119,7 @@ class Spec(decoding.SpecWithResources, total=False):
     volumes: list[Volume] | None
     # of a workload
     jobTemplate: Template | None
+    minReadySeconds: Any
     ordinals: Any
     parallelism: Any
     paused: Any

@@ -69,7 +69,7 @@ def widest_of(shown: Simulated) -> int:
 
 def assumptions(shown: Simulated) -> Iterator[str]:
     """What holds in every run, and what is not simulated."""
-    yield f"Of several best nodes {_ties(shown)}. A Pod that is bound is ready at once."
+    yield f"Of several best nodes {_ties(shown)}. A Pod that is bound is ready at once{_available(shown)}."
     yield from shown.notes
     if shown.not_judged:
         yield f"Not simulated: {', '.join(shown.not_judged)}. They may refuse further nodes, or prefer others."
@@ -77,6 +77,11 @@ def assumptions(shown: Simulated) -> Iterator[str]:
 
 def _minor(shown: Simulated) -> int:
     return shown.plan.start.features.minor
+
+
+def _available(shown: Simulated) -> str:
+    seconds = shown.plan.named.sets[-1].maker.min_ready_seconds
+    return f", and available after minReadySeconds: {seconds}" if seconds else ""
 
 
 def _ties(shown: Simulated) -> str:

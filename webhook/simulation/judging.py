@@ -16,7 +16,6 @@ from webhook.placement.subject import Raw
 from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
 from webhook.simulation.makers import Cluster
 from webhook.simulation.planning import is_simulated, planned
-from webhook.simulation.pod import Maker
 from webhook.simulation.results import Range, ranged
 from webhook.simulation.run import Plan, run
 from webhook.simulation.step import ROLLOUT, Step, StepError
@@ -64,7 +63,7 @@ def judged(
 
 def _rolled_out(plan: Plan, changed: Cycle) -> Rollout:
     maker = plan.makers[0]
-    made = replace(plan, makers={0: Maker(_changed(maker.of_class, changed), maker.stateful)})
+    made = replace(plan, makers={0: maker._replace(of_class=_changed(maker.of_class, changed))})
     runs = max(LEAST_RUNS, min(MOST_RUNS, NODES_TRIED // max(1, len(changed.snapshot.nodes))))
     ends = [run(made, SEED, number)[-1] for number in range(runs)]
     finishes = sum(one.complete for one in ends) / runs

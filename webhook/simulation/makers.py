@@ -33,7 +33,7 @@ from webhook.scheduler.profile import USUAL_PROFILE, Profiles
 from webhook.scheduler.selectors import as_selector
 from webhook.scheduler.snapshot import Controller, Snapshot
 from webhook.simulation.pod import Maker
-from webhook.simulation.reading import replicas_of, tolerations_of
+from webhook.simulation.reading import min_ready_seconds_of, replicas_of, tolerations_of
 from webhook.simulation.step import StepError
 from webhook.simulation.view import PodClass
 
@@ -148,7 +148,7 @@ class Makers:
             subject = replace(subject, raw={**subject.raw, "metadata": metadata})
         found, errors = self._class(subject)
         self.errors.update(dict.fromkeys(f"{self.ref}: {error}" for error in errors))
-        return Maker(found, self.ref.kind == STATEFUL)
+        return Maker(found, self.ref.kind == STATEFUL, min_ready_seconds_of(self.raw))
 
     def _class(self, subject: Subject) -> tuple[PodClass, tuple[str, ...]]:
         profile = self.profiles.get(subject.scheduler)

@@ -11,10 +11,15 @@ from webhook.simulation.view import PodClass
 
 
 class Maker(NamedTuple):
-    """What makes a Pod anew: `of_class` it then is; one that is `stateful` waits until the old one is gone."""
+    """
+    What makes a Pod anew: `of_class` it then is; one that is `stateful` waits until the old one is gone.
+
+    A Pod is available once it has been ready for `min_ready_seconds`.
+    """
 
     of_class: PodClass
     stateful: bool = False
+    min_ready_seconds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +53,11 @@ class Pod:
     A Pod in a run.
 
     `node` is "" until it is bound.  `serial` is its place in the order in which Pods came, `luck` stands for its uid.
+    One that is `fresh` is not yet available, for it has not been ready for minReadySeconds.
     """
 
     __slots__ = (
-        *("cost", "created", "labels", "luck", "maker", "namespace", "node", "ordinal", "ready", "ready_at"),
+        *("cost", "created", "fresh", "labels", "luck", "maker", "namespace", "node", "ordinal", "ready", "ready_at"),
         *("requests", "restarts", "revision", "serial", "terminating", "tolerations"),
     )
 
@@ -65,7 +71,7 @@ class Pod:
         self.ready, self.ready_at, self.created = found.ready, found.ready_at, found.created
         self.cost, self.restarts, self.tolerations = found.cost, found.restarts, found.tolerations
         self.maker, self.revision, self.ordinal = found.maker, revision, found.ordinal
-        self.terminating = not found.spreads
+        self.terminating, self.fresh = not found.spreads, False
         self.serial, self.luck = serial, luck
 
     @property
@@ -75,5 +81,9 @@ class Pod:
 
     @property
     def available(self) -> bool:
-        """Whether it runs, is ready, and is not about to go."""
-        return self.ready and not self.terminating
+        """
+        upstream: pod/util.go:IsPodAvailable (v1.37)
+
+        Whether it runs, has been ready for long enough, and is not about to go.
+        """
+        return self.ready and not self.terminating and not self.fresh

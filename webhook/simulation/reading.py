@@ -27,6 +27,12 @@ def replicas_of(raw: Raw, absent: int) -> int:
     return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else absent
 
 
+def min_ready_seconds_of(raw: Raw) -> int:
+    """For how many seconds a Pod of a workload must be ready until it is available."""
+    found = value_at(raw, ("spec", "minReadySeconds"))
+    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else 0
+
+
 def strategy_of(raw: Raw) -> Strategy:
     """The strategy of a Deployment."""
     rolling = as_mapping(raw.get("rollingUpdate"))

@@ -6,6 +6,7 @@ One run: the steps one after the other, each until nothing happens any more.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
@@ -28,6 +29,7 @@ from webhook.simulation.tolerated import is_evicted
 from webhook.simulation.view import PodClass
 
 HOUR = 3600.0  # From one step to the next.
+MOST_BACKOFF = 10  # Seconds for which kube-scheduler at most leaves a Pod that it could not place.
 MOST_PAUSES = 3  # While nodes are changed one after the other: what a pause costs grows with the cluster.
 USUAL = Strategy()
 
@@ -122,7 +124,7 @@ class _Run:
     The cluster, and the workload's controller, in the course of a run.
 
     How fast Pods end and controllers act, beside the scheduler, is much the same all the time, but is not known: it is
-    drawn for each run.
+    drawn for each run.  Only minReadySeconds are longer than all that, if they are not few.
     """
 
     def __init__(self, plan: Plan, random: Random) -> None:
@@ -135,9 +137,12 @@ class _Run:
         for found in plan.start.waiting:
             pod = self._waiting(found)
             there += [pod] if pod.revision >= 0 else []
+        state.fresh = deque(sorted(state.fresh, key=lambda pod: pod.ready_at or 0.0))
         self.workload = _controller(named, there)
         self._waited = self._others()
         self._ending, self._syncing, self._moment = (state.random.random() for _ in range(3))
+        soon = 0 < self.workload.maker.min_ready_seconds < MOST_BACKOFF
+        self._early = state.random.random() if soon else 0.0
 
     def _waiting(self, found: Found) -> Pod:
         pod = self.state.pod(found, found.revision)
@@ -231,9 +236,20 @@ class _Run:
         state = self.state
         if state.terminating and state.random.random() < self._ending and self._finish():
             return True
+        if state.fresh and state.random.random() < self._early and self._ripen():
+            return True
         if state.random.random() < self._syncing and self.workload.sync(state):
             return True
-        return state.schedule_next() or self.workload.sync(state) or self._finish()
+        return state.schedule_next() or self.workload.sync(state) or self._ripen() or self._finish()
+
+    def _ripen(self) -> bool:
+        """Some Pods have been ready for long enough; whether the controller reacts to each of them is chance."""
+        fresh, some = self.state.fresh, bool(self.state.fresh)
+        while fresh:
+            fresh.popleft().fresh = False
+            if self.state.random.random() < self._syncing:
+                break
+        return some
 
     def _finish(self) -> bool:
         done = self.state.finish()

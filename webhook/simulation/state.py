@@ -8,6 +8,7 @@ The cluster in the course of one run: the only thing in a simulation that change
 from __future__ import annotations
 
 from bisect import insort
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from random import Random
@@ -50,7 +51,8 @@ class State:
     """
     One run.
 
-    `waiting` are the Pods without a node in the order in which they are tried.  `version` grows with whatever may let
+    `waiting` are the Pods without a node in the order in which they are tried, `fresh` those of the workload that are
+    ready and not yet available, in the order in which they will be.  `version` grows with whatever may let
     a Pod in; a class that has `failed` is not tried again before.
     """
 
@@ -62,6 +64,7 @@ class State:
         self._pods: dict[str, list[Pod]] = {}
         self.waiting: list[tuple[int, int, Pod]] = []
         self.terminating: list[Pod] = []
+        self.fresh: deque[Pod] = deque()
         self.version, self._failed = 0, dict[PodClass, int]()
         self._views: dict[PodClass, View] = {}
         self._events: list[Event] = []
@@ -72,7 +75,17 @@ class State:
     def pod(self, found: Found, revision: int = -1) -> Pod:
         """A Pod of this run."""
         self._serial += 1
-        return Pod(found, self._serial, self.random.random(), revision)
+        pod = Pod(found, self._serial, self.random.random(), revision)
+        if found.ready:
+            self._freshen(pod)
+        return pod
+
+    def _freshen(self, pod: Pod) -> None:
+        """Let a Pod of the workload that is ready become available later, if it has not been ready for long enough."""
+        least = pod.maker.min_ready_seconds if pod.maker is not None and pod.revision >= 0 else 0
+        if least and pod.ready_at is not None and self.now - pod.ready_at < least:
+            pod.fresh = True
+            self.fresh.append(pod)
 
     def on(self, node: str) -> list[Pod]:
         """The Pods on a node that are not fixed to it."""
@@ -188,6 +201,7 @@ class State:
         """Give a Pod its node, where it is ready at once."""
         self.on(node).append(pod)
         pod.node, pod.ready, pod.ready_at = node, True, self.now
+        self._freshen(pod)
         pod.labels = self._labels(of_class, node)
         self._count(pod, 1)
         self._use(pod, 1)
