@@ -50,7 +50,7 @@ STATUS = {
     "Node": "phase allocatable",
     "Namespace": "phase",
     "Deployment": f"{REPLICAS} updatedReplicas",
-    "StatefulSet": f"{REPLICAS} updateRevision updatedReplicas",
+    "StatefulSet": f"{REPLICAS} currentRevision updateRevision updatedReplicas",
     "ReplicaSet": REPLICAS,
     "ReplicationController": REPLICAS,
 }

@@ -35,7 +35,7 @@ class Situation(NamedTuple):
     Nodes, Pods that nothing replaces, a workload, and steps as `evenkeel simulate` takes them.
 
     `late` nodes join once the replicas have been placed; `aged` says whether these have then run for different times,
-    and some are dearer than others.  Objects have no namespace.
+    and some are dearer than others.  What is done `before` is not simulated.  Objects have no namespace.
     """
 
     number: int
@@ -46,6 +46,7 @@ class Situation(NamedTuple):
     others: tuple[dict, ...]
     aged: bool
     steps: tuple[str, ...]
+    before: tuple[str, ...] = ()
 
     @property
     def constraints(self) -> tuple[dict, ...]:
@@ -131,6 +132,26 @@ def slow(number: int) -> Situation:
     of = workload(kind, constraint(), namespace=None, labels={"app": NAME}, spec=spec)
     of["spec"]["template"]["spec"] |= {"containers": _containers("100m")}
     return Situation(number, tuple(nodes), (), (), of, (), False, ("rollout",))
+
+
+def amid(number: int) -> Situation:
+    """
+    One of three that begin with a StatefulSet amid a rollout, whose revisions are spread each by itself.
+
+    0: a partition keeps the first two Pods, in two zones, and two of three go.  1: a zone is closed, so that the third
+    new Pod waits.  2: a second rollout behind a partition, after which Pods of a zone are made anew.
+    """
+    made = _Made(4000 + number)
+    nodes = [made.node(f"amid{number}-{zone}{i}", zone, "8") for i, zone in enumerate("aabbcc")]
+    held = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}}
+    fields = ({**held, "replicas": 5}, {"replicas": 4}, {**held, "replicas": 6, "podManagementPolicy": "Parallel"})
+    spread = constraint(matchLabelKeys=[REVISION["StatefulSet"]])
+    spec = {"serviceName": NAME, **fields[number]}
+    of = workload("StatefulSet", spread, namespace=None, labels={"app": NAME}, spec=spec)
+    of["spec"]["template"]["spec"] |= {"containers": _containers("100m")}
+    before = ("rollout",) if number != 1 else (f"cordon={ZONE}=a", "rollout")
+    steps = (f"delete={ZONE}=a delete={ZONE}=b scale=7", f"add=1,{ZONE}=a", f"rollout delete={ZONE}=b")[number]
+    return Situation(number, tuple(nodes), (), (), of, (), False, tuple(steps.split()), before)
 
 
 def scaled(number: int) -> Situation:

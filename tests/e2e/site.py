@@ -79,6 +79,8 @@ class Site:
         if situation.aged:
             self.age()
         self.seen = self.settle()
+        for step in situation.before:
+            self.do(step)
 
     def path(self, api: str, resource: str, *name: str) -> str:
         root = api if api.startswith("api/") else f"apis/{api}"

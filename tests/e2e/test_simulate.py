@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.e2e import programs, site
-from tests.e2e.futures import NAME, Situation, scaled, situation, slow, soft
+from tests.e2e.futures import NAME, Situation, amid, scaled, situation, slow, soft
 from tests.e2e.plane import ControlPlane
 from tests.e2e.site import Seen, Site
 from tests.oracle.building import program
@@ -139,6 +139,11 @@ def test_pods_that_must_have_been_ready_for_a_while(beside, number):
 
     assert found.fixed or number
     agrees(beside, slow(number), found)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_stateful_set_amid_a_rollout(beside, number):
+    agrees(beside, amid(number), beside.compared(amid(number)))
 
 
 def agrees(beside: Beside, given: Situation, found: Compared) -> None:

@@ -10,6 +10,7 @@ from tests.support.simulated import (
     plan,
     pod,
     template,
+    updating,
 )
 
 
@@ -51,3 +52,27 @@ def test_a_pod_whose_owner_is_not_known_is_made_as_it_was():
     ((found,),) = plan([*nodes(), *deployment(), raw], "drain=a1").start.found.values()
 
     assert 7 == found.maker.of_class.priority
+
+
+PARTITION = {"updateStrategy": {"rollingUpdate": {"partition": 1}}}
+
+
+def test_a_stateful_set_amid_a_rollout_has_two_revisions():
+    """The Pods of the first say what their template was."""
+    made, old, *rest = updating(on=[("a1", "old"), ("b1", "older"), ("c1", "new")], **PARTITION)
+    old["spec"]["priority"] = 7
+    found = plan([*nodes(), made, old, *rest], "scale=9")
+    before, now = (one.maker for one in found.named.sets)
+
+    assert [0, 0, 1] == [found.start.found[name][0].revision for name in ("a1", "b1", "c1")]
+    assert (7, 0) == (before.of_class.priority, now.of_class.priority)
+    assert ["old", "new"] == [one.of_class.pod.labels["controller-revision-hash"] for one in (before, now)]
+    assert before.stateful and now.stateful
+
+
+def test_one_that_is_rolled_back_is_made_of_its_template():
+    found = plan([*nodes(), *updating(on=[("a1", "bad"), ("b1", "old")], current="old", updated="old")], "scale=9")
+    before, now = (one.maker for one in found.named.sets)
+
+    assert before is now
+    assert [0, 1] == [found.start.found[name][0].revision for name in ("a1", "b1")]

@@ -15,6 +15,7 @@ from tests.support.simulated import (
     plan,
     pod,
     stateful,
+    updating,
     workload,
 )
 from webhook.objects.kinds import KINDS
@@ -143,3 +144,11 @@ def test_pods_of_other_namespaces_are_read_where_nodes_change():
 
     assert {"scale=3": False, "rollout": False, "drain=a1": True, "add=1": True} == asked
     assert wanted(ref, [])(pod("ReplicaSet/web-1", 0, "", namespace="other"))
+
+
+@pytest.mark.parametrize(("revision", "said"), [("old", ()), ("new", ("No Pod of revision old is there",))])
+def test_a_template_that_is_not_known_is_told(revision, said):
+    objects = [*nodes(), *updating(on=[("a1", revision), ("b1", "new")])]
+    notes = planned(objects[-3], cluster(*objects), [parse_step("scale=3")]).notes
+
+    assert said == tuple(note.partition(":")[0] for note in notes)

@@ -19,6 +19,7 @@ from tests.support.simulated import (
     simulated,
     stateful,
     template,
+    updating,
 )
 from webhook.simulation.run import run
 
@@ -341,3 +342,28 @@ def test_pods_that_are_not_yet_available_keep_the_old_ones_until_all_new_ones_ar
 
     assert skewed == (result.constraints[0].exceeds > 0)
     assert (0, 0.0) == (result.pending.most, result.unfinished)
+
+
+BY_REVISION = {"matchLabelKeys": ["controller-revision-hash"]}
+
+
+def test_what_a_partition_keeps_old_is_made_anew_as_it_was():
+    """It does not count among the new Pods."""
+    on = [("a1", "old"), ("b1", "old"), ("c1", "new")]
+    held = {"updateStrategy": {"rollingUpdate": {"partition": 2}}}
+    (result,) = simulated([*nodes("a=2 b=1 c=1"), *updating(constraint(**BY_REVISION), on=on, **held)], "drain=a1")
+
+    assert {"a": (0, 0), "b": (0, 0), "c": (1, 1)} == ends(result)
+    assert ((1, 1, 1), 3, 0.0) == (result.updated, result.there.least, result.unfinished)
+
+
+def test_a_rollout_that_waits_goes_on():
+    """A zone is closed, and so the third new Pod has no node."""
+    on = [("b1", "old"), ("", "new"), ("c1", "new"), ("b1", "new")]
+    there = [*nodes("b=1 c=1"), node("a1", "a", unschedulable=True)]
+    objects = [*there, *updating(constraint(**BY_REVISION), on=on)]
+    before, after = simulated(objects, f"cordon=b1 add=1,{ZONE}=a")
+
+    assert (1, (3, 3, 3)) == (before.pending.least, before.updated)
+    assert (0, (4, 4, 4), 0.0) == (after.pending.most, after.updated, after.unfinished)
+    assert {"a": (1, 2), "b": (1, 1), "c": (1, 2)} == ends(after)

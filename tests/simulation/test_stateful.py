@@ -12,7 +12,7 @@ from webhook.simulation.step import parse_step
 
 def begun(replicas, minor=37, of=None, **update):
     run = state(*nodes("a=2 b=2 c=2"), minor=minor)
-    found = StatefulSet(replicas, Update(**update), of or maker(), [])
+    found = StatefulSet(replicas, Update(**update), [of or maker()], [])
     return found, run, rest(found, run)
 
 
@@ -122,6 +122,7 @@ def test_on_delete_replaces_nothing():
     rest(found, run)
 
     assert [0, 0] == revisions(found)
+    assert found.complete
 
 
 def test_a_pod_that_terminates_for_ever_holds_all():
@@ -133,3 +134,42 @@ def test_a_pod_that_terminates_for_ever_holds_all():
     rest(found, run)
 
     assert [1, 2] == ordinals(found)
+
+
+def remade(found, run):
+    """Let the Pod with ordinal 0 be made anew; the revisions then."""
+    run.delete(next(pod for pod in found.pods if pod.ordinal == 0))
+    rest(found, run)
+    return revisions(found)
+
+
+def test_below_the_partition_stays_what_all_were_updated_to_at_last():
+    found, run, _ = begun(3, partition=1)
+    for _ in range(2):
+        found.roll_out(maker())
+        rest(found, run)
+
+    assert [0, 2, 2] == remade(found, run)
+
+
+def test_once_all_are_updated_that_is_what_stays():
+    found, run, _ = begun(2)
+    found.roll_out(maker())
+    rest(found, run)
+    found.update = found.update._replace(partition=1)
+    found.roll_out(maker())
+    rest(found, run)
+
+    assert [1, 2] == remade(found, run)
+
+
+def test_after_a_rollback_all_is_made_of_the_last():
+    of, other = maker(), maker(priority=1)
+    found = []
+    for makers in ([of, of], [other, of]):
+        run = state(*nodes("a=2"))
+        one = StatefulSet(2, Update(partition=1), makers, [])
+        rest(one, run)
+        found.append(revisions(one))
+
+    assert [[1, 1], [0, 1]] == found

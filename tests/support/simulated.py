@@ -107,6 +107,16 @@ def stateful(*constraints, replicas=3, on=(), **fields):
     ]
 
 
+def updating(*constraints, on, current="old", updated="new", **fields):
+    """The StatefulSet web amid a rollout: `on` is a node and the revision for each of its Pods."""
+    made, *_ = stateful(*constraints, replicas=len(on), **fields)
+    pods = [
+        pod("StatefulSet/web", i, name, labels={"controller-revision-hash": revision})
+        for i, (name, revision) in enumerate(on)
+    ]
+    return [{**made, "status": {"currentRevision": current, "updateRevision": updated}}, *pods]
+
+
 def budget(**spec):
     """A PodDisruptionBudget for the Pods of the workload web."""
     return {

@@ -155,6 +155,7 @@ class Status(decoding.StatusWithResources, total=False):
     nominatedNodeName: Any
     # of a workload
     availableReplicas: Any
+    currentRevision: Any
     readyReplicas: Any
     replicas: Any
     updateRevision: Any

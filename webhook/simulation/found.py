@@ -17,7 +17,7 @@ from webhook.scheduler.counts import FINISHED, NOTHING, BoundPod, label_set
 from webhook.scheduler.selectors import as_selector
 from webhook.scheduler.snapshot import read_object
 from webhook.simulation.disruption import Budget
-from webhook.simulation.makers import STATEFUL, Makers
+from webhook.simulation.makers import Makers
 from webhook.simulation.pod import Found, Maker
 from webhook.simulation.reading import (
     deletion_cost,
@@ -63,7 +63,7 @@ def found_pod(raw: Raw, makers: Makers, of_sets: Sequence[Maker]) -> Found | Non
         tolerations_of(spec),
         fixed,
         maker,
-        0 if revision >= 0 and makers.ref.kind == STATEFUL else revision,
+        revision,
         ordinal_of(name),
     )
 

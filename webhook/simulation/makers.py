@@ -34,6 +34,7 @@ from webhook.scheduler.selectors import as_selector
 from webhook.scheduler.snapshot import Controller, Snapshot
 from webhook.simulation.pod import Maker
 from webhook.simulation.reading import min_ready_seconds_of, replicas_of, tolerations_of
+from webhook.simulation.revisions import Revisions, read_revisions
 from webhook.simulation.step import StepError
 from webhook.simulation.view import PodClass
 
@@ -55,7 +56,8 @@ class Makers:
     """
     What makes Pods in a cluster: of the workload `raw`, and of others; each owner is read once.
 
-    `sets` are the ReplicaSets of a Deployment, or the workload itself, and `revisions` their numbers.
+    `sets` are the ReplicaSets of a Deployment, or the workload itself, and `revisions` their numbers;
+    `updating` are those of a StatefulSet.
     """
 
     def __init__(
@@ -73,6 +75,9 @@ class Makers:
         self.errors: dict[str, None] = {}
         self.sets = list(self._sets()) if self.ref.kind == DEPLOYMENT else [raw]
         self.revisions = {self._key(one): i for i, one in enumerate(self.sets)}
+        stateful = self.ref.kind == STATEFUL
+        own = [pod for pod in cluster.pods if self._set_of(pod) >= 0] if stateful else []
+        self.updating = read_revisions(raw, own) if stateful else Revisions()
 
     def _key(self, raw: Raw) -> tuple[str, str, str]:
         ref = ObjectRef.of(raw)
@@ -130,9 +135,19 @@ class Makers:
         return self._required(self.raw, revision)
 
     def of_sets(self) -> Iterator[Maker]:
-        """What makes the Pods of each set."""
+        """What makes the Pods of each set; of a StatefulSet amid a rollout those of its current revision first."""
         for one in self.sets:
-            yield self._required(one)
+            maker = self._required(one)
+            if self.updating.current:
+                yield self._before(maker)
+            yield maker
+
+    def _before(self, updated: Maker) -> Maker:
+        """What makes the Pods of a StatefulSet below the partition: its old template is not known, but its Pods are."""
+        updating = self.updating
+        if updating.lost:
+            return self._required(self.raw, updating.current)
+        return updated if updating.like is None else updated._replace(of_class=self.as_it_is(updating.like))
 
     def _required(self, raw: Raw, revision: str = "") -> Maker:
         subject = next(iter(next_replica(raw, self.cluster.others, self.kinds)), None)
@@ -183,7 +198,11 @@ class Makers:
         return self._class(of_pod(pod, self.cluster.others))[0]
 
     def revision(self, pod: Raw) -> int:
-        """The number of the set of the workload that has a Pod; -1 for one of another workload."""
+        """The number of the set of the workload that has a Pod, or of its revision; -1 for one of another workload."""
+        number = self._set_of(pod)
+        return self.updating.number(pod) if number == 0 and self.ref.kind == STATEFUL else number
+
+    def _set_of(self, pod: Raw) -> int:
         metadata = as_mapping(pod.get("metadata"))
         owner = controller_of(metadata)
         if owner is None:

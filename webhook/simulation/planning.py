@@ -78,6 +78,9 @@ def planned(
         _found(makers, of_sets, {name for one in grounds for name in (*one.touched, *dict(one.like).values())})
     )
     notes = list(_notes(makers.ref, named, cluster))
+    if makers.updating.lost:
+        what = f"No Pod of revision {makers.updating.current} is there"
+        notes.append(f"{what}: what is made below the partition has the new template.")
     if applied and makers.ref.kind == STATEFUL and any(one.revision >= 0 for one in found):
         rollouts[0] = makers.next_maker(len(rollouts) + 1)
         notes.append("What the StatefulSet's template was is not known: applying it replaces its Pods.")
@@ -140,8 +143,7 @@ def _named(makers: Makers, of_sets: Sequence[Maker]) -> Named:
     spec = as_mapping(makers.raw.get("spec"))
     replicas = replicas_of(makers.raw, 1)
     if makers.ref.kind == STATEFUL:
-        update = update_of(spec)
-        return Named(replicas, (SetFound(of_sets[-1], replicas),), update=update)
+        return Named(replicas, tuple(SetFound(one, replicas) for one in of_sets), update=update_of(spec))
     if makers.ref.kind != DEPLOYMENT:
         controlled = controller_of(as_mapping(makers.raw.get("metadata"))) is not None
         return Named(replicas, (SetFound(of_sets[-1], replicas),), controlled=controlled)

@@ -44,7 +44,7 @@ class SetFound(NamedTuple):
 @dataclass(frozen=True)
 class Named:
     """
-    The workload that is simulated; `sets` are its ReplicaSets, the oldest first, or one for a StatefulSet.
+    The workload that is simulated; `sets` are its ReplicaSets, the oldest first, or the revisions of a StatefulSet.
 
     `update` is None for any other kind; `controlled` is False for a ReplicaSet that has no controller.  A Deployment
     that is `paused` does not roll out.
@@ -307,7 +307,7 @@ class _Run:
 
 def _controller(named: Named, pods: list[Pod]) -> Deployment | StatefulSet:
     if named.update is not None:
-        return StatefulSet(named.replicas, named.update, named.sets[-1].maker, pods)
+        return StatefulSet(named.replicas, named.update, [one.maker for one in named.sets], pods)
     sets = [
         ReplicaSet(one.maker, i, one.desired, [pod for pod in pods if pod.revision == i])
         for i, one in enumerate(named.sets)

@@ -6,7 +6,7 @@ The StatefulSet controller: Pods by their ordinals, one after the other or in pa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from webhook.simulation.deployment import scaled
@@ -25,24 +25,40 @@ class Update(NamedTuple):
 
 
 class StatefulSet:
-    """The Pods of a StatefulSet; those of `revision` have its template as it is now."""
+    """
+    The Pods of a StatefulSet; `makers` are those of its revisions, of which the last has its template as it is now.
 
-    def __init__(self, replicas: int, update: Update, maker: Maker, pods: Iterable[Pod]) -> None:
-        self.replicas, self.update, self.maker, self.pods = replicas, update, maker, list(pods)
-        self._old, self.revision = maker, 0
+    What is below the partition is made of the first, to which all Pods were updated before; after a rollback that is
+    the last as well.
+    """
+
+    def __init__(self, replicas: int, update: Update, makers: Sequence[Maker], pods: Iterable[Pod]) -> None:
+        self.replicas, self.update, self.pods = replicas, update, list(pods)
+        self._makers = list(makers)
+        self._current = len(makers) - 1 if makers[0] is makers[-1] else 0
+
+    @property
+    def maker(self) -> Maker:
+        return self._makers[-1]
+
+    @property
+    def revision(self) -> int:
+        """The number of its template as it is now."""
+        return len(self._makers) - 1
 
     @property
     def complete(self) -> bool:
         """Whether every Pod is available, and of the revision that it should have."""
-        there = {pod.ordinal: pod for pod in self.pods}
-        least = self.update.first + self.update.partition
-        return len(self.pods) == self.replicas and all(
-            pod.available and (pod.revision == self.revision or ordinal < least) for ordinal, pod in there.items()
-        )
+        return len(self.pods) == self.replicas and all(pod.available and not self._is_old(pod) for pod in self.pods)
+
+    def _is_old(self, pod: Pod) -> bool:
+        """Whether a Pod is to be of the template as it is now, and is not."""
+        replaced = not self.update.on_delete and pod.ordinal >= self.update.first + self.update.partition
+        return replaced and pod.revision != self.revision
 
     def roll_out(self, maker: Maker) -> None:
         """Begin with a new template."""
-        self._old, self.maker, self.revision = self.maker, maker, self.revision + 1
+        self._makers.append(maker)
 
     def scale(self, replicas: int) -> None:
         self.replicas = replicas
@@ -53,6 +69,7 @@ class StatefulSet:
 
         One round of the controller; whether there was anything to do.
         """
+        self._complete_update()
         there = {pod.ordinal: pod for pod in self.pods}
         ordinals = range(self.update.first, self.update.first + self.replicas)
         beyond = sorted((pod for pod in self.pods if pod.ordinal not in ordinals), key=lambda pod: -pod.ordinal)
@@ -78,15 +95,22 @@ class StatefulSet:
             made = True
         return self._replace(there, ordinals, state) or made
 
+    def _complete_update(self) -> None:
+        """upstream: stateful_set_utils.go:completeUpdate (v1.37)"""
+        new = self.revision
+        if self._current == new or len(self.pods) != self.replicas:
+            return
+        if all(pod.ready and pod.active and pod.revision == new for pod in self.pods):
+            self._current = new
+
     def _in_order(self, there: dict[int, Pod], beyond: list[Pod]) -> Iterable[Pod]:
         kept = [pod for ordinal, pod in sorted(there.items()) if pod not in beyond]
         return [*kept, *reversed(beyond)]
 
     def _make(self, ordinal: int, state: State) -> Pod:
         """upstream: stateful_set_utils.go:newVersionedStatefulSetPod (v1.37)"""
-        old = ordinal < self.update.first + self.update.partition
-        maker, revision = (self._old, self.revision - 1) if old and self.revision else (self.maker, self.revision)
-        pod = state.make(maker, revision, ordinal)
+        revision = self._current if ordinal < self.update.first + self.update.partition else self.revision
+        pod = state.make(self._makers[revision], revision, ordinal)
         self.pods.append(pod)
         return pod
 
@@ -100,11 +124,7 @@ class StatefulSet:
         if self.update.on_delete:
             return False
         targets = [there[ordinal] for ordinal in reversed(ordinals)]
-        old = [
-            pod
-            for pod in targets
-            if pod.ordinal >= self.update.first + self.update.partition and pod.revision != self.revision and pod.active
-        ]
+        old = [pod for pod in targets if self._is_old(pod) and pod.active]
         if not state.features.stateful_set_max_unavailable:
             return self._replace_one(targets, state)
         most = max(1, scaled(self.update.max_unavailable, self.replicas, up=False))

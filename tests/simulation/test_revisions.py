@@ -1,0 +1,33 @@
+"""The revisions of a StatefulSet."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.simulated import updating
+from webhook.simulation.revisions import Revisions, read_revisions
+
+
+@pytest.mark.parametrize(
+    ("there", "updated", "current", "found", "lost"),
+    [
+        ("new new", "new", "new", "", False),
+        ("new new", "new", "old", "old", True),
+        ("old new", "new", "old", "old", False),
+        ("older new", "new", "old", "old", True),
+        ("old new", "new", "", "old", False),
+        ("bad old", "old", "old", "old", False),
+        ("old new", "", "", "", False),
+    ],
+)
+def test_the_current_revision(there, updated, current, found, lost):
+    """The fifth has no current revision in its dump, the sixth was rolled back, the last has no status yet."""
+    made, *pods = updating(on=[("a1", one) for one in there.split()], current=current, updated=updated)
+    read = read_revisions(made, pods)
+
+    assert (updated, found, lost) == (read.updated, read.current, read.lost)
+    assert [int(found != "" and one == updated) for one in there.split()] == [read.number(pod) for pod in pods]
+
+
+def test_without_a_rollout_all_pods_are_of_one_revision():
+    assert 0 == Revisions("new").number(updating(on=[("a1", "new")])[1])
