@@ -26,6 +26,14 @@ def test_it_prints_what_kubectl_applies(run, output, kind):
     assert (0, "", [kind]) == (code, err, [one["kind"] for one in json.loads(out)["items"]])
 
 
+def test_what_cannot_be_judged_is_said_apart(run):
+    without = {**CLUSTER, "items": CLUSTER["items"][len(ZONES) :]}
+    _, out, err = run("report -A --cluster dump -o openreports", dump=without)
+
+    assert [] != json.loads(out)["items"]
+    assert err.startswith("note: No node is in the file, and without nodes nothing can be judged")
+
+
 def test_what_is_left_out_is_said(run, monkeypatch):
     monkeypatch.setattr(openreports, "MOST_RESULTS", 1)
     _, out, err = run("report -A --cluster dump -o openreports", dump=CLUSTER)

@@ -46,14 +46,14 @@ def failing():
 
 def test_it_is_healthy_once_the_cluster_was_read_and_for_some_time(exposed):
     assert 503 == asked(exposed, "/healthz")[0]
-    exposed.read(lambda: report())
+    exposed.read(lambda: (report(), ()))
     assert (200, "ok\n") == asked(exposed, "/healthz")
     exposed.clock.now += LATE * 60 + 1
     assert 503 == asked(exposed, "/healthz")[0]
 
 
 def test_where_the_cluster_cannot_be_read_the_last_report_is_served(exposed, capsys):
-    exposed.read(lambda: report(*ZONES, *deployment(constraint()), *pods("a1")))
+    exposed.read(lambda: (report(*ZONES, *deployment(constraint()), *pods("a1")), ()))
     before = asked(exposed, "/metrics")[1]
     exposed.read(failing)
     after = asked(exposed, "/metrics")[1]
@@ -61,6 +61,13 @@ def test_where_the_cluster_cannot_be_read_the_last_report_is_served(exposed, cap
     assert 'evenkeel_workload_skew{namespace="shop"' in after
     assert before.replace("failures_total 0", "failures_total 1") == after
     assert "evenkeel: --cluster live: no answer\n" == capsys.readouterr().err
+
+
+def test_what_cannot_be_judged_is_printed_once_until_it_is_something_else(exposed, capsys):
+    for notes in (("pods cannot be listed",), ("pods cannot be listed",), (), ("nodes cannot be listed",)):
+        exposed.read(lambda notes=notes: (report(), notes))
+
+    assert "note: pods cannot be listed\nnote: nodes cannot be listed\n" == capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -82,34 +82,50 @@ def trusted(plane):
     return b64decode(found[0]).decode() if all(found) and len(set(found)) == 1 else ""
 
 
+class Container:
+    """
+    The only container of a Pod as a process of this machine has it: its arguments, environment, mounts and account.
+
+    Its mounts are in `folder`, and its ports are free ones here, by their names in `ports`.
+    """
+
+    def __init__(self, plane, pod, folder):
+        (container,) = pod["containers"]
+        self._plane, self._volumes = plane, {volume["name"]: volume for volume in pod["volumes"]}
+        self._mounts = {mount["mountPath"]: folder / mount["name"] for mount in container["volumeMounts"]}
+        listening = {port["name"]: port["containerPort"] for port in container.get("ports", ())}
+        self.ports = dict(zip(listening, free_ports(len(listening)), strict=True)) if listening else {}
+        self._bound = {f"=:{listening[name]}": f"=127.0.0.1:{port}" for name, port in self.ports.items()}
+        self.mount()
+        own = {variable["name"]: self._here(variable["value"]) for variable in container.get("env", ())}
+        self.environment = {**os.environ, **own, **as_account(plane, pod["serviceAccountName"], folder)}
+        self.command = [*EVENKEEL, *map(self._here, container["args"])]
+
+    def mount(self):
+        """Make the files in its mounts those of now."""
+        for path in self._mounts.values():
+            project(path, files(self._plane, self._volumes[path.name]))
+
+    def _here(self, text):
+        for path in sorted(self._mounts, key=len, reverse=True):
+            text = text.replace(path, str(self._mounts[path]))
+        for bound, here in self._bound.items():
+            text = text.replace(bound, here)
+        return text
+
+
 @contextmanager
 def played(plane, folder):
-    """The container of the Deployment as a process, with its arguments, environment, mounts and account."""
-    pod = plane.api.call("GET", DEPLOYMENT)["spec"]["template"]["spec"]
-    (container,) = pod["containers"]
-    volumes, (port, health) = {volume["name"]: volume for volume in pod["volumes"]}, free_ports(2)
-    mounts = {mount["mountPath"]: folder / mount["name"] for mount in container["volumeMounts"]}
-
-    def mount():
-        for path in mounts.values():
-            project(path, files(plane, volumes[path.name]))
-
-    def here(text):
-        for path in sorted(mounts, key=len, reverse=True):
-            text = text.replace(path, str(mounts[path]))
-        return text.replace("=:8443", f"=127.0.0.1:{port}").replace("=:8080", f"=127.0.0.1:{health}")
-
-    mount()
-    environment = {variable["name"]: here(variable["value"]) for variable in container["env"]}
-    environment |= as_account(plane, pod["serviceAccountName"], folder)
-    command = [*EVENKEEL, *map(here, container["args"])]
+    """The container of the Deployment as a process."""
+    container = Container(plane, plane.api.call("GET", DEPLOYMENT)["spec"]["template"]["spec"], folder)
+    port, health = container.ports["webhook"], container.ports["health"]
     with (folder / "log").open("w") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **environment})
+        process = subprocess.Popen(container.command, stdout=log, stderr=log, env=container.environment)
     try:
         until(lambda: trusted(plane), "a CA in every entry")
         running = Running((), {}, "127.0.0.1", port, trusted(plane), folder / "log", process, health=health)
         running.context.check_hostname = False  # It is the Service's name, which is the API server's to look up.
-        running.mount = mount
+        running.mount = container.mount
         until(lambda: ready(running), "a replica that is ready")
         yield running
     finally:

@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
-from pathlib import Path
-
 import pytest
 
+from tests.e2e import openreports
+from tests.e2e.openreports import PATH
 from tests.e2e.words import EMPTY, deployment
 from tests.support.build import constraint
 from tests.support.commands import script
 from tests.support.serving import until
 
-MODULE = "github.com/openreports/reports-api@v0.2.1"
-PATH = "/apis/openreports.io/v1alpha1/namespaces/{}/reports"
-
 
 @pytest.fixture(scope="module", autouse=True)
 def definitions(plane, tmp_path_factory):
-    """Those of the Go module of OpenReports."""
-    if shutil.which("go") is None:
-        pytest.skip("needs Go, to download OpenReports: https://go.dev/dl/")
-    folder = tmp_path_factory.mktemp("module")
-    subprocess.run(["go", "mod", "init", "evenkeel.dev/openreports"], cwd=folder, capture_output=True, check=True)
-    done = subprocess.run(["go", "mod", "download", "-json", MODULE], cwd=folder, capture_output=True, check=False)
-    if done.returncode:
-        pytest.skip(f"{MODULE} cannot be downloaded: {done.stdout.decode()}")
-    files = Path(json.loads(done.stdout)["Dir"]) / "config" / "crd"
-    output = plane.kubectl("apply", "--server-side", "-f", str(files))
-    assert 0 == output.code, output
-    until(lambda: plane.kubectl("get", "reports.openreports.io").code == 0, "reports to be served")
+    openreports.define(plane, tmp_path_factory.mktemp("module"))
 
 
 def applied(plane, namespace, *options):

@@ -17,6 +17,7 @@ Exit code: 0, or 1 with --fail-on if any workload is denied, or warned of; 2: ba
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -75,11 +76,13 @@ def run(args: argparse.Namespace) -> int:
     chosen = selection.selection(args, source)
     named = _named(args, chosen.namespace, policies.policy.kinds) if args.object else None
     if args.metrics_bind is not None:
-        return skew_metrics.serve(args, lambda: _made(args, source, policies, profiles, chosen, named).report)
+        return skew_metrics.serve(args, lambda: _noted(_made(args, source, policies, profiles, chosen, named)))
     report, found, inventory = _made(args, source, policies, profiles, chosen, named)
     notes = tuple(_notes(args, chosen.namespace, report, found.notes))
     titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
     if args.output in FORMS:
+        for note in notes:
+            print(f"note: {note}", file=sys.stderr)
         publishing.publish(args, source, chosen, report)
     elif args.output == selection.HTML:
         keys = {key_of(one.live) for one in report.workloads}
@@ -127,6 +130,10 @@ def _made(
     if named is not None:
         workloads = [one for one in workloads if key_of(one) == inventory.top(named)]
     return Made(reporting.report(with_bar(map(reporting.of, workloads), len(workloads), "workloads")), found, inventory)
+
+
+def _noted(made: Made) -> tuple[Report, Sequence[str]]:
+    return made.report, made.found.notes
 
 
 def _namespace(pod: Raw) -> str:

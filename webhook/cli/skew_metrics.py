@@ -7,7 +7,7 @@ import logging
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Event
 
 from webhook.cli.serve import listen
@@ -19,6 +19,8 @@ from webhook.transport.plain import Asked, PlainServer, Reply
 
 LEAST_INTERVAL = 5
 LATE = 3  # Intervals without a new report, after which it is not healthy.
+
+Make = Callable[[], tuple[Report, Sequence[str]]]  # A report, and what could not be judged for it.
 
 LOG = logging.getLogger("evenkeel")  # Of what goes wrong in the port itself.
 
@@ -53,14 +55,22 @@ class Exposed:
         self.interval, self.clock = interval, clock
         self.read_at, self.failures = 0.0, 0
         self.report: Report | None = None
+        self.notes: Sequence[str] = ()
         self.body = b""
         self._render()
 
-    def read(self, make: Callable[[], Report]) -> None:
-        """Make a report; if that fails, the one before is served further, and the failure is counted."""
+    def read(self, make: Make) -> None:
+        """
+        Make a report; if that fails, the one before is served further, and the failure is counted.
+
+        What could not be judged is printed once, until it is something else.
+        """
         try:
-            self.report = make()
+            self.report, notes = make()
             self.read_at = self.clock()
+            for note in notes if notes != self.notes else ():
+                print(f"note: {note}", file=sys.stderr, flush=True)
+            self.notes = notes
         except UsageError as error:
             self.failures += 1
             print(f"evenkeel: {one_line(str(error), LINE_LIMIT)}", file=sys.stderr, flush=True)
@@ -81,7 +91,7 @@ class Exposed:
         return Reply(503, b"the cluster was not read for too long\n") if late else Reply(200, b"ok\n")
 
 
-def serve(args: argparse.Namespace, make: Callable[[], Report]) -> int:
+def serve(args: argparse.Namespace, make: Make) -> int:
     """Serve until SIGTERM, which the first process of a container does not heed by itself."""
     stopped = Event()
     signal.signal(signal.SIGTERM, lambda number, frame: stopped.set())
