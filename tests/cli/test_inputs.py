@@ -32,7 +32,13 @@ BAD = [
     Bad("a file that is no text", "admit -f new", "new: is not UTF-8", {"new": b"\xff\xfe"}),
     Bad("broken YAML", "admit -f new", "new: line 2, column 1: did not find expected ',' or ']'", {"new": "a: [1"}),
     Bad("no object", "admit -f new", "new: found no object", {"new": "# nothing\n"}),
-    Bad("a word", "admit -f new", "new: document 1: must be an object", {"new": "hello"}),
+    Bad("a word", "admit -f new", 'new: document 1: found "hello", wanted an …', {"new": "hello"}),
+    Bad(
+        "a List without an array",
+        "admit -f new",
+        "new: document 1: items: found 3, …",
+        {"new": "{kind: List, items: 3}"},
+    ),
     Bad("no kind", "admit -f new", "new: object 2: must have apiVersion and kind", {"new": [pod(), {"kind": "Pod"}]}),
     Bad("100,000 brackets", "admit -f new", "new: line 1, column 501: nested more …", {"new": "[" * 100_000}),
     Bad("a missing old file", "admit -f new --old none", "none: No such file or directory"),
@@ -46,6 +52,12 @@ BAD = [
     Bad("a bad policy", "admit -f new --policy p", "p: onError: found null, …", {"p": POLICY | {"onError": None}}),
     Bad("a policy that is no YAML", "policy check p", "p: line 2, column 1: …", {"p": "a: ["}),
     Bad("a missing dump", "admit -f new --cluster none", "none: No such file or directory"),
+    Bad(
+        "a dump whose List has no array",
+        "admit -f new --cluster c",
+        "c: document 1: items: found none, wanted an array …",
+        {"c": "{apiVersion: v1, kind: NodeList}"},
+    ),
     Bad("a bad dump", "admit -f new --cluster c", "c: Service shop/web: spec.…", {"c": service(selector={"a": 1})}),
     Bad(
         "a context without a cluster",

@@ -82,6 +82,11 @@ def test_one_file_that_cannot_be_used_does_not_keep_others_from_being_tested(run
             {"cluster": {"apiVersion": "v1", "kind": "Node", "metadata": 1}},
             "cluster: Node: metadata: found 1, must be an",
         ),
+        (
+            {"cluster": {"kind": "List", "items": 3}},
+            "cluster: items: found 3, wanted an array of objects, as kubectl get",
+        ),
+        ({"cluster": [{"kind": "List", "items": [None]}]}, "cluster: items[0]: found null, wanted an object; take it"),
         ({"kubernetesVersion": "1.2"}, 'kubernetesVersion: found "1.2", wanted 1.25 or newer'),
         (
             {"cases": [denied("\x00", name="a")]},

@@ -118,7 +118,7 @@ UNUSABLE = {
         HEADER + '{"apiVersion": "v1", "kind": "No',
         "line 2: must be a JSON object; the file was cut",
     ),
-    "a first line that is no JSON": (gzip.compress(b"hello\n"), "document 1: must be an object"),
+    "a first line that is no JSON": (gzip.compress(b"hello\n"), 'document 1: found "hello", wanted an'),
     "text that is no text": (gzip.compress(b"\xff\xfe"), "is not UTF-8"),
     "nothing": (gzip.compress(b""), "is empty, wanted the output of kubectl get -o yaml; see what kubectl printed"),
 }
@@ -216,8 +216,17 @@ BROKEN = [
         "\n",
         "is empty, wanted the output of kubectl get -o yaml; see what kubectl printed",
     ),
-    Case("what is no object", "- a", "document 1: must be an object"),
-    Case("what is no object, in a List", "{kind: List, items: [1]}", "document 1: items[0]: must be an object"),
+    Case("what is no object", "- a", 'document 1: found ["a"], wanted an object with apiVersion and kind'),
+    Case(
+        "what is no object, in a List",
+        "{kind: List, items: [1]}",
+        "document 1: items[0]: found 1, wanted an object; take it out",
+    ),
+    Case(
+        "a List without an array",
+        "{apiVersion: v1, kind: List, items: 3}",
+        "document 1: items: found 3, wanted an array of objects, as kubectl get -o yaml prints",
+    ),
     Case("bytes that are no text", b"\xff\xfe", "is not UTF-8"),
     Case(
         "a label that is no string",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
+from functools import partial
+from types import SimpleNamespace
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,9 +15,15 @@ from tests.support.build import namespace, pod, service, whole
 from tests.support.serving import until
 from tests.support.watching import SHOP, watching
 from webhook.cluster import informer
+from webhook.cluster.client import ClusterError
+from webhook.cluster.decoding import PLAIN
+from webhook.cluster.fields import custom_page
 from webhook.cluster.informer import FAILED, LISTED, RESUMED, UNREADABLE, Pace
+from webhook.cluster.listed import LISTED as KINDS
 from webhook.cluster.live import listed
 from webhook.scheduler.features import LATEST
+
+(NODES,) = (kind for kind in KINDS if kind.kind == "Node")
 
 
 def test_a_long_list_comes_in_pages():
@@ -25,6 +34,32 @@ def test_a_long_list_comes_in_pages():
 
         assert it.is_whole()
         assert 3 == sum("/services?" in path and "watch=" not in path for path in it.api.asked)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"metadata": None, "items": []},
+        {"metadata": {}, "items": 3},
+        {"metadata": {}, "items": {"a": {}}},
+        {"metadata": [], "items": [3]},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("decode", [PLAIN.page, partial(custom_page, kinds=())], ids=["watched", "custom"])
+def test_a_response_that_is_no_list_is_an_error(body, decode):
+    client = SimpleNamespace(get=lambda path, query, seconds, decode, most: decode(json.dumps(body).encode()))
+
+    with pytest.raises(ClusterError, match=r"^/api/v1/nodes: the response is no list of objects$"):
+        list(informer.pages(client, NODES, 1, decode=decode))
+
+
+def test_a_list_with_what_is_no_object_is_an_error():
+    client = SimpleNamespace(get=lambda *_: {"metadata": {}, "items": [{}, None]})
+
+    with pytest.raises(ClusterError, match=r"^/api/v1/nodes: the response is no list of objects$"):
+        list(informer.pages(client, NODES, 1))
 
 
 def test_a_page_that_would_take_much_memory_is_asked_for_in_smaller_ones(monkeypatch):

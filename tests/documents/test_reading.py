@@ -92,6 +92,11 @@ LISTED = [
     Case("a List in a List", json.dumps({"kind": "List", "items": [{"kind": "List", "items": [POD]}]}), [POD]),
     Case("a kind that ends like a List, without items", "{kind: AllowList}", [{"kind": "AllowList"}]),
     Case("another, whose items are its own", "{kind: AllowList, items: {}}", [{"kind": "AllowList", "items": {}}]),
+    Case(
+        "a custom one, whose items are its own",
+        "{apiVersion: example.com/v1, kind: AllowList, items: {}}",
+        [{"apiVersion": "example.com/v1", "kind": "AllowList", "items": {}}],
+    ),
     Case("an object that has items", "{kind: Manifest, items: [a]}", [{"kind": "Manifest", "items": ["a"]}]),
 ]
 
@@ -101,11 +106,36 @@ def test_the_items_of_lists_come_one_by_one(case):
     assert case.found == list(read_objects(case.text))
 
 
+DOCUMENT, ITEM = "wanted an object with apiVersion and kind", "wanted an object; take it out"
+ITEMS = "wanted an array of objects, as kubectl get -o yaml prints"
 NO_OBJECTS = [
-    Case("a word", "hello", "document 1: must be an object"),
-    Case("a list", "[{kind: Pod}]", "document 1: must be an object"),
-    Case("the second document is a number", "kind: Pod\n---\n1", "document 2: must be an object"),
-    Case("an item is a number", "{kind: List, items: [{kind: Pod}, 1]}", "document 1: items[1]: must be an object"),
+    Case("a word", "hello", f'document 1: found "hello", {DOCUMENT}'),
+    Case("a list", "[{kind: Pod}]", f"document 1: found an array, {DOCUMENT}"),
+    Case("the second document is a number", "kind: Pod\n---\n1", f"document 2: found 1, {DOCUMENT}"),
+    Case("an item is a number", "{kind: List, items: [{kind: Pod}, 1]}", f"document 1: items[1]: found 1, {ITEM}"),
+    Case("an item is null", "{kind: PodList, items: [null]}", f"document 1: items[0]: found null, {ITEM}"),
+    Case(
+        "an item of an item is a word",
+        "{kind: List, items: [{kind: List, items: [a]}]}",
+        f'document 1: items[0].items[0]: found "a", {ITEM}',
+    ),
+    Case("a List of a number", "{kind: List, items: 3}", f"document 1: items: found 3, {ITEMS}"),
+    Case("a List of a word", "{apiVersion: v1, kind: List, items: a}", f'document 1: items: found "a", {ITEMS}'),
+    Case("a List of an object", "{kind: List, items: {a: 1}}", f"document 1: items: found an object, {ITEMS}"),
+    Case("a List of nothing", "kind: List", f"document 1: items: found none, {ITEMS}"),
+    Case(
+        "a typed list of a number", "{apiVersion: v1, kind: NodeList, items: 3}", f"document 1: items: found 3, {ITEMS}"
+    ),
+    Case(
+        "a typed list of nothing",
+        "{apiVersion: apps/v1, kind: DeploymentList}",
+        f"document 1: items: found none, {ITEMS}",
+    ),
+    Case(
+        "a List in a List",
+        "{kind: List, items: [{kind: List, items: 3}]}",
+        f"document 1: items[0].items: found 3, {ITEMS}",
+    ),
 ]
 
 

@@ -27,7 +27,8 @@ from webhook.admission.terms import Terms
 from webhook.cli import inputs
 from webhook.cli.admit import identity
 from webhook.cli.usage import UsageError
-from webhook.documents.reading import items_of
+from webhook.documents.reading import objects_of
+from webhook.documents.scalars import DocumentError
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.walk import STANDARD_INPUT, find
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
@@ -135,7 +136,7 @@ def _policy(given: Given | None, folder: str, features: Features) -> Policy:
 def _inline(given: object, features: Features) -> Snapshot:
     """The cluster whose objects, or lists of objects, stand in the test."""
     return from_objects(
-        (as_mapping(obj) for item in (given if isinstance(given, list) else [given]) for _, obj in items_of(item)),
+        (obj for item in (given if isinstance(given, list) else [given]) for obj in objects_of(item)),
         features,
     )
 
@@ -191,7 +192,7 @@ def _at(where: str) -> Iterator[None]:
     """Put `where` before each line of an error."""
     try:
         yield
-    except (UsageError, PolicyError, SnapshotError) as error:
+    except (UsageError, PolicyError, SnapshotError, DocumentError) as error:
         raise UsageError("\n".join(f"{where}: {line}" for line in str(error).split("\n"))) from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{where}: is not UTF-8") from error

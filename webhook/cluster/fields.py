@@ -191,9 +191,8 @@ def page(body: bytes) -> Any:
 def custom_page(body: bytes, kinds: Sequence[Kind]) -> Any:
     """A page of a list of custom resources, which are of these `kinds`, reduced as `only_read_custom` does."""
     found = msgspec.json.decode(body)
-    if isinstance(found, dict):
-        items = found.get("items")
-        found["items"] = [only_read_custom(one, kinds) for one in items or () if isinstance(one, dict)]
+    if isinstance(found, dict) and isinstance(items := found.get("items"), list):
+        found["items"] = [only_read_custom(one, kinds) for one in items if isinstance(one, dict)]
     return found
 
 

@@ -215,7 +215,8 @@ def pages(
     decode: Callable[[bytes], Any] = PLAIN.page,
 ) -> Iterator[dict[str, Any]]:
     """
-    The pages of one consistent list, of a namespace or of all.  ClusterError 410 if the next page has expired.
+    The pages of one consistent list, of a namespace or of all.  ClusterError 410 if the next page has expired, and one
+    without a status for a response that is no list.
 
     One that would take much memory is asked for again with fewer objects: an object may have megabytes.
     """
@@ -227,9 +228,19 @@ def pages(
         except TooLong:
             limit = max(1, limit // 4)
             continue
+        if not _is_list(page):
+            raise ClusterError(f"{watched.path(namespace)}: the response is no list of objects")
         yield page
         limit = min(PAGE, limit * 4)  # What comes after a few large objects may be 100,000 small ones.
         rest = page["metadata"].get("continue")
         if not rest:
             return
         query["continue"] = rest
+
+
+def _is_list(page: Mapping[str, Any]) -> bool:
+    """Whether a response has the form of a list, which that of another server than kube-apiserver may not have."""
+    items = page.get("items")
+    return isinstance(page.get("metadata"), dict) and (
+        items is None or (isinstance(items, list) and all(isinstance(item, dict) for item in items))
+    )

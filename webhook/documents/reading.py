@@ -12,7 +12,8 @@ import yaml
 
 from webhook.documents.build import DEEPEST, TOO_DEEP, build
 from webhook.documents.scalars import DocumentError, Position, Repeated, SyntaxFault, skip_space
-from webhook.objects.fields import FieldPath, children
+from webhook.objects.fields import FieldPath, children, path_text, texts_at
+from webhook.objects.reading import brief
 
 
 def read_documents(text: str, repeated: list[Repeated] | None = None) -> tuple[object, ...]:
@@ -35,11 +36,30 @@ def read_documents(text: str, repeated: list[Repeated] | None = None) -> tuple[o
 def read_objects(text: str) -> Iterator[Mapping[str, object]]:
     """Every Kubernetes object in `text`, each item of a `List` kind by itself; DocumentError if it cannot be read."""
     for number, document in enumerate(read_documents(text), 1):
-        for path, obj in items_of(document):
-            if not isinstance(obj, dict):
-                where = "".join(f": items[{i}]" for i in path[1::2])
-                raise DocumentError(f"document {number}{where}: must be an object")
-            yield obj
+        try:
+            yield from objects_of(document)
+        except DocumentError as error:
+            raise DocumentError(f"document {number}: {error}") from error
+
+
+def objects_of(document: object) -> Iterator[Mapping[str, object]]:
+    """`document` itself, or the items of one of a `List` kind; DocumentError names what is no object, or no list."""
+    for path, obj in items_of(document):
+        if not isinstance(obj, dict):
+            where = f"{path_text(path)}: " if path else ""
+            wanted = "an object; take it out" if path else "an object with apiVersion and kind"
+            raise DocumentError(f"{where}found {brief(obj)}, wanted {wanted}")
+        if _is_list(obj):
+            found = brief(obj["items"]) if "items" in obj else "none"
+            wanted = "an array of objects, as kubectl get -o yaml prints"
+            raise DocumentError(f"{path_text((*path, 'items'))}: found {found}, wanted {wanted}")
+        yield obj
+
+
+def _is_list(obj: Mapping[str, object]) -> bool:
+    """Whether it is a List of any objects, or of those of a kind in one of Kubernetes' own groups that have no dot."""
+    api_version, kind = texts_at(obj, "apiVersion", "kind")
+    return kind == "List" or (kind.endswith("List") and api_version != "" and "." not in api_version)
 
 
 def is_json(text: str) -> bool:
