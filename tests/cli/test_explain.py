@@ -216,6 +216,37 @@ def test_bad_input_is_one_line(run, command, says):
     assert says in err
 
 
+EMPTY = workload("ReplicaSet", name="empty", namespace="shop") | {"spec": None}
+
+
+def test_a_workload_without_a_template_is_said_to_have_none(run):
+    assert (
+        2,
+        "",
+        "evenkeel: ReplicaSet shop/empty: spec.template: found none, wanted a Pod template\n",
+    ) == explain(run, "rs/empty", listed(*NODES, EMPTY))
+    one, other = explain(run, "-f new", new=EMPTY), explain(run, "-f new", new=[EMPTY, pod(name="fine")])
+    assert "evenkeel: ReplicaSet shop/empty: spec.template: found none, wanted a Pod template\n" == one.err == other.err
+    assert ("", True) == (one.out, other.out.startswith("Pod shop/fine as it would be placed now: "))
+
+
+def test_a_rollout_of_another_workload_has_no_template_of_its_own(run):
+    referring = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Rollout",
+        "metadata": {"name": "r", "namespace": "shop"},
+    }
+
+    assert (2, "", "evenkeel: Rollout shop/r: has no Pod template\n") == explain(run, "ro/r", listed(*NODES, referring))
+
+
+@pytest.mark.parametrize("field", ["metadata", "spec"])
+def test_a_pod_of_another_form_is_an_error_with_its_path(run, field):
+    code, out, err = explain(run, "-f new", new=pod(name="new") | {field: "x"})
+
+    assert (2, "", True) == (code, out, err.endswith(f': {field}: found "x", must be an object\n'))
+
+
 def test_names_cannot_control_the_terminal(run):
     red = pod(spread(labelSelector={"matchLabels": {"app": "\x1b[31m"}}), name="web-9")
     _, out, _ = explain(run, "pod/web-9", listed(*NODES, red))

@@ -10,6 +10,7 @@ from webhook.cli import known
 from webhook.cli.inputs import Source
 from webhook.cli.usage import UsageError
 from webhook.cluster.cluster import Contents
+from webhook.objects.kinds import KINDS
 from webhook.scheduler.features import LATEST
 
 
@@ -85,8 +86,67 @@ def test_what_else_may_not_be_listed_is_named(cluster):
 def test_an_object_that_cannot_be_read_is_named(cluster):
     cluster({**node("n1"), "spec": 5})
 
-    with pytest.raises(UsageError, match="Node n1: spec: found 5"):
+    with pytest.raises(UsageError, match=r"^--cluster live: Node n1: spec: found 5"):
         read()
+
+
+def test_an_object_that_cannot_be_read_is_told_apart_from_those_of_the_cluster(cluster):
+    cluster(node("n1"))
+
+    with pytest.raises(UsageError, match=r"^Service shop/web: spec: found 5"):
+        read(more=[service() | {"spec": 5}])
+
+
+READABLE = [
+    pod(),
+    service(),
+    workload("Deployment"),
+    workload("CronJob"),
+    workload("PodTemplate"),
+    workload("StatefulSet", spec={"replicas": None}),
+    {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "spec": {"workloadRef": {"name": "web"}}},
+]
+
+
+@pytest.mark.parametrize("obj", READABLE, ids=lambda obj: obj["kind"])
+def test_what_can_be_read_is_not_refused(obj):
+    assert () == known.unreadable(obj, KINDS)
+
+
+TEMPLATE, OBJECT = "spec.template: found {}, wanted a Pod template", "must be an object"
+UNREADABLE = [
+    (pod() | {"spec": None}, "Pod shop/web-1: spec: found none, wanted that of a Pod"),
+    (workload("Deployment") | {"spec": None}, f"Deployment shop/web: {TEMPLATE.format('none')}"),
+    (workload("ReplicaSet", spec={"template": {}}), f"ReplicaSet shop/web: {TEMPLATE.format('{}')}"),
+    (workload("StatefulSet", spec={"template": False}), f"StatefulSet shop/web: {TEMPLATE.format('false')}"),
+    (
+        workload("CronJob") | {"spec": 1},
+        "CronJob shop/web: spec.jobTemplate.spec.template: found none, wanted a Pod template",
+    ),
+    (workload("Job", spec={"template": ["a"]}), f'Job shop/web: spec.template: found ["a"], {OBJECT}'),
+    (workload("Job", spec={"template": {"spec": 1}}), f"Job shop/web: spec.template.spec: found 1, {OBJECT}"),
+    (workload("Job", spec={"parallelism": -1}), "Job shop/web: spec.parallelism: found -1, must be 0 or more"),
+    (workload("Job", labels="a"), f'Job shop/web: spec.template.metadata.labels: found "a", {OBJECT}'),
+    (
+        workload("DaemonSet", labels={"a": 1}),
+        "DaemonSet shop/web: spec.template.metadata.labels.a: found 1, must be a string",
+    ),
+    (
+        workload("Deployment", spec={"replicas": "3"}),
+        'Deployment shop/web: spec.replicas: found "3", must be a 32-bit integer',
+    ),
+]
+
+
+@pytest.mark.parametrize(("obj", "why"), UNREADABLE, ids=[why for _, why in UNREADABLE])
+def test_what_cannot_be_read_is_named_with_its_path_in_the_object(obj, why):
+    assert (why,) == known.unreadable(obj, KINDS)
+
+
+def test_metadata_of_another_form_stay_as_they_are():
+    assert {"metadata": "x"} == known.in_namespace({"metadata": "x"}, "shop")
+    assert {"metadata": {"namespace": 7}} == known.in_namespace({"metadata": {"namespace": 7}}, "shop")
+    assert {"metadata": {"namespace": "shop"}} == known.in_namespace({"metadata": None}, "shop")
 
 
 def test_a_version_that_is_not_known_is_said_to_be_assumed(cluster):

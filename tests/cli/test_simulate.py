@@ -10,11 +10,14 @@ import sys
 import pytest
 
 from tests.support import ROOT
-from tests.support.build import ZONE, constraint, service
+from tests.support.build import ZONE, constraint, service, workload
 from tests.support.build import node as unroomy
 from tests.support.simulated import deployment, nodes, owned, stateful
 
 CLUSTER = [*nodes("a=1 b=1 c=1"), *deployment(replicas=3, on=["a1", "b1", "c1"])]
+
+EMPTY = workload("Deployment", name="empty", namespace="bank") | {"spec": None}
+TEXT = workload("Deployment", spec={"replicas": "3"})
 
 
 @pytest.fixture
@@ -113,11 +116,21 @@ def test_it_fails_on_pods_that_wait_only_where_that_is_asked_for(simulate):
         ),
         ("deployment/web --runs 0 scale=2", "--runs: found 0, wanted 1 to 100,000"),
         ("deployment/web -f x scale=2", 'found "deployment/web" with -f, wanted steps'),
+        ("deployment/empty scale=3 -n bank", "Deployment bank/empty: spec.template: found none, wanted a Pod template"),
+        ("-f empty.yaml scale=3", "Deployment bank/empty: spec.template: found none, wanted a Pod template"),
+        ("-f text.yaml scale=3", 'Deployment shop/web: spec.replicas: found "3", must be a 32-bit integer'),
+        ("-f spec.yaml scale=3", "Deployment shop/web: spec: found 3, must be an object"),
         ("-f web.yaml", "web.yaml: found 0 workloads, wanted one of Deployment"),
     ],
 )
 def test_bad_input(simulate, options, said):
-    code, out, err = simulate(options, **{"web.yaml": owned("DaemonSet", "web", {})})
+    files = {
+        "web.yaml": owned("DaemonSet", "web", {}),
+        "empty.yaml": EMPTY,
+        "text.yaml": TEXT,
+        "spec.yaml": TEXT | {"spec": 3},
+    }
+    code, out, err = simulate(options, [*CLUSTER, EMPTY], **files)
 
     assert (2, "") == (code, out)
     assert said in err

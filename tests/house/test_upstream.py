@@ -31,7 +31,7 @@ scoring.domain_of scoring.number_of_domains scoring.rounded
 snapshot.by_rarest_label snapshot.from_objects snapshot.read_object snapshot.Service.selects
 snapshot.Snapshot.controller snapshot.Snapshot.with_controller
 snapshot.Snapshot.with_namespace
-validation.errors_in validation.on_stored_pod validation.shown_path
+validation.errors_in validation.in_one_line validation.on_stored_pod validation.shown_path
 """
 
 

@@ -238,12 +238,17 @@ AT = "spec.topologySpreadConstraints"
 @pytest.mark.parametrize(
     ("written", "of_new", "of_stored"),
     [
-        ("soft", f"{AT}: must be an array", f"{AT}: must be an array"),
-        ([{**NO_SKEW, "maxSkew": "1"}], f"{AT}[0].maxSkew: must be a 32-bit integer", f"{AT}[0].maxSkew: must be"),
-        ([NO_SKEW], f"{AT}[0].maxSkew: must be greater than zero", ""),
+        ("soft", f'{AT}: found "soft", must be an array', f'{AT}: found "soft", must be an array'),
+        (
+            [{**NO_SKEW, "maxSkew": "1"}],
+            f'{AT}[0].maxSkew: found "1", must be a 32',
+            f'{AT}[0].maxSkew: found "1", must',
+        ),
+        ([NO_SKEW], f"{AT}[0].maxSkew: found 0, must be greater than zero", ""),
+        ([{**NO_SKEW, "maxSkew": 1}] * 2, f'{AT}[0]: found "{{zone, ScheduleAnyway}}", must not repeat', ""),
         ([{**NO_SKEW, "maxSkew": 1, "minDomains": 2}], f"{AT}[0].minDomains: ", ""),
     ],
-    ids=["no list", "no integer", "no skew", "minDomains of a soft one"],
+    ids=["no list", "no integer", "no skew", "twice", "minDomains of a soft one"],
 )
 def test_constraints_that_the_api_server_would_not_take_are_named(written, of_new, of_stored):
     """A Pod that is there was accepted, by whatever version."""
@@ -285,4 +290,21 @@ def test_a_new_pod_requests_its_limits_where_it_states_no_requests():
 
 
 def test_a_new_pod_with_a_spec_of_another_form_is_named():
-    assert ("spec: must be an object",) == attempt(of_new_pod(pod() | {"spec": 5}, {}), Snapshot(), LATEST).errors[:1]
+    subject = of_new_pod(pod() | {"spec": 5}, {})
+
+    assert ("spec: found 5, must be an object",) == attempt(subject, Snapshot(), LATEST).errors
+    assert Snapshot() == alone(subject, Snapshot(), LATEST)
+
+
+@pytest.mark.parametrize(
+    ("kind", "at"),
+    [("Deployment", "spec.template"), ("CronJob", "spec.jobTemplate.spec.template")],
+)
+def test_an_error_in_a_template_is_named_with_its_path_in_the_object(kind, at):
+    (subject,) = next_replica(workload(kind, constraint(maxSkew=0)), {})
+
+    assert (f"{at}.{AT}[0].maxSkew: found 0, must be greater than zero",) == attempt(subject, Snapshot(), LATEST).errors
+
+
+def test_no_boolean_is_a_priority():
+    assert () == of_pod(pod(spec={"priority": True}), {}).remarks

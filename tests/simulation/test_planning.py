@@ -77,7 +77,7 @@ def test_only_pods_that_may_move_are_kept():
         (
             "scale=5",
             deployment(constraint(maxSkew=0)),
-            "Deployment shop/web: spec.topologySpreadConstraints[0].maxSkew",
+            "Deployment shop/web: spec.template.spec.topologySpreadConstraints[0].maxSkew: found 0, must be greater",
         ),
     ],
 )

@@ -67,8 +67,8 @@ def run(args: argparse.Namespace) -> int:
     profiles = inputs.profiles(args.scheduler_config)
     kinds = (policy or inputs.policy(None)).kinds
     namespace = selection.namespace(args, source)
-    subjects, found = (_in_file if args.filename else _in_cluster)(args, source, namespace, kinds)
-    explained, errors = list[render.Explained](), list[str]()
+    subjects, found, errors = (_in_file if args.filename else _in_cluster)(args, source, namespace, kinds)
+    explained = list[render.Explained]()
     for subject in subjects:
         try:
             explained.append(_explained(subject, found, policy, profiles, kinds))
@@ -86,18 +86,22 @@ def run(args: argparse.Namespace) -> int:
 
 def _in_cluster(
     args: argparse.Namespace, source: inputs.Source, namespace: str, kinds: Kinds
-) -> tuple[list[Subject], Known]:
+) -> tuple[list[Subject], Known, list[str]]:
     """The Pod that is named, or the next Pods of the workload."""
     ref = selection.typed_name(args.object, kinds).in_namespace(namespace)
     at = (ref.kind, namespace, ref.name)
     found = known.read(source, args.kubernetes_version, _within(namespace), namespace)
     if ref.kind == POD:
         subjects = [of_pod(pod, found.others) for pod in found.pods if known.place(pod) == at]
+    elif at in found.others:
+        if wrong := known.unreadable(found.others[at], kinds):
+            raise UsageError("\n".join(wrong))
+        subjects = list(next_replica(found.others[at], found.others, kinds))
     else:
-        subjects = list(next_replica(found.others[at], found.others, kinds)) if at in found.others else []
+        subjects = []
     if not subjects:
-        raise UsageError(known.not_found(ref, found))
-    return subjects, found
+        raise UsageError(f"{ref}: has no Pod template" if at in found.others else known.not_found(ref, found))
+    return subjects, found, []
 
 
 def _within(*namespaces: str) -> Callable[[Raw], bool]:
@@ -107,8 +111,8 @@ def _within(*namespaces: str) -> Callable[[Raw], bool]:
 
 def _in_file(
     args: argparse.Namespace, source: inputs.Source, namespace: str, kinds: Kinds
-) -> tuple[list[Subject], Known]:
-    """Each Pod and each Pod template in a file, as if it were applied now."""
+) -> tuple[list[Subject], Known, list[str]]:
+    """Each Pod and each Pod template in a file, as if it were applied now; and why others cannot be read."""
     objects = [known.in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
     found = known.read(
         source,
@@ -117,18 +121,17 @@ def _in_file(
         namespace,
         [obj for obj in objects if obj.get("kind") != POD],
     )
-    subjects = list(_subjects(objects, found, kinds))
-    if not subjects:
-        raise UsageError(f"{args.filename}: holds no Pod, and nothing with a Pod template that is known")
-    return subjects, found
-
-
-def _subjects(objects: list[Raw], found: Known, kinds: Kinds) -> Iterator[Subject]:
+    subjects, errors = list[Subject](), list[str]()
     for obj in objects:
-        if obj.get("kind") == POD:
-            yield of_new_pod(obj, found.others)
+        if wrong := known.unreadable(obj, kinds):
+            errors += wrong
+        elif obj.get("kind") == POD:
+            subjects.append(of_new_pod(obj, found.others))
         else:
-            yield from next_replica(obj, found.others, kinds)
+            subjects += next_replica(obj, found.others, kinds)
+    if not (subjects or errors):
+        raise UsageError(f"{args.filename}: holds no Pod, and nothing with a Pod template that is known")
+    return subjects, found, errors
 
 
 def _explained(

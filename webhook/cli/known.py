@@ -6,20 +6,22 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import chain
 from typing import NamedTuple
 
 from webhook.cli import inputs
 from webhook.cli.usage import UsageError
 from webhook.cluster.cluster import Contents
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.objects.fields import texts_at
+from webhook.objects.fields import INVALID, FieldError, FieldPath, path_text, texts_at, value_at
 from webhook.objects.kinds import NO_KINDS, Kinds
+from webhook.objects.reading import Reader, brief
 from webhook.objects.references import ObjectRef
+from webhook.objects.workload import parse_workloads
 from webhook.placement.subject import Place, Raw
 from webhook.render.page import Origin
 from webhook.scheduler.features import LATEST, Features, parse_version, unknown
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
+from webhook.scheduler.validation import in_one_line
 
 ASSUMED = "The file does not have the version of its cluster: {} is assumed; set --kubernetes-version."
 
@@ -64,11 +66,11 @@ def read(
     custom resources of these `kinds` are read, too.
     """
     contents = inputs.contents(source, kinds=kinds)
-    given = list(more)
-    known = _read(contents, version, wanted, given, through)
+    given, where = list(more), f"{'--cluster live' if source.live else source.cluster}: "
+    known = _read(contents, version, wanted, given, through, where)
     if "pods" in contents.missing and namespace:
         contents = inputs.contents(source, namespace, kinds)
-        known = _read(contents, version, wanted, given, through)
+        known = _read(contents, version, wanted, given, through, where)
         known = known._replace(
             notes=("Pods of other namespaces cannot be listed: nodes may have less room than it says here.",)
         )
@@ -84,8 +86,14 @@ def read(
 
 
 def _read(
-    contents: Contents, version: str | None, wanted: Callable[[Raw], bool], more: list[Raw], through: Through
+    contents: Contents,
+    version: str | None,
+    wanted: Callable[[Raw], bool],
+    more: list[Raw],
+    through: Through,
+    where: str,
 ) -> Known:
+    """The same of `contents`; `where` they are from begins the line of an error in one of them."""
     known_version, objects = version or contents.kubernetes_version, contents.objects
     kubelet: Features | None = None
     if not (known_version or contents.time):  # what kubectl wrote, and is in memory as a whole
@@ -98,19 +106,24 @@ def _read(
     instead = {place(obj) for obj in more}
 
     def kept() -> Iterator[Raw]:
+        nonlocal where
         there = through(objects)
-        for obj in chain((obj for obj in there if place(obj) not in instead) if instead else there, more):
-            if obj.get("kind") == "Pod":
-                if wanted(obj):
-                    pods.append(obj)
-            elif obj.get("kind") not in ("Node", "Namespace"):
-                others[place(obj)] = obj
-            yield obj
+        yield from map(keep, (obj for obj in there if place(obj) not in instead) if instead else there)
+        where = ""
+        yield from map(keep, more)
+
+    def keep(obj: Raw) -> Raw:
+        if obj.get("kind") == "Pod":
+            if wanted(obj):
+                pods.append(obj)
+        elif obj.get("kind") not in ("Node", "Namespace"):
+            others[place(obj)] = obj
+        return obj
 
     try:
         snapshot = from_objects(kept(), features)
     except SnapshotError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(f"{where}{error}") from error
     which = f"1.{features.minor}{', as its newest kubelet,' if kubelet else ''}"
     assumed = () if known_version else (ASSUMED.format(which),)
     return Known(snapshot, features, tuple(pods), others, (), assumed, contents.time)
@@ -158,9 +171,39 @@ def not_found(ref: ObjectRef, found: Known) -> str:
     return f"{ref}: not found in the cluster{there}"
 
 
+def unreadable(raw: Raw, kinds: Kinds) -> tuple[str, ...]:
+    """Why a Pod, or the next one of a workload, cannot be told, a line each: a field is absent or has another type."""
+    reader, ref = Reader(), ObjectRef.of(raw)
+    for workload in parse_workloads(raw, kinds):
+        if workload.kind.template is None:
+            continue
+        at, wanted = (("spec",), "that of a Pod") if workload.is_pod else (workload.path[:-2], "a Pod template")
+        written = value_at(raw, at)
+        if written is None or not (written or workload.is_pod):
+            return (f"{ref}: {path_text(at)}: found {'none' if written is None else brief(written)}, wanted {wanted}",)
+        if not workload.is_pod:
+            _read_template(reader, written, at)
+            if workload.kind.built_in and workload.kind.replicas is not None:
+                _read_replicas(reader, value_at(raw, workload.kind.replicas), workload.kind.replicas)
+    return tuple([f"{ref}: {in_one_line(error)}" for error in reader.errors])
+
+
+def _read_template(reader: Reader, written: object, at: FieldPath) -> None:
+    template = reader.mapping(written, at)
+    reader.mapping(template.get("spec"), (*at, "spec"))
+    metadata = reader.mapping(template.get("metadata"), (*at, "metadata"))
+    reader.string_map(metadata.get("labels"), (*at, "metadata", "labels"))
+
+
+def _read_replicas(reader: Reader, written: object, at: FieldPath) -> None:
+    if (reader.integer(written, at) or 0) < 0:
+        reader.errors.append(FieldError(INVALID, at, written, "must be 0 or more"))
+
+
 def in_namespace(obj: Raw, namespace: str) -> Raw:
-    """The object in the namespace that it names, or else in this one."""
-    metadata = obj.get("metadata")
-    if obj.get("kind") in ("Node", "Namespace") or texts_at(obj, "metadata.namespace")[0]:
+    """The object in the namespace that it names, or else in this one; metadata of another form stays as it is."""
+    metadata = obj.get("metadata", {})
+    metadata = {} if metadata is None else metadata
+    if obj.get("kind") in ("Node", "Namespace") or not isinstance(metadata, dict) or metadata.get("namespace"):
         return obj
-    return {**obj, "metadata": {**(metadata if isinstance(metadata, dict) else {}), "namespace": namespace}}
+    return {**obj, "metadata": {**metadata, "namespace": namespace}}

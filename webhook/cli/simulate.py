@@ -144,7 +144,8 @@ def _workload(
         if len(those) != 1:
             raise UsageError(f"{args.filename}: found {len(those)} workloads, wanted one of {_kinds()}")
         ref = ObjectRef.of(those[0])
-        return those[0], known.read(source, args.kubernetes_version, wanted(ref, steps), ref.namespace, objects)
+        found = known.read(source, args.kubernetes_version, wanted(ref, steps), ref.namespace, objects)
+        return _checked(those[0], kinds), found
     ref = selection.typed_name(names, kinds).in_namespace(namespace)
     if (ref.api_version, ref.kind) not in SIMULATED:
         raise UsageError(f"{ref}: is no workload whose controller is simulated, wanted one of {_kinds()}")
@@ -152,7 +153,14 @@ def _workload(
     raw = found.others.get((ref.kind, ref.namespace, ref.name))
     if raw is None:
         raise UsageError(known.not_found(ref, found))
-    return raw, found
+    return _checked(raw, kinds), found
+
+
+def _checked(raw: Raw, kinds: Kinds) -> Raw:
+    """The workload; UsageError if it cannot be read."""
+    if wrong := known.unreadable(raw, kinds):
+        raise UsageError("\n".join(wrong))
+    return raw
 
 
 def _kinds() -> str:

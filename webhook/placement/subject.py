@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from webhook.objects.fields import FieldError, as_list, as_mapping, mappings_at, path_text, texts_at, value_at
+from webhook.objects.fields import FieldError, FieldPath, as_list, as_mapping, mappings_at, texts_at, value_at
 from webhook.objects.kinds import KINDS, Kinds
 from webhook.objects.labels import Labels, labels_of
 from webhook.objects.names import DEFAULT_SCHEDULER, MIRROR_ANNOTATION, REVISION_ANNOTATION
@@ -27,7 +27,7 @@ from webhook.scheduler.incoming import read_incoming_pod
 from webhook.scheduler.profile import USUAL_PROFILE, Cycle, Profile, Profiles
 from webhook.scheduler.resources import with_default_requests
 from webhook.scheduler.snapshot import Snapshot, read_object
-from webhook.scheduler.validation import validate
+from webhook.scheduler.validation import in_one_line, validate
 
 UNSCHEDULABLE = "Unschedulable"  # The reason of a Pod for which kube-scheduler has found no node.
 OWN, POLICY, SYSTEM = "pod", "policy", "scheduler"  # Where the constraints in force come from.
@@ -80,6 +80,7 @@ class Subject:
 
     `workload` is what made it, as far up as it is known, e.g. `Deployment/web`.  `phase` and `node` are empty for a
     Pod that is not there yet.  `remarks` are what keeps the scheduler from looking at it, and what else it heeds.
+    `path` is where the Pod stands in its object: () for a Pod, and that of the template for what makes Pods.
     """
 
     raw: Raw
@@ -90,6 +91,7 @@ class Subject:
     verdict: Verdict
     remarks: tuple[str, ...]
     not_judged: tuple[str, ...]
+    path: FieldPath = ()
 
     @property
     def is_pod(self) -> bool:
@@ -135,8 +137,10 @@ def foreign(subject: Subject, profiles: Profiles) -> tuple[str, ...]:
 
 def alone(subject: Subject, snapshot: Snapshot, features: Features) -> Snapshot:
     """The snapshot in which the subject, if it is bound, is not counted itself."""
+    if not subject.node:
+        return snapshot
     namespace, _, kept = read_object(subject.raw, "v1", "Pod", features)
-    return without_pod(snapshot, namespace, kept) if subject.node and isinstance(kept, BoundPod) else snapshot
+    return without_pod(snapshot, namespace, kept) if isinstance(kept, BoundPod) else snapshot
 
 
 def next_replica(raw: Raw, others: Mapping[Place, Raw], kinds: Kinds = KINDS) -> tuple[Subject, ...]:
@@ -170,6 +174,7 @@ def next_replica(raw: Raw, others: Mapping[Place, Raw], kinds: Kinds = KINDS) ->
                 Verdict(),
                 (*_remarks(pod), *((DAEMON,) if daemon else ())),
                 tuple(_not_judged(spec, as_list(value_at(raw, CLAIMS)))),
+                workload.path[:-2],
             )
         )
     return tuple(found)
@@ -265,7 +270,7 @@ def _remarks(raw: Raw) -> Iterator[str]:
     if nominated:
         yield f"Node {nominated} is nominated for it: Pods of lower priority are being removed there."
     priority = spec.get("priority")
-    if isinstance(priority, int) and priority > 0 and not texts_at(spec, "nodeName")[0]:
+    if type(priority) is int and priority > 0 and not texts_at(spec, "nodeName")[0]:  # and no boolean
         may = "does not preempt" if policy == "Never" else "may preempt Pods of lower priority"
         yield f"It has priority {priority} and {may}; preemption is not judged."
 
@@ -333,7 +338,8 @@ def attempt(
     heeded = tuple([one for one in constraints if profile.heeds(one)])
     cycle = Cycle(pod, heeded, snapshot, features, source == SYSTEM and profile.defaults is None, profile)
     errors = [*reader.errors, *_errors(subject, pod.labels, features)]
-    return Attempt(cycle, source, tuple([f"{path_text(error.path)}: {error.detail}" for error in errors]))
+    located = (error._replace(path=(*subject.path, *error.path)) for error in errors)
+    return Attempt(cycle, source, tuple(dict.fromkeys(map(in_one_line, located))))
 
 
 def _errors(subject: Subject, labels: Labels, features: Features) -> Iterator[FieldError]:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from webhook.objects.fields import DUPLICATE, FieldPath, as_list, as_mapping, path_text
 from webhook.objects.labels import label_key_errors
-from webhook.objects.reading import brief
 from webhook.scheduler.constraint import HARD
 from webhook.scheduler.default_constraints import LIST, SYSTEM, validate_args
 from webhook.scheduler.features import Features
-from webhook.scheduler.validation import shown_path, validate
+from webhook.scheduler.validation import in_one_line, validate
 
 HOSTNAME = "kubernetes.io/hostname"
 ANY = "evenkeel.dev/any"  # A label in place of those of the derived selector.
@@ -57,7 +56,7 @@ def defaulting_errors(raw: object, path: FieldPath, features: Features) -> Itera
     labels = {key: "any" for key in keys if not label_key_errors(key)}
     of_pods = validate(selected, labels, (*path, "defaultConstraints"), merged=False, features=features)
     errors += [error for error in of_pods if error.path not in known and error.type != DUPLICATE]
-    yield from (f"{path_text(shown_path(error))}: found {brief(error.value)}, {error.detail}" for error in errors)
+    yield from map(in_one_line, errors)
 
 
 def notes_on(defaulting: Defaulting, path: FieldPath) -> Iterator[str]:

@@ -27,7 +27,7 @@ from webhook.rules import DEFAULT_SETTINGS, RULES
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.features import LATEST, Features
 from webhook.scheduler.selectors import Selector, as_selector
-from webhook.scheduler.validation import selector_errors
+from webhook.scheduler.validation import in_one_line, selector_errors
 
 BUILT_IN = """\
 apiVersion: config.evenkeel.dev/v1alpha1
@@ -159,7 +159,7 @@ def _selector(raw: Mapping[str, object], path: FieldPath, causes: list[str]) -> 
     if selector is None:
         return None
     errors = [*reader.errors, *(() if reader.errors else selector_errors(selector, path))]
-    causes += (f"{path_text(error.path)}: found {brief(error.value)}, {error.detail}" for error in errors)
+    causes += map(in_one_line, errors)
     return None if errors else as_selector(selector)
 
 

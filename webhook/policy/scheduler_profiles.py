@@ -30,6 +30,7 @@ from webhook.scheduler.profile import (
     Profile,
     Profiles,
 )
+from webhook.scheduler.validation import in_one_line
 
 # The plugins that are modelled, in the order in which they filter, with their weights.
 USUAL_PLUGINS = {name: WEIGHTS.get(name, 0) for name in dict.fromkeys((*FILTERS, *WEIGHTS))}
@@ -122,7 +123,7 @@ def _errors(plugin: str, args: object, path: FieldPath) -> Iterator[str]:
         given = as_mapping(args)
         defaulting = str(given.get("defaultingType") or SYSTEM)
         for error in validate_args(defaulting, as_list(given.get("defaultConstraints")), path):
-            yield f"{path_text(error.path)}: found {brief(error.value)}, {error.detail}"
+            yield in_one_line(error)
         return
     wrong = list(complaints(args, ARGS.get(plugin, {}), path))
     yield from wrong

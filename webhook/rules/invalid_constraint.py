@@ -12,7 +12,7 @@ from webhook.objects.reading import brief
 from webhook.scheduler.constraint import ACTIONS, POLICIES
 from webhook.scheduler.features import Features
 from webhook.scheduler.selectors import OPERATORS
-from webhook.scheduler.validation import IN_BOTH, errors_in, on_stored_pod, shown_path, validate
+from webhook.scheduler.validation import IN_BOTH, NOT_REPEATED, errors_in, on_stored_pod, shown_path, validate
 
 MOST_CAUSES = 100
 
@@ -118,7 +118,7 @@ def _cause(error: FieldError, features: Features) -> Cause:
         how = "merges the two, then rejects" if features.selector_merge else "rejects"
         wanted = f"each key once: the API server {how} the Pod"
         return Cause(path, message, found, wanted, fix="remove the key from matchLabelKeys or from labelSelector")
-    field, message = error.path[-1], error.detail or "must not repeat (topologyKey, whenUnsatisfiable)"
+    field, message = error.path[-1], error.detail or NOT_REPEATED
     if not error.detail:
         found = str(error.value)
     if field == "minDomains" and not message.startswith("can only"):

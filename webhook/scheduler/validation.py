@@ -12,8 +12,10 @@ from webhook.objects.fields import (
     REQUIRED,
     FieldError,
     FieldPath,
+    path_text,
 )
 from webhook.objects.labels import BEFORE_35, SINCE_35, Labels, Words, label_key_errors, label_value_errors
+from webhook.objects.reading import brief
 from webhook.scheduler.constraint import (
     ACTIONS,
     HARD,
@@ -34,6 +36,7 @@ from webhook.scheduler.selectors import (
 )
 
 REPEATED = "{topologyKey, whenUnsatisfiable}"
+NOT_REPEATED = "must not repeat (topologyKey, whenUnsatisfiable)"
 IN_BOTH = "exists in both matchLabelKeys and labelSelector"
 _SUPPORTED: dict[tuple[str, ...], str] = {
     names: "supported values: " + ", ".join(f'"{name}"' for name in names) for names in (ACTIONS, POLICIES)
@@ -203,6 +206,11 @@ def shown_path(error: FieldError) -> FieldPath:
     if error.detail == IN_BOTH and error.path[-2] != "matchLabelKeys":
         return (*error.path[:-1], "matchLabelKeys", error.path[-1])
     return error.path[:-1] if error.path[-1] == REPEATED else error.path
+
+
+def in_one_line(error: FieldError) -> str:
+    """The path of `error` in the object, the value that was found, and what the API server says of it."""
+    return f"{path_text(shown_path(error))}: found {brief(error.value)}, {error.detail or NOT_REPEATED}"
 
 
 def on_stored_pod(features: Features) -> Features:
