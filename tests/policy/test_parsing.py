@@ -182,13 +182,18 @@ REFUSED = [
     refused(
         "a kind of an operator, misspelt",
         "workloads: [{builtIn: strimzi-kafak}]",
-        'workloads[0].builtIn: found "strimzi-kafak", wanted a name that there is; did you mean strimzi-kafka?',
+        'workloads[0].builtIn: found "strimzi-kafak", wanted a kind that evenkeel kinds lists; did you mean strimzi-k…',
+    ),
+    refused(
+        "a kind of several operators",
+        "workloads: [{builtIn: kafka}]",
+        'workloads[0].builtIn: found "kafka", wanted a kind that evenkeel kinds lists; did you mean strimzi-kafka or …',
     ),
     refused(
         "a kind of an operator that there is not",
         "workloads: [{builtIn: zzz}, {builtIn: 1}]",
-        'workloads[0].builtIn: found "zzz", wanted actions-autoscalingrunnerset or alertmanager or …',
-        "workloads[1].builtIn: found 1, wanted actions-autoscalingrunnerset or …",
+        'workloads[0].builtIn: found "zzz", wanted a kind that evenkeel kinds lists',
+        "workloads[1].builtIn: found 1, wanted a kind that evenkeel kinds lists",
     ),
     refused(
         "a kind of an operator twice",

@@ -13,7 +13,7 @@ Exit code 0: some node passes, 1: none does, 2: bad input.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from webhook.cli import inputs, known, selection

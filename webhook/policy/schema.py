@@ -25,7 +25,7 @@ ON_ERROR = ("Allow", "Deny")
 BUILT_IN_NAME = "builtIn"
 Schema = Mapping[str, object]
 MANY = 5  # Of more allowed values, the one that is near is named,
-MOST_NAMED = 40  # and of still more, no other.
+MOST_NAMED = 40  # and of still more, those that are near, and no others: their schema's description says what they are.
 
 STRING: Schema = {"type": "string", "minLength": 1}
 _STRINGS: Schema = {"type": "array", "items": STRING}
@@ -147,9 +147,8 @@ def _reasons(error: ValidationError, path: FieldPath) -> Iterator[str]:
         yield f"{where}found {brief(found)}, wanted false: {ADVICE}"
     elif error.validator in ("enum", "const"):
         allowed = wanted if isinstance(wanted, list) else [wanted]
-        hint = _hint(found, allowed)
-        names = "a name that there is" if hint and len(allowed) > MOST_NAMED else " or ".join(allowed)
-        yield f"{where}found {brief(found)}, wanted {names}{hint}"
+        names = as_mapping(error.schema)["description"] if len(allowed) > MOST_NAMED else " or ".join(allowed)
+        yield f"{where}found {brief(found)}, wanted {names}{_hint(found, allowed)}"
     elif error.validator == "type":
         yield f"{where}found {brief(found)}, wanted {_article(wanted)}"
     elif error.validator == "pattern":
@@ -169,8 +168,9 @@ def _hint(found: object, allowed: Collection[object]) -> str:
         return "; YAML reads a bare off as false: write ignore"
     if found == Severity.ERROR and Severity.WARNING in allowed:
         return f": {ADVICE}"
-    near = get_close_matches(found[:100], map(str, allowed), 1) if isinstance(found, str) else []
-    return f"; did you mean {near[0]}?" if near and len(allowed) > MANY else ""
+    most, alike = (3, 0.5) if len(allowed) > MOST_NAMED else (1, 0.6)
+    near = get_close_matches(found[:100], map(str, allowed), most, alike) if isinstance(found, str) else []
+    return f"; did you mean {' or '.join(near)}?" if near and len(allowed) > MANY else ""
 
 
 def _shown(path: FieldPath) -> str:
