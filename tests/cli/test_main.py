@@ -40,6 +40,23 @@ def test_wrong_arguments_are_exit_code_2(run):
         assert err.startswith("usage: ")
 
 
+WITHOUT_MORE = [command for command in COMMANDS if command not in ("admit", "certs", "lint", "policy")]
+WITH_MORE = [
+    *("admit -f new", "certs inspect new", "lint new", "policy check new", "policy schema", "explain pod/a -n b"),
+    "simulate deployment/web scale=3 -n b more",
+]
+
+
+@pytest.mark.parametrize("command", [*WITHOUT_MORE, *WITH_MORE])
+def test_an_option_that_there_is_not_is_told_with_the_usage_of_its_command(run, command):
+    code, out, err = run(f"{command} --bogus")
+    named = " ".join(command.split()[: 1 + command.startswith(("certs", "policy"))])
+    *usage, error = err.splitlines()
+
+    assert (2, "", True) == (code, out, usage[0].startswith(f"usage: evenkeel {named} "))
+    assert f"evenkeel {named}: error: unrecognized arguments: --bogus" == error
+
+
 def test_the_installed_command_exits_with_the_code(tmp_path):
     for code, given in ((0, WARNED), (1, DENIED), (2, {})):
         (tmp_path / "new").write_text(json.dumps(given))

@@ -31,6 +31,20 @@ COMMANDS = {
 }
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that reports with its own usage what it does not know, in place of the parser above it."""
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        """The arguments; of a command that takes many `words`, also those that come after an option."""
+        found, more = super().parse_known_args(args, namespace)
+        unknown = [word for word in more if word.startswith("-") or not hasattr(found, "words")]
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        if more:
+            found.words += more
+        return found, []
+
+
 def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """
     The parser of all commands; each command is a module in this folder with `add_arguments` and `run`.
@@ -38,9 +52,7 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     Only the module of the command that `argv` names is imported: `admit` does not load a web server.
     """
     name = "kubectl evenkeel" if os.path.basename(sys.argv[0]).startswith("kubectl") else "evenkeel"
-    top = argparse.ArgumentParser(
-        prog=name, description="Pods that spread across zones and nodes as their owners meant."
-    )
+    top = Parser(prog=name, description="Pods that spread across zones and nodes as their owners meant.")
     top.add_argument("-V", "--version", action="version", version=f"evenkeel {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command, summary in COMMANDS.items():
@@ -53,23 +65,13 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     return top
 
 
-def _parsed(top: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
-    """The arguments; of a command that takes many `words`, also those that come after an option."""
-    args, more = top.parse_known_args(words)
-    if more and (not hasattr(args, "words") or any(word.startswith("-") for word in more)):
-        top.error(f"unrecognized arguments: {' '.join(more)}")
-    if more:
-        args.words += more
-    return args
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     words = list(sys.argv[1:] if argv is None else argv)
-    args = _parsed(parser(words), words)
+    args = parser(words).parse_args(words)
     try:
         code: int = args.run(args)
         if sys.stdout is None:
