@@ -1,5 +1,9 @@
 import sys
 
 from tests.conformance import main
+from tests.support.commands import until_closed
 
-sys.exit(main(sys.argv[1:]))
+code = 1
+with until_closed():
+    code = main(sys.argv[1:])
+sys.exit(code)

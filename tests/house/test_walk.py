@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from tests.house.edge import ROOT, imported
 from tests.house.layers import HOUSE, entry_of
 from tests.house.walk import REVIEWS, walk
+from tests.support.commands import nobody_reads
 
 # Of the application, without the worker; these may only be lowered.
 MOST_CROSSINGS = {"a denied Deployment": 40, "a defaulted Pod": 31}
@@ -99,3 +103,15 @@ def test_a_detour_is_counted(review, monkeypatch):
     assert straight.crossings + 2 + 2 * times == found.crossings  # to the detour, to there, and then to back and there
     assert len(straight.files) + 3 == len(found.files)
     assert excess(review, found.crossings)
+
+
+@pytest.mark.parametrize(
+    "program", [["tests.house.walk"], ["tests.conformance", "validation"]], ids=lambda program: program[0]
+)
+def test_a_program_that_prints_for_head_ends_without_a_trace(program):
+    with nobody_reads() as closed:
+        done = subprocess.run(
+            [sys.executable, "-m", *program], cwd=ROOT, stdout=closed, stderr=subprocess.PIPE, text=True, check=False
+        )
+
+    assert "" == done.stderr

@@ -40,6 +40,7 @@ from types import FrameType
 from typing import NamedTuple
 
 from tests.house.edge import EXAMPLE, ROOT, Edge, imported
+from tests.support.commands import until_closed
 
 OURS = tuple(f"{ROOT / top}/" for top in ("webhook", "certs"))
 
@@ -215,8 +216,9 @@ def main() -> None:
     parser.add_argument("--pairs", action="store_true", help="the crossings from file to file")
     given = parser.parse_args()
     parts = [_path, *([_pairs] if given.pairs else []), *([_calls] if given.calls else [])]
-    for review in REVIEWS:
-        print("\n".join(report(review, parts)))
+    with until_closed():
+        for review in REVIEWS:
+            print("\n".join(report(review, parts)))
 
 
 if __name__ == "__main__":
