@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import subprocess
@@ -12,7 +13,7 @@ from tests.support import ROOT
 from tests.support.build import constraint, namespace, pod, workload
 from tests.support.commands import POLICY, SCRIPTS, nobody_reads, script
 from webhook import __version__
-from webhook.cli.main import COMMANDS
+from webhook.cli.main import COMMANDS, parser
 
 DENIED = workload("Deployment", constraint(labelSelector={}))
 WARNED = workload("StatefulSet", constraint(labelSelector={"matchLabels": {"app": "db"}}), name="db")
@@ -24,6 +25,58 @@ def test_every_command_has_help(run, command):
 
     assert (0, "") == (code, err)
     assert out.startswith(f"usage: evenkeel {command} ")
+
+
+# Options that choose something else in some commands than in most, and say so.
+OWN_WORDS = {
+    "serve": {"--cluster", "--kubernetes-version", "--policy", "--tls-secret"},
+    "policy test": {"--cluster", "--kubernetes-version", "--policy"},
+    "dump": {"-o", "--policy"},
+    "report": {"--policy", "--fail-on"},
+    "simulate": {"-f", "--fail-on"},
+    "explain": {"-f"},
+    "lint": {"--fail-on", "-o", "-n"},
+    "admit": {"-n", "-o"},
+    "certs inspect": {"-o"},
+    "policy show": {"-n"},
+}
+DEFAULT = re.compile(r" ?\(default: (%\(default\)s|.)*?\)")
+
+
+def commands():
+    """The parser of each command, and of each action of a command."""
+    for command in COMMANDS:
+        (top,) = _choices(parser([command]))
+        yield command, top[command]
+        for actions in _choices(top[command]):
+            yield from ((f"{command} {action}", one) for action, one in actions.items())
+
+
+def _choices(found):
+    return [one.choices for one in found._actions if isinstance(one, argparse._SubParsersAction)]
+
+
+def options(found):
+    """The options and words of a command, by their first name, but those of its actions."""
+    left = (argparse._HelpAction, argparse._SubParsersAction)
+    return {(*one.option_strings, one.metavar)[0]: one for one in found._actions if not isinstance(one, left)}
+
+
+def test_every_command_says_what_it_exits_with_and_what_each_option_is():
+    for command, found in commands():
+        assert "Exit code" in (found.description or ""), command
+        for name, option in options(found).items():
+            assert DEFAULT.sub("", option.help or ""), f"{command} {name}"
+
+
+def test_an_option_has_the_same_words_in_every_command():
+    """But for its default."""
+    words: dict[str, str] = {}
+    for command, found in commands():
+        for name, option in options(found).items():
+            if name.startswith("-") and name not in OWN_WORDS.get(command, ()):
+                said = DEFAULT.sub("", option.help)
+                assert words.setdefault(name, said) == said, f"{command} {name}"
 
 
 def test_the_list_of_commands_says_what_each_is_for(run):

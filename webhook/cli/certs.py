@@ -23,10 +23,19 @@ from certs.validity import invalid_reason, stamp
 from webhook.cli.usage import UsageError
 from webhook.findings.wording import LINE_LIMIT, one_line
 
+ISSUE = (
+    "Write a CA and a certificate that it has signed: ca.crt, ca.key, tls.crt and tls.key. "
+    "Files that are there are kept, unless --force is given. Exit code 0: written, 2: bad input."
+)
+INSPECT = (
+    "Show certificates, and whether the key file next to each matches. "
+    "Exit code 0: all are valid, 1: one is expired, not yet valid, or its key does not match, 2: bad input."
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    issue = actions.add_parser("issue", help="write ca.crt, ca.key, tls.crt and tls.key")
+    issue = actions.add_parser("issue", help="write ca.crt, ca.key, tls.crt and tls.key", description=ISSUE)
     issue.add_argument(
         "--name",
         metavar="NAME",
@@ -42,15 +51,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     issue.add_argument(
         "--client", action="store_true", help="for a client: the API server, if evenkeel serve has --client-ca"
     )
-    issue.add_argument("--days", metavar="N", type=_days, default=SERVING_LIFETIME.days, help="(default: %(default)s)")
+    issue.add_argument(
+        "--days",
+        metavar="N",
+        type=_days,
+        default=SERVING_LIFETIME.days,
+        help="how many days the certificate is valid (default: %(default)s)",
+    )
     issue.add_argument("--force", action="store_true", help="replace existing files, including the CA")
     issue.set_defaults(act=_issue)
-    show = actions.add_parser("inspect", help="show certificates, and whether the key file next to each matches")
+    seen = "show certificates, and whether the key file next to each matches"
+    show = actions.add_parser("inspect", help=seen, description=INSPECT)
     show.add_argument(
         "files", metavar="FILE", type=Path, nargs="+", help="certificates in PEM, or - for standard input"
     )
     show.add_argument(
-        *("-o", "--output"), choices=("text", "json"), default="text", help="json: a line for each certificate"
+        *("-o", "--output"),
+        choices=("text", "json"),
+        default="text",
+        help="json: a line for each certificate (default: %(default)s)",
     )
     show.set_defaults(act=_inspect)
 

@@ -63,13 +63,12 @@ def add_policy_argument(
 
 
 def add_cluster_arguments(parser: argparse.ArgumentParser, default: str = "") -> None:
-    usual = f" (default: {default})" if default else ""
     parser.add_argument(
         "--cluster",
         metavar="live|FILE|DIR",
         default=default,
         help="live: the cluster that kubectl uses; or a dump of one, from evenkeel dump or kubectl get"
-        f" nodes,namespaces,services,replicasets,statefulsets,… -A -o yaml{usual}",
+        f" nodes,namespaces,services,replicasets,statefulsets,… -A -o yaml (default: {default or 'none'})",
     )
     parser.add_argument(
         "--kubeconfig", metavar="FILE", default="", help="the kubeconfig for --cluster live (default: kubectl's)"
@@ -98,12 +97,11 @@ def add_scheduler_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_version_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        VERSION_OPTION,
-        metavar="VERSION",
-        help=f"the version of the cluster (default: that of a live cluster or an evenkeel dump, or else 1.{NEWEST})",
-    )
+def add_version_argument(parser: argparse.ArgumentParser, of_cluster: bool = True) -> None:
+    """`of_cluster`: the command has --cluster, which may tell the version."""
+    known = "that of a live cluster or an evenkeel dump, or else " if of_cluster else ""
+    usual = f"the version of the cluster (default: {known}1.{NEWEST})"
+    parser.add_argument(VERSION_OPTION, metavar="VERSION", help=usual)
 
 
 def policy(path: Path | None, features: Features = LATEST) -> Policy:

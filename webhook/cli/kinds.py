@@ -4,6 +4,8 @@ List the kinds of operators that `evenkeel lint` and `evenkeel admit` judge, and
 The webhook is sent such a kind only where the policy names it:
 
     workloads: [{builtIn: strimzi-kafka}]
+
+Exit code 0: printed.
 """
 
 from __future__ import annotations

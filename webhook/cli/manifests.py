@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ca.add_argument(
         INJECT_CA_FROM,
         metavar="NS/NAME",
-        help="instead: the Certificate of cert-manager, whose ca-injector writes its CA",
+        help="instead: the Certificate of cert-manager, whose cainjector writes its CA",
     )
     parser.add_argument(
         "--failure-policy",
@@ -97,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "in webhook configurations it may then change caBundle only",
     )
     inputs.add_policy_argument(parser)
-    inputs.add_version_argument(parser)
+    inputs.add_version_argument(parser, of_cluster=False)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
     selection.add_output_argument(parser)
-    parser.add_argument("--fail-on", choices=("pending",), help="exit 1 if any Pod waits")
+    parser.add_argument("--fail-on", choices=("pending",), help="exit with 1 if any Pod waits")
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
 

@@ -19,22 +19,34 @@ from webhook.policy.policy import NAMESPACE_NAME
 from webhook.policy.schema import schema
 from webhook.render import in_force
 
+CHECK = (
+    "Check a policy file; print its errors, and notes on what may not do what you expect. "
+    "Exit code 0: it can be used, 2: it cannot."
+)
+SHOW = "Show the settings that a policy has for one Pod. Exit code 0: shown, 2: an input cannot be used."
+SCHEMA = "Print the JSON Schema of a policy file, for completion in an editor. Exit code 0: printed."
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    check = actions.add_parser("check", help="check a policy file; print errors and notes")
-    check.add_argument("file", metavar="FILE", type=Path)
-    inputs.add_version_argument(check)
+    check = actions.add_parser("check", help="check a policy file; print errors and notes", description=CHECK)
+    check.add_argument("file", metavar="FILE", type=Path, help="a policy file")
+    inputs.add_version_argument(check, of_cluster=False)
     check.set_defaults(act=_check)
-    show = actions.add_parser("show", help="show the settings for one Pod")
+    show = actions.add_parser("show", help="show the settings for one Pod", description=SHOW)
     show.add_argument(
-        "--namespace", metavar="NAME", default="default", help="the Pod's namespace (default: %(default)s)"
+        *("-n", "--namespace"), metavar="NAME", default="default", help="the Pod's namespace (default: %(default)s)"
     )
     show.add_argument(
         "--namespace-labels", metavar="KEY=VALUE,…", help="the namespace's labels (default: those in --cluster)"
     )
     show.add_argument("--labels", metavar="KEY=VALUE,…", default="", help="the Pod's labels")
-    show.add_argument("--scheduler-name", metavar="NAME", default=DEFAULT_SCHEDULER, help="(default: %(default)s)")
+    show.add_argument(
+        "--scheduler-name",
+        metavar="NAME",
+        default=DEFAULT_SCHEDULER,
+        help="the Pod's schedulerName (default: %(default)s)",
+    )
     inputs.add_policy_argument(show)
     inputs.add_cluster_arguments(show)
     show.set_defaults(act=_show)
@@ -46,7 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     policy_test.add_arguments(test)
     test.set_defaults(act=policy_test.run)
-    actions.add_parser("schema", help="print the JSON Schema of a policy file").set_defaults(act=_schema)
+    printed = actions.add_parser("schema", help="print the JSON Schema of a policy file", description=SCHEMA)
+    printed.set_defaults(act=_schema)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -54,7 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "path", metavar="PATH", nargs="+", help=f"tests, and folders with *{SUFFIX}; with --init, manifests"
     )
-    parser.add_argument("-o", "--output", choices=tuple(FORMS), default="text", help="(default: %(default)s)")
+    parser.add_argument(
+        "-o", "--output", choices=tuple(FORMS), default="text", help="the form of the output (default: text)"
+    )
     parser.add_argument(
         "--init", metavar="FILE", help="write a test with a case for each object of PATH that is judged; - prints it"
     )

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         choices=(DENIED, WARNED),
-        help="exit 1 if the policy would deny a workload, or also if it would warn",
+        help="exit with 1 if the policy would deny a workload, or also if it would warn",
     )
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)

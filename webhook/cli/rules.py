@@ -2,6 +2,7 @@
 Print the catalogue of rules, or one rule's page.
 
 The page describes what the rule finds, why that matters, and the fix, with a bad and a good example.
+Exit code 0: printed, 2: no rule has that ID.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from webhook.objects.typed_names import TypedName, TypedNameError, parse_typed_n
 from webhook.scheduler.selector_text import parse_selector
 from webhook.scheduler.selectors import Selector
 
+OF_CONTEXT = "that of the context, or for a dump, default"
 TEXT, JSON, HTML = "text", "json", "html"
 
 
@@ -31,11 +32,11 @@ def add_object_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_namespace_argument(parser: argparse.ArgumentParser) -> None:
     """The namespace of what is one object."""
-    parser.add_argument("-n", "--namespace", metavar="NAME", help="the namespace (default: that of the context)")
+    parser.add_argument("-n", "--namespace", metavar="NAME", help=f"the namespace (default: {OF_CONTEXT})")
     parser.set_defaults(all_namespaces=False)
 
 
-def add_namespace_arguments(parser: argparse.ArgumentParser, default: str = "that of the context") -> None:
+def add_namespace_arguments(parser: argparse.ArgumentParser, default: str = OF_CONTEXT) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("-n", "--namespace", metavar="NAME", help=f"the namespace (default: {default})")
     where.add_argument("-A", "--all-namespaces", action="store_true", help="all namespaces")
@@ -48,7 +49,13 @@ def add_selector_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output_argument(parser: argparse.ArgumentParser, *more: str) -> None:
-    parser.add_argument("-o", "--output", choices=(TEXT, JSON, *more), default=TEXT, help="(default: %(default)s)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=(TEXT, JSON, *more),
+        default=TEXT,
+        help="the form of the output (default: %(default)s)",
+    )
 
 
 def typed_name(words: Sequence[str], kinds: Kinds = KINDS) -> TypedName:

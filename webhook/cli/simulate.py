@@ -64,7 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ties", choices=ties.TIES, help="which of the best nodes is taken (default: as the Kubernetes version does)"
     )
     parser.add_argument(
-        "--fail-on", choices=("pending",), help="exit 1 if any Pod of the workload may wait, or be missing, in the end"
+        "--fail-on",
+        choices=("pending",),
+        help="exit with 1 if any Pod of the workload may wait, or be missing, in the end",
     )
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
