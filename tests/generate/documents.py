@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 from importlib import import_module
 
-from tests.generate import chart, metrics, scenarios, versions, waiting
+from tests.generate import chart, exits, index, metrics, scenarios, versions, waiting
 from tests.generate.commands import output
 from tests.house.layers import HOUSE
 from tests.support import ROOT
@@ -32,6 +32,8 @@ def filled(name: str) -> str:
 
 GENERATED = {
     "README.md": lambda: filled("README.md"),
+    "docs/README.md": index.page,
+    "docs/admit.md": lambda: filled("docs/admit.md"),
     "docs/dump.md": lambda: filled("docs/dump.md"),
     "docs/explain.md": lambda: filled("docs/explain.md"),
     "docs/explain.svg": waiting.picture,
@@ -41,6 +43,7 @@ GENERATED = {
     "docs/metrics.md": lambda: filled("docs/metrics.md"),
     "docs/policy-test.md": lambda: filled("docs/policy-test.md"),
     "docs/policy.md": lambda: filled("docs/policy.md"),
+    "docs/programs.md": lambda: filled("docs/programs.md"),
     "docs/serve.md": lambda: filled("docs/serve.md"),
     "docs/report.md": lambda: filled("docs/report.md"),
     "docs/kinds.md": kinds.page,
@@ -136,6 +139,7 @@ TABLES = {
         "settings": settings,
         "rights": rights,
         "dumped": dumped,
+        "exits": exits.table,
         "viewer": viewer,
         "skew": skew,
         "values": chart.table,

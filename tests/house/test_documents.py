@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from xml.etree import ElementTree
 
 import pytest
 
 from tests.generate import versions
+from tests.generate.commands import output
 from tests.generate.documents import GENERATED, fill
 from tests.generate.scenarios import DRAWINGS
 from tests.support import ROOT
+from tests.support.commands import commands
 from tests.support.scenarios import CLUSTER, objects
 from webhook import __version__
-from webhook.cli.main import COMMANDS, parser
+from webhook.cli.main import COMMANDS, main, parser
 from webhook.policy.schema import schema
 from webhook.rules import RULES
 from webhook.scheduler.features import Features
@@ -90,24 +94,120 @@ def test_the_changelog_has_the_version():
     assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "README.md",
-        "SECURITY.md",
-        "CHANGELOG.md",
-        "charts/evenkeel/README.md",
-        "docs/operations.md",
-        "docs/development.md",
-        "docs/scenarios.md",
-        "docs/explain.md",
-        "docs/policy-test.md",
-        "docs/report.md",
-    ],
+PAGES = sorted(
+    str(page.relative_to(ROOT)) for folder in (".", "docs", "charts/evenkeel") for page in ROOT.glob(f"{folder}/*.md")
 )
+LINK = re.compile(r"\]\(([^)#:\s]*)(?:#([^)\s]+))?\)")
+BLOCK = re.compile(r"^ *```\w*\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
+
+
+def anchors(page):
+    """The anchors of a page's headings, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.+)$", BLOCK.sub("", page.read_text("utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_a_link_leads_somewhere(name):
-    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / name).read_text("utf-8")):
-        assert (ROOT / name).parent.joinpath(target).exists(), target
+    for target, anchor in LINK.findall((ROOT / name).read_text("utf-8")):
+        page = (ROOT / name).parent / target if target else ROOT / name
+        assert page.exists(), target
+        assert not anchor or anchor in anchors(page), f"{target}#{anchor}"
+
+
+def test_every_page_is_in_the_list_of_pages():
+    index = ROOT / "docs" / "README.md"
+    listed = {target for target, _ in LINK.findall(index.read_text("utf-8"))}
+
+    assert set() == {page.name for page in index.parent.glob("*.md")} - listed - {index.name}
+
+
+SHOWN = re.compile(r"^ *\$ (?:.*\| |\w+=\S+ )?evenkeel ([a-z][^|>#\n]*)", re.MULTILINE)  # in a block
+NAMED = re.compile(r"(?<!`)`evenkeel ([a-z][^`|>]*)`")  # in a sentence, perhaps only in part
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_command_that_is_shown_can_be_given(name):
+    """What follows three spaces says what it is for; an ellipsis stands for whatever is needed besides."""
+    text = (ROOT / name).read_text("utf-8")
+    blocks = re.sub(r" \\\n *", " ", "".join(BLOCK.findall(text)))
+
+    for command in SHOWN.findall(blocks):
+        words = [word for word in shlex.split(command.partition("   ")[0]) if word != "…"]
+        _, more = parser(words).parse_known_args(words)
+        assert not [word for word in more if word.startswith("-")], command
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_an_option_that_is_named_is_one(name):
+    known = {command: {*found._option_string_actions} for command, found in commands()}
+
+    for named in NAMED.findall(BLOCK.sub("", (ROOT / name).read_text("utf-8"))):
+        options = set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", named))
+        command = max((one for one in known if f"{named} ".startswith(f"{one} ")), key=len, default=None)
+        assert command is not None, named
+        assert options <= known[command], named
+
+
+EXAMPLES = "docs/examples"
+LOST = "lose=topology.kubernetes.io/zone=a"
+FORMS = {
+    "admit": [
+        f"admit -f {EXAMPLES}/reject.yaml",
+        f"admit -f {EXAMPLES}/default.yaml",
+        f"admit -f {EXAMPLES}/default.yaml --cluster {EXAMPLES}/cluster.yaml",
+    ],
+    "certs inspect": ["certs inspect {folder}/tls.crt"],
+    "Explanation": [f"explain pod/web-7d4b9c-x2x5p -n shop --cluster {EXAMPLES}/waiting/cluster.yaml"],
+    "KindList": ["kinds"],
+    "PendingList": [f"pending -A --cluster {EXAMPLES}/waiting/cluster.yaml"],
+    "PolicyTestResults": [f"policy test {EXAMPLES}/failing-test.yaml"],
+    "Report": [
+        f"report -A --cluster {EXAMPLES}/report/cluster.yaml --policy {EXAMPLES}/report/new.yaml"
+        f" --compare {EXAMPLES}/report/old.yaml",
+    ],
+    "Simulation": [f"simulate deploy/web -n shop --runs 2 --cluster {EXAMPLES}/simulate/cluster.yaml {LOST}"],
+}
+BY_NAME = (
+    "nodes",
+    "reasons",
+    "held",
+    "others",
+    "zones",
+    "domains",
+    "alsoCounts",
+    "outcomes",
+    "defaultsChange",
+)  # Their keys are names of things, not of fields.
+OF_OTHERS = ("patch", "auditAnnotations", "expected", "found", "details")  # What is in them is not described there.
+NAME = re.compile(r"`(?:…\.)?(\w+)(?:\[])?`")
+COMMON = {"apiVersion", "kind", "least", "mostLikely", "most"}
+
+
+def fields(value):
+    """The names of all fields of JSON values, but those of Kubernetes' own constraints."""
+    for one in value if isinstance(value, list) else [value]:
+        if isinstance(one, dict) and "whenUnsatisfiable" not in one:
+            for name, inner in one.items():
+                yield name
+                if name not in OF_OTHERS:
+                    by_name = name in BY_NAME and isinstance(inner, dict)
+                    yield from fields([*inner.values()] if by_name else inner)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_field_that_a_program_reads_is_described(form, tmp_path, capsys):
+    """And no other in the first column."""
+    assert 0 == main(["certs", "issue", "--name", "a", "--dir", str(tmp_path)])
+    printed = [output(f"evenkeel {command.format(folder=tmp_path)} -o json") for command in FORMS[form]]
+    found = set(fields([json.loads(one) for one in printed]))
+    page, title = ("report.md", "## JSON") if form == "Report" else ("programs.md", f"### {form}")
+    section = (ROOT / "docs" / page).read_text("utf-8").partition(f"\n{title}\n")[2].partition("\n##")[0]
+    listed = " ".join(re.findall(r"^\| (`.*?) \|", section, re.MULTILINE))
+
+    assert listed
+    assert set() == found - COMMON - set(NAME.findall(section))
+    assert set() == set(NAME.findall(listed)) - found
 
 
 def test_what_is_said_to_be_tested_is():

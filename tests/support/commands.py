@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
+
+from webhook.cli.main import COMMANDS, parser
 
 SCRIPTS = Path(sys.executable).parent
 POLICY = {"apiVersion": "config.evenkeel.dev/v1alpha1", "kind": "SpreadPolicy"}
@@ -43,3 +46,16 @@ def script(*args, name="evenkeel", **options):
     """Run the installed command, as a shell would."""
     command = [SCRIPTS / name, *args]
     return subprocess.run(command, capture_output="stdout" not in options, text=True, check=False, **options)
+
+
+def commands() -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """The parser of each command, and of each action of a command."""
+    for command in COMMANDS:
+        (top,) = _choices(parser([command]))
+        yield command, top[command]
+        for actions in _choices(top[command]):
+            yield from ((f"{command} {action}", one) for action, one in actions.items())
+
+
+def _choices(found):
+    return [one.choices for one in found._actions if isinstance(one, argparse._SubParsersAction)]

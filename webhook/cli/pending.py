@@ -7,7 +7,7 @@ List every Pod that kube-scheduler could not place, by workload and cause, with 
 
 Causes are computed as kube-scheduler computes them, for the cluster as it is now. The last line says how often that is
 what kube-scheduler itself has said. `evenkeel explain pod/NAME` shows one Pod in full.
-Exit code: 0, or 1 with --fail-on pending if any Pod waits; 2: bad input.
+Exit code 0: listed, 1: with --fail-on pending, if any Pod waits, 2: bad input.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Steps: rollout, scale=REPLICAS, drain=NODES, cordon=NODES, lose=NODES (nobody re
 taint=NODES,KEY=VALUE:EFFECT, add=NUMBER[,KEY=VALUE…]; NODES are a NAME, or those with a label KEY=VALUE.
 Each run does what kube-scheduler and the controllers do; chance breaks ties, and chooses among Pods that are as good
 to delete. A Pod that is bound is ready at once, and available after minReadySeconds. Nothing is changed in the cluster.
-Exit code: 0, or 1 with --fail-on pending if any Pod may wait, or be missing, in the end; 2: bad input.
+Exit code 0: simulated, 1: with --fail-on pending, if any Pod may wait, or be missing, in the end, 2: bad input.
 """
 
 from __future__ import annotations

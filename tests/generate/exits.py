@@ -1,0 +1,24 @@
+"""The table of exit codes in docs/programs.md, from the help of each command."""
+
+from __future__ import annotations
+
+import re
+
+from tests.support.commands import commands
+
+CODE = re.compile(r"\b([012]): (.*?)(?=, [012]: |\.?$)")
+HEAD = "| command | 0 | 1 | 2 |\n| --- | --- | --- | --- |"
+
+
+def codes(description: str) -> dict[str, str]:
+    """What each exit code means, by the last sentence of a description."""
+    _, _, sentence = description.strip().rpartition("Exit code ")
+    return dict(CODE.findall(" ".join(sentence.split())))
+
+
+def table() -> str:
+    """A row for each command, and for each action of a command that has some."""
+    rows = {name: codes(found.description or "") for name, found in commands()}
+    left = [name for name in rows if not any(other.startswith(f"{name} ") for other in rows)]
+    lines = (f"| `evenkeel {name}` | {' | '.join(rows[name].get(code, '') for code in '012')} |" for name in left)
+    return "\n".join((HEAD, *lines, ""))
