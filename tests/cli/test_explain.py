@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.support.build import pod, service, workload
+from tests.support.build import ZONE, pod, service, workload
 from tests.support.commands import POLICY
 from tests.support.placing import INFRA, node, requesting, running, spread
 from webhook.cli import known
@@ -172,6 +172,23 @@ def test_json(run):
     } == found["nodes"]["c1"]
     assert {"now", "template"} == {one["where"] for one in found["remedies"]}
     assert [] == found["notJudged"]
+
+
+@pytest.mark.parametrize(
+    ("named", "group", "taken"),
+    [("statefulset/web", "apps", "b"), ("statefulset.apps.kruise.io/web", "apps.kruise.io", "a")],
+)
+@pytest.mark.parametrize("order", [1, -1])
+def test_workloads_of_one_name_and_two_groups_are_told_apart(run, named, group, taken, order):
+    hard = {"containers": requesting(), "nodeSelector": {ZONE: "b"}}
+    mine = workload("StatefulSet", spec={"template": {"metadata": {}, "spec": hard}})
+    kruise = workload("StatefulSet") | {"apiVersion": "apps.kruise.io/v1beta1"}
+    kruise["spec"]["template"]["spec"] = hard | {"nodeSelector": {ZONE: "a"}}
+    cluster = listed(node("a1", "a"), node("b1", "b"), *[mine, kruise][::order])
+    found = json.loads(explain(run, f"{named} -o json", cluster).out)
+
+    assert (group, "StatefulSet/web") == (found["apiGroup"], found["workload"])
+    assert [f"{taken}1"] == [name for name, one in found["nodes"].items() if one["feasible"]]
 
 
 def test_several_are_a_list_in_json(run):

@@ -42,7 +42,7 @@ def test_pods_that_are_asked_for_and_all_else_but_nodes(cluster):
     found = read(lambda one: one["metadata"]["name"] == "b")
 
     assert ["b"] == [one["metadata"]["name"] for one in found.pods]
-    assert [("Service", "shop", "web")] == list(found.others)
+    assert [("", "Service", "shop", "web")] == list(found.others)
     assert (["n1"], ()) == ([one.name for one in found.snapshot.nodes], found.notes)
 
 
@@ -59,7 +59,7 @@ def test_objects_besides_replace_those_of_the_same_name(cluster):
     cluster(node("n1"), workload("Deployment", name="web"))
     mine = workload("Deployment", name="web", labels={"mine": "yes"})
 
-    assert mine == read(more=[mine]).others["Deployment", "shop", "web"]
+    assert mine == read(more=[mine]).others["apps", "Deployment", "shop", "web"]
 
 
 def test_without_the_right_to_list_all_pods_those_of_the_namespace_are_read(cluster):

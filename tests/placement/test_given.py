@@ -6,11 +6,14 @@ import pytest
 
 from tests.support.build import pod, workload
 from tests.support.placing import spread
+from webhook.objects.references import ObjectRef
 from webhook.placement.given import given_defaults, is_defaulted
 
 GIVEN = {"annotations": {"evenkeel.dev/defaulted-by": "policy"}}
 SOFT = spread(whenUnsatisfiable="ScheduleAnyway")
-OTHERS = {("ReplicaSet", "shop", "web-1"): workload("ReplicaSet", name="web-1", owner="Deployment/web")}
+OTHERS = {("apps", "ReplicaSet", "shop", "web-1"): workload("ReplicaSet", name="web-1", owner="Deployment/web")}
+OF_ANOTHER = [{"apiVersion": "example.com/v1", "kind": "Deployment", "name": "web", "controller": True}]
+ANOTHER = {"name": "a", "namespace": "shop", **GIVEN, "ownerReferences": OF_ANOTHER}
 
 
 def made(name, *constraints, owner="ReplicaSet/web-1", day=1, **metadata):
@@ -26,17 +29,18 @@ def made(name, *constraints, owner="ReplicaSet/web-1", day=1, **metadata):
         ([made("a", SOFT), made("b", day=2)], None),
         ([made("a", SOFT, owner="ReplicaSet/other")], None),
         ([made("a", SOFT, owner=None)], None),
+        ([made("a", SOFT) | {"metadata": ANOTHER}], None),
         ([made("a", SOFT, namespace="other")], None),
         ([], None),
     ],
-    ids=["one Pod", "the newest", "no more", "of another", "of nobody", "elsewhere", "no Pod"],
+    ids=["one Pod", "the newest", "no more", "of another", "of nobody", "of another group", "elsewhere", "no Pod"],
 )
 def test_the_newest_pod_tells_what_the_next_is_given(pods, given):
-    found = given_defaults("Deployment/web", "shop", pods, OTHERS)
+    found = given_defaults(ObjectRef("apps/v1", "Deployment", "shop", "web"), pods, OTHERS)
 
     assert given == (found and [one["maxSkew"] for one in found])
     assert not any("labelSelector" in one for one in found or ())
-    assert given_defaults("", "shop", pods, OTHERS) is None
+    assert given_defaults(None, pods, OTHERS) is None
 
 
 def test_a_pod_with_constraints_of_its_own_was_given_none():

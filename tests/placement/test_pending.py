@@ -31,9 +31,20 @@ def test_pods_of_one_workload_that_wait_for_the_same_are_one_group():
     )
     first, second = found.groups
 
-    assert ("shop", "ReplicaSet/web", SAID, ("web-1", "web-2")) == first[:4]
-    assert ("Pod shop/alone", ("alone",)) == (second.workload, second.pods)
+    assert ("shop", "apps", "ReplicaSet/web", SAID, ("web-1", "web-2")) == first[:5]
+    assert ("", "Pod shop/alone", ("alone",)) == (second.api_group, second.workload, second.pods)
     assert (2, 3) == (found.agree, found.compared)
+
+
+def test_workloads_of_one_name_and_two_groups_are_two():
+    of_another = [{"apiVersion": "example.com/v1", "kind": "ReplicaSet", "name": "web", "controller": True}]
+    other = waiting("b")
+    other["metadata"]["ownerReferences"] = of_another
+    found = listed([node("n1", taints=[INFRA])], waiting("a", owner="ReplicaSet/web"), other)
+
+    assert [("apps", "ReplicaSet/web", ("a",)), ("example.com", "ReplicaSet/web", ("b",))] == [
+        (group.api_group, group.workload, group.pods) for group in found.groups
+    ]
 
 
 def test_the_change_that_lets_in_the_most_of_all_that_wait():

@@ -8,6 +8,7 @@ from tests.support.build import constraint, pod, service, workload
 from tests.support.placing import node, requesting, running, spread
 from webhook.objects.fields import value_at
 from webhook.objects.kinds import Kind, Kinds
+from webhook.objects.references import ObjectRef
 from webhook.placement.subject import (
     DAEMON,
     NEW,
@@ -27,7 +28,7 @@ from webhook.scheduler.snapshot import Snapshot, from_objects
 
 
 def others(*objects):
-    return {(one["kind"], one["metadata"]["namespace"], one["metadata"]["name"]): one for one in objects}
+    return {ObjectRef.of(one).key: one for one in objects}
 
 
 def named(kind, name, *, owner=None, labels=None):

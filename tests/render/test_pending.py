@@ -16,8 +16,8 @@ def listed():
     remedy = Remedy("uncordon n1", NOW, ("n1",), attempted())
     return PendingList(
         (
-            Group("shop", "Deployment/web", CAUSE, ("a", "b", "c", "d"), remedy, 4),
-            Group("shop", "Job/\x1b[31m", CAUSE, ("e",), None, 0, tried=False),
+            Group("shop", "apps", "Deployment/web", CAUSE, ("a", "b", "c", "d"), remedy, 4),
+            Group("shop", "batch", "Job/\x1b[31m", CAUSE, ("e",), None, 0, tried=False),
         ),
         4,
         5,
@@ -41,7 +41,10 @@ def test_as_text():
 
 def test_a_pod_of_its_own_has_no_template():
     softer = Remedy("softer", TEMPLATE, ("n1",), attempted())
-    groups = (Group("shop", "Pod shop/a", CAUSE, ("a",), softer, 1), Group("shop", "Job/b", CAUSE, ("b",), softer, 1))
+    groups = (
+        Group("shop", "", "Pod shop/a", CAUSE, ("a",), softer, 1),
+        Group("shop", "batch", "Job/b", CAUSE, ("b",), softer, 1),
+    )
     found = text(PendingList(groups, 0, 0), {}).splitlines()
 
     assert "  in the Pod, created anew: softer: lets in 1 of 2" in found
@@ -59,4 +62,4 @@ def test_as_json():
         found[name] for name in ("kind", "agree", "compared", "others")
     )
     assert [{"change": "uncordon n1", "where": "now", "frees": 4}, None] == [one["remedy"] for one in found["groups"]]
-    assert ["e"] == found["groups"][1]["pods"]
+    assert ("batch", ["e"]) == (found["groups"][1]["apiGroup"], found["groups"][1]["pods"])

@@ -152,6 +152,7 @@ def test_the_json_is_the_form_of_a_simulation():
         "apiVersion": "evenkeel.dev/v1alpha1",
         "kind": "Simulation",
         "namespace": "shop",
+        "apiGroup": "apps",
         "workload": "Deployment/web",
         "kubernetesVersion": "1.33",
         "ties": "uniform",

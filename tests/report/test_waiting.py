@@ -8,8 +8,9 @@ from tests.support.build import constraint
 from tests.support.placing import INFRA, node
 from tests.support.reporting import deployment, inventory, made_by, pods
 from webhook.cli.known import place
+from webhook.objects.references import Key
 from webhook.report import waiting as module
-from webhook.report.inventory import Key, key_of
+from webhook.report.inventory import key_of
 from webhook.report.waiting import waiting, waits
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.profile import USUAL_PROFILES, Profile

@@ -6,8 +6,8 @@ from random import Random
 
 from tests.support.build import constraint, owned_by
 from tests.support.placing import node, requesting
-from webhook.objects.fields import texts_at
 from webhook.objects.kinds import KINDS
+from webhook.objects.references import ObjectRef
 from webhook.placement.subject import Raw
 from webhook.scheduler.affinity import RequiredNodeAffinity
 from webhook.scheduler.constraint import parse_constraints
@@ -130,11 +130,7 @@ def budget(**spec):
 def cluster(*objects, minor=33, time=NOW):
     known = features(minor)
     pods = [one for one in objects if one["kind"] == "Pod"]
-    others = {
-        (one["kind"], *texts_at(one, "metadata.namespace", "metadata.name")): one
-        for one in objects
-        if one["kind"] not in ("Pod", "Node", "Namespace")
-    }
+    others = {ObjectRef.of(one).key: one for one in objects if one["kind"] not in ("Pod", "Node", "Namespace")}
     return Cluster(from_objects(objects, known), known, pods, others, time)
 
 

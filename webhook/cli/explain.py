@@ -89,18 +89,17 @@ def _in_cluster(
 ) -> tuple[list[Subject], Known, list[str]]:
     """The Pod that is named, or the next Pods of the workload."""
     ref = selection.typed_name(args.object, kinds).in_namespace(namespace)
-    at = (ref.kind, namespace, ref.name)
     found = known.read(source, args.kubernetes_version, _within(namespace), namespace)
     if ref.kind == POD:
-        subjects = [of_pod(pod, found.others) for pod in found.pods if known.place(pod) == at]
-    elif at in found.others:
-        if wrong := known.unreadable(found.others[at], kinds):
+        subjects = [of_pod(pod, found.others) for pod in found.pods if known.place(pod) == ref.key]
+    elif ref.key in found.others:
+        if wrong := known.unreadable(found.others[ref.key], kinds):
             raise UsageError("\n".join(wrong))
-        subjects = list(next_replica(found.others[at], found.others, kinds))
+        subjects = list(next_replica(found.others[ref.key], found.others, kinds))
     else:
         subjects = []
     if not subjects:
-        raise UsageError(f"{ref}: has no Pod template" if at in found.others else known.not_found(ref, found))
+        raise UsageError(f"{ref}: has no Pod template" if ref.key in found.others else known.not_found(ref, found))
     return subjects, found, []
 
 
@@ -141,7 +140,7 @@ def _explained(
     if policy is not None:
         defaults = _defaults(subject, found, policy)
     else:
-        defaults = given_defaults(subject.workload, subject.ref.namespace, found.pods, found.others)
+        defaults = given_defaults(subject.made_by, found.pods, found.others)
     tried = attempt(subject, snapshot, found.features, defaults, profiles.get(subject.scheduler, USUAL_PROFILE))
     if tried.errors:
         raise UsageError("\n".join(f"{subject.ref}: {error}" for error in tried.errors))
@@ -150,8 +149,7 @@ def _explained(
     said, computed = subject.verdict, explanation.message
     differs = computed and said.reason == UNSCHEDULABLE and not agrees(said.message, computed)
     notes = (*foreign(subject, profiles), *found.notes, *(found.assumed if differs else ()))
-    kind, _, name = subject.workload.partition("/")
-    made_by = found.others.get((kind, subject.ref.namespace, name))
+    made_by = found.others.get(subject.made_by.key) if subject.made_by is not None else None
     cluster = Cluster(found.snapshot, found.features, found.pods, found.others, seconds_at(found.time))
     rollouts = judged(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)
     return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts, named=policy is not None)

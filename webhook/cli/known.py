@@ -15,9 +15,9 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import INVALID, FieldError, FieldPath, path_text, texts_at, value_at
 from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.objects.reading import Reader, brief
-from webhook.objects.references import ObjectRef
+from webhook.objects.references import Key, ObjectRef
 from webhook.objects.workload import parse_workloads
-from webhook.placement.subject import Place, Raw
+from webhook.placement.subject import Raw
 from webhook.render.page import Origin
 from webhook.scheduler.features import LATEST, Features, parse_version, unknown
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
@@ -41,7 +41,7 @@ class Known(NamedTuple):
     snapshot: Snapshot
     features: Features
     pods: tuple[Raw, ...]
-    others: Mapping[Place, Raw]
+    others: Mapping[Key, Raw]
     notes: tuple[str, ...]
     assumed: tuple[str, ...] = ()
     time: str = ""
@@ -101,7 +101,7 @@ def _read(
         kubelet, objects = _newest_kubelet(held), iter(held)
     features = kubelet or _features(known_version)
     pods: list[Raw] = []
-    others: dict[Place, Raw] = {}
+    others: dict[Key, Raw] = {}
 
     instead = {place(obj) for obj in more}
 
@@ -154,15 +154,15 @@ def origin(source: inputs.Source, found: Known) -> Origin:
     return Origin(cluster, found.features.minor, found.time or datetime.now(UTC).isoformat())
 
 
-def place(obj: Raw) -> Place:
-    """The kind, namespace and name of an object."""
-    kind, namespace, name = texts_at(obj, "kind", "metadata.namespace", "metadata.name")
-    return kind, namespace, name
+def place(obj: Raw) -> Key:
+    """The group, kind, namespace and name of an object."""
+    api_version, kind, namespace, name = texts_at(obj, "apiVersion", "kind", "metadata.namespace", "metadata.name")
+    return Key(api_version.rpartition("/")[0], kind, namespace, name)
 
 
 def not_found(ref: ObjectRef, found: Known) -> str:
     """What to say where an object is not in the cluster: those that are."""
-    names = sorted(name for kind, namespace, name in found.others if (kind, namespace) == (ref.kind, ref.namespace))
+    names = sorted(key.name for key in found.others if key == ref.key._replace(name=key.name))
     there = (
         f"; there are {', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
         if names

@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
             kinds,
             applied=bool(args.filename),
             how_ties=args.ties or "",
-            defaults=given_defaults(f"{ref.kind}/{ref.name}", ref.namespace, found.pods, found.others),
+            defaults=given_defaults(ref, found.pods, found.others),
             profiles=profiles,
         )
     except StepError as error:
@@ -152,7 +152,7 @@ def _workload(
     if (ref.api_version, ref.kind) not in SIMULATED:
         raise UsageError(f"{ref}: is no workload whose controller is simulated, wanted one of {_kinds()}")
     found = known.read(source, args.kubernetes_version, wanted(ref, steps), namespace)
-    raw = found.others.get((ref.kind, ref.namespace, ref.name))
+    raw = found.others.get(ref.key)
     if raw is None:
         raise UsageError(known.not_found(ref, found))
     return _checked(raw, kinds), found

@@ -9,6 +9,15 @@ from typing import NamedTuple
 from webhook.objects.fields import texts_at
 
 
+class Key(NamedTuple):
+    """One object; versions of its API group are not told apart."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+
 @dataclass(frozen=True, slots=True)
 class ObjectRef:
     """One object: `namespace` and `name` are empty where it has none; prints as `Deployment shop/web`."""
@@ -30,10 +39,18 @@ class ObjectRef:
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}".rstrip()
 
     @property
+    def group(self) -> str:
+        """The API group; "" is the core group."""
+        return self.api_version.rpartition("/")[0]
+
+    @property
+    def key(self) -> Key:
+        return Key(self.group, self.kind, self.namespace, self.name)
+
+    @property
     def in_kubectl(self) -> str:
         """As kubectl names it: `deployment.apps/web`, `pod/web`."""
-        group = self.api_version.rpartition("/")[0]
-        return f"{'.'.join(filter(None, (self.kind.lower(), group)))}/{self.name}"
+        return f"{'.'.join(filter(None, (self.kind.lower(), self.group)))}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +61,10 @@ class Owner:
     kind: str
     name: str
     uid: str = ""
+
+    def key(self, namespace: str) -> Key:
+        """The object that it names, as one of this namespace."""
+        return Key(self.api_version.rpartition("/")[0], self.kind, namespace, self.name)
 
 
 def controller_of(metadata: Mapping[str, object]) -> Owner | None:

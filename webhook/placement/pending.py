@@ -35,11 +35,12 @@ class Group(NamedTuple):
     """
     Pods of one namespace and workload that wait for the same cause: what kube-scheduler would say now.
 
-    `remedy` is the change that lets in the most of all Pods that wait, each taken by itself: `frees` of them.  None is
-    `tried` for the smallest groups of a large cluster.
+    `api_group` is that of the workload.  `remedy` is the change that lets in the most of all Pods that wait, each taken
+    by itself: `frees` of them.  None is `tried` for the smallest groups of a large cluster.
     """
 
     namespace: str
+    api_group: str
     workload: str
     cause: str
     pods: tuple[str, ...]
@@ -76,10 +77,11 @@ def pending(
             found = find_feasible(cycle)
             alike[key] = cycle, found, message(cycle, found)
         waiting.append(_Waiting(subject, *alike[key]))
-    grouped: dict[tuple[str, str, str], list[_Waiting]] = {}
+    grouped: dict[tuple[str, str, str, str], list[_Waiting]] = {}
     for one in waiting:
-        made_by = one.subject.workload or str(one.subject.ref)
-        grouped.setdefault((one.subject.ref.namespace, made_by, one.cause), []).append(one)
+        subject = one.subject
+        workload = subject.workload or str(subject.ref)
+        grouped.setdefault((subject.ref.namespace, subject.api_group, workload, one.cause), []).append(one)
     largest_first = sorted(grouped.items(), key=lambda one: (-len(one[1]), one[0]))
     tried = most_tried(snapshot)
     groups = [_group(*key, those, waiting, i < tried) for i, (key, those) in enumerate(largest_first)]
@@ -104,18 +106,24 @@ def likeness(subject: Subject) -> str:
 
 
 def _group(
-    namespace: str, workload: str, cause: str, those: Sequence[_Waiting], waiting: Sequence[_Waiting], tries: bool
+    namespace: str,
+    api_group: str,
+    workload: str,
+    cause: str,
+    those: Sequence[_Waiting],
+    waiting: Sequence[_Waiting],
+    tries: bool,
 ) -> Group:
     names = tuple(sorted(one.subject.ref.name for one in those))
     if not cause:
         unjudged = ", ".join(dict.fromkeys(what for one in those for what in one.subject.not_judged))
         cause = f"{PASSES}, but not judged: {unjudged}" if unjudged else PASSES
-        return Group(namespace, workload, cause, names, None, 0)
+        return Group(namespace, api_group, workload, cause, names, None, 0)
     best, most = None, 0
     for remedy in remedies(those[0].cycle, those[0].found) if tries else ():
         if most < len(waiting) and (number := _frees(remedy, those, waiting)) > most:
             best, most = remedy, number
-    return Group(namespace, workload, cause, names, best, most, tries)
+    return Group(namespace, api_group, workload, cause, names, best, most, tries)
 
 
 def _frees(remedy: Remedy, those: Sequence[_Waiting], waiting: Sequence[_Waiting]) -> int:

@@ -16,7 +16,7 @@ from webhook.objects.kinds import KINDS, Kinds
 from webhook.objects.labels import Labels, labels_of
 from webhook.objects.names import DEFAULT_SCHEDULER, MIRROR_ANNOTATION, REVISION_ANNOTATION
 from webhook.objects.reading import Reader
-from webhook.objects.references import ObjectRef, Owner, controller_of
+from webhook.objects.references import Key, ObjectRef, Owner, controller_of
 from webhook.objects.workload import parse_workloads
 from webhook.placement.pods import without_pod
 from webhook.scheduler.constraint import read_constraints
@@ -62,7 +62,6 @@ CLAIMS = ("spec", "volumeClaimTemplates")  # of a StatefulSet
 DAEMON = "A DaemonSet has one Pod for each node that it may use, tied to it by affinity: each node is judged by itself."
 
 Raw = Mapping[str, object]
-Place = tuple[str, str, str]  # kind, namespace and name of an object
 
 
 class Verdict(NamedTuple):
@@ -78,20 +77,30 @@ class Subject:
     """
     A Pod as it would be placed: `raw` is it in JSON, or the next replica of a workload, which has no name yet.
 
-    `workload` is what made it, as far up as it is known, e.g. `Deployment/web`.  `phase` and `node` are empty for a
+    `made_by` is what made it, as far up as it is known, or the workload itself.  `phase` and `node` are empty for a
     Pod that is not there yet.  `remarks` are what keeps the scheduler from looking at it, and what else it heeds.
     `path` is where the Pod stands in its object: () for a Pod, and that of the template for what makes Pods.
     """
 
     raw: Raw
     ref: ObjectRef
-    workload: str
+    made_by: ObjectRef | None
     phase: str
     node: str
     verdict: Verdict
     remarks: tuple[str, ...]
     not_judged: tuple[str, ...]
     path: FieldPath = ()
+
+    @property
+    def workload(self) -> str:
+        """What made it, e.g. `Deployment/web`; "" if nothing did."""
+        return f"{self.made_by.kind}/{self.made_by.name}" if self.made_by is not None else ""
+
+    @property
+    def api_group(self) -> str:
+        """The API group of what made it; "", that of Pods, if nothing did."""
+        return self.made_by.group if self.made_by is not None else ""
 
     @property
     def is_pod(self) -> bool:
@@ -109,7 +118,7 @@ class Subject:
         return self.phase != ""
 
 
-def of_pod(raw: Raw, others: Mapping[Place, Raw]) -> Subject:
+def of_pod(raw: Raw, others: Mapping[Key, Raw]) -> Subject:
     """A Pod of the cluster; `others` holds what may own it."""
     ref = ObjectRef.of(raw)
     spec, status = mappings_at(raw, ("spec",), ("status",))
@@ -121,7 +130,7 @@ def of_pod(raw: Raw, others: Mapping[Place, Raw]) -> Subject:
     )
 
 
-def of_new_pod(raw: Raw, others: Mapping[Place, Raw]) -> Subject:
+def of_new_pod(raw: Raw, others: Mapping[Key, Raw]) -> Subject:
     """A Pod that is not in the cluster yet."""
     spec = raw.get("spec")
     made = {**raw, "spec": with_default_requests(spec)} if isinstance(spec, dict) else raw
@@ -143,7 +152,7 @@ def alone(subject: Subject, snapshot: Snapshot, features: Features) -> Snapshot:
     return without_pod(snapshot, namespace, kept) if isinstance(kept, BoundPod) else snapshot
 
 
-def next_replica(raw: Raw, others: Mapping[Place, Raw], kinds: Kinds = KINDS) -> tuple[Subject, ...]:
+def next_replica(raw: Raw, others: Mapping[Key, Raw], kinds: Kinds = KINDS) -> tuple[Subject, ...]:
     """The next Pod of each template of a workload; none if its kind is not known or has no Pod template."""
     ref, found = ObjectRef.of(raw), []
     for workload in parse_workloads(raw, kinds):
@@ -168,7 +177,7 @@ def next_replica(raw: Raw, others: Mapping[Place, Raw], kinds: Kinds = KINDS) ->
             Subject(
                 pod,
                 ref,
-                _top(as_mapping(raw.get("metadata")), ref.namespace, others) or f"{ref.kind}/{ref.name}",
+                _top(as_mapping(raw.get("metadata")), ref.namespace, others) or ref,
                 "",
                 "",
                 Verdict(),
@@ -194,7 +203,7 @@ def _owned_by(owner: Raw | None) -> dict[str, object]:
     return {"ownerReferences": [named]}
 
 
-def _replica_set(raw: Raw, ref: ObjectRef, template: Raw, others: Mapping[Place, Raw]) -> Raw | None:
+def _replica_set(raw: Raw, ref: ObjectRef, template: Raw, others: Mapping[Key, Raw]) -> Raw | None:
     """
     The ReplicaSet of a Deployment that has its template as it is now, or None.
 
@@ -202,8 +211,10 @@ def _replica_set(raw: Raw, ref: ObjectRef, template: Raw, others: Mapping[Place,
     """
     owned = [
         other
-        for (kind, namespace, _), other in others.items()
-        if kind == "ReplicaSet" and namespace == ref.namespace and _owns(ref, other) and same_template(other, template)
+        for (group, kind, namespace, _), other in others.items()
+        if (group, kind, namespace) == (ref.group, "ReplicaSet", ref.namespace)
+        and _owns(ref, other)
+        and same_template(other, template)
     ]
     current = revision_of(raw)
     return max(owned, key=lambda other: (revision_of(other) == current, revision_of(other)), default=None)
@@ -211,7 +222,7 @@ def _replica_set(raw: Raw, ref: ObjectRef, template: Raw, others: Mapping[Place,
 
 def _owns(ref: ObjectRef, obj: Raw) -> bool:
     owner = controller_of(as_mapping(obj.get("metadata")))
-    return owner is not None and (owner.kind, owner.name) == (ref.kind, ref.name)
+    return owner is not None and owner.key(ref.namespace) == ref.key
 
 
 def revision_of(obj: Raw) -> int:
@@ -228,20 +239,20 @@ def same_template(replica_set: Raw, template: Raw) -> bool:
     return without == {**labels[1]} and made.get("spec") == template.get("spec")
 
 
-def maker_of(raw: Raw, others: Mapping[Place, Raw]) -> str:
-    """What made an object, as far up as it is known, e.g. `Deployment/web`; "" if nothing did."""
+def maker_of(raw: Raw, others: Mapping[Key, Raw]) -> ObjectRef | None:
+    """What made an object, as far up as it is known; None if nothing did."""
     return _top(as_mapping(raw.get("metadata")), texts_at(raw, "metadata.namespace")[0], others)
 
 
-def _top(metadata: Raw, namespace: str, others: Mapping[Place, Raw]) -> str:
-    """The controller of an object, and of that, as far as they are known; "" if it has none."""
+def _top(metadata: Raw, namespace: str, others: Mapping[Key, Raw]) -> ObjectRef | None:
+    """The controller of an object, and of that, as far as they are known; None if it has none."""
     owner: Owner | None = controller_of(metadata)
-    found = ""
+    found = None
     for _ in range(3):
         if owner is None:
             break
-        found = f"{owner.kind}/{owner.name}"
-        above = others.get((owner.kind, namespace, owner.name))
+        found = ObjectRef(owner.api_version, owner.kind, namespace, owner.name)
+        above = others.get(found.key)
         owner = controller_of(as_mapping(above.get("metadata"))) if above is not None else None
     return found
 

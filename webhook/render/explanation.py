@@ -353,6 +353,7 @@ def as_json(explained: Explained) -> dict[str, object]:
         "apiVersion": API_VERSION,
         "kind": "Explanation",
         "pod": f"{subject.ref.namespace}/{subject.ref.name}" if subject.exists else "",
+        "apiGroup": subject.api_group,
         "workload": subject.workload,
         "phase": subject.phase,
         "node": subject.node,

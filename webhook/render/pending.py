@@ -56,6 +56,7 @@ def as_json(listed: PendingList, others: Mapping[str, int]) -> str:
         "groups": [
             {
                 "namespace": group.namespace,
+                "apiGroup": group.api_group,
                 "workload": group.workload,
                 "pods": list(group.pods),
                 "cause": group.cause,

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import path_text
+from webhook.objects.references import Key
 from webhook.placement.subject import OWN
 from webhook.render.explanation import (
     SOURCES,
@@ -37,7 +38,7 @@ from webhook.render.report import (
     spread_remarks,
 )
 from webhook.report.impact import GRAVITY
-from webhook.report.inventory import Key, key_of
+from webhook.report.inventory import key_of
 from webhook.report.report import Report, ReportedWorkload
 from webhook.report.spread import Spread
 from webhook.report.waiting import Waiting

@@ -188,6 +188,7 @@ def as_json(shown: Simulated) -> str:
         {
             "apiVersion": API_VERSION,
             "kind": "Simulation",
+            "apiGroup": shown.ref.group,
             "workload": f"{shown.ref.kind}/{shown.ref.name}",
             "namespace": shown.ref.namespace,
             "kubernetesVersion": f"1.{_minor(shown)}",

@@ -10,28 +10,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from webhook.objects.autoscalers import Autoscaler, read_autoscaler, scalings
 from webhook.objects.fields import as_mapping, texts_at, value_at
 from webhook.objects.kinds import BATCH, CORE, Kinds, find_kinds
 from webhook.objects.labels import Labels, labels_of
 from webhook.objects.names import MIRROR_ANNOTATION
-from webhook.objects.references import ObjectRef, Scaling, Target, controller_of
+from webhook.objects.references import Key, ObjectRef, Scaling, Target, controller_of
 from webhook.scheduler.counts import FINISHED, LabelSet, label_set
 
 Raw = Mapping[str, object]
 POD = "Pod"
 LONGEST_CHAIN = 8  # Owner references are the user's to write, and may go in a circle.
-
-
-class Key(NamedTuple):
-    """One object; versions of its API group are not told apart."""
-
-    group: str
-    kind: str
-    namespace: str
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +103,7 @@ class Inventory:
         if raw.get("kind") == POD and raw.get("apiVersion") == CORE:
             self._add_pod(raw)
         elif find_kinds(raw, self._kinds):
-            self._objects[_key(ObjectRef.of(raw))] = raw
+            self._objects[ObjectRef.of(raw).key] = raw
         elif (autoscaler := read_autoscaler(raw, "")) is not None:
             self._autoscalers.append(autoscaler)
 
@@ -136,7 +126,7 @@ class Inventory:
             key = Key("", POD, namespace, name)
             self._objects[key] = raw
         else:
-            key = Key(_group(owner.api_version), owner.kind, namespace, owner.name)
+            key = owner.key(namespace)
         pods = self._pods.get(key)
         if pods is None:
             pods = self._pods[key] = _Pods()
@@ -181,7 +171,7 @@ class Inventory:
 
     def top(self, ref: ObjectRef) -> Key:
         """The workload that an object belongs to; its own key if it is none that is known."""
-        return self._top(_key(ref))
+        return self._top(ref.key)
 
     def _workload(self, key: Key, owned: Iterable[Raw], pods: _Pods) -> LiveWorkload:
         raw = self._objects.get(key)
@@ -196,7 +186,7 @@ class Inventory:
             owner = controller_of(as_mapping(raw.get("metadata"))) if raw is not None else None
             if owner is None:
                 return key
-            above = Key(_group(owner.api_version), owner.kind, key.namespace, owner.name)
+            above = owner.key(key.namespace)
             if above not in self._objects:
                 return key
             key = above
@@ -205,15 +195,7 @@ class Inventory:
 
 def key_of(workload: LiveWorkload) -> Key:
     """The key that stands for a workload in `Inventory.makers`."""
-    return _key(workload.ref)
-
-
-def _key(ref: ObjectRef) -> Key:
-    return Key(_group(ref.api_version), ref.kind, ref.namespace, ref.name)
-
-
-def _group(api_version: str) -> str:
-    return api_version.rpartition("/")[0]
+    return workload.ref.key
 
 
 def _api_version(key: Key, pods: _Pods) -> str:

@@ -14,7 +14,7 @@ from webhook.objects.fields import FieldPath, as_list, as_mapping, value_at, wit
 from webhook.objects.kinds import APPS, BATCH, FIELD, Kinds
 from webhook.objects.labels import labels_of
 from webhook.objects.names import DEFAULTED_BY_ANNOTATION
-from webhook.objects.references import ObjectRef
+from webhook.objects.references import Key, ObjectRef
 from webhook.placement.given import is_defaulted
 from webhook.placement.subject import NEW, next_replica
 from webhook.report.inventory import POD, LiveWorkload, Raw
@@ -59,9 +59,8 @@ def made_pods(workload: LiveWorkload, kinds: Kinds, features: Features) -> tuple
     return (MadePod(again, again),)
 
 
-def _by_place(workload: LiveWorkload) -> Mapping[tuple[str, str, str], Raw]:
-    refs = [(ObjectRef.of(raw), raw) for raw in workload.owned]
-    return {(ref.kind, ref.namespace, ref.name): raw for ref, raw in refs}
+def _by_place(workload: LiveWorkload) -> Mapping[Key, Raw]:
+    return {ObjectRef.of(raw).key: raw for raw in workload.owned}
 
 
 def _as_made(pod: Raw, workload: LiveWorkload) -> Raw:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from webhook.objects.fields import as_mapping, with_value
+from webhook.objects.references import Key
 from webhook.placement.explanation import count_each
 from webhook.placement.subject import POLICY, SYSTEM, attempt, of_new_pod
-from webhook.report.inventory import Inventory, Key, LiveWorkload, Raw, key_of, named
+from webhook.report.inventory import Inventory, LiveWorkload, Raw, key_of, named
 from webhook.report.made import CONSTRAINTS
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import LabelSet, PodGroup

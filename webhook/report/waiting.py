@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.objects.fields import as_mapping, texts_at, value_at
-from webhook.objects.references import ObjectRef, controller_of
+from webhook.objects.references import Key, ObjectRef, controller_of
 from webhook.placement.explanation import Explanation, explain
 from webhook.placement.pending import likeness, most_tried
 from webhook.placement.remedies import Remedy, remedies
-from webhook.placement.subject import Place, Raw, Subject, attempt, foreign, of_pod
-from webhook.report.inventory import Inventory, Key
+from webhook.placement.subject import Raw, Subject, attempt, foreign, of_pod
+from webhook.report.inventory import Inventory
 from webhook.scheduler.features import Features
 from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Profiles
 from webhook.scheduler.snapshot import Snapshot
@@ -49,7 +49,7 @@ def waits(pod: Raw) -> bool:
 def waiting(
     pods: Iterable[Raw],
     of: Collection[Key],
-    others: Mapping[Place, Raw],
+    others: Mapping[Key, Raw],
     inventory: Inventory,
     snapshot: Snapshot,
     features: Features,

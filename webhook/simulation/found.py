@@ -9,9 +9,9 @@ from webhook.objects.kinds import CORE
 from webhook.objects.labels import labels_of
 from webhook.objects.names import MIRROR_ANNOTATION
 from webhook.objects.reading import Reader
-from webhook.objects.references import controller_of
+from webhook.objects.references import Key, controller_of
 from webhook.objects.times import seconds_at
-from webhook.placement.subject import Place, Raw
+from webhook.placement.subject import Raw
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.counts import FINISHED, NOTHING, BoundPod, label_set
 from webhook.scheduler.selectors import as_selector
@@ -70,17 +70,17 @@ def found_pod(raw: Raw, makers: Makers, of_sets: Sequence[Maker]) -> Found | Non
 
 def found_budgets(makers: Makers) -> Iterator[Budget]:
     """The PodDisruptionBudgets, with what the workloads of their Pods want."""
-    for (kind, namespace, name), raw in sorted(makers.cluster.others.items()):
+    for (_, kind, namespace, name), raw in sorted(makers.cluster.others.items()):
         if kind != "PodDisruptionBudget":
             continue
         selector = as_selector(read_selector(Reader(), value_at(raw, ("spec", "selector")), ("spec", "selector")))
-        owners, unready = dict[Place, None](), 0
+        owners, unready = dict[Key, None](), 0
         for pod in makers.cluster.pods:
             metadata, status = mappings_at(pod, ("metadata",), ("status",))
             inside = texts_at(metadata, "namespace")[0] == namespace
             if inside and selector.matches(labels_of(metadata.get("labels"))):
                 if (owner := controller_of(metadata)) is not None:
-                    owners[owner.kind, namespace, owner.name] = None
+                    owners[owner.key(namespace)] = None
                 phase = texts_at(status, "phase")[0]
                 bound = texts_at(pod, "spec.nodeName")[0] and metadata.get("deletionTimestamp") is None
                 unready += bool(bound and phase not in FINISHED and not readiness(status, phase)[0])

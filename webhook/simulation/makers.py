@@ -14,11 +14,10 @@ from webhook.objects.fields import as_list, as_mapping, texts_at, value_at
 from webhook.objects.kinds import APPS, CORE, Kinds
 from webhook.objects.labels import labels_of
 from webhook.objects.reading import Reader
-from webhook.objects.references import ObjectRef, Owner, controller_of
+from webhook.objects.references import Key, ObjectRef, Owner, controller_of
 from webhook.placement.subject import (
     HASH,
     REVISION_HASH,
-    Place,
     Raw,
     Subject,
     attempt,
@@ -48,7 +47,7 @@ class Cluster(NamedTuple):
     snapshot: Snapshot
     features: Features
     pods: Sequence[Raw]
-    others: Mapping[Place, Raw]
+    others: Mapping[Key, Raw]
     time: float | None = None
 
 
@@ -71,24 +70,20 @@ class Makers:
         self.raw, self.cluster, self.kinds, self.defaults, self.profiles = raw, cluster, kinds, defaults, profiles
         self.ref = ObjectRef.of(raw)
         self.snapshot = cluster.snapshot
-        self._makers: dict[tuple[str, str, str], Maker] = {}
+        self._makers: dict[Key, Maker] = {}
         self.errors: dict[str, None] = {}
         self.sets = list(self._sets()) if self.ref.kind == DEPLOYMENT else [raw]
-        self.revisions = {self._key(one): i for i, one in enumerate(self.sets)}
+        self.revisions = {ObjectRef.of(one).key: i for i, one in enumerate(self.sets)}
         stateful = self.ref.kind == STATEFUL
         own = [pod for pod in cluster.pods if self._set_of(pod) >= 0] if stateful else []
         self.updating = read_revisions(raw, own) if stateful else Revisions()
-
-    def _key(self, raw: Raw) -> tuple[str, str, str]:
-        ref = ObjectRef.of(raw)
-        return ref.kind, ref.namespace, ref.name
 
     def _sets(self) -> Iterator[Raw]:
         """The ReplicaSets of the Deployment that has Pods or its template, which comes last."""
         owned = [
             other
-            for (kind, namespace, _), other in self.cluster.others.items()
-            if kind == SET and namespace == self.ref.namespace and self._owns(other)
+            for (group, kind, namespace, _), other in self.cluster.others.items()
+            if (group, kind, namespace) == (self.ref.group, SET, self.ref.namespace) and self._owns(other)
         ]
         template = as_mapping(value_at(self.raw, ("spec", "template")))
         current = max(
@@ -102,7 +97,7 @@ class Makers:
 
     def _owns(self, obj: Raw) -> bool:
         owner = controller_of(as_mapping(obj.get("metadata")))
-        return owner is not None and (owner.kind, owner.name) == (self.ref.kind, self.ref.name)
+        return owner is not None and owner.key(self.ref.namespace) == self.ref.key
 
     def _next_set(self, revision: str) -> Raw:
         """The ReplicaSet that the Deployment controller would make now."""
@@ -185,7 +180,7 @@ class Makers:
 
     def maker(self, owner: Owner, namespace: str, pod: Raw) -> Maker:
         """What makes a Pod anew: its owner's template, or one like the first of its Pods where that is not known."""
-        key = (owner.kind, namespace, owner.name)
+        key = owner.key(namespace)
         if key not in self._makers:
             raw = self.cluster.others.get(key)
             subject = next(iter(next_replica(raw, self.cluster.others, self.kinds)), None) if raw is not None else None
@@ -207,7 +202,7 @@ class Makers:
         owner = controller_of(metadata)
         if owner is None:
             return -1
-        return self.revisions.get((owner.kind, texts_at(metadata, "namespace")[0], owner.name), -1)
+        return self.revisions.get(owner.key(texts_at(metadata, "namespace")[0]), -1)
 
 
 def _waits(spec: Raw, scheduler: str) -> str:

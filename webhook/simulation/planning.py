@@ -180,7 +180,7 @@ def _notes(ref: ObjectRef, named: Named, cluster: Cluster) -> Iterator[str]:
     affinities = [value_at(pod, ("spec", "affinity")) for pod in cluster.pods]
     if any(as_mapping(one).keys() & {"podAffinity", "podAntiAffinity"} for one in affinities):
         yield "Some Pods have affinity to other Pods, which scores nodes for all, and is not simulated."
-    for (kind, namespace, name), raw in sorted(cluster.others.items()):
+    for (_, kind, namespace, name), raw in sorted(cluster.others.items()):
         target = as_mapping(value_at(raw, ("spec", "scaleTargetRef")))
         scales = tuple(texts_at(target, "kind", "name")) == (ref.kind, ref.name)
         if kind == "HorizontalPodAutoscaler" and namespace == ref.namespace and scales:
