@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.build import HOSTNAME, ZONE, constraint
 from tests.support.placing import node
-from tests.support.simulated import budget, deployment, nodes, plan, stateful
+from tests.support.simulated import budget, deployment, nodes, plan, pod, stateful
 from webhook.objects.references import ObjectRef
 from webhook.render.simulation import Simulated, as_json, said_share, text
 from webhook.simulation.helping import helping
@@ -45,6 +45,40 @@ def test_a_bar_for_each_domain_before_and_after():
         "      b   1 (1 to 2)   #.",
         "      c   1 (1 to 2)   #.",
     ] == lines(EVEN, "scale=4")
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ("drain=b1 drain=b1", "The drain does nothing: b1 is cordoned already, and has no Pod that it evicts."),
+        ("drain=b2", "The drain evicts no Pod, and cordons b2."),
+        (f"drain=b2 drain={ZONE}=b", "The drain evicts no Pod, and cordons 1 of 2 nodes."),
+        (f"cordon={ZONE}=b drain={ZONE}=b", "The drain does nothing: all 2 nodes are cordoned already, and have no"),
+    ],
+)
+def test_a_drain_that_evicts_nothing_says_what_it_did(steps, said):
+    """Pods of DaemonSets stay."""
+    daemon = pod("DaemonSet/log", 0, "b1", labels={"app": "log"})
+    found = lines([*nodes("a=1 b=2"), *deployment(replicas=1, on=["a1"]), daemon], steps)
+
+    assert found[-1].strip().startswith(said)
+
+
+def test_a_drain_is_counted():
+    made = shown(EVEN, "drain=a1 rollout")
+    drained, rolled_out = json.loads(as_json(made))["steps"]
+
+    assert {"nodes": ["a1"], "cordoned": 1, "evicted": {"least": 1, "mostLikely": 1, "most": 1}} == drained["drained"]
+    assert "drained" not in rolled_out
+    assert "The drain" not in text(made)
+
+
+def test_a_drain_that_a_budget_holds_says_that_alone():
+    found = lines([*EVEN, budget(minAvailable=3)], "drain=a1")
+
+    assert ["The drain never finishes in every run: PodDisruptionBudget web, which keeps a Pod on a1."] == [
+        line.strip() for line in found if "The drain" in line
+    ]
 
 
 def test_min_ready_seconds_are_named():

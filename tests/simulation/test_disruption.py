@@ -39,7 +39,7 @@ def begun(**fields):
 
 
 def drained(run, budgets, makes):
-    """The Pods that a drain of both nodes evicts, and what it is held by; `makes`: another Pod comes at once."""
+    """The nodes of the Pods that a drain of both evicts, and what holds it; `makes`: another Pod comes at once."""
     evicted = []
 
     def evict(pod):
@@ -51,8 +51,9 @@ def drained(run, budgets, makes):
             for pod in run.finish():
                 run.start(Found("shop", WEB, "b1" if pod.node == "a1" else "a1"))
 
-    held = drain(["a1", "b1"], budgets, 2, run, evict, settle)
-    return evicted, held
+    found = drain(["a1", "b1"], budgets, 2, run, evict, settle)
+    assert len(evicted) == found.evicted
+    return evicted, found.held
 
 
 def test_a_budget_refuses_an_eviction_that_it_cannot_afford():

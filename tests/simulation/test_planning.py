@@ -72,7 +72,6 @@ def test_only_pods_that_may_move_are_kept():
             'Deployment shop/web: spec.template.spec.nodeName: found "a1", which binds its Pods without kube-scheduler',
         ),
         ("rollout", deployment()[1:], "rollout: does nothing: a ReplicaSet replaces no Pods; wanted a Deployment"),
-        ("drain=a1 drain=a1", deployment(), "drain=a1: does nothing: cordoned already, with no Pod to evict"),
         ("drain=x", deployment(), 'drain=x: no node is called "x"; there are a1, a2, a3'),
         (
             "scale=5",

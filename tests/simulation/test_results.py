@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.build import ZONE
 from tests.support.simulated import deployment, nodes, plan
-from webhook.simulation.disruption import Held
-from webhook.simulation.results import Range, ranged, results
+from webhook.simulation.disruption import Drained, Held
+from webhook.simulation.results import OfDrain, Range, ranged, results
 from webhook.simulation.run import Outcome
 
 
@@ -18,14 +19,14 @@ def test_a_range_is_the_least_the_most_likely_and_the_most(numbers, found):
     assert Range(*found) == ranged(numbers)
 
 
-def outcome(domains, pending=0, exceeds=False, reasons=(), holding=(), complete=True, held=None):
-    return Outcome((domains,), (exceeds,), pending, reasons, 0, complete, holding, 2, 2, held)
+def outcome(domains, pending=0, exceeds=False, reasons=(), holding=(), complete=True, drained=None):
+    return Outcome((domains,), (exceeds,), pending, reasons, 0, complete, holding, 2, 2, drained)
 
 
 def test_each_step_has_the_ranges_of_all_runs_and_the_shares_of_what_is_said():
     made = plan([*nodes("a=1 b=1"), *deployment(replicas=2)], "scale=3")
     begun = outcome({})
-    held = Held("a1", "web")
+    held = Drained(0, Held("a1", "web"))
     runs = [
         (begun, outcome({"a": 2}, 1, True, ("full",), (0,), False, held)),
         (begun, outcome({"a": 1, "b": 2})),
@@ -40,3 +41,13 @@ def test_each_step_has_the_ranges_of_all_runs_and_the_shares_of_what_is_said():
     assert [("full", 0.75), ("uneven", 0.25)] == list(scaled.reasons.items())
     assert ({0: 0.25}, {"web, which keeps a Pod on a1": 0.25}) == (scaled.holding, scaled.held)
     assert {"a": (0, 0, 0), "b": (0, 0, 0)} == now.constraints[0].domains
+
+
+def test_a_drain_has_its_nodes_and_what_it_did():
+    made = plan([*nodes("a=2 b=1"), *deployment(replicas=1, on=["b1"])], f"cordon=a1 drain={ZONE}=a")
+    begun, cordoned = outcome({}), outcome({})
+    *_, found = results(made, [(begun, cordoned, outcome({}, drained=Drained(number))) for number in (0, 2, 2)])
+    before = results(made, [(begun, cordoned, outcome({}, drained=Drained(0)))])
+
+    assert OfDrain(("a1", "a2"), 1, Range(0, 2, 2)) == found.drained
+    assert [None, None] == [one.drained for one in before[:2]]

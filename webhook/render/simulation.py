@@ -11,7 +11,7 @@ from webhook.objects.reading import printable
 from webhook.objects.references import ObjectRef
 from webhook.placement.remedies import NOW, TEMPLATE, Remedy
 from webhook.render.explanation import API_VERSION, constraint_words
-from webhook.simulation.results import OfConstraint, Range, Result
+from webhook.simulation.results import OfConstraint, OfDrain, Range, Result
 from webhook.simulation.run import Plan
 from webhook.simulation.step import DRAIN
 from webhook.simulation.ties import FIRST
@@ -162,8 +162,20 @@ def _why_missing(result: Result) -> str:
     return "each is made only once those before it are ready"
 
 
+def _drain_of_nothing(drained: OfDrain) -> str:
+    one, number = len(drained.nodes) == 1, len(drained.nodes)
+    those = one_line(drained.nodes[0], 63) if one else f"all {number:,} nodes"
+    if not drained.cordoned:
+        why = "is cordoned already, and has" if one else "are cordoned already, and have"
+        return f"The {DRAIN} does nothing: {those} {why} no Pod that it evicts."
+    cordons = those if drained.cordoned == number else f"{drained.cordoned:,} of {number:,} nodes"
+    return f"The {DRAIN} evicts no Pod, and cordons {cordons}."
+
+
 def ending_lines(result: Result) -> Iterator[str]:
-    """What never finishes, and what holds it."""
+    """What did nothing, and what never finishes and what holds it."""
+    if result.drained is not None and not result.drained.evicted.most and not result.held:
+        yield _drain_of_nothing(result.drained)
     if result.missing.most:
         pods = "Pod is" if result.missing == (1, 1, 1) else "Pods are"
         yield f"{range_text(result.missing)} {pods} not there: {_why_missing(result)}."
@@ -216,7 +228,12 @@ def _result(result: Result) -> dict[str, object]:
         "pods": _numbers(result.there),
         "held": dict(result.held),
         "missing": _numbers(result.missing),
+        **({"drained": _of_drain(result.drained)} if result.drained is not None else {}),
     }
+
+
+def _of_drain(of: OfDrain) -> dict[str, object]:
+    return {"nodes": list(of.nodes), "cordoned": of.cordoned, "evicted": _numbers(of.evicted)}
 
 
 def _of_constraint(of: OfConstraint) -> dict[str, object]:

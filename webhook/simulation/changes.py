@@ -69,7 +69,7 @@ def first_ground(nodes: Nodes) -> Ground:
 
 
 def after(ground: Ground, step: Step) -> Ground:
-    """The nodes after a step; StepError if it names none, or changes nothing."""
+    """The nodes after a step; StepError if it names none, or changes nothing, which only a drain may."""
     if step.action == ADD:
         return _with_more(ground, step)
     if step.action not in OF_NODES:

@@ -71,6 +71,13 @@ class Held(NamedTuple):
     budget: str
 
 
+class Drained(NamedTuple):
+    """What a drain has come to: so many Pods evicted, and what it waits for."""
+
+    evicted: int
+    held: Held | None = None
+
+
 def drain(
     nodes: Iterable[str],
     budgets: Iterable[Budget],
@@ -78,14 +85,14 @@ def drain(
     state: State,
     evict: Callable[[Pod], None],
     settle: Callable[[bool], None],
-) -> Held | None:
+) -> Drained:
     """
     upstream: drain.go:RunNodeDrain (v1.37)
 
-    Evict the Pods of the nodes, which are cordoned, node by node; what is in the way, or None.  `settle` lets the
-    cluster react: for a moment, or with True until nothing happens any more.
+    Evict the Pods of the nodes, which are cordoned, node by node.  `settle` lets the cluster react: for a moment, or
+    with True until nothing happens any more.
     """
-    those = tuple(budgets)
+    those, number = tuple(budgets), 0
     for node in nodes:
         while left := [pod for pod in state.on(node) if pod.active]:
             state.random.shuffle(left)
@@ -97,8 +104,9 @@ def drain(
                     continue
                 evict(pod)
                 evicted = True
+                number += 1
                 settle(False)
             settle(True)
             if not evicted and kept is not None:
-                return Held(node, kept.name)
-    return None
+                return Drained(number, Held(node, kept.name))
+    return Drained(number)

@@ -99,7 +99,6 @@ def planned(
         cluster.time if cluster.time is not None else _latest(found),
         {},
     )
-    _check_drains(taken, [first, *grounds], {one.node for one in found if not one.fixed})
     budgets = tuple(found_budgets(makers)) if any(step.action == DRAIN for step in taken) else ()
     plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets)
     classes = [*of_sets, *rollouts.values()]
@@ -154,13 +153,6 @@ def _named(makers: Makers, of_sets: Sequence[Maker]) -> Named:
         strategy_of(as_mapping(spec.get("strategy"))),
         paused=spec.get("paused") is True,
     )
-
-
-def _check_drains(steps: Sequence[Step], grounds: Sequence[Ground], used: Set[str]) -> None:
-    """StepError for a drain of nodes that are cordoned already, and not among those `used` by a Pod that can move."""
-    for step, before, later in zip(steps, grounds, grounds[1:], strict=False):
-        if step.action == DRAIN and before.order == later.order and used.isdisjoint(later.touched):
-            raise StepError(f"{step.text}: does nothing: cordoned already, with no Pod to evict; leave the step out")
 
 
 def _check_rollout(ref: ObjectRef, named: Named) -> None:

@@ -12,6 +12,8 @@ from typing import NamedTuple, TypeVar
 
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.nodes import Nodes
+from webhook.simulation.changes import Ground
+from webhook.simulation.disruption import Drained
 from webhook.simulation.run import Outcome, Plan
 
 T = TypeVar("T", int, str)
@@ -31,6 +33,14 @@ class OfConstraint(NamedTuple):
     constraint: Constraint
     domains: Mapping[str, Range]
     exceeds: float
+
+
+class OfDrain(NamedTuple):
+    """A drain of these nodes, of which it cordons so many, and how many Pods it evicts."""
+
+    nodes: Sequence[str]
+    cordoned: int
+    evicted: Range
 
 
 class Result(NamedTuple):
@@ -53,18 +63,27 @@ class Result(NamedTuple):
     held: Mapping[str, float]
     missing: Range
     leaving: Range
+    drained: OfDrain | None = None
 
 
 def results(plan: Plan, outcomes: Sequence[Sequence[Outcome]]) -> tuple[Result, ...]:
     """The result before any step, and after each; `outcomes` are those of each run."""
-    found, of_class, nodes = [], plan.named.sets[-1].maker.of_class, plan.start.ground.nodes
+    found, of_class, grounds = [], plan.named.sets[-1].maker.of_class, (plan.start.ground, *plan.grounds)
     for i in range(len(plan.steps) + 1):
         if i:
-            nodes = plan.grounds[i - 1].nodes
             of_class = plan.makers[i - 1].of_class if i - 1 in plan.makers else of_class
         text = plan.steps[i - 1].text if i else ""
-        found.append(_result(text, of_class.constraints, nodes, [each[i] for each in outcomes]))
+        those = [each[i] for each in outcomes]
+        drained = _drained(grounds[i - 1], grounds[i], [one.drained for one in those if one.drained is not None])
+        found.append(_result(text, of_class.constraints, grounds[i].nodes, those)._replace(drained=drained))
     return tuple(found)
+
+
+def _drained(before: Ground, after: Ground, drains: Sequence[Drained]) -> OfDrain | None:
+    if not drains:
+        return None
+    cordoned = sum(one is not other and one != other for one, other in zip(before.order, after.order, strict=True))
+    return OfDrain(after.touched, cordoned, ranged(one.evicted for one in drains))
 
 
 def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, those: Sequence[Outcome]) -> Result:
@@ -82,10 +101,15 @@ def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, those: S
         _shares([one.holding for one in those]),
         ranged(one.updated for one in those),
         ranged(one.there for one in those),
-        _shares([[f"{one.held.budget}, which keeps a Pod on {one.held.node}"] if one.held else [] for one in those]),
+        _shares([_held(one.drained) for one in those]),
         ranged(one.missing for one in those),
         ranged(one.leaving for one in those),
     )
+
+
+def _held(drained: Drained | None) -> list[str]:
+    held = drained.held if drained is not None else None
+    return [f"{held.budget}, which keeps a Pod on {held.node}"] if held is not None else []
 
 
 def _of_constraint(

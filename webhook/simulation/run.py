@@ -19,7 +19,7 @@ from webhook.scheduler.profile import Cycle, feasible_nodes, find_feasible, mess
 from webhook.simulation import lost
 from webhook.simulation.changes import LOST, Ground
 from webhook.simulation.deployment import Deployment, Strategy
-from webhook.simulation.disruption import Budget, Held, drain
+from webhook.simulation.disruption import Budget, Drained, drain
 from webhook.simulation.pod import Found, Maker, Pod
 from webhook.simulation.replicas import ReplicaSet
 from webhook.simulation.state import Start, State
@@ -79,7 +79,7 @@ class Outcome(NamedTuple):
 
     `pending` Pods of the workload wait for `reasons`; `others` are Pods of other workloads that wait now and did not.
     Where not every Pod is as the workload wants it, `complete` is False, and `holding` are the hard constraints without
-    which a Pod that waits would not; `updated` Pods of all `there` have its template.  `held`: what a drain waits for.
+    which a Pod that waits would not; `updated` Pods of all `there` have its template.  `drained` is of a drain.
     So many Pods are `missing` of those that it wants, and `leaving` are being deleted on nodes that nobody reaches.
     """
 
@@ -92,7 +92,7 @@ class Outcome(NamedTuple):
     holding: tuple[int, ...]
     updated: int
     there: int
-    held: Held | None = None
+    drained: Drained | None = None
     missing: int = 0
     leaving: int = 0
 
@@ -102,8 +102,8 @@ def run(plan: Plan, seed: int, number: int) -> tuple[Outcome, ...]:
     one = _Run(plan, Random(f"{seed}/{number}"))
     found = [one.outcome()]
     for i, step in enumerate(plan.steps):
-        held = one.take(i, step)
-        found.append(one.outcome()._replace(held=held))
+        drained = one.take(i, step)
+        found.append(one.outcome()._replace(drained=drained))
         one.state.now += HOUR
     return tuple(found)
 
@@ -149,15 +149,15 @@ class _Run:
         self.state.wait(pod)
         return pod
 
-    def take(self, i: int, step: Step) -> Held | None:
-        """Take a step, and let everything come to rest; what a drain waits for."""
+    def take(self, i: int, step: Step) -> Drained | None:
+        """Take a step, and let everything come to rest; what a drain has come to."""
         state, ground = self.state, self.plan.grounds[i]
         action, before = step.action, state.ground
         if action in (SCALE, APPLY) and step.number != self.workload.replicas:
             self.workload.scale(step.number)
         if i in self.plan.makers:
             self.workload.roll_out(self.plan.makers[i])
-        held = None
+        drained = None
         if action == DELETE:
             self._delete_nodes(ground)
         elif action not in (SCALE, APPLY, ROLLOUT):
@@ -166,14 +166,14 @@ class _Run:
             self._start_daemons(ground)
         elif action == DRAIN:
             budgets, replicas = self.plan.budgets, self.workload.replicas
-            held = drain(ground.touched, budgets, replicas, state, self.evict, self.settle)
+            drained = drain(ground.touched, budgets, replicas, state, self.evict, self.settle)
         elif action == LOSE:
             gone = lost.evicted_from(before, ground, state.random)
             self._evict_from(gone, LOST)
         elif action == TAINT and step.taint is not None and step.taint.effect == NO_EXECUTE:
             self._evict_from(ground.touched, (step.taint,))
         self.settle(True)
-        return held
+        return drained
 
     def _change_nodes(self, action: str, ground: Ground) -> None:
         """
