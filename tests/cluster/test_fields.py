@@ -71,7 +71,7 @@ SPEC = {
     "CronJob": f"{below('jobTemplate.metadata', METADATA)} "
     + below("jobTemplate.spec", f"parallelism selector.* {TEMPLATE}"),
     "HorizontalPodAutoscaler": "minReplicas maxReplicas scaleTargetRef.*",
-    "PodDisruptionBudget": "selector.* minAvailable maxUnavailable",
+    "PodDisruptionBudget": "selector.* minAvailable maxUnavailable unhealthyPodEvictionPolicy",
 }
 
 

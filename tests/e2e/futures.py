@@ -154,6 +154,25 @@ def amid(number: int) -> Situation:
     return Situation(number, tuple(nodes), (), (), of, (), False, tuple(steps.split()), before)
 
 
+def sick(number: int) -> Situation:
+    """
+    One of three whose Pods on a node are not ready when it is drained, under a budget that allows one disruption.
+
+    0: all others are ready, and so it goes.  1: two are not ready, and stay.  2: the budget always lets such Pods go.
+    """
+    made = _Made(5000 + number)
+    nodes = [made.node(f"sick{number}-{zone}", zone, "8") for zone in "abc"]
+    spread = constraint(nodeTaintsPolicy="Honor")
+    spec = {"replicas": 3 if number == 0 else 6}
+    of = workload("Deployment", spread, namespace=None, labels={"app": NAME}, spec=spec)
+    of["spec"]["template"]["spec"] |= {"containers": _containers("100m")}
+    always = {"unhealthyPodEvictionPolicy": "AlwaysAllow"} if number == 2 else {}
+    budget = _budget({"maxUnavailable": 1, **always})
+    first = nodes[0]["metadata"]["name"]
+    steps, before = (f"drain={first}",), (f"unready={first}",)
+    return Situation(number, tuple(nodes), (), (), of, (budget,), False, steps, before)
+
+
 def scaled(number: int) -> Situation:
     """A cluster of nodes of one size, in which a Deployment without replicas gets some, under soft constraints."""
     made = _Made(2000 + number)
@@ -250,10 +269,7 @@ class _Made:
     def budget(self, of: dict) -> dict:
         """A PodDisruptionBudget of the workload."""
         few = {"maxUnavailable": 1} if self.often(0.5) else {"minAvailable": max(1, of["spec"]["replicas"] - 2)}
-        return {
-            **{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": NAME}},
-            "spec": {"selector": SELECTOR, **few},
-        }
+        return _budget(few)
 
     def step(self) -> str:
         """The kind of the first step."""
@@ -303,6 +319,13 @@ class _Made:
             f",example.com/leaving=yes:{self.random.choice(('NoSchedule', 'NoExecute'))}" if kind == TAINTED else ""
         )
         return f"{verb}={target}{effect}"
+
+
+def _budget(spec: Mapping[str, object]) -> dict:
+    return {
+        **{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": NAME}},
+        "spec": {"selector": SELECTOR, **spec},
+    }
 
 
 def _containers(cpu: str) -> list[dict]:

@@ -63,6 +63,7 @@ class Site:
     def __init__(self, plane: ControlPlane, namespace: str, situation: Situation):
         self.plane, self.api, self.namespace, self.situation = plane, plane.api, namespace, situation
         self.random = Random(situation.number)
+        self.sick: set[str] = set()
         plane.kubelet.grace = GRACE
         plane.create_namespace(namespace)
         for one in situation.nodes:
@@ -193,17 +194,26 @@ class Site:
         """Their kubelets do nothing any more, and so the controller that is switched off here taints the nodes."""
         gone = self.chosen(target)
         self.plane.kubelet.lost |= gone.keys()
-        for one in self.everyone():
-            if node(one) in gone:
-                path = self.path("api/v1", "pods", one["metadata"]["name"], "status")
-                unready = {"type": "Ready", "status": "False"}
-                self.api.call("PATCH", path, {"status": {"conditions": [unready]}}, STRATEGIC)
+        self.break_on(gone)
         for name, one in gone.items():
             self.change(name, [*one["spec"].get("taints", []), *UNREACHABLE])
         until(
             lambda: all(deleted(one) for one in self.everyone() if node(one) in gone),
             "Pods of lost nodes to be evicted",
         )
+
+    def unready(self, target: str) -> None:
+        """The Pods on these nodes run, and are never ready again."""
+        self.sick |= self.break_on(self.chosen(target))
+
+    def break_on(self, nodes: Collection[str]) -> set[str]:
+        """Let the Pods on these nodes not be ready; their names."""
+        names = {one["metadata"]["name"] for one in self.everyone() if node(one) in nodes}
+        for name in names:
+            unready = {"type": "Ready", "status": "False"}
+            path = self.path("api/v1", "pods", name, "status")
+            self.api.call("PATCH", path, {"status": {"conditions": [unready]}}, STRATEGIC)
+        return names
 
     def chosen(self, target: str) -> dict[str, dict]:
         """The nodes of this name, or with this label."""
@@ -264,8 +274,11 @@ class Site:
             all(one["status"].get("observedGeneration") == one["metadata"]["generation"] for one in (found, *sets))
             and all(one["status"]["replicas"] == one["spec"]["replicas"] for one in sets)
             and all(number(one, "availableReplicas") == number(one, "readyReplicas") for one in (found, *sets))
-            and all(node(one) in lost if deleted(one) else ready(one) or refusal(one) for one in there)
+            and all(node(one) in lost if deleted(one) else self.is_settled(one) for one in there)
         )
+
+    def is_settled(self, pod: dict) -> bool:
+        return bool(ready(pod) or refusal(pod) or pod["metadata"]["name"] in self.sick)
 
     def close(self) -> None:
         for resource in ("deployments", "statefulsets", "replicasets"):

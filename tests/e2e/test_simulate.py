@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.e2e import programs, site
-from tests.e2e.futures import NAME, Situation, amid, scaled, situation, slow, soft
+from tests.e2e.futures import NAME, Situation, amid, scaled, sick, situation, slow, soft
 from tests.e2e.plane import ControlPlane
 from tests.e2e.site import Seen, Site
 from tests.oracle.building import program
@@ -144,6 +144,11 @@ def test_pods_that_must_have_been_ready_for_a_while(beside, number):
 @pytest.mark.parametrize("number", range(3))
 def test_a_stateful_set_amid_a_rollout(beside, number):
     agrees(beside, amid(number), beside.compared(amid(number)))
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_budget_over_pods_that_are_not_ready(beside, number):
+    agrees(beside, sick(number), beside.compared(sick(number)))
 
 
 def agrees(beside: Beside, given: Situation, found: Compared) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.support.placing import running
 from tests.support.simulated import nodes, state
 from webhook.scheduler.selectors import EQUALS, Requirement, Selector
-from webhook.simulation.disruption import Budget, Held, drain, refusing
+from webhook.simulation.disruption import Budget, Drained, Held, drain, refusing
 from webhook.simulation.pod import Found
 
 WEB = (("app", "web"),)
@@ -60,20 +60,77 @@ def test_a_budget_refuses_an_eviction_that_it_cannot_afford():
     run = begun()
     (pod,) = run.on("a1")
 
-    assert refusing(pod, [budget(1)], 2, run) is None
-    assert refusing(pod, [budget(2)], 2, run) == budget(2)
-    assert refusing(pod, [budget(2)._replace(namespace="other")], 2, run) is None
-    assert refusing(pod, [budget(1, unready=1)], 2, run) is not None
+    assert () == refusing(pod, [budget(1)], 2, run)
+    assert (budget(2),) == refusing(pod, [budget(2)], 2, run)
+    assert () == refusing(pod, [budget(2)._replace(namespace="other")], 2, run)
+    assert refusing(pod, [budget(1, unready=1)], 2, run)
+
+
+def test_several_budgets_never_let_a_pod_go():
+    """The API server cannot evict it."""
+    run = begun()
+    (pod,) = run.on("a1")
+    both = (budget(0), budget(0)._replace(name="other"))
+
+    assert both == refusing(pod, both, 2, run)
+
+
+@pytest.mark.parametrize(
+    ("least", "always", "goes"),
+    [(1, False, True), (2, False, False), (2, True, True), (0, False, True), (1, True, True)],
+)
+def test_a_pod_that_is_not_ready_may_go_where_all_others_are(least, always, goes):
+    run = begun(ready=False)
+    (pod,) = run.on("a1")
+
+    assert goes == (not refusing(pod, [budget(least, unready=1, always_allow=always)], 2, run))
+
+
+def test_without_any_that_must_be_healthy_one_that_is_not_ready_stays_if_none_is():
+    run = begun(ready=False)
+    (pod,) = run.on("a1")
+
+    assert refusing(pod, [budget(0, unready=2)], 2, run)
+
+
+def test_a_pod_that_was_not_ready_is_missed_once_it_is_gone_no_more_than_before():
+    run = begun(ready=False)
+    of = budget(1, unready=2)
+    healthy = [of.healthy(run)]
+    run.delete(run.on("a1")[0])
+    healthy.append(of.healthy(run))
+    run.remove(run.on("b1")[0])
+
+    assert [0, 0, 0] == [*healthy, of.healthy(run)]
 
 
 def test_without_a_budget_every_pod_goes():
-    assert (["a1", "b1"], None) == drained(begun(), [], makes=False)
+    assert (["a1", "b1"], ()) == drained(begun(), [], makes=False)
 
 
 def test_a_drain_goes_on_when_other_pods_are_healthy():
-    assert (["a1", "b1"], None) == drained(begun(), [budget(1)], makes=True)
+    assert (["a1", "b1"], ()) == drained(begun(), [budget(1)], makes=True)
 
 
 def test_a_drain_stops_at_the_node_whose_pod_a_budget_keeps():
-    assert (["a1"], Held("b1", "web")) == drained(begun(), [budget(1)], makes=False)
-    assert ([], Held("a1", "web")) == drained(begun(), [budget(2)], makes=True)
+    assert (["a1"], (Held("b1", ("web",)),)) == drained(begun(), [budget(1)], makes=False)
+    assert ([], (Held("a1", ("web",)),)) == drained(begun(), [budget(2)], makes=True)
+
+
+def test_a_drain_leaves_what_several_budgets_keep_and_goes_on():
+    both = [budget(0), budget(0)._replace(name="other")]
+    held = (Held("a1", ("web", "other")), Held("b1", ("web", "other")))
+
+    assert ([], held) == drained(begun(), both, makes=False)
+
+
+def test_a_drain_evicts_once_what_comes_back_to_its_node():
+    run = begun()
+
+    def evict(pod):
+        run.delete(pod)
+        run.on(pod.node).append(run.pod(Found("shop", WEB, pod.node)))
+
+    found = drain(["a1"], [], 2, run, evict, lambda whole: None)
+
+    assert Drained(1) == found

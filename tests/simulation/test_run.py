@@ -367,3 +367,21 @@ def test_a_rollout_that_waits_goes_on():
     assert (1, (3, 3, 3)) == (before.pending.least, before.updated)
     assert (0, (4, 4, 4), 0.0) == (after.pending.most, after.updated, after.unfinished)
     assert {"a": (1, 2), "b": (1, 1), "c": (1, 2)} == ends(after)
+
+
+def test_a_drain_ends_where_pods_tolerate_all_and_come_back():
+    objects = [*nodes("a=1"), *deployment(on=["a1"] * 3, tolerations=[{"operator": "Exists"}])]
+    (result,) = simulated(objects, "drain=a1", runs=20)
+
+    assert ({"a": (3, 3)}, (3, 3, 3)) == (ends(result), result.drained.evicted)
+
+
+@pytest.mark.parametrize(("policy", "held"), [(None, True), ("IfHealthyBudget", True), ("AlwaysAllow", False)])
+def test_a_budget_may_always_let_pods_go_that_are_not_ready(policy, held):
+    made, other, *pods = deployment(replicas=3, on=["a1", "b1", "c1"])
+    for one in pods[:2]:
+        one["status"]["conditions"][0]["status"] = "False"
+    objects = [*nodes(), made, other, *pods, budget(minAvailable=3, unhealthyPodEvictionPolicy=policy)]
+    (result,) = simulated(objects, "drain=a1")
+
+    assert held == ("web, which keeps a Pod on a1" in result.held)

@@ -136,6 +136,7 @@ class Spec(decoding.SpecWithResources, total=False):
     # of a PodDisruptionBudget
     maxUnavailable: Any
     minAvailable: Any
+    unhealthyPodEvictionPolicy: Any
 
 
 class Condition(decoding.Condition, total=False):

@@ -19,7 +19,8 @@ class Budget(NamedTuple):
     """
     A PodDisruptionBudget; `expected` are the Pods that the workloads it selects should have.
 
-    Of `named` ones the simulated workload is among these, whose replicas come on top.
+    Of `named` ones the simulated workload is among these, whose replicas come on top.  `unready` Pods that it selects
+    are not ready at first; with `always_allow` such a Pod may always be evicted.
     """
 
     namespace: str
@@ -30,6 +31,7 @@ class Budget(NamedTuple):
     expected: int = 0
     named: bool = False
     unready: int = 0
+    always_allow: bool = False
 
     def selects(self, pod: Pod) -> bool:
         return pod.namespace == self.namespace and self.selector.matches(dict(pod.labels))
@@ -38,7 +40,7 @@ class Budget(NamedTuple):
         """upstream: disruption.go:countHealthyPods (v1.37)"""
         groups = state.groups(self.namespace).items()
         there = sum(sum(nodes.values()) for labels, nodes in groups if self.selector.matches(dict(labels)))
-        return there - self.unready
+        return there - self.unready + sum(map(self.selects, state.unready_gone))
 
     def desired(self, replicas: int) -> int:
         """
@@ -52,30 +54,34 @@ class Budget(NamedTuple):
         return scaled(self.min_available, expected, up=True) if self.min_available is not None else 0
 
 
-def refusing(pod: Pod, budgets: Iterable[Budget], replicas: int, state: State) -> Budget | None:
+def refusing(pod: Pod, budgets: Iterable[Budget], replicas: int, state: State) -> tuple[Budget, ...]:
     """
     upstream: eviction.go:EvictionREST.Create (v1.37)
 
-    The budget that does not let the Pod be evicted now, or None.
+    The budget that does not let the Pod be evicted now; or all that select it if they are several, since then it never
+    is; or none.
     """
-    for budget in budgets:
-        if budget.selects(pod) and budget.healthy(state) <= budget.desired(replicas):
-            return budget
-    return None
+    selecting = tuple([budget for budget in budgets if budget.selects(pod)])
+    if len(selecting) != 1:
+        return selecting
+    (budget,) = selecting
+    healthy, desired = budget.healthy(state), budget.desired(replicas)
+    allowed = healthy > desired or (not pod.ready and (budget.always_allow or healthy == desired > 0))
+    return () if allowed else selecting
 
 
 class Held(NamedTuple):
-    """What a drain waits for: a Pod on `node` that `budget` keeps."""
+    """What a drain waits for: a Pod on `node` that a budget keeps, or for ever several together."""
 
     node: str
-    budget: str
+    budgets: tuple[str, ...]
 
 
 class Drained(NamedTuple):
     """What a drain has come to: so many Pods evicted, and what it waits for."""
 
     evicted: int
-    held: Held | None = None
+    held: tuple[Held, ...] = ()
 
 
 def drain(
@@ -87,26 +93,30 @@ def drain(
     settle: Callable[[bool], None],
 ) -> Drained:
     """
-    upstream: drain.go:RunNodeDrain (v1.37)
+    upstream: drain.go:DrainCmdOptions.RunDrain, drain.go:Helper.evictPods (v1.37)
 
-    Evict the Pods of the nodes, which are cordoned, node by node.  `settle` lets the cluster react: for a moment, or
-    with True until nothing happens any more.
+    Evict the Pods of the nodes, which are cordoned, node by node: those that are there when a node's turn comes.  What
+    a budget keeps is tried again for ever, what several keep is left.  `settle` lets the cluster react: for a moment,
+    or with True until nothing happens any more.
     """
-    those, number = tuple(budgets), 0
+    those, number, held = tuple(budgets), 0, list[Held]()
     for node in nodes:
-        while left := [pod for pod in state.on(node) if pod.active]:
+        listed = set(state.on(node))
+        while left := [pod for pod in state.on(node) if pod.active and pod in listed]:
             state.random.shuffle(left)
-            kept: Budget | None = None
-            evicted = False
+            kept, before = list[tuple[Budget, ...]](), number
             for pod in left:
-                if budget := refusing(pod, those, replicas, state):
-                    kept = budget
-                    continue
-                evict(pod)
-                evicted = True
-                number += 1
-                settle(False)
+                if by := refusing(pod, those, replicas, state):
+                    kept.append(by)
+                elif pod.active:
+                    evict(pod)
+                    number += 1
+                    settle(False)
             settle(True)
-            if not evicted and kept is not None:
-                return Drained(number, Held(node, kept.name))
-    return Drained(number)
+            if number == before and kept:
+                least = min(kept, key=len)
+                held.append(Held(node, tuple(budget.name for budget in least)))
+                if len(least) == 1:
+                    return Drained(number, tuple(held))
+                break
+    return Drained(number, tuple(held))

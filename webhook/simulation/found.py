@@ -95,4 +95,5 @@ def found_budgets(makers: Makers) -> Iterator[Budget]:
             sum(replicas_of(one, 0) for one in beside),
             any(owner in makers.revisions for owner in owners),
             unready,
+            texts_at(spec, "unhealthyPodEvictionPolicy")[0] == "AlwaysAllow",
         )

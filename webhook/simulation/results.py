@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.nodes import Nodes
 from webhook.simulation.changes import Ground
-from webhook.simulation.disruption import Drained
+from webhook.simulation.disruption import Drained, Held
 from webhook.simulation.run import Outcome, Plan
 
 T = TypeVar("T", int, str)
@@ -108,8 +108,13 @@ def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, those: S
 
 
 def _held(drained: Drained | None) -> list[str]:
-    held = drained.held if drained is not None else None
-    return [f"{held.budget}, which keeps a Pod on {held.node}"] if held is not None else []
+    held = drained.held if drained is not None else ()
+    return [f"{one.budgets[0]}, which {_beside(one)}keeps a Pod on {one.node}" for one in held]
+
+
+def _beside(held: Held) -> str:
+    others = " and ".join(held.budgets[1:])
+    return f"with {others} " if others else ""
 
 
 def _of_constraint(

@@ -52,8 +52,8 @@ class State:
     One run.
 
     `waiting` are the Pods without a node in the order in which they are tried, `fresh` those of the workload that are
-    ready and not yet available, in the order in which they will be.  `version` grows with whatever may let
-    a Pod in; a class that has `failed` is not tried again before.
+    ready and not yet available, in the order in which they will be.  `unready_gone` were not ready, and count no more.
+    `version` grows with whatever may let a Pod in; a class that has `failed` is not tried again before.
     """
 
     def __init__(self, start: Start, random: Random) -> None:
@@ -65,6 +65,7 @@ class State:
         self.waiting: list[tuple[int, int, Pod]] = []
         self.terminating: list[Pod] = []
         self.fresh: deque[Pod] = deque()
+        self.unready_gone: list[Pod] = []
         self.version, self._failed = 0, dict[PodClass, int]()
         self._views: dict[PodClass, View] = {}
         self._events: list[Event] = []
@@ -143,14 +144,20 @@ class State:
         if not pod.node:
             self.waiting.remove((-_class_of(pod).priority, pod.serial, pod))
             return
-        self._count(pod, -1)
+        self._leave(pod)
         self.terminating.append(pod)
+
+    def _leave(self, pod: Pod) -> None:
+        """Count a Pod on a node no more."""
+        self._count(pod, -1)
+        if not pod.ready:
+            self.unready_gone.append(pod)
 
     def remove(self, pod: Pod) -> None:
         """Take away a Pod on a node, and its object."""
         if not pod.terminating:
             pod.terminating = True
-            self._count(pod, -1)
+            self._leave(pod)
         elif pod in self.terminating:
             self.terminating.remove(pod)
         self._use(pod, -1)
