@@ -15,6 +15,7 @@ import pytest
 from tests.support.build import constraint, hpa, namespace, workload
 from tests.support.lint import terms
 from webhook.lint import files as lint_files
+from webhook.lint.beside import NOTHING_STATED, unpacked
 from webhook.lint.files import (
     FileReader,
     Unread,
@@ -170,6 +171,19 @@ def test_a_process_that_was_killed_is_an_error(tree, monkeypatch):
 
     with pytest.raises(WorkerDied):
         [*judge_files(["a", "b"], terms(), FileReader(), Surroundings())]
+
+
+def test_what_files_state_is_packed_together(tree, monkeypatch):
+    """Whether one process judges them or several."""
+    monkeypatch.setattr(lint_files, "FILES_AT_ONCE", 2)
+    tree(a=WRONG, b=WRONG, c=WRONG)
+    batches, surroundings, told = [], Surroundings(), []
+    monkeypatch.setattr(surroundings, "add", batches.append)
+    results = [*judge_files(["a", "b", "c"], terms(), FileReader(), surroundings, told.append)]
+
+    assert [["a", "b"], ["c"]] == [[file for file, _ in unpacked(batch)] for batch in batches]
+    assert [1, 2, 3] == told
+    assert {NOTHING_STATED} == {judged.states for judged in results}
 
 
 def test_an_exception_is_a_problem_of_its_file(tree, monkeypatch):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from webhook.lint.kustomization import Built
-from webhook.lint.overlays import overlays
+from webhook.lint.overlays import Overlays, overlays
 from webhook.lint.touched import Touched
 
 BASE = "resources: [web.yaml]"
@@ -132,3 +134,12 @@ def test_what_cannot_be_found_is_left_out(around):
     }
 
     assert ([], {}) == around(files)
+
+
+def test_no_more_is_asked_of_files_that_no_kustomization_names(around, monkeypatch):
+    """There are many such, and nothing is found out of one by one."""
+    asked = []
+    monkeypatch.setattr(Overlays, "built", lambda _, path: asked.append(path) or Built())
+    around({"base/kustomization.yaml": BASE, "base/web.yaml": "", "a/a.yaml": "", "a/b.yaml": ""})
+
+    assert ["kustomization.yaml", "web.yaml"] == sorted(map(os.path.basename, asked))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.support.lint import terms
 from webhook.findings.finding import Severity
+from webhook.lint.beside import NOTHING_AROUND, Around
+from webhook.objects.references import Scaling, Target
 
 
 def test_of_a_patch_no_labels_are_known_and_all_else_is_the_same():
@@ -17,7 +19,15 @@ def test_of_a_patch_no_labels_are_known_and_all_else_is_the_same():
     assert (whole.never_sent, whole.features) == (patched.never_sent, patched.features)
 
 
-def test_the_policy_for_patches_is_made_once():
+def test_the_policy_for_patches_is_made_once_for_all_files_that_stand_alone():
     whole = terms()
 
-    assert whole.for_patches is whole.for_patches
+    assert whole.for_patches is whole.beside(NOTHING_AROUND).for_patches
+
+
+def test_what_stands_around_a_file_is_seen_beside_the_cluster():
+    scaling = {Target("shop", "apps", "Deployment", "web"): Scaling(1, 2)}
+    beside = terms(namespace="shop").beside(Around(scalings=scaling))
+
+    assert ("shop", scaling) == (beside.namespace, beside.scalings)
+    assert {} == terms().scalings

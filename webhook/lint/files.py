@@ -34,7 +34,7 @@ class WorkerDied(RuntimeError):
 
 
 FILES_PER_PROCESS = 500  # starting a process costs more than judging fewer
-FILES_AT_ONCE = 32  # sent to a process at a time
+FILES_AT_ONCE = 32  # judged, sent to a process and packed at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def read_overlays(files: Iterable[str], reader: FileReader) -> tuple[frozenset[s
         text = reader.text(file) if os.path.isfile(file) else None
         return text if isinstance(text, str) else None
 
-    return overlays([file for file in files if os.path.isfile(file)], read_file)
+    return overlays([file for file in files if file != STANDARD_INPUT], read_file)
 
 
 def judge_file(file: str, terms: LintTerms, reader: FileReader, around: Around | None = None) -> Judged:
@@ -150,12 +150,11 @@ def judge_files(
     processes = min(cpus(), len(files) // FILES_PER_PROCESS + 1)
     if processes == 1 or not all(map(os.path.isfile, files)):
         results = list[Judged]()
-        for file in files:
-            judged = judge_file(file, terms, reader)
-            surroundings.add(packed([(file, judged.states)]))
-            judged.states = NOTHING_STATED
-            results.append(judged)
-            done(len(results))
+        for batch in _batches(files):
+            for file in batch:
+                results.append(judge_file(file, terms, reader))
+                done(len(results))
+            surroundings.add(_stated(results[-len(batch) :]))
         concerned = surroundings.concerned()
         for judged in results:
             around = concerned.get(judged.file)
@@ -172,11 +171,10 @@ def _in_processes(
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    batches = [files[start : start + FILES_AT_ONCE] for start in range(0, len(files), FILES_AT_ONCE)]
     with ProcessPoolExecutor(processes, initializer=_begin, initargs=(terms,)) as pool:
         try:
             results = list[bytes]()
-            for number, (result, stated) in enumerate(pool.map(_judge_all, batches), 1):
+            for number, (result, stated) in enumerate(pool.map(_judge_all, _batches(files)), 1):
                 results.append(result)
                 surroundings.add(stated)
                 done(min(number * FILES_AT_ONCE, len(files)))
@@ -188,6 +186,18 @@ def _in_processes(
             raise WorkerDied("a process that judges files was killed; it may have run out of memory") from error
         finally:
             pool.shutdown(cancel_futures=True)  # and wait: a thread that outlives it may use what exit has closed
+
+
+def _batches(files: Sequence[str]) -> list[Sequence[str]]:
+    return [files[start : start + FILES_AT_ONCE] for start in range(0, len(files), FILES_AT_ONCE)]
+
+
+def _stated(results: Sequence[Judged]) -> bytes:
+    """What some files state, packed; the results no longer hold it."""
+    found = packed([(judged.file, judged.states) for judged in results])
+    for judged in results:
+        judged.states = NOTHING_STATED
+    return found
 
 
 def cpus() -> int:
@@ -208,10 +218,9 @@ def _judge_all(files: Sequence[str]) -> tuple[bytes, bytes]:
     """The results of some files, pickled and compressed, and what they state, packed."""
     import pickle
 
-    results = [judge_file(file, _terms[0], FileReader()) for file in files]
-    stated = packed([(judged.file, judged.states) for judged in results])
-    for judged in results:
-        judged.states = NOTHING_STATED
+    reader = FileReader()
+    results = [judge_file(file, _terms[0], reader) for file in files]
+    stated = _stated(results)
     return zlib.compress(pickle.dumps(results, pickle.HIGHEST_PROTOCOL), 1), stated
 
 

@@ -7,6 +7,7 @@ What the kustomizations that build from a file make of it, also those that build
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import partial
 
@@ -56,6 +57,11 @@ class Overlays:
                 return read_kustomization(text, lambda path: self._read_file(_join(folder, path)))
         return None
 
+    def folders(self) -> set[str]:
+        """The folders in which kustomizations stand, or files that they name: of other files nothing is said."""
+        named = set(map(os.path.dirname, (*self._built_by, *self._patch_of)))
+        return named | {folder for folder, kustomization in self._read.items() if kustomization is not None}
+
     def is_patch(self, path: str) -> bool:
         """Whether a kustomization names the file at an absolute path as a patch."""
         return path in self._patch_of
@@ -102,9 +108,19 @@ def _join(folder: str, path: str) -> str:
 
 def overlays(files: Iterable[str], read_file: ReadFile) -> tuple[frozenset[str], dict[str, Built]]:
     """Those of the files that are patches, and what becomes of the others where a kustomization builds from them."""
-    found, absolute = Overlays(read_file), {file: os.path.abspath(file) for file in files}
-    for folder in dict.fromkeys(map(os.path.dirname, absolute.values())):
-        found.look_around(folder)
-    built = {file: found.built(path) for file, path in absolute.items()}
-    patches = frozenset(file for file, path in absolute.items() if found.is_patch(path))
+    found, in_folders = Overlays(read_file), defaultdict[str, list[str]](list)
+    for file in files:
+        in_folders[os.path.dirname(file)].append(file)
+    absolute = {folder: os.path.abspath(folder) for folder in in_folders}
+    for path in absolute.values():
+        found.look_around(path)
+    concerned = found.folders()
+    paths = {
+        file: os.path.join(path, os.path.basename(file))
+        for folder, path in absolute.items()
+        if path in concerned
+        for file in in_folders[folder]
+    }
+    built = {file: found.built(path) for file, path in paths.items()}
+    patches = frozenset(file for file, path in paths.items() if found.is_patch(path))
     return patches, {file: one for file, one in built.items() if one != Built()}

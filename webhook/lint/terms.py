@@ -31,10 +31,11 @@ class LintTerms(Terms):
     patches: frozenset[str] = frozenset()
     built: Mapping[str, Built] = field(default_factory=dict)
     named: frozenset[str] = frozenset()
+    others: Others | None = field(default_factory=Others)
 
     def beside(self, around: Around) -> LintTerms:
-        """The same for what this stands around."""
-        return replace(self, others=Others(around.others), scalings=around.scalings)
+        """These terms, around which nothing stands, for a file around which this does."""
+        return replace(self, others=Others(around.others), scalings=around.scalings) if around else self
 
     @cached_property
     def for_patches(self) -> LintTerms:

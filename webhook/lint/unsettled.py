@@ -37,6 +37,9 @@ class Unsettled:
 
         Labels of which the value is not known are there with any value, and then are not there.
         """
+        if self.nothing:
+            yield tuple(workloads)
+            return
         read = tuple(map(self._left_open, workloads))
         yield read
         if any(one.addable != workload.addable for one, workload in zip(read, workloads, strict=True)):
