@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -183,34 +181,6 @@ def test_a_decision_that_cannot_be_encoded_is_answered_as_an_unexpected_error(to
     assert (200, "r1", True) == (found.code, response(found)["uid"], response(found)["allowed"])
     assert b"evenkeel_panics_total 1.0" in one.metrics.text()
     assert b'evenkeel_requests_total{operation="CREATE",phase="validate",result="error"} 1.0' in one.metrics.text()
-
-
-def test_all_but_small_reviews_are_answered_one_after_another(monkeypatch):
-    """Each takes up to 128 MiB; the small ones, which the worker may answer in its loop, do not wait for them."""
-    read, large, first, second = wire.read, raw() + b" " * Limits.small_bytes, threading.Event(), threading.Event()
-    reading = []
-
-    def slow(body, *given):
-        reading.append(len(body))
-        if body is large:
-            first.set()
-            assert second.wait(10)
-        return read(body, *given)
-
-    monkeypatch.setattr(wire, "read", slow)
-    one = reviewer()
-    other = bytes(bytearray(large))
-    with ThreadPoolExecutor(2) as pool:
-        answers = [pool.submit(one.answer, "validate", large)]
-        assert first.wait(10)
-        answers.append(pool.submit(one.answer, "validate", other))
-        assert 200 == one.answer("validate", raw()).code
-        time.sleep(0.1)
-        assert [len(large), len(raw())] == reading
-        second.set()
-
-        assert [200, 200] == [answer.result(10).code for answer in answers]
-    assert [len(large), len(raw()), len(other)] == reading
 
 
 def test_after_a_large_review_the_next_pauses_for_as_long(monkeypatch):

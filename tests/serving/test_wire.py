@@ -86,6 +86,7 @@ LONG_PARSED = {
     "320000 keys": b"{" + b",".join(b'"%d" : 0' % i for i in range(320_100)) + b"}",
     "250000 objects and lists": b"[" + b"[{}]," * 125_100 + b"0]",
     "1048576 digits in numbers of 64 or more": b"[" + (b"9" * 4_200 + b",") * 300 + b"0]",
+    "100000 numbers with a fraction or an exponent": b"[" + b"1.5,2e1," * 50_050 + b"0]",
 }
 
 

@@ -9,7 +9,7 @@ import statistics
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import pytest
 from gunicorn.arbiter import Arbiter as StockArbiter
@@ -18,7 +18,7 @@ from gunicorn.http import get_parser, wsgi
 from gunicorn.workers.base import Worker as BaseWorker
 from gunicorn.workers.gthread import PollableMethodQueue
 
-from tests.support.clients import LATE, OTHER, Busy, Server, drip, head, latencies, post
+from tests.support.clients import CROWD, LATE, OTHER, Busy, Server, drip, head, latencies, post
 from tests.support.serving import until
 from webhook.transport.arbiter import HEARD, IGNORED
 from webhook.transport.connection import Outbox
@@ -190,6 +190,61 @@ def test_a_large_request_keeps_nobody_waiting(tmp_path):
         assert 200 == small.ask(post()).status
         assert time.monotonic() - begin < 1
         assert 200 == large.answer().status
+
+
+def test_large_requests_are_answered_one_after_another_and_keep_no_thread_from_small_ones(tmp_path):
+    """Each takes much memory; two crowds wait, one for its large request, the other for its three small ones."""
+    limits = {"small_bytes": 10}
+    with Busy(tmp_path, threads=2, limits=limits) as busy, ExitStack() as crowd:
+        pipes = [tmp_path / f"large-{number}" for number in range(3)]
+        large = [crowd.enter_context(busy.server.client()) for _ in pipes]
+        for pipe, client in zip(pipes, large, strict=True):
+            os.mkfifo(pipe)
+            client.send(post(b"x" * 11, path=f"/wait{pipe}"))
+        first = until(lambda: opened(pipes), "one to be answered")
+        time.sleep(0.1)
+        assert not opened([pipe for pipe in pipes if pipe != first[0]]), "no other is"
+        small = tmp_path / "small"
+        os.mkfifo(small)
+        with busy.server.client() as client:
+            client.send(post(path=f"/wait{small}"))
+            os.close(until(lambda: opened([small]), "a small one to be answered")[1])
+            assert 200 == client.answer().status
+        os.close(first[1])
+        left = [pipe for pipe in pipes if pipe != first[0]]
+        while left:
+            pipe, writer = until(lambda: opened(left), "the next to be answered")
+            left.remove(pipe)
+            os.close(writer)
+        assert [200] * 3 == [client.answer().status for client in large]
+
+
+def opened(pipes):
+    """The first of them that is being read by the application, and the descriptor of its other end."""
+    for pipe in pipes:
+        with suppress(OSError):
+            return pipe, os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    return None
+
+
+def test_a_large_request_waits_for_one_of_another_peer_and_not_for_all(tmp_path):
+    """Twelve clients of one peer have one each, of 100 ms; there are threads for four."""
+    limits, order = {"small_bytes": 10}, []
+    with Server(tmp_path, threads=4, limits=limits) as server, ExitStack() as crowd, server.client(OTHER) as other:
+        other.ask(post())
+        clients = [crowd.enter_context(server.client(CROWD)) for _ in range(12)]
+
+        def ask(name, client):
+            assert 200 == client.ask(post(b"x" * 11, path="/work/100")).status
+            order.append(name)
+
+        with ThreadPoolExecutor(len(clients) + 1) as pool:
+            asked = [pool.submit(ask, CROWD, client) for client in clients]
+            time.sleep(0.05)
+            asked.append(pool.submit(ask, OTHER, other))
+            for each in asked:
+                each.result()
+    assert order.index(OTHER) <= 2
 
 
 def test_gunicorn_still_has_what_the_worker_needs():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass
-from threading import Lock, get_ident
+from threading import get_ident
 
 from webhook.admission.decision import Decision, unexpected
 from webhook.admission.ownership import CONTROLLERS
@@ -42,24 +42,23 @@ class Reviewer:
         self.cluster = cluster
         self.features = features
         self.metrics = metrics
-        self._one_by_one, self._next_large = Lock(), 0.0
+        self._next_large = 0.0
 
     def answer(self, phase: str, body: bytes) -> Answer:
         """
         The answer to the bytes of one review.
 
-        All but small ones wait for each other, for they take much memory, and pause, for no other thread runs while
-        one is parsed.
+        All but small ones, which the worker answers one after another, pause, for no other thread runs while one is
+        parsed.
         """
         if len(body) <= Limits.small_bytes:
             return self._read_and_answer(phase, body)
-        with self._one_by_one:
-            time.sleep(max(0.0, self._next_large - time.monotonic()))
-            began = time.thread_time()
-            try:
-                return self._read_and_answer(phase, body)
-            finally:
-                self._next_large = time.monotonic() + PAUSE * (time.thread_time() - began)
+        time.sleep(max(0.0, self._next_large - time.monotonic()))
+        began = time.thread_time()
+        try:
+            return self._read_and_answer(phase, body)
+        finally:
+            self._next_large = time.monotonic() + PAUSE * (time.thread_time() - began)
 
     def _read_and_answer(self, phase: str, body: bytes) -> Answer:
         start, thread, policy = time.perf_counter(), get_ident(), self.policy

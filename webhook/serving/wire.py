@@ -30,6 +30,7 @@ MOST_KEYS = 320_000  # Old and new of an object of 1.5 MiB, etcd's limit, have u
 MOST_CONTAINERS = 250_000  # and up to 190,000 objects and lists.
 MOST_DIGITS = 1 << 20  # Of numbers with LONG or more: an int of 4,000 digits takes 60 µs.
 LONG = 64  # Digits; kube-apiserver writes at most 21.
+MOST_FLOATS = 100_000  # One takes up to 2 µs, and no Pod has any.
 MOST_BYTES = 128 << 20  # What one review may take in memory, beside its body: 6 MiB of a usual object take up to 102.
 RETRIED = 1 << 20  # Up to this size, json reads what msgspec does not; it takes nine bytes for one.
 _PIECE = 1 << 20  # Counted at a time: no other thread runs meanwhile.
@@ -57,6 +58,8 @@ def read(body: bytes, phase: str, kinds: Kinds) -> AdmissionRequest | Unanswerab
         return _unread(body, phase, "nested too deep to be read")
     except msgspec.ValidationError:
         return _unread(body, phase, "a number that is too large to be read")
+    except TooManyFloats:
+        return _unread(body, phase, f"more than {MOST_FLOATS} numbers with a fraction or an exponent")
     except ValueError as error:  # Includes UnicodeDecodeError and both libraries' DecodeError.
         return Unanswerable(_uid_in(body), f"not JSON: {str(error).splitlines()[0]}")
     fields = review if isinstance(review, dict) else {}
@@ -136,9 +139,10 @@ def parse(body: bytes) -> object:
     The value that a body holds in JSON, as json.loads reads it.  RecursionError, or ValueError if there is none.
 
     A body above RETRIED must be JSON in the strict sense: without lone surrogates, NaN, and numbers beyond a float's.
+    In one that is not small, TooManyFloats after MOST_FLOATS.
     """
     try:
-        return _decode(body)
+        return _decode(body) if len(body) <= Limits.small_bytes else _Floats().decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         if len(body) > RETRIED:
             raise
@@ -154,6 +158,24 @@ def _float(digits: str) -> float:
 
 
 _decode = msgspec.json.Decoder(float_hook=_float).decode
+
+
+class TooManyFloats(Exception):
+    """More numbers with a fraction or an exponent than may be read in a review."""
+
+
+class _Floats:
+    """A decoder that reads so many floats."""
+
+    def __init__(self) -> None:
+        self.left = MOST_FLOATS
+        self.decode = msgspec.json.Decoder(float_hook=self._read).decode
+
+    def _read(self, digits: str) -> float:
+        self.left -= 1
+        if self.left < 0:
+            raise TooManyFloats
+        return _float(digits)
 
 
 def _parse(body: str) -> object:

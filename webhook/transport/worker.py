@@ -1,9 +1,11 @@
 """
 The gunicorn worker: a loop for all clients, and threads for the few requests that must not keep the others waiting.
 
-    main thread:  loop ──> a small request ─────────────────────────> application ──> loop
-                      └──> a large one, or one that steps aside ┐                      ↑
-    pool of threads:                                            └──> application ──────┘
+    main thread:  loop ──> a small request ──────────> application ──> loop
+                      ├──> one that steps aside ┐                       ↑
+    some threads:     │                         └────> application ─────┤
+                      └──> a large one ┐                                │
+    one thread:                        └─────────────> application ─────┘
 
 It depends on these parts of gunicorn: the base Worker's `init_process`, `run`, `init_signals`, `handle_exit` and
 `handle_quit` to replace; its `alive`, `app`, `cfg`, `log`, `notify`, `ppid`, `sockets` and `wsgi`; gthread's
@@ -16,6 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Set
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from threading import Barrier
 from time import monotonic
 from types import FrameType
@@ -34,9 +37,17 @@ from webhook.transport.peers import Turns
 __all__ = ["Limits", "Worker"]
 
 
+@dataclass
+class Line:
+    """Requests that wait for one of some threads, of which so many are free; each peer in turn is given one."""
+
+    free: int
+    waiting: Turns[Connection] = field(default_factory=Turns)
+
+
 class Worker(BaseWorker):
     """
-    gunicorn's worker with one loop, and a pool of threads of which each peer in turn is given one.
+    gunicorn's worker with one loop, and threads for what must not keep it waiting: one of them for large requests.
 
     A subclass may set `limits` and `client_names`, and override `refusal_body` and `refused_client`.
     """
@@ -58,13 +69,14 @@ class Worker(BaseWorker):
         super().init_process()
 
     def begin(self) -> None:
-        """Make the loop and the pool."""
+        """Make the loop and the threads."""
         self.loop = Loop(self, self.sockets)
-        self.pool, self.free = ThreadPoolExecutor(self.cfg.threads), self.cfg.threads
-        all_run = Barrier(self.cfg.threads)  # Now, since later there might be no room for another.
-        for _ in range(self.cfg.threads):
+        # Large ones take much memory and time: one at a time, so that a peer waits for one of each other peer.
+        self.small, self.large = Line(self.cfg.threads), Line(1)
+        threads = self.small.free + self.large.free
+        self.pool, all_run = ThreadPoolExecutor(threads), Barrier(threads)
+        for _ in range(threads):  # Now, since later there might be no room for another.
             self.pool.submit(all_run.wait)
-        self.jobs: Turns[Connection] = Turns()
 
     def run(self) -> None:
         """Serve until a signal, and then answer what has arrived."""
@@ -79,7 +91,8 @@ class Worker(BaseWorker):
 
     def answer(self, connection: Connection) -> None:
         """Answer a small request at once, in the loop's thread, unless that would wait; any other in a thread."""
-        if connection.request.body.getbuffer().nbytes <= self.limits.small_bytes:
+        is_small = connection.request.body.getbuffer().nbytes <= self.limits.small_bytes
+        if is_small:
             try:
                 self.respond(connection)
                 connection.request = None
@@ -87,33 +100,35 @@ class Worker(BaseWorker):
             except StepAside:
                 connection.request.body.seek(0)
         connection.queued = monotonic()
-        self.jobs.add(connection)
-        self._give()
+        line = self.small if is_small else self.large
+        line.waiting.add(connection)
+        self._give(line)
 
     def dropped(self, connection: Connection) -> None:
         """Give no thread to a connection that is closed."""
-        self.jobs.discard(connection)
+        for line in (self.small, self.large):
+            line.waiting.discard(connection)
 
-    def _give(self) -> None:
+    def _give(self, line: Line) -> None:
         """Give free threads to the requests that wait for one."""
-        while self.jobs and self.free:
-            self.free -= 1
-            connection = self.jobs.next()
+        while line.waiting and line.free:
+            line.free -= 1
+            connection = line.waiting.next()
             connection.taken = True
-            self.pool.submit(self._work, connection)
+            self.pool.submit(self._work, line, connection)
 
-    def _work(self, connection: Connection) -> None:
+    def _work(self, line: Line, connection: Connection) -> None:
         """Answer a request, in a thread."""
         aside.begin_job(connection.queued)
         try:
             self.respond(connection)
         finally:
-            self.loop.defer(self._done, connection)
+            self.loop.defer(self._done, line, connection)
 
-    def _done(self, connection: Connection) -> None:
-        self.free += 1
+    def _done(self, line: Line, connection: Connection) -> None:
+        line.free += 1
         connection.request, connection.taken = None, False
-        self._give()
+        self._give(line)
         self.loop.resume(connection)
 
     def respond(self, connection: Connection) -> None:
