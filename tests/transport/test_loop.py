@@ -18,10 +18,12 @@ from gunicorn.config import Config
 from tests.support.certificates import the_leaf
 from tests.support.clients import CROWD, OTHER, Busy, Client, Server, head, latencies, post
 from tests.support.serving import until
+from webhook.transport import connection as connection_module
 from webhook.transport import loop as loop_module
 from webhook.transport import memory
-from webhook.transport.limits import Limits
+from webhook.transport.limits import RECORD, Limits
 from webhook.transport.loop import Loop
+from webhook.transport.request import CHUNKS
 
 
 def test_a_crowd_makes_room_for_a_newcomer_of_another_peer(tmp_path):
@@ -214,6 +216,49 @@ def test_bytes_that_wait_to_be_read_are_heard(plain, monkeypatch):
 
         assert time.monotonic() - connection.heard < 30
         assert not connection.inbox
+
+
+ONE_TURN = 1e-9  # Seconds in which a loop has time for the first.
+
+
+def turn_with(loop, data):
+    """A connection to which this was sent, and whose turn it was."""
+    client = socket.create_connection(loop.listeners[0].getsockname())
+    until(lambda: loop.turn(0) or loop.connections, "the client")
+    client.sendall(data)
+    (connection,) = loop.connections
+    until(lambda: loop.turn(0.01) or connection.inbox or connection.came, "its bytes")
+    return client, connection
+
+
+def test_tiny_chunks_are_read_by_turns(plain, monkeypatch):
+    """16 KiB may hold 2,700 of them, which take as long as 100 reviews."""
+    monkeypatch.setattr(loop_module, "SLICE_SECONDS", ONE_TURN)
+    tiny = b"1\r\nx\r\n"
+    client, connection = turn_with(plain, head(Transfer_Encoding="chunked") + tiny * 1_000)
+    with closing(client):
+        left = len(connection.inbox)
+        plain.turn(0.01)
+        assert left - CHUNKS * len(tiny) == len(connection.inbox)
+
+
+def test_a_large_body_is_read_in_few_turns(plain, monkeypatch):
+    """With a turn for each 16 KiB it would wait for a turn of each other peer as often."""
+    monkeypatch.setattr(loop_module, "SLICE_SECONDS", ONE_TURN)
+    body = b"x" * 90_000
+    client, connection = turn_with(plain, head(Content_Length=len(body) + 1) + body)
+    with closing(client):
+        assert len(body) == connection.came
+
+
+def test_no_more_than_a_few_records_are_read_in_a_turn(plain, monkeypatch):
+    """However much has come: others wait."""
+    monkeypatch.setattr(loop_module, "SLICE_SECONDS", ONE_TURN)
+    monkeypatch.setattr(connection_module, "READS", 2)
+    body = b"x" * 90_000
+    client, connection = turn_with(plain, head(Content_Length=len(body) + 1) + body)
+    with closing(client):
+        assert connection.came <= 2 * RECORD
 
 
 def test_every_connection_is_counted_once(plain, monkeypatch):

@@ -13,7 +13,7 @@ from certs.serving import ServingCertificate
 from tests.support.handshakes import client_certificate, client_context
 from tests.support.serving import certificate
 from webhook.transport.limits import RECORD
-from webhook.transport.tls import EXPIRED, NAME, NONE, PIECE, RESUMED, UNTRUSTED, ClientRefused, Tls
+from webhook.transport.tls import EXPIRED, NAME, NONE, PIECE, RECORDS, RESUMED, UNTRUSTED, ClientRefused, Tls
 
 every_version = pytest.mark.parametrize(
     "version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=lambda version: version.name
@@ -50,7 +50,13 @@ class Server:
             while data := outbox.read(PIECE):
                 content += self.tls.decrypt(data)
             inbox.write(self.tls.encrypt(bytearray()))
+        self.client, self.outbox = client, outbox
         return content, client
+
+    def sent(self, content):
+        """The record in which the client that was met sends this."""
+        self.client.write(content)
+        return self.outbox.read()
 
 
 ACCEPTED = [
@@ -161,3 +167,19 @@ def test_a_byte_of_content_does_not_pardon_whole_records_without(size, endures):
         with pytest.raises(ConnectionAbortedError):
             for _ in range(10):
                 tls.decrypt(bytes(size))
+
+
+@every_version
+def test_so_many_records_are_decrypted_at_a_time(tmp_path, version):
+    """Each takes as long as another of 16 KiB, and longer with new keys before it."""
+    server = Server(tmp_path)
+    server.meet(client_context(server.ca, server.folder, version))
+    many = b"".join(server.sent(bytes([number])) for number in range(100))
+
+    found = [server.tls.decrypt(many)]
+    assert server.tls.behind
+    while server.tls.behind:
+        found.append(server.tls.decrypt(b""))
+
+    assert [RECORDS, RECORDS, RECORDS, 100 % RECORDS] == [len(each) for each in found]
+    assert bytes(range(100)) == b"".join(found)

@@ -98,7 +98,8 @@ SETTINGS = (
         "threads",
         "4",
         "N",
-        "how many reviews at a time may wait for a look-up in the API server; one more thread answers those above 128 KiB",
+        "how many reviews at a time may wait for a look-up in the API server;"
+        " one more thread answers those above 128 KiB",
     ),
     Setting("log-level", "info", "LEVEL", "the lowest level that is logged", LEVELS),
 )

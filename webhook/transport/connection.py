@@ -16,6 +16,8 @@ from webhook.transport.limits import RECORD, Limits
 from webhook.transport.tls import PIECE, Tls
 from webhook.transport.waiting import NOTHING, Waiting
 
+READS = 8  # In a turn, 128 KiB of a large body: it must not wait for a turn of all others with each record.
+
 
 class Host(Protocol):
     """What a connection uses of its loop."""
@@ -32,6 +34,9 @@ class Host(Protocol):
 
     def converse(self, connection: Connection) -> Waiting[None]:
         """Serve the connection from its first byte to its end."""
+
+    def give_way(self, connection: Connection) -> Waiting[None]:
+        """Let others have their turns, and go on at the next turn of the connection."""
 
 
 class Outbox(bytearray):
@@ -56,6 +61,7 @@ class Connection:
         self.heard = self.begun = monotonic()  # When the last bytes arrived, and when this request began.
         self.deadline = inf  # For the client; inf while the client waits for the server.
         self.refusal: int | None = None  # The status for a missed deadline; None: close without a response.
+        self.reads = 0  # How many times in this turn the socket gave all that was asked for, most of it content.
         self.idle = True  # No byte of the next request has arrived.
         self.served = False  # At least one request was answered.
         self.closing = False
@@ -84,32 +90,43 @@ class Connection:
         tls = self.tls
         return tls is not None and tls.demanding and tls.session.context is not ssl_context(self.host.cfg)
 
-    def read(self, size: int = RECORD) -> Waiting[bytes]:
-        """The next bytes from the socket, at most `size`; empty at the end."""
-        while True:
+    @property
+    def behind(self) -> int:
+        """Bytes that have arrived, and are not decrypted yet."""
+        return self.tls.behind if self.tls else 0
+
+    def read(self, size: int = RECORD, at_once: bool = False) -> Waiting[bytes]:
+        """The next bytes from the socket, at most `size`; they may be there `at_once`; empty at the end."""
+        if not at_once:
             yield EVENT_READ
+        while True:
             with suppress(BlockingIOError):
                 return self.sock.recv(size)
+            yield EVENT_READ
 
     def more(self) -> Waiting[None]:
         """Wait for more bytes in the inbox. ConnectionAbortedError if the client has closed, or ended TLS."""
-        content = b""
+        content, before = b"", self.behind
         while not content:
             if self.tls and self.tls.ended:  # Together with the bytes before.
                 raise ConnectionAbortedError("ended by the client")
-            in_pieces = self.handshaking or (self.tls and self.tls.mute)
-            if not (content := (yield from self.read(PIECE if in_pieces else RECORD))):
+            data, size = b"", PIECE if self.handshaking or (self.tls and self.tls.mute) else RECORD
+            if self.behind:
+                yield from self.host.give_way(self)
+            elif not (data := (yield from self.read(size, at_once=self.reads > 0))):
                 raise ConnectionAbortedError("closed by the client")
+            content = data
             if self.secure:
                 # Created with the first bytes, so that a silent client costs a descriptor but no TLS session.
                 self.tls = self.tls or Tls(ssl_context(self.host.cfg), self.host.client_names)
-                content = self.tls.decrypt(content)
+                content = self.tls.decrypt(data)
                 yield from self.push()
+            self.reads = (self.reads + 1) % READS if len(data) == size <= 2 * len(content) else 0
         self.inbox += content
         self.heard = monotonic()
         if self.idle:
             self.begun = self.heard
-        self.host.hold(self, len(content))
+        self.host.hold(self, len(content) + self.behind - before)
 
     def seal(self) -> None:
         """Move the outbox to the unsent bytes, encrypted if the connection is."""

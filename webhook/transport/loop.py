@@ -195,11 +195,10 @@ class Loop:
                 while connection.request:
                     yield NOTHING
                 yield from self.send(connection)
-                connection.served, connection.idle = True, not connection.inbox
+                connection.served, connection.idle = True, not (connection.inbox or connection.behind)
                 connection.allow(self.cfg.keepalive if self.alive else NEXT_REQUEST_SECONDS)
                 if connection.inbox:  # Others have their turns before its next request.
-                    self.turns.add(connection)
-                    yield NOTHING
+                    yield from self.give_way(connection)
         except Refused as refusal:
             self.log.debug("Refused %s: %s", connection.client, refusal)
             connection.outbox[:] = last_response(
@@ -207,6 +206,11 @@ class Loop:
             )
         yield from self.send(connection)
         yield from connection.part()
+
+    def give_way(self, connection: Connection) -> Waiting[None]:
+        """Let others have their turns, and go on at the next turn of the connection."""
+        self.turns.add(connection)
+        yield NOTHING
 
     def send(self, connection: Connection) -> Waiting[None]:
         """Send an answer; until it is sent it counts as held, as its request did."""

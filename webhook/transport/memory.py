@@ -79,7 +79,7 @@ class Memory:
         While there are too many, drop others, as `hold` does.
         """
         self.forget(connection)
-        connection.held = len(connection.inbox) + len(connection.outbox) + len(connection.unsent)
+        connection.held = len(connection.inbox) + connection.behind + len(connection.outbox) + len(connection.unsent)
         self.held += connection.held
         while self.held > self.limits.held_bytes and (victim := self._victim(connection)) not in (None, connection):
             self.drop(victim, "too many bytes held")

@@ -16,6 +16,7 @@ _VERIFY_EXPIRED = 10  # X509_V_ERR_CERT_HAS_EXPIRED
 
 PARDON = 32  # Bytes without content for each byte of content: as much as a record of one byte has besides.
 MUTE = 2 * RECORD  # Most bytes in a row without content; a client that sends more only keeps OpenSSL busy.
+RECORDS = 32  # Decrypted at a time, each with 20 µs for new keys before it: 16 KiB may hold 700 of one byte.
 # A handshake is read in pieces, so that what may follow it does not count, and given up once more than this came
 # before: three RSA certificates have 5 KB, and in 12 KiB no chain takes longer than 6 ms to be refused.
 HANDSHAKE, PIECE = 8 << 10, 4 << 10
@@ -43,20 +44,22 @@ class Tls:
 
     def decrypt(self, data: bytes) -> bytes:
         """
-        The content of the records that `data` completes; empty during the handshake.
+        The content of the records that `data` completes, of RECORDS at most; empty during the handshake.
 
-        Call `encrypt` afterwards: TLS itself may have bytes to send.  ssl.SSLError if `data` is not TLS;
+        The rest is `behind`, and comes with the next data, which may be empty.  Call `encrypt` afterwards: TLS itself
+        may have bytes to send.  ssl.SSLError if `data` is not TLS;
         ConnectionAbortedError if the client ends TLS, or sends more than MUTE or HANDSHAKE bytes without content;
         ClientRefused if its certificate is not accepted: then none of its content was decrypted.
         """
         if not self.established and self.mute > HANDSHAKE:
             raise ConnectionAbortedError(f"TLS handshake of more than {HANDSHAKE} bytes")
         self.received.write(data)
-        content = b""
+        content, left = b"", RECORDS
         with suppress(ssl.SSLWantReadError):
             if not self.established:
                 self._shake_hands()
-            while self.received.pending:  # Only then is there another record, or a part of one.
+            while self.received.pending and left:  # Only then is there another record, or a part of one.
+                left -= 1
                 part = self.session.read(RECORD)
                 content += part
                 if not part:  # The client has ended TLS; no data yet is an SSLWantReadError.
@@ -66,6 +69,11 @@ class Tls:
         if self.mute > MUTE or (self.ended and not content):
             raise ConnectionAbortedError("TLS without content")
         return content
+
+    @property
+    def behind(self) -> int:
+        """Bytes of records that were received and not looked at, because they came with too many others."""
+        return self.received.pending if self.established else 0
 
     def _shake_hands(self) -> None:
         try:
