@@ -40,6 +40,20 @@ CASES = [
     ),
     Case("a good Deployment", at_validate(deployment(constraint(matchLabelKeys=["pod-template-hash"]))), audited=False),
     Case("an error denies", at_validate(deployment(EMPTY)), denied=("empty-selector",)),
+    *(
+        Case(
+            f"matchLabelKeys with a label that no Pod of a {kind} gets fill no selector: {sorted(spec)}",
+            at_validate(workload(kind, constraint(labelSelector={}, matchLabelKeys=[key]), spec=spec), rules=ENFORCED),
+            denied=("empty-selector",),
+            warned=("absent-match-label-key",),
+        )
+        for kind in ("Job", "CronJob")
+        for key, spec in (
+            ("batch.kubernetes.io/job-completion-index", {}),
+            ("batch.kubernetes.io/job-completion-index", {"completionMode": "NonIndexed"}),
+            ("job-name", {"manualSelector": True}),
+        )
+    ),
     Case("a warning warns", at_validate(deployment(MISSES)), warned=("selector-misses-own-pod",)),
     Case("info is only noted", at_validate(deployment(constraint()))),
     Case("a Pod without an owner", at_validate(pod(EMPTY)), denied=("empty-selector",)),

@@ -123,6 +123,14 @@ def test_labels_that_are_touched_may_have_any_value():
     assert {"app", "tier"} | before.addable == after.addable
 
 
+def test_the_labels_of_a_job_that_is_touched_may_be_all_of_its_kind():
+    (job,) = parse_workloads(workload("Job", constraint(), spec={"manualSelector": True}))
+
+    assert not job.addable
+    assert job.kind.addable == left_open(job, fields("manualSelector")).addable
+    assert job.kind.addable == left_open(job, fields("completionMode")).addable
+
+
 def test_replicas_that_are_touched_may_be_one():
     _, after = opened(fields("replicas"), replicas=7)
 

@@ -75,7 +75,7 @@ def test_where_a_kind_keeps_what_matters(case):
     assert [constraint()] == found.raw_constraints
     assert ({"app": "web"}, "n1", "gpu") == (found.labels, found.node_name, found.scheduler_name)
     assert ("shop", "web", 5 if case.replicas else 1) == (found.namespace, found.name, found.replicas)
-    assert frozenset(case.added.split()) == found.addable
+    assert frozenset(case.added.split()) == found.kind.addable
     assert (case.revision_key, "." not in case.api_version) == (found.kind.revision_key, found.kind.built_in)
     assert (case.kind == "Pod", True) == (found.is_pod, found.in_template)
 

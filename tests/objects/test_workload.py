@@ -32,6 +32,21 @@ def test_labels_that_a_controller_only_may_add_are_not_counted_on():
     assert {"app", *JOB.split()} - {f"{BATCH}/job-completion-index"} == certain["Job"]
 
 
+@pytest.mark.parametrize("kind", ["Job", "CronJob"])
+def test_the_labels_of_a_jobs_pods_follow_its_spec(kind):
+    """An index only where it is indexed, and its name and uid unless it has a selector of its own."""
+
+    def addable(**spec):
+        return parse_workloads(workload(kind, spec=spec))[0].addable
+
+    index, named = {f"{BATCH}/job-completion-index"}, {*JOB.split()} - {f"{BATCH}/job-completion-index"}
+    assert named == addable() == addable(completionMode="NonIndexed", manualSelector=False)
+    assert named | index == addable(completionMode="Indexed")
+    assert index == addable(completionMode="Indexed", manualSelector=True)
+    assert not addable(manualSelector=True)
+    assert named | index == addable(completionMode="{{ .Values.mode }}"), "as it may become"
+
+
 def test_a_label_that_the_template_has_is_not_overwritten():
     (found,) = parse_workloads(workload("Deployment", labels={HASH: "mine"}))
 

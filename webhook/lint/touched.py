@@ -22,7 +22,8 @@ _WHOLE = frozenset({"", "metadata", "spec", "jobTemplate", "template", "kind", "
 _SCALE = frozenset({"replicas", "parallelism", "strategy"})
 _ASKS = frozenset({"containers", "initContainers", "resources", "overhead"})
 _PLACES = frozenset({"tolerations", "nodeSelector", "affinity", "nodeName", "schedulerName"})
-_FIELDS = _SCALE | _ASKS | _PLACES
+_LABELLING = frozenset({"completionMode", "manualSelector"})  # by which a Job labels its Pods
+_FIELDS = _SCALE | _ASKS | _PLACES | _LABELLING
 _MERGED = frozenset(kind.kind for kind in BUILT_IN_KINDS)  # of others, kustomize replaces lists as a whole
 
 
@@ -155,6 +156,8 @@ def left_open(workload: Workload, touched: Touched) -> Workload:
         labels={key: value for key, value in workload.labels.items() if key not in labels},
         addable=workload.addable | labels,
     )
+    if fields & _LABELLING:
+        found = replace(found, addable=found.addable | workload.kind.addable)
     if fields & _SCALE:
         spec = {name: value for name, value in found.spec.items() if name not in _SCALE}
         found = replace(found, replicas=1, scaling=None, strategy="Recreate", surges=False, spec=spec)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from webhook.objects.fields import FieldPath, as_list, as_mapping, mappings_at, texts_at, value_at
 from webhook.objects.kinds import (
     APPS,
+    BATCH,
     CORE,
     EACH_KEY,
     FIELD,
@@ -266,7 +267,7 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         raw_constraints=raw,
         labels=labels_of(labels),
         labels_known=kind.operator is None and (kind.template is not None or kind.labels is not None),
-        addable=kind.addable,
+        addable=_addable(kind, above) if kind.api_version == BATCH else kind.addable,
         replicas=_replicas(above, replicas),
         scheduler_name=scheduler_name or DEFAULT_SCHEDULER,
         node_name=node_name,
@@ -285,6 +286,17 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         spec=shared.spec,
         pod_spec=pod_spec if kind.template is not None else None,
     )
+
+
+def _addable(kind: Kind, job: Mapping[str, object]) -> frozenset[str]:
+    """
+    The label keys that Pods get of a Job with this spec: by completionMode, and unless it has a selector of its own.
+
+    (batch/job/strategy.go:generateSelectorIfNeeded, job/job_controller.go:manageJob)
+    """
+    added = () if job.get("manualSelector") is True else kind.added_labels
+    possible = () if job.get("completionMode") in (None, "NonIndexed") else kind.possible_labels
+    return frozenset((*added, *possible))
 
 
 def _misplaced(template: FieldPath, places: Iterable[Mapping[str, object]]) -> tuple[FieldPath, ...]:
