@@ -115,3 +115,12 @@ def test_in_a_large_cluster_changes_are_tried_for_the_largest_groups(monkeypatch
     assert [("ReplicaSet/many", True, True), ("ReplicaSet/few", False, False)] == [
         (group.workload, group.tried, group.remedy is not None) for group in found
     ]
+
+
+def test_fewer_pods_are_named_only_where_that_lets_in_more_than_any_other_change():
+    """The Pod of a StatefulSet that is deleted comes again, and then waits itself."""
+    there = [running(f"{zone}1", owner="StatefulSet/db") for zone in "ab"]
+    nodes = [node("a1", "a"), node("b1", "b")]
+    (group,) = listed([*nodes, *there], waiting("db-2", spread(minDomains=3), owner="StatefulSet/db")).groups
+
+    assert ("a node in another zone", 1) == (group.remedy.change, group.frees)

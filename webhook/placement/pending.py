@@ -119,8 +119,10 @@ def _group(
         unjudged = ", ".join(dict.fromkeys(what for one in those for what in one.subject.not_judged))
         cause = f"{PASSES}, but not judged: {unjudged}" if unjudged else PASSES
         return Group(namespace, api_group, workload, cause, names, None, 0)
-    best, most = None, 0
-    for remedy in remedies(those[0].cycle, those[0].found) if tries else ():
+    best, most, cycle = None, 0, those[0].cycle
+    found = remedies(cycle, those[0].found) if tries else ()
+    # Fewer Pods come last: what is deleted may be made anew, and wait in place of this one.
+    for remedy in sorted(found, key=lambda one: one.cycle.snapshot.pods is not cycle.snapshot.pods):
         if most < len(waiting) and (number := _frees(remedy, those, waiting)) > most:
             best, most = remedy, number
     return Group(namespace, api_group, workload, cause, names, best, most, tries)
