@@ -46,6 +46,22 @@ def test_pods_that_are_asked_for_and_all_else_but_nodes(cluster):
     assert (["n1"], ()) == ([one.name for one in found.snapshot.nodes], found.notes)
 
 
+def test_where_no_pod_may_be_listed_none_is_said_to_wait(cluster):
+    """Which would be a lie, and let a pipeline pass that asks for --fail-on pending."""
+    cluster(node("n1"), service(), missing={"pods": "is forbidden"})
+
+    assert ("pods cannot be listed: is forbidden",) == read().notes
+    with pytest.raises(UsageError, match=r"^pods: is forbidden; without them none is known to wait; name a namespace"):
+        read(needs_pods=True)
+
+
+def test_where_nothing_may_be_listed_there_is_nothing_to_report(cluster):
+    cluster(missing={"pods": "is forbidden", "nodes": "is forbidden", "deployments": "is forbidden"})
+
+    with pytest.raises(UsageError, match=r"^nothing may be listed; name a namespace"):
+        read(needs_nodes=False)
+
+
 def test_the_version_is_that_of_the_cluster(cluster):
     cluster(node("n1"), version="v1.33.13")
 

@@ -25,9 +25,6 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import texts_at
 
 STDOUT = "-"
-NOTHING = (
-    "nothing may be listed; name a namespace that you may read with -n, or ask for the ClusterRole evenkeel-viewer"
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +63,7 @@ def _report(contents: Contents) -> None:
     """Say what could not be read.  UsageError if nothing could."""
     lines = [one_line(f"{resource}: not in the dump: {why}", LINE_LIMIT) for resource, why in contents.missing.items()]
     if contents.missing.keys() >= {kind.name for kind in LISTED}:
-        raise UsageError("\n".join((*lines, NOTHING)))
+        raise UsageError("\n".join((*lines, inputs.NOTHING)))
     for line in lines:
         print(f"evenkeel: {line}", file=sys.stderr)
 

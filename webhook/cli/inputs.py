@@ -49,6 +49,8 @@ class Source(NamedTuple):
 
 
 NO_CLUSTER = Source()
+ASK = "name a namespace that you may read with -n, or ask for the ClusterRole evenkeel-viewer"
+NOTHING = f"nothing may be listed; {ASK}"
 VERSION_OPTION = "--kubernetes-version"
 ADVICE: Mapping[int, str] = {
     HTTPStatus.UNAUTHORIZED: "; log in anew, until kubectl auth whoami answers",

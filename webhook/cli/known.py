@@ -56,14 +56,16 @@ def read(
     *,
     through: Through = iter,
     needs_nodes: bool = True,
+    needs_pods: bool = False,
     kinds: Kinds = NO_KINDS,
 ) -> Known:
     """
     The cluster, with the Pods that are `wanted` and objects besides, which replace those of the same name.
 
     `namespace` is read alone where Pods of all namespaces may not be listed.  Every object of the cluster goes
-    `through` a function once it is read.  Without nodes it is a UsageError, unless none is needed.  Of a live cluster
-    custom resources of these `kinds` are read, too.
+    `through` a function once it is read.  Without nodes it is a UsageError, unless none is needed; so it is without the
+    right to list Pods where these are needed, or to list anything.  Of a live cluster custom resources of these `kinds`
+    are read, too.
     """
     contents = inputs.contents(source, kinds=kinds)
     given, where = list(more), f"{'--cluster live' if source.live else source.cluster}: "
@@ -75,6 +77,11 @@ def read(
             notes=("Pods of other namespaces cannot be listed: nodes may have less room than it says here.",)
         )
     missing = contents.missing
+    if "pods" in missing and not (known.others or known.snapshot.nodes):
+        raise UsageError(inputs.NOTHING)
+    if needs_pods and "pods" in missing:
+        why = one_line(missing["pods"], LINE_LIMIT)
+        raise UsageError(f"pods: {why}; without them none is known to wait; {inputs.ASK}")
     if needs_nodes and "nodes" in missing and not known.snapshot.nodes:
         raise UsageError(f"nodes: {one_line(missing['nodes'], LINE_LIMIT)}; {_WITHOUT_NODES}")
     left = [one_line(f"{resource} cannot be listed: {why}", LINE_LIMIT) for resource, why in missing.items()]

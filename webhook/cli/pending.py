@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
             and chosen.selector.matches(labels_of(value_at(pod, ("metadata", "labels"))))
         )
 
-    found = known.read(source, args.kubernetes_version, wanted, chosen.namespace)
+    found = known.read(source, args.kubernetes_version, wanted, chosen.namespace, needs_pods=True)
     subjects = [of_pod(pod, found.others) for pod in found.pods]
     waiting = [subject for subject in subjects if _refused(subject, profiles)]
     listed = pending(waiting, found.snapshot, found.features, profiles)
@@ -56,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
     notes = found.notes if listed.agree == listed.compared else (*found.notes, *found.assumed)
     if chosen.namespace and not subjects:
         notes = (*notes, f"Only the namespace {chosen.namespace} was looked at; -A looks at all.")
-    print(render.as_json(listed, others) if args.output == selection.JSON else render.text(listed, others, notes))
+    form = render.as_json if args.output == selection.JSON else render.text
+    print(form(listed, others, notes))
     return 1 if args.fail_on and waiting else 0
 
 

@@ -48,7 +48,7 @@ def _group(group: Group, number: int) -> Iterator[str]:
         yield f"  no change was tried: evenkeel explain pod/{names.partition(',')[0]} -n {group.namespace}"
 
 
-def as_json(listed: PendingList, others: Mapping[str, int]) -> str:
+def as_json(listed: PendingList, others: Mapping[str, int], notes: Sequence[str] = ()) -> str:
     """The form `PendingList`, for programs."""
     found = {
         "apiVersion": API_VERSION,
@@ -69,5 +69,6 @@ def as_json(listed: PendingList, others: Mapping[str, int]) -> str:
         "agree": listed.agree,
         "compared": listed.compared,
         "others": dict(sorted(others.items())),
+        "notes": list(notes),
     }
     return json.dumps(found, indent=2)
