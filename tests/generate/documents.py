@@ -21,6 +21,7 @@ from webhook.serving.settings import SETTINGS
 TRANSCRIPTS = ROOT / "docs" / "transcripts"  # of kubectl, written and compared where there is a control plane
 _TABLE = re.compile(r"(<!-- (?P<name>\w+) -->\n).*?(<!-- /(?P=name) -->)", re.DOTALL)
 _TRANSCRIPT = re.compile(r"(<!-- transcript: (?P<name>\w+) -->\n```[a-z]*\n).*?(```\n)", re.DOTALL)
+_FILE = re.compile(r"(<!-- file: (?P<file>\S+) -->\n```[a-z]*\n).*?(```\n)", re.DOTALL)
 _BLOCK = re.compile(r"(<!-- output of: (?P<command>.+?) -->\n```[a-z]*\n)(?P<output>.*?)(```\n)", re.DOTALL)
 
 
@@ -59,7 +60,8 @@ GENERATED = {
 
 
 def fill(text: str) -> str:
-    """`text` with the output of the command above each marked block, as it is today, in that block; or a transcript."""
+    """`text` with the output of the command above each marked block, as it is today, in that block; or a file."""
+    text = _FILE.sub(lambda block: f"{block[1]}{(ROOT / block['file']).read_text('utf-8')}{block[3]}", text)
     text = _TRANSCRIPT.sub(lambda block: f"{block[1]}{transcript(block['name'])}{block[3]}", text)
     return _BLOCK.sub(lambda block: f"{block[1]}$ {block['command']}\n{output(block['command'])}{block[4]}", text)
 

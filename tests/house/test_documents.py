@@ -18,6 +18,7 @@ from tests.support.commands import commands
 from tests.support.scenarios import CLUSTER, objects
 from webhook import __version__
 from webhook.cli.main import COMMANDS, main, parser
+from webhook.policy.parsing import built_in, parse_policy
 from webhook.policy.schema import schema
 from webhook.rules import RULES
 from webhook.scheduler.features import Features
@@ -78,6 +79,12 @@ def test_the_page_on_lint_names_every_option():
     options = {option for action in commands.choices["lint"]._actions for option in action.option_strings}
 
     assert set() == {one for one in options - {"-h", "--help", "-n"} if f"{one}" not in page}
+
+
+def test_the_page_on_policies_begins_with_the_built_in_one():
+    shown = (ROOT / "docs" / "policy.md").read_text("utf-8").partition("```yaml\n")[2].partition("```\n")[0]
+
+    assert built_in() == parse_policy(shown)
 
 
 def test_every_feature_of_a_version_has_its_words():
