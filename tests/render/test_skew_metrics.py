@@ -31,6 +31,12 @@ BY_NODE = constraint(topologyKey="kubernetes.io/hostname", whenUnsatisfiable="Sc
 WEB = [*ZONES, *deployment(constraint(), BY_NODE), *pods("a1", "a1", "b1", "")]
 
 
+def gated():
+    """A Pod of the Deployment that is not to be placed yet."""
+    (pod,) = pods("")
+    return pod | {"spec": {**pod["spec"], "schedulingGates": [{"name": "quota"}]}}
+
+
 def families(found):
     """The samples of each metric, by its name: labels and value."""
     return {
@@ -50,6 +56,14 @@ def test_skew_pods_by_domain_and_pods_that_wait():
     assert [(web, 1)] == found["evenkeel_pods_pending"]
     assert [({}, 1_700_000_000)] == found["evenkeel_report_timestamp_seconds"]
     assert [({}, 2)] == found["evenkeel_report_failures"]
+
+
+def test_pods_with_scheduling_gates_are_not_counted_as_those_that_wait_for_a_node():
+    """Whoever set the gates lifts them: nobody is to be woken for them."""
+    some, all_ = families(text(report(*WEB, gated()), 0, 0)), families(text(report(*WEB[:-1], gated()), 0, 0))
+
+    assert [[1], [1]] == [[value for _, value in some[f"evenkeel_pods_{which}"]] for which in ("pending", "gated")]
+    assert [[], [1]] == [[value for _, value in all_[f"evenkeel_pods_{which}"]] for which in ("pending", "gated")]
 
 
 def test_before_the_cluster_was_read_there_are_no_workloads():
@@ -110,7 +124,7 @@ VARIABLES = {one["name"]: one["query"] for one in DASHBOARD["templating"]["list"
 @cache
 def served():
     """What is served of workloads with constraints of their own, and with none but the scheduler's defaults."""
-    shop = [*WEB, *deployment(name="search"), service(selector={"app": "search"})]
+    shop = [*WEB, gated(), *deployment(name="search"), service(selector={"app": "search"})]
     found = report(*shop, of=policy(defaulting={"defaultingType": "System"}))
     return described(text_string_to_metric_families(text(found, 0, 0)))
 
@@ -184,6 +198,7 @@ WELL = {
     **spread("2x60", "3x60", "1x60"),
     **spread("3x60", "3x60", "0x60", source="scheduler", workload="search"),
     'evenkeel_pods_pending{namespace="shop",group="apps",kind="Deployment",workload="web"}': "2x10 _x10 1x10 _x30",
+    'evenkeel_pods_gated{namespace="shop",group="apps",kind="Deployment",workload="web"}': "9x60",
 }
 # What has happened by the 10th minute, and is seen in the 45th; every alert has one.
 CASES = {

@@ -35,13 +35,18 @@ PODS = Metric(
     "gauge",
     "Pods that a constraint counts in a domain, by workload; not by hostname.",
 )
-PENDING = Metric("evenkeel_pods_pending", "gauge", "Pods without a node, by workload.")
+PENDING = Metric("evenkeel_pods_pending", "gauge", "Pods without a node and without scheduling gates, by workload.")
+GATED = Metric(
+    "evenkeel_pods_gated",
+    "gauge",
+    "Pods that are not to be placed before their scheduling gates are lifted, by workload.",
+)
 LEFT_OUT = Metric(
     "evenkeel_report_series_left_out", "gauge", "Series that are left out, because there would be too many."
 )
 TIME = Metric("evenkeel_report_timestamp_seconds", "gauge", "When the cluster was last read, since 1970.")
 FAILURES = Metric("evenkeel_report_failures_total", "counter", "How often the cluster could not be read.")
-OF_WORKLOADS = (PENDING, SKEW, MAX_SKEW, PODS)  # The first stay where there are too many.
+OF_WORKLOADS = (PENDING, SKEW, MAX_SKEW, GATED, PODS)  # The first stay where there are too many.
 METRICS = (*OF_WORKLOADS, LEFT_OUT, TIME, FAILURES)
 HOSTNAME = "kubernetes.io/hostname"  # A domain a node: their Pods are summed up in the skew.
 
@@ -76,8 +81,8 @@ def _series_of(sample: Sample) -> tuple[Metric, Labels]:
 def _samples(report: Report) -> Iterator[Sample]:
     for one in report.workloads:
         workload = _workload(one)
-        if one.live.waiting:
-            yield Sample(PENDING, workload, one.live.waiting)
+        waiting = {PENDING: one.live.waiting - one.live.gated, GATED: one.live.gated}
+        yield from (Sample(metric, workload, number) for metric, number in waiting.items() if number)
         for spread in one.spreads:
             constraint = {**workload, **_constraint(spread)}
             yield Sample(SKEW, constraint, spread.skew)

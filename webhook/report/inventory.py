@@ -30,8 +30,9 @@ class LiveWorkload:
     What makes Pods, and those that it has: a Pod that nobody made is one, too.
 
     `raw` is the object, None where it is not known and only its Pods name it.  `owned` are objects with Pod templates
-    that it made, such as ReplicaSets.  `nodes` is the number of its Pods on each node; `waiting` have no node yet, and
-    `leaving` are being deleted and count nowhere.  `newest` is the youngest of all.  Pods that have finished are none.
+    that it made, such as ReplicaSets.  `nodes` is the number of its Pods on each node; `waiting` have no node yet, of
+    which `gated` have scheduling gates; `leaving` are being deleted and count nowhere.  `newest` is the youngest of
+    all.  Pods that have finished are none.
     """
 
     ref: ObjectRef
@@ -41,6 +42,7 @@ class LiveWorkload:
     nodes: Mapping[str, int] = field(default_factory=dict)
     waiting: int = 0
     leaving: int = 0
+    gated: int = 0
 
     @property
     def running(self) -> int:
@@ -66,11 +68,11 @@ class LiveWorkload:
 class _Pods:
     """The Pods of one controller, while they are counted."""
 
-    __slots__ = ("leaving", "newest", "nodes", "time", "waiting")
+    __slots__ = ("gated", "leaving", "newest", "nodes", "time", "waiting")
 
     def __init__(self) -> None:
         self.nodes: dict[str, int] = {}
-        self.waiting = self.leaving = 0
+        self.waiting = self.leaving = self.gated = 0
         self.newest: Raw | None = None
         self.time = ("", "")
 
@@ -79,6 +81,7 @@ class _Pods:
             self.nodes[node] = self.nodes.get(node, 0) + number
         self.waiting += other.waiting
         self.leaving += other.leaving
+        self.gated += other.gated
         if self.newest is None or other.time > self.time:
             self.newest, self.time = other.newest, other.time
 
@@ -136,6 +139,7 @@ class Inventory:
             pods.leaving += 1
         elif not node:
             pods.waiting += 1
+            pods.gated += bool(value_at(raw, ("spec", "schedulingGates")))
         else:
             pods.nodes[node] = pods.nodes.get(node, 0) + 1
             labels = label_set(labels_of(metadata.get("labels")))
@@ -176,7 +180,7 @@ class Inventory:
     def _workload(self, key: Key, owned: Iterable[Raw], pods: _Pods) -> LiveWorkload:
         raw = self._objects.get(key)
         ref = ObjectRef.of(raw) if raw is not None else ObjectRef(_api_version(key, pods), *key[1:])
-        return LiveWorkload(ref, raw, tuple(owned), pods.newest, pods.nodes, pods.waiting, pods.leaving)
+        return LiveWorkload(ref, raw, tuple(owned), pods.newest, pods.nodes, pods.waiting, pods.leaving, pods.gated)
 
     def _top(self, key: Key) -> Key:
         """The object that has made this one, or that one's maker, as far up as objects are known."""
