@@ -15,7 +15,6 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.build import constraint, namespace, node, pod, workload
-from webhook.cli import lint
 from webhook.cli import main as cli
 from webhook.lint import files as lint_files
 from webhook.lint import session
@@ -461,12 +460,13 @@ def test_colour_on_a_terminal_only_and_not_where_it_is_not_wanted(run):
     assert "\x1b" not in on_a_terminal("b.yaml", NO_COLOR="1")
 
 
-def test_progress_shows_on_a_terminal_once_it_takes_a_while(run, monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
 
-    monkeypatch.setattr(lint, "PATIENCE", 0.0)
+
+def test_progress_shows_on_a_terminal_once_it_takes_a_while(run, monkeypatch):
+    monkeypatch.setattr("webhook.cli.progress.SECONDS", -1.0)
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     run(".", a=FINE, b=FINE)
 
@@ -474,13 +474,18 @@ def test_progress_shows_on_a_terminal_once_it_takes_a_while(run, monkeypatch):
     assert terminal.getvalue().endswith("\r\x1b[K")
 
 
-def test_ctrl_c_ends_quietly(run, monkeypatch):
-    def interrupted(*_):
+def test_ctrl_c_ends_quietly_and_leaves_no_progress_behind(run, monkeypatch):
+    def interrupted(files, terms, reader, surroundings, done):
+        done(1)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(session, "judge_files", interrupted)
+    monkeypatch.setattr("webhook.cli.progress.SECONDS", -1.0)
 
     assert Run(130, "", "") == run("a.yaml", a=FINE)
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    assert 130 == run(".", a=FINE, b=FINE).code
+    assert terminal.getvalue().endswith("1 of 2 files\r\x1b[K")
 
 
 def test_it_needs_no_web_server_no_kubernetes_client_and_no_schemas(run):

@@ -34,16 +34,27 @@ def test_a_count_and_then_nothing(monkeypatch):
 def test_a_bar_and_then_nothing(monkeypatch):
     written = on_a_terminal(progress.with_bar("ab", 2, "letters"), monkeypatch)
 
-    assert "] 1 of 2 letters" in written
-    assert written.endswith("] 2 of 2 letters\r\x1b[K")
+    assert "] 1 of 2 letters\r\x1b[K" in written
+
+
+def test_what_is_told_in_larger_steps_is_gone_before_anything_else_is_printed(monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS", -1.0)
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    with progress.bar(8, "files") as done:
+        done(5)
+        assert terminal.getvalue().endswith("] 5 of 8 files")
+        done(8)
+        assert terminal.getvalue().endswith("] 5 of 8 files\r\x1b[K")
 
 
 def test_an_error_does_not_stand_behind_a_count(monkeypatch):
     def broken():
         yield 1
+        yield 2
         raise ValueError
 
-    assert on_a_terminal(progress.with_count(broken(), "letters"), monkeypatch).endswith("\r\x1b[K")
+    assert on_a_terminal(progress.with_count(broken(), "letters"), monkeypatch).endswith("2 letters\r\x1b[K")
+    assert on_a_terminal(progress.with_bar(broken(), 9, "letters"), monkeypatch).endswith("2 of 9 letters\r\x1b[K")
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), None], ids=["no terminal", "closed"])

@@ -18,11 +18,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-from webhook.cli import inputs
+from webhook.cli import inputs, progress
 from webhook.cli.rules import suggestion
 from webhook.cli.usage import UsageError
 from webhook.findings.finding import Severity
@@ -36,13 +34,12 @@ from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound, find
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.policy.policy import PolicyError
-from webhook.render import github, lint_json, lint_text, progress
+from webhook.render import github, lint_json, lint_text
 from webhook.render.diff import as_diff
 from webhook.rules import RULES
 
 FORMATS = ("text", "json", "sarif", "github", "junit")
 SEVERITIES = [str(severity) for severity in Severity if severity is not Severity.IGNORE]
-PATIENCE = 1.0  # seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -120,14 +117,14 @@ def run(args: argparse.Namespace) -> int:
         repairs=args.fix or args.diff,
         writes=args.fix,
         fix_severity=Severity(args.fix_severity),
-        done=_progress(len(files)),
     )
     style = lint_text.Style(_coloured())
     for path in missing:
         _print_outcome(args, style, session.not_found(path))
     try:
-        for outcome in session.judge(files):
-            _print_outcome(args, style, outcome)
+        with progress.bar(len(files), "files") as done:
+            for outcome in session.judge(files, done):
+                _print_outcome(args, style, outcome)
     except WorkerDied as error:
         raise UsageError(str(error)) from error
     if args.write_baseline:
@@ -254,18 +251,3 @@ def _print_summary(
 
 def _coloured() -> bool:
     return sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-
-def _progress(total: int) -> Callable[[int], None]:
-    """On a terminal, show how many files were judged so far, if it takes longer than PATIENCE, until all were."""
-    stream, begun, shown = sys.stderr, time.monotonic(), False
-
-    def done(count: int) -> None:
-        nonlocal shown
-        if count == total and shown:
-            progress.clear(stream)
-        elif count < total and stream is not None and stream.isatty() and time.monotonic() - begun > PATIENCE:
-            progress.show(stream, count, total)
-            shown = True
-
-    return done

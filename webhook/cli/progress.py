@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TextIO, TypeVar
 
@@ -13,28 +14,54 @@ from webhook.render import progress
 SECONDS = 0.2  # Between two numbers that are shown.
 
 T = TypeVar("T")
+Done = Callable[[int], None]
 
 
 def with_count(items: Iterable[T], what: str) -> Iterator[T]:
     """Each item.  On a terminal, show how many there are so far."""
-    return _shown(items, partial(progress.show_count, what=what))
+    with _shown(partial(progress.show_count, what=what)) as done:
+        yield from _counted(items, done)
 
 
 def with_bar(items: Iterable[T], total: int, what: str) -> Iterator[T]:
     """Each item.  On a terminal, show how many of all there are so far."""
-    return _shown(items, partial(progress.show, total=total, what=what))
+    with bar(total, what) as done:
+        yield from _counted(items, done)
 
 
-def _shown(items: Iterable[T], show: Callable[[TextIO, int], None]) -> Iterator[T]:
-    stream, shown = sys.stderr, time.monotonic()
+def bar(total: int, what: str) -> AbstractContextManager[Done]:
+    """What is to be told how many are done.  On a terminal, show how many of all they are, until all or the end."""
+    return _shown(partial(progress.show, total=total, what=what), total)
+
+
+@contextmanager
+def _shown(show: Callable[[TextIO, int], None], total: int | None = None) -> Iterator[Done]:
+    stream, shown, stands = sys.stderr, time.monotonic(), False
     if stream is None or not stream.isatty():
-        yield from items
+        yield lambda _: None
         return
+
+    def done(number: int) -> None:
+        nonlocal shown, stands
+        if number == total:
+            clear()
+        elif time.monotonic() - shown > SECONDS:
+            show(stream, number)
+            shown, stands = time.monotonic(), True
+
+    def clear() -> None:
+        nonlocal stands
+        if stands:
+            progress.clear(stream)
+        stands = False
+
     try:
-        for done, item in enumerate(items, 1):
-            yield item
-            if time.monotonic() - shown > SECONDS:
-                show(stream, done)
-                shown = time.monotonic()
+        yield done
     finally:
-        progress.clear(stream)
+        clear()
+
+
+def _counted(items: Iterable[T], done: Done) -> Iterator[T]:
+    for number, item in enumerate(items, 1):
+        yield item
+        done(number)

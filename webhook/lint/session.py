@@ -46,7 +46,7 @@ class Session:
     `baseline_file` is the baseline's name, or "" if there is none.  With `repairs` findings are repaired; with `writes`
     the repaired text is written to the file, and the outcome is that of the repaired file; standard input stays as it
     is.  What is less grave than `fix_severity` is not repaired.  `repairable` is the number of findings in the summary
-    that have a repair to try.  `done` is told how many files were judged, before the first outcome.
+    that have a repair to try.
     """
 
     def __init__(
@@ -59,18 +59,21 @@ class Session:
         repairs: bool = False,
         writes: bool = False,
         fix_severity: Severity = Severity.WARNING,
-        done: Callable[[int], None] = lambda _: None,
     ) -> None:
         self.summary, self.repairable = Summary(), 0
         self._terms, self._reader = terms, reader
         self._baseline, self._baseline_file = baseline, baseline_file
         self._repairs, self._writes, self._fix_severity = repairs, writes, fix_severity
         self._unused: list[Entry] = []
-        self._surroundings, self._done = Surroundings(), done
+        self._surroundings = Surroundings()
 
-    def judge(self, files: Sequence[str]) -> Iterator[FileOutcome]:
-        """The outcome of each file, in the given order.  WorkerDied if a process that judges them was killed."""
-        return map(self._outcome, judge_files(files, self._terms, self._reader, self._surroundings, self._done))
+    def judge(self, files: Sequence[str], done: Callable[[int], None] = lambda _: None) -> Iterator[FileOutcome]:
+        """
+        The outcome of each file, in the given order.  WorkerDied if a process that judges them was killed.
+
+        `done` is told how many files were judged, before the first outcome.
+        """
+        return map(self._outcome, judge_files(files, self._terms, self._reader, self._surroundings, done))
 
     def not_found(self, missing: NotFound) -> FileOutcome:
         """The outcome of a path that names no file."""
