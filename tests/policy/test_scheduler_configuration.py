@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.build import HOSTNAME, ZONE, constraint, pod
+from tests.support.scheduler_plugins import plugins
 from webhook.objects.workload import parse_workloads as parse_workload
 from webhook.policy.defaults import Defaulting
 from webhook.policy.parsing import parse_policy
@@ -144,17 +145,6 @@ def given(text, scheduler="default-scheduler"):
 
 NOTHING, SYSTEM = Defaulting("List"), Defaulting("System")
 BOTH = Defaulting("List", (HARD, SOFT))
-
-
-def plugins(**points):
-    """`filter="-*+PodTopologySpread"`: every plugin is disabled there, and this one enabled again."""
-    return {
-        point: {
-            "disabled": [{"name": name} for name in text.partition("+")[0].split("-") if name],
-            "enabled": [{"name": name} for name in text.split("+")[1:]],
-        }
-        for point, text in points.items()
-    }
 
 
 class Plugins(NamedTuple):

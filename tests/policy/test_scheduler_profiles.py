@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.policy.test_scheduler_configuration import HARD, SOFT, configuration, listed, plugins, profile
+from tests.policy.test_scheduler_configuration import HARD, SOFT, configuration, listed, profile
+from tests.support.scheduler_plugins import CASES, plugins
 from webhook.policy.scheduler_profiles import parse_profiles
 from webhook.scheduler.constraint import parse_constraints
 from webhook.scheduler.features import LATEST
@@ -162,6 +163,29 @@ def test_what_cannot_be_used_is_told_with_its_path(case):
 
     assert ({}, 1) == (found, len(causes))
     assert causes[0].startswith(case.cause)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_plugins_with_which_kube_scheduler_does_not_start_are_refused(case):
+    """In e2e kube-scheduler is asked."""
+    found, causes = parse_profiles(configuration(*case.profiles))
+
+    assert list(case.refused) == [cause.partition(": ")[0] for cause in causes]
+    assert causes or len(found) == len(case.profiles)
+
+
+def test_of_plugins_that_are_not_known_nothing_is_refused():
+    """They are those of whoever built this kube-scheduler."""
+    own = plugins(multiPoint="-*+Sorting+Binding", score="+NodeName2", filter="+Sorting")
+    found, causes = parse_profiles(configuration(profile(plugins=own)))
+
+    assert ((), ["default-scheduler"]) == (causes, list(found))
+    _, (two,) = parse_profiles(configuration(profile(plugins=plugins(queueSort="+Sorting"))))
+    assert two.startswith(
+        'profiles[0].plugins.queueSort: found "PrioritySort" and "Sorting", wanted one plugin; disable'
+    )
+    again = configuration(profile(plugins=plugins(multiPoint="+Sorting+Sorting")))
+    assert ["profiles[0].plugins.multiPoint.enabled[1]"] == [one.partition(":")[0] for one in parse_profiles(again)[1]]
 
 
 @given(JSON)

@@ -16,6 +16,12 @@ from webhook.scheduler.features import Features
 
 KIND, PLUGIN = "KubeSchedulerConfiguration", "PodTopologySpread"
 MULTI_POINT, PRE_FILTER, FILTER, SCORE = "multiPoint", "preFilter", "filter", "score"
+QUEUE_SORT, PRE_SCORE, BIND, PLACEMENT_SCORE = "queueSort", "preScore", "bind", "placementScore"
+# Where plugins run; the last three since 1.36.
+POINTS = (
+    *("preEnqueue", QUEUE_SORT, PRE_FILTER, FILTER, "postFilter", PRE_SCORE, SCORE, "reserve", "permit", "preBind"),
+    *(BIND, "postBind", "placementGenerate", PLACEMENT_SCORE, "podGroupPostFilter"),
+)
 GROUP = "kubescheduler.config.k8s.io"
 CURRENT, OLD = f"{GROUP}/v1", tuple(f"{GROUP}/v1beta{number}" for number in (1, 2, 3))
 NONE: Mapping[str, object] = {"defaultingType": LIST, "defaultConstraints": []}
@@ -28,7 +34,11 @@ _PROFILE: Schema = {
     "properties": {
         "schedulerName": {},
         "percentageOfNodesToScore": {},
-        "plugins": {"type": "object", "additionalProperties": _SET},
+        "plugins": {
+            "type": "object",
+            "properties": dict.fromkeys((MULTI_POINT, *POINTS), _SET),
+            "additionalProperties": False,
+        },
         "pluginConfig": _NAMED,
     },
     "additionalProperties": False,
@@ -166,8 +176,13 @@ def _merged(usual: Mapping[str, int], given: Mapping[str, object]) -> dict[str, 
 
 
 def _without_disabled(plugins: Mapping[str, int], given: Mapping[str, object]) -> Mapping[str, int]:
-    disabled = {str(as_mapping(one).get("name")) for one in as_list(given.get("disabled"))}
+    disabled = names_in(given.get("disabled"))
     return {} if "*" in disabled else {name: weight for name, weight in plugins.items() if name not in disabled}
+
+
+def names_in(given: object) -> list[str]:
+    """The names in a list of plugins."""
+    return [str(as_mapping(one).get("name")) for one in as_list(given)]
 
 
 def _weighted(given: Mapping[str, object]) -> dict[str, int]:

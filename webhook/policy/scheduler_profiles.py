@@ -15,7 +15,22 @@ from webhook.documents.scalars import DocumentError
 from webhook.objects.fields import FieldPath, as_list, as_mapping, path_text
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.reading import Reader, brief
-from webhook.policy.scheduler_configuration import FILTER, KIND, PRE_FILTER, SCORE, checked, enabled, profiles_of
+from webhook.policy.scheduler_configuration import (
+    BIND,
+    FILTER,
+    KIND,
+    MULTI_POINT,
+    PLACEMENT_SCORE,
+    POINTS,
+    PRE_FILTER,
+    PRE_SCORE,
+    QUEUE_SORT,
+    SCORE,
+    checked,
+    enabled,
+    names_in,
+    profiles_of,
+)
 from webhook.policy.schema import Schema, complaints
 from webhook.scheduler.affinity import read_preferred, read_required
 from webhook.scheduler.default_constraints import SYSTEM, validate_args
@@ -35,6 +50,17 @@ from webhook.scheduler.validation import in_one_line
 # The plugins that are modelled, in the order in which they filter, with their weights.
 USUAL_PLUGINS = {name: WEIGHTS.get(name, 0) for name in dict.fromkeys((*FILTERS, *WEIGHTS))}
 HIGHEST_SCORE = 10  # of a point of a shape
+# Those without which kube-scheduler does not start, by where they run.
+NEEDED = {QUEUE_SORT: "PrioritySort", BIND: "DefaultBinder"}
+# Where a plugin can run, of those that are known here.
+EXTENDS: Mapping[str, frozenset[str]] = {
+    **{name: frozenset({point}) for point, name in NEEDED.items()},
+    **{
+        name: frozenset((*((PRE_FILTER, FILTER) * (name in FILTERS)), *((PRE_SCORE, SCORE) * (name in WEIGHTS))))
+        for name in USUAL_PLUGINS
+    },
+    NODE_RESOURCES_FIT: frozenset({PRE_FILTER, FILTER, PRE_SCORE, SCORE, PLACEMENT_SCORE}),
+}
 
 _COUNT: Schema = {"type": "integer", "minimum": 0, "maximum": 100}
 _NAMES: Schema = {"type": "array", "items": {"type": "string"}}
@@ -97,23 +123,80 @@ def parse_profiles(text: str) -> tuple[Profiles, tuple[str, ...]]:
 
 def read_profiles(raw: Mapping[str, object]) -> tuple[Profiles, tuple[str, ...]]:
     """
-    The profiles of a KubeSchedulerConfiguration of the right form, by name; or why an argument cannot be used.
+    The profiles of a KubeSchedulerConfiguration of the right form, by name; or why kube-scheduler refuses to start.
 
-    What kube-scheduler refuses beyond that is not all found here: it does not start with such a file.
+    That is not all found of plugins that are not known here, and of what is not read.
     """
     causes: list[str] = []
     found: dict[str, Profile] = {}
+    first, *_ = profiles_of(raw)
     for i, profile in enumerate(profiles_of(raw)):
         configs = [
             (str(one.get("name")), one.get("args"), ("profiles", i, "pluginConfig", j, "args"))
             for j, one in enumerate(map(as_mapping, as_list(profile.get("pluginConfig"))))
         ]
         name = str(profile.get("schedulerName") or DEFAULT_SCHEDULER)
-        wrong = [cause for plugin, args, path in configs for cause in _errors(plugin, args, path)]
+        wrong = [*_plugin_errors(profile, ("profiles", i))]
+        if _queue_sort(profile) != _queue_sort(first):
+            at = path_text(("profiles", i, "plugins", QUEUE_SORT))
+            wrong.append(f"{at}: found another than that of profiles[0], wanted the same in all profiles")
+        wrong += [cause for plugin, args, path in configs for cause in _errors(plugin, args, path)]
         causes += wrong
         if not wrong:
             found[name] = _profile(name, profile, {plugin: as_mapping(args) for plugin, args, _ in configs})
     return found, tuple(causes)
+
+
+def _plugin_errors(profile: Mapping[str, object], path: FieldPath) -> Iterator[str]:
+    """
+    upstream: framework.go:NewFramework (v1.37)
+
+    Why kube-scheduler does not start with the plugins of a profile.
+    """
+    plugins = as_mapping(profile.get("plugins"))
+    for point in plugins:
+        names = _named(plugins, point)
+        for i, name in enumerate(names):
+            at = path_text((*path, "plugins", point, "enabled", i))
+            if name in names[:i] and (point != MULTI_POINT or _expanded(name, plugins)):
+                yield f"{at}: found {brief(name)} twice, wanted it once; take one out"
+            elif point != MULTI_POINT and name in EXTENDS and point not in EXTENDS[name]:
+                yield f"{at}: found {brief(name)}, wanted a plugin that can run at {point}; take it out"
+    for point, usual in NEEDED.items():
+        at, running = path_text((*path, "plugins", point)), enabled(profile, point, {usual: 0})
+        certain = [name for name in running if name == usual or name in _named(plugins, point)]
+        if point == QUEUE_SORT and len(certain) > 1:
+            yield f"{at}: found {' and '.join(map(brief, certain))}, wanted one plugin; disable the others there"
+        if not certain and running.keys() <= EXTENDS.keys():
+            yield f"{at}: found no plugin, wanted one; enable {usual} there"
+    configured = names_in(profile.get("pluginConfig"))
+    for i, name in enumerate(configured):
+        if name in configured[:i]:
+            yield f"{path_text((*path, 'pluginConfig', i, 'name'))}: found {brief(name)} twice, wanted it once"
+
+
+def _named(plugins: Mapping[str, object], point: str, which: str = "enabled") -> list[str]:
+    return names_in(as_mapping(plugins.get(point)).get(which))
+
+
+def _expanded(name: str, plugins: Mapping[str, object]) -> bool:
+    """
+    upstream: framework.go:frameworkImpl.expandMultiPointPlugins (v1.37)
+
+    Whether a plugin that multiPoint enables certainly runs somewhere because of that.
+    """
+    expanded = [
+        point
+        for point in POINTS
+        if not {"*", name} & {*_named(plugins, point, "disabled")} and name not in _named(plugins, point)
+    ]
+    return not EXTENDS[name].isdisjoint(expanded) if name in EXTENDS else len(expanded) == len(POINTS)
+
+
+def _queue_sort(profile: Mapping[str, object]) -> tuple[list[str], list[str]]:
+    """upstream: validation.go:validateCommonQueueSort (v1.37)"""
+    plugins = as_mapping(profile.get("plugins"))
+    return _named(plugins, QUEUE_SORT), _named(plugins, QUEUE_SORT, "disabled")
 
 
 def _errors(plugin: str, args: object, path: FieldPath) -> Iterator[str]:
