@@ -47,6 +47,17 @@ def test_the_namespace_is_that_of_the_context_unless_another_is_named(parse, sou
     assert (dump or "") == selection.selection(args, Source("a"), "default").namespace
 
 
+def test_a_dump_of_one_namespace_is_asked_about_it(parse, tmp_path):
+    dump = tmp_path / "shop.jsonl"
+    dump.write_text('{"kind": "ClusterDump", "version": 1, "namespace": "shop"}\n')
+    found = [selection.namespace(parse(*words), Source(str(dump))) for words in ([], ["-n", "bank"], ["-A"])]
+
+    assert ["shop", "bank", ""] == found
+    dump.write_text('{"kind": "ClusterDump", "version": 1}\n')
+    assert "default" == selection.namespace(parse(), Source(str(dump)))
+    assert "" == selection.namespace(parse(), Source(str(dump)), default="")
+
+
 def test_labels_are_selected(parse, source):
     found = selection.selection(parse("-l", "app=web,!old"), source)
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from webhook.cli.inputs import DNS_LABEL, Source
 from webhook.cli.usage import UsageError
+from webhook.cluster.dump import DumpError, namespace_of
 from webhook.objects.kinds import KINDS, Kinds
 from webhook.objects.typed_names import TypedName, TypedNameError, parse_typed_name
 from webhook.scheduler.selector_text import parse_selector
 from webhook.scheduler.selectors import Selector
 
-OF_CONTEXT = "that of the context, or for a dump, default"
+OF_CONTEXT = "that of the context, or of a dump of one, or else default"
 TEXT, JSON, HTML = "text", "json", "html"
 
 
@@ -67,7 +69,7 @@ def typed_name(words: Sequence[str], kinds: Kinds = KINDS) -> TypedName:
 
 
 def selection(args: argparse.Namespace, source: Source, default: str = "default") -> Selection:
-    """What -n, -A and -l choose; without -n the namespace of the context, or `default` for a dump."""
+    """What -n, -A and -l choose; without -n the namespace of the context, or of a dump of one, or `default`."""
     return Selection(namespace(args, source, default), _selector(args))
 
 
@@ -76,11 +78,18 @@ def namespace(args: argparse.Namespace, source: Source, default: str = "default"
     if args.all_namespaces:
         return ""
     if args.namespace is None:
-        return _of_context(source) if source.live and default else default
+        return (_of_context(source) if source.live else _of_dump(source) or default) if default else ""
     if not DNS_LABEL.fullmatch(args.namespace):
         wanted = "wanted the name of one namespace; -A is all of them"
         raise UsageError(f'--namespace: found "{args.namespace}", {wanted}')
     return str(args.namespace)
+
+
+def _of_dump(source: Source) -> str:
+    try:
+        return namespace_of(Path(source.cluster)) if source.cluster else ""
+    except DumpError:
+        return ""  # Whoever reads it then says what is wrong.
 
 
 def _of_context(source: Source) -> str:

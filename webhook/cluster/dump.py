@@ -62,12 +62,22 @@ def contents(path: Path) -> Contents:
 
 def version_of(path: Path) -> str:
     """The version of the cluster of a file of `evenkeel dump`, "" for others and for what can be read only once."""
-    if not path.is_file():
-        return ""
-    with _naming(path), ExitStack() as opened:
-        file = _open(path, opened)
-        found = _of_evenkeel(file.readline(LONGEST_HEADER), file)
-        return found.kubernetes_version if found is not None else ""
+    return _described(path).kubernetes_version
+
+
+def namespace_of(path: Path) -> str:
+    """The namespace that a file of `evenkeel dump` is limited to, "" for others and for what can be read only once."""
+    return _described(path).namespace
+
+
+def _described(path: Path) -> Contents:
+    """What a file of `evenkeel dump` says of itself; no object is read."""
+    if path.is_file():
+        with _naming(path), ExitStack() as opened:
+            file = _open(path, opened)
+            if found := _of_evenkeel(file.readline(LONGEST_HEADER), file):
+                return found
+    return Contents(iter(()), {})
 
 
 def _files(path: Path) -> list[Path]:
