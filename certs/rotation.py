@@ -217,7 +217,7 @@ def parse(content: Content) -> Held:
         authority = Authority.parse(newest, pem[CA_KEY])
     with suppress(CertificateError):
         leaf = Pair.parse(pem[CERT], pem[KEY])
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):  # Of a year that UTC does not have.
         trusted = datetime.fromisoformat(content.get(TRUSTED, b"").decode("ascii")).astimezone(UTC)
     return Held(cas, authority, leaf, trusted if authority is not None else None)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from certs.files import CertificateError, NotNowError, Pem, in_memory, read
 from certs.following import Followed
-from certs.validity import invalid_reason, validity
+from certs.validity import invalid_reason, invalid_since, validity
 
 if TYPE_CHECKING:
     from certs.clients import Cas, Clients
@@ -87,13 +87,19 @@ class ServingCertificate:
             raise kind(f"{self.cert_file}: cannot be served: {error.strerror or error}") from error
         return context
 
-    def reload(self) -> bool:
-        """Whether changed files are served from the next handshake on; if they cannot be, `refused` is the reason."""
+    def reload(self, now: datetime) -> bool:
+        """
+        Whether changed files are served from the next handshake on; if they cannot be, `refused` is the reason.
+
+        A certificate that is not valid now does not replace one that is; it is looked at again as time passes.
+        """
         try:
             changed = self.files.changed()
             if changed is None:
                 return False
             check(*changed)
+            if (reason := invalid_since(validity(changed[0]), now)) and not invalid_since(self.served, now):
+                raise NotNowError(f"{self.cert_file}: {reason}")
             self._serve(changed)
         except CertificateError as error:
             if isinstance(error, NotNowError):

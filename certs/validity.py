@@ -67,11 +67,17 @@ def _time(tag: int, content: bytes) -> datetime:
 
 
 def invalid_reason(found: Lasting, now: datetime) -> str | None:
-    """Why the certificate is not valid at this time, or None if it is."""
+    """Why the certificate is not valid at this time, which it names, or None if it is."""
+    reason = invalid_since(found, now)
+    return f"{reason}, now is {stamp(now)}" if reason else None
+
+
+def invalid_since(found: Lasting, now: datetime) -> str | None:
+    """The same in words that stay the same as time passes."""
     if now < found.not_before:
-        return f"is not valid before {stamp(found.not_before)}, now is {stamp(now)}"
+        return f"is not valid before {stamp(found.not_before)}"
     if now > found.not_after:
-        return f"expired at {stamp(found.not_after)}, now is {stamp(now)}"
+        return f"expired at {stamp(found.not_after)}"
     return None
 
 

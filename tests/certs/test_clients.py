@@ -36,7 +36,7 @@ class Guarded:
         """As it is done every second; a change counts at the second reading."""
         for _ in range(2):
             self.clients.reload(self.serving.demand)
-            self.serving.reload()
+            self.serving.reload(datetime.now(UTC))
 
 
 @pytest.fixture

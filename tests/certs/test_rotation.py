@@ -216,6 +216,8 @@ def test_replicas_that_are_told_other_names_do_not_replace_each_other_s_leaf():
         (TRUSTED, b"\xff", []),
         (TRUSTED, b"yesterday", []),
         (TRUSTED, b"2999-01-01T00:00:00Z", []),
+        (TRUSTED, b"0001-01-01T00:00:00+14:00", []),
+        (TRUSTED, b"9999-12-31T23:59:59-14:00", []),
     ],
 )
 def test_what_is_damaged_is_made_anew(name, value, made):

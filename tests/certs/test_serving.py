@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ssl
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import pytest
 
+from certs.authority import Authority
 from certs.serving import ServingCertificate
 from tests.support.handshakes import accepted, client_context, shake_hands
 from tests.support.serving import certificate
+
+NOW = datetime.now(UTC)
 
 
 class Version(NamedTuple):
@@ -34,10 +38,10 @@ def handshake(served, ca, *version_and_ciphers):
 
 def test_a_changed_pair_is_served_once_it_has_stayed_the_same(served):
     serving, ca, folder = served
-    assert not serving.reload()
+    assert not serving.reload(NOW)
     another = certificate(folder)
 
-    assert [False, True, False] == [serving.reload() for _ in range(3)]
+    assert [False, True, False] == [serving.reload(NOW) for _ in range(3)]
     assert [False, True] == [handshake(serving, one) for one in (ca, another)]
 
 
@@ -48,12 +52,12 @@ def test_a_pair_of_which_one_half_is_written_is_waited_for(served):
     another = certificate(folder)
     new_key = (folder / "tls.key").read_bytes()
     (folder / "tls.key").write_bytes(key)
-    serving.reload()
+    serving.reload(NOW)
     assert ("", True) == (serving.refused, handshake(serving, ca))
 
     (folder / "tls.key").write_bytes(new_key)
-    serving.reload()
-    assert serving.reload() and handshake(serving, another)
+    serving.reload(NOW)
+    assert serving.reload(NOW) and handshake(serving, another)
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", None])
@@ -64,13 +68,13 @@ def test_files_that_cannot_be_used_change_nothing_until_they_can(served, content
         (folder / "tls.key").unlink()
     else:
         (folder / "tls.key").write_bytes(content)
-    assert [False] * 3 == [serving.reload() for _ in range(3)]
+    assert [False] * 3 == [serving.reload(NOW) for _ in range(3)]
     assert str(folder / "tls.key") in serving.refused
     assert context is serving.context
 
     (folder / "tls.key").write_bytes(good)
     for _ in range(2):
-        serving.reload()
+        serving.reload(NOW)
     assert ("", True) == (serving.refused, handshake(serving, ca))
 
 
@@ -80,7 +84,7 @@ def test_the_context_in_use_is_never_changed(served):
     before = serving.context
     certificate(folder)
     for _ in range(2):
-        serving.reload()
+        serving.reload(NOW)
 
     assert before is not serving.context
     assert ssl.TLSVersion.TLSv1_2 == serving.context.minimum_version
@@ -102,11 +106,31 @@ def test_what_could_not_be_loaded_for_want_of_a_descriptor_is_tried_again(served
         load(context, *files)
 
     monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", load_cert_chain)
-    reloaded = [serving.reload() for _ in range(4)]
+    reloaded = [serving.reload(NOW) for _ in range(4)]
 
     assert [False, False, True, False] == reloaded
     assert "" == serving.refused
     assert handshake(serving, new)
+
+
+def test_a_certificate_that_is_not_valid_now_does_not_replace_one_that_is(served):
+    """Whoever renews it may have a wrong clock; it is served once it is valid, or once the one before is not."""
+    serving, ca, folder = served
+    later, year = NOW + timedelta(days=30), timedelta(days=365)
+    future = Authority.create(later)
+    future.issue(["localhost"], later).write(folder / "tls.crt", folder / "tls.key")
+
+    assert [False] * 3 == [serving.reload(NOW) for _ in range(3)]
+    assert f"{folder / 'tls.crt'}: is not valid before" in serving.refused
+    assert handshake(serving, ca)
+    assert serving.reload(later)
+    assert "" == serving.refused and serving.not_after == future.issue(["x"], later).certificate.not_valid_after_utc
+
+    before = NOW - year
+    Authority.create(before).issue(["localhost"], before).write(folder / "tls.crt", folder / "tls.key")
+    assert [False] * 3 == [serving.reload(later) for _ in range(3)]
+    assert "expired at" in serving.refused
+    assert serving.reload(NOW), "where neither is valid, the file counts"
 
 
 def test_what_was_checked_is_what_is_served(tmp_path, monkeypatch):
@@ -122,9 +146,9 @@ def test_what_was_checked_is_what_is_served(tmp_path, monkeypatch):
     assert handshake(serving, ca)
 
     monkeypatch.setattr("certs.serving.check", checker)
-    assert [False, True] == [serving.reload() for _ in range(2)]
+    assert [False, True] == [serving.reload(NOW) for _ in range(2)]
     assert [True, False] == [handshake(serving, one) for one in changed]
-    assert [False, True] == [serving.reload() for _ in range(2)]
+    assert [False, True] == [serving.reload(NOW) for _ in range(2)]
     assert 3 == len(set(checked)) and handshake(serving, changed[1])
 
 

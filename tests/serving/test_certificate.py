@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -111,7 +112,7 @@ def test_the_pair_that_another_process_has_checked_is_the_one_that_is_served(tmp
     serving = choose(values, "", None, registered, None, False).serving
 
     assert accepted(client_context(ca), serving.context)
-    assert [False, True] == [serving.reload() for _ in range(2)]
+    assert [False, True] == [serving.reload(datetime.now(UTC)) for _ in range(2)]
 
 
 # Runs `evenkeel serve` where the process that checks the certificate is killed.

@@ -31,7 +31,7 @@ class CertificateFiles:
             if self._reload(clients, lambda: clients.reload(certificate.demand), broken):
                 log(logging.INFO, "client CA reloaded", subjects=[ca.subject for ca in clients.cas.contents])
         broken = "cannot use the certificate files, serving the previous certificate"
-        if self._reload(certificate, certificate.reload, broken):
+        if self._reload(certificate, lambda: certificate.reload(datetime.now(UTC)), broken):
             self.metrics.certificate_expiry.set(certificate.not_after.timestamp())
             log(logging.INFO, "certificate reloaded", notAfter=certificate.not_after.isoformat())
 
