@@ -77,9 +77,6 @@ POLICIES = {
     },
     "another rule for some": {"overrides": [{**FOR_SOME, "rules": {"empty-selector": "warning"}}]},
     "a kind": {"workloads": [{**FLEET, "podTemplate": "spec.template", "replicas": "spec.size"}]},
-    "a kind of the core group": {
-        "workloads": [{"apiVersion": "v1", "kind": "Fleet", "resource": "fleets", "podTemplate": "spec.template"}]
-    },
     "a kind with lists": {
         "workloads": [{**FLEET, "podTemplate": "spec.sets[*].racks[*].template"}],
         "earlyAnswer": True,
@@ -213,6 +210,9 @@ def test_a_policy_of_which_all_is_commented_out_is_the_built_in_one():
     assert render({}) == render({"policy": None})
 
 
+SECRETS = {"apiVersion": "v1", "kind": "Secret", "resource": "secrets", "podTemplate": "data"}
+
+
 def test_what_it_refuses_to_render():
     """A mode that lacks something, and what values.schema.json does not allow; a sentence each."""
     for values, complaint in (
@@ -223,6 +223,12 @@ def test_what_it_refuses_to_render():
         ({"replicas": 3}, "'replicas' not allowed"),
         ({"clients": {"caConfigMap": "a", "caSecret": "b"}}, "clients: found caConfigMap and caSecret"),
         ({"clients": {"names": ["a"]}}, "clients.names: found names without a CA"),
+        ({"serviceAccount": {"create": False}}, "serviceAccount.name: found none with create: false"),
+        ({"policy": {"workloads": [SECRETS]}}, "'v1' does not match pattern"),
+        (
+            {"policy": {"workloads": [SECRETS | {"apiVersion": "a/v1", "resource": "*"}]}},
+            r"'\*' does not match pattern",
+        ),
     ):
         with pytest.raises(RefusedError, match=complaint):
             render(values)

@@ -150,8 +150,29 @@ REFUSED = [
     ),
     refused(
         "a built-in kind, described anew",
-        "workloads: [{apiVersion: v1, kind: Pod, resource: pods, podTemplate: spec.template}]",
-        "workloads[0]: v1 Pod is built in, and cannot be described anew",
+        "workloads: [{apiVersion: apps/v1, kind: Deployment, resource: deployments, podTemplate: spec.template}]",
+        "workloads[0]: apps/v1 Deployment is built in, and cannot be described anew",
+    ),
+    refused(
+        "a kind of the core group, such as Secrets, of which nobody is to be given the right to read them",
+        "workloads: [{apiVersion: v1, kind: Secret, resource: secrets, podTemplate: data}]",
+        'workloads[0].apiVersion: found "v1", wanted GROUP/VERSION; kinds of the core group are built in',
+    ),
+    *(
+        refused(
+            f"{text!r} is no resource",
+            f"workloads: [{{apiVersion: a/v1, kind: A, resource: '{text}', podTemplate: a}}]",
+            f'workloads[0].resource: found "{text}", wanted the plural name of one resource in lower case, such as …',
+        )
+        for text in ("*", "as/*", "as/status", "As", "")
+    ),
+    *(
+        refused(
+            f"{text!r} is no apiVersion",
+            f"workloads: [{{apiVersion: '{text}', kind: A, resource: as, podTemplate: a}}]",
+            f'workloads[0].apiVersion: found "{text}", wanted GROUP/VERSION; kinds of the core group are built in',
+        )
+        for text in ("*/v1", "a/*", "/v1", "a/b/v1", "")
     ),
     refused(
         "added labels that no Pod can carry",

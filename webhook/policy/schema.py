@@ -30,6 +30,14 @@ MOST_NAMED = 40  # and of still more, those that are near, and no others: their 
 STRING: Schema = {"type": "string", "minLength": 1}
 _STRINGS: Schema = {"type": "array", "items": STRING}
 _PATH: Schema = {"type": "string", "pattern": r"^[A-Za-z0-9_-]+(\[\*\])?(\.[A-Za-z0-9_-]+(\[\*\])?)*$"}
+# The core group has Secrets, and whoever may read what a policy names could read them; its Pod templates are built in.
+_API_VERSION: Schema = {"type": "string", "pattern": r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9]*[a-z0-9])?$"}
+_RESOURCE: Schema = {"type": "string", "pattern": r"^[a-z]([-a-z0-9]*[a-z0-9])?$"}
+_WANTED = {
+    _PATH["pattern"]: "a path such as spec.template or spec.sets[*].template",
+    _API_VERSION["pattern"]: "GROUP/VERSION; kinds of the core group are built in",
+    _RESOURCE["pattern"]: "the plural name of one resource in lower case, such as rollouts",
+}
 
 
 def object_schema(required: tuple[str, ...] = (), /, **properties: Schema) -> dict[str, object]:
@@ -60,9 +68,9 @@ DEFAULTING = object_schema(
 )
 _WORKLOAD = object_schema(
     ("apiVersion", "kind", "resource"),
-    apiVersion=STRING,
+    apiVersion=_API_VERSION,
     kind=STRING,
-    resource=STRING,
+    resource=_RESOURCE,
     podTemplate={**_PATH, "description": "where the Pod template stands; [*] stands for each item of a list"},
     constraints={**_PATH, "description": "where the constraints stand, in a kind without a Pod template"},
     labels={**_PATH, "description": "with constraints: where the labels of the Pods stand"},
@@ -152,7 +160,7 @@ def _reasons(error: ValidationError, path: FieldPath) -> Iterator[str]:
     elif error.validator == "type":
         yield f"{where}found {brief(found)}, wanted {_article(wanted)}"
     elif error.validator == "pattern":
-        yield f"{where}found {brief(found)}, wanted a path such as spec.template or spec.sets[*].template"
+        yield f"{where}found {brief(found)}, wanted {_WANTED[wanted]}"
     elif error.validator == "minimum":
         yield f"{where}found {brief(found)}, wanted {wanted} or more"
     elif error.validator in ("minItems", "minProperties"):

@@ -21,9 +21,13 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
+{{- /* Never default, unless it is named: every Pod of the namespace that names none would have evenkeel's rights. */}}
 {{- define "evenkeel.serviceAccountName" -}}
-{{- $own := ternary (include "evenkeel.fullname" .) "default" .Values.serviceAccount.create }}
-{{- .Values.serviceAccount.name | default $own }}
+{{- if .Values.serviceAccount.create }}
+{{- .Values.serviceAccount.name | default (include "evenkeel.fullname" .) }}
+{{- else }}
+{{- required "serviceAccount.name: found none with create: false, wanted the ServiceAccount that gets evenkeel's rights" .Values.serviceAccount.name }}
+{{- end }}
 {{- end }}
 
 {{- define "evenkeel.image" -}}
