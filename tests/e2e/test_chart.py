@@ -637,14 +637,16 @@ def test_replicas_and_what_guards_them(values, replicas, budget):
 
 def test_what_is_installed_without_the_chart_is_what_it_renders():
     """But for labels, the name of the namespace, and flags that say what holds without them."""
-    text = (ROOT / "docs" / "examples" / "install" / "evenkeel.yaml").read_text("utf-8")
-    text = text.replace("evenkeel/evenkeel-tls", f"{NAMESPACE}/evenkeel-tls")
-    text = text.replace("evenkeel.evenkeel.svc", f"evenkeel.{NAMESPACE}.svc")
-    rendered = render({})
+    issuer = {"kind": "ClusterIssuer", "name": "internal-ca"}
+    by_cert_manager = {"certificate": {"mode": "cert-manager", "issuerRef": issuer}}
 
-    for found in yaml.safe_load_all(text):
-        wanted = relabelled(one(found["kind"], rendered)["spec"], {"app.kubernetes.io/name": "evenkeel"})
-        assert without_defaults(found["spec"]) == without_defaults(wanted), found["kind"]
+    for file, values in (("evenkeel.yaml", {}), ("certificate.yaml", by_cert_manager)):
+        text, rendered = (ROOT / "docs" / "examples" / "install" / file).read_text("utf-8"), render(values)
+        text = text.replace("evenkeel/evenkeel-tls", f"{NAMESPACE}/evenkeel-tls")
+        text = text.replace("evenkeel.evenkeel.svc", f"evenkeel.{NAMESPACE}.svc")
+        for found in yaml.safe_load_all(text):
+            wanted = relabelled(one(found["kind"], rendered)["spec"], {"app.kubernetes.io/name": "evenkeel"})
+            assert without_defaults(found["spec"]) == without_defaults(wanted), found["kind"]
 
 
 def without_defaults(spec):
