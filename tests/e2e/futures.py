@@ -11,6 +11,7 @@ from tests.support.build import HOSTNAME, SELECTOR, ZONE, constraint, pod, workl
 SEED = 11
 INFRA = {"key": "dedicated", "value": "infra", "effect": "NoSchedule"}
 OLD = {"key": "example.com/old", "value": "yes", "effect": "PreferNoSchedule"}
+FOR_EVER = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}
 NAME = "web"
 OTHERS = {"matchLabels": {"app": "neighbour"}}
 HARD, SOFT, BOTH = "hard", "soft", "both"
@@ -156,13 +157,14 @@ def amid(number: int) -> Situation:
 
 def sick(number: int) -> Situation:
     """
-    One of three whose Pods on a node are not ready when it is drained, under a budget that allows one disruption.
+    One of four whose Pods on a node are not ready when it is drained, under a budget that allows one disruption.
 
     0: all others are ready, and so it goes.  1: two are not ready, and stay.  2: the budget always lets such Pods go.
+    3: nobody reaches the node, where Pods stay for ever: no other node is drained, and they go first if some must.
     """
     made = _Made(5000 + number)
     nodes = [made.node(f"sick{number}-{zone}", zone, "8") for zone in "abc"]
-    spread = constraint(nodeTaintsPolicy="Honor")
+    spread = constraint(**({} if number == 3 else {"nodeTaintsPolicy": "Honor"}))
     spec = {"replicas": 3 if number == 0 else 6}
     of = workload("Deployment", spread, namespace=None, labels={"app": NAME}, spec=spec)
     of["spec"]["template"]["spec"] |= {"containers": _containers("100m")}
@@ -170,6 +172,9 @@ def sick(number: int) -> Situation:
     budget = _budget({"maxUnavailable": 1, **always})
     first = nodes[0]["metadata"]["name"]
     steps, before = (f"drain={first}",), (f"unready={first}",)
+    if number == 3:
+        of["spec"]["template"]["spec"]["tolerations"] = [FOR_EVER]
+        steps, before = (f"lose={first}", f"drain={nodes[1]['metadata']['name']}", "scale=4"), ()
     return Situation(number, tuple(nodes), (), (), of, (budget,), False, steps, before)
 
 

@@ -12,7 +12,7 @@ from random import Random
 from typing import NamedTuple
 
 from tests.e2e.api import MERGE, STRATEGIC, ApiError
-from tests.e2e.futures import NAME, Situation
+from tests.e2e.futures import FOR_EVER, NAME, Situation
 from tests.e2e.placement import node, pods, refusal
 from tests.e2e.plane import ControlPlane
 from tests.support.build import HOSTNAME, ZONE
@@ -194,11 +194,11 @@ class Site:
         """Their kubelets do nothing any more, and so the controller that is switched off here taints the nodes."""
         gone = self.chosen(target)
         self.plane.kubelet.lost |= gone.keys()
-        self.break_on(gone)
+        self.sick |= self.break_on(gone)
         for name, one in gone.items():
             self.change(name, [*one["spec"].get("taints", []), *UNREACHABLE])
         until(
-            lambda: all(deleted(one) for one in self.everyone() if node(one) in gone),
+            lambda: all(deleted(one) for one in self.everyone() if node(one) in gone and not stays(one)),
             "Pods of lost nodes to be evicted",
         )
 
@@ -292,6 +292,12 @@ class Site:
 def number(workload: dict, name: str) -> int:
     """A number of Pods in a status, which leaves out 0."""
     return workload["status"].get(name, 0)
+
+
+def stays(pod: dict) -> bool:
+    """Whether it tolerates for ever that nobody reaches its node."""
+    mine = (one for one in pod["spec"].get("tolerations", ()) if one.get("key") == FOR_EVER["key"])
+    return any("tolerationSeconds" not in one for one in mine)
 
 
 def deleted(pod: dict) -> bool:

@@ -146,7 +146,7 @@ def test_a_stateful_set_amid_a_rollout(beside, number):
     agrees(beside, amid(number), beside.compared(amid(number)))
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(4))
 def test_a_budget_over_pods_that_are_not_ready(beside, number):
     agrees(beside, sick(number), beside.compared(sick(number)))
 

@@ -385,3 +385,18 @@ def test_a_budget_may_always_let_pods_go_that_are_not_ready(policy, held):
     (result,) = simulated(objects, "drain=a1")
 
     assert held == ("web, which keeps a Pod on a1" in result.held)
+
+
+FOR_EVER = [{"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}]
+
+
+def test_pods_that_stay_on_a_lost_node_are_not_ready():
+    """They go first, and a budget misses them."""
+    made, other, *pods = even(constraint(**SOFT), replicas=6, tolerations=FOR_EVER)[9:]
+    for one in pods:
+        one["spec"]["tolerations"] = FOR_EVER
+    objects = [*nodes(), made, other, *pods, budget(maxUnavailable=2)]
+    scaled, drained = (simulated(objects, f"lose={ZONE}=a {step}")[1] for step in ("scale=4", "drain=b1"))
+
+    assert {"a": (0, 0), "b": (2, 2), "c": (2, 2)} == ends(scaled)
+    assert {"web, which keeps a Pod on b1": 1.0} == drained.held

@@ -6,6 +6,7 @@ from tests.support.build import ZONE, constraint
 from tests.support.placing import node, running
 from tests.support.simulated import NOW, maker, nodes, state
 from webhook.scheduler.counts import Requests, label_set
+from webhook.scheduler.nodes import TOLERATION_EXISTS, Toleration
 from webhook.simulation.changes import after
 from webhook.simulation.pod import Found
 from webhook.simulation.step import parse_step
@@ -173,3 +174,26 @@ def test_a_pod_that_was_ready_long_before_is_available():
     )
 
     assert (False, True, True) == (young.available, old.available, unknown.available)
+
+
+def test_pods_that_are_not_ready_are_counted_from_the_start_on():
+    run = state(*nodes("a=1"))
+    first, second = placed(run), placed(run)
+    sick = run.pod(Found("shop", WEB, "a1", ready=False))
+    for pod in (first, first, second):
+        run.fail(pod)
+    counted = [run.unready["shop", WEB]]
+    for pod in (first, sick):
+        run.delete(pod)
+        counted.append(run.unready["shop", WEB])
+
+    assert [2, 1, 0] == counted
+    assert (False, False) == (second.ready, second.available)
+
+
+def test_on_a_lost_node_nothing_is_ready():
+    run = state(*nodes("a=1"))
+    run.move_to(after(run.ground, parse_step("lose=a1")))
+    pod = placed(run, maker(tolerations=(Toleration("", TOLERATION_EXISTS, "", ""),)))
+
+    assert ("a1", False, 1) == (pod.node, pod.ready, run.unready["shop", WEB])

@@ -40,7 +40,9 @@ class Budget(NamedTuple):
         """upstream: disruption.go:countHealthyPods (v1.37)"""
         groups = state.groups(self.namespace).items()
         there = sum(sum(nodes.values()) for labels, nodes in groups if self.selector.matches(dict(labels)))
-        return there - self.unready + sum(map(self.selects, state.unready_gone))
+        more = [(labels, number) for (space, labels), number in state.unready.items() if space == self.namespace]
+        unready = self.unready + sum(number for labels, number in more if self.selector.matches(dict(labels)))
+        return there - unready
 
     def desired(self, replicas: int) -> int:
         """

@@ -168,6 +168,8 @@ class _Run:
             budgets, replicas = self.plan.budgets, self.workload.replicas
             drained = drain(ground.touched, budgets, replicas, state, self.evict, self.settle)
         elif action == LOSE:
+            for pod in state.pods_of(ground.touched):
+                state.fail(pod)
             gone = lost.evicted_from(before, ground, state.random)
             self._evict_from(gone, LOST)
         elif action == TAINT and step.taint is not None and step.taint.effect == NO_EXECUTE:

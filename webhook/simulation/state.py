@@ -8,7 +8,7 @@ The cluster in the course of one run: the only thing in a simulation that change
 from __future__ import annotations
 
 from bisect import insort
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from random import Random
@@ -52,7 +52,8 @@ class State:
     One run.
 
     `waiting` are the Pods without a node in the order in which they are tried, `fresh` those of the workload that are
-    ready and not yet available, in the order in which they will be.  `unready_gone` were not ready, and count no more.
+    ready and not yet available, in the order in which they will be.  `unready` are how many Pods of a namespace and
+    label set more than at the start are not ready, less than 0 for fewer.
     `version` grows with whatever may let a Pod in; a class that has `failed` is not tried again before.
     """
 
@@ -65,7 +66,7 @@ class State:
         self.waiting: list[tuple[int, int, Pod]] = []
         self.terminating: list[Pod] = []
         self.fresh: deque[Pod] = deque()
-        self.unready_gone: list[Pod] = []
+        self.unready: Counter[tuple[str, LabelSet]] = Counter()
         self.version, self._failed = 0, dict[PodClass, int]()
         self._views: dict[PodClass, View] = {}
         self._events: list[Event] = []
@@ -151,7 +152,17 @@ class State:
         """Count a Pod on a node no more."""
         self._count(pod, -1)
         if not pod.ready:
-            self.unready_gone.append(pod)
+            self.unready[pod.namespace, pod.labels] -= 1
+
+    def fail(self, pod: Pod) -> None:
+        """
+        upstream: controller_utils.go:MarkPodsNotReady (v1.37)
+
+        Let a Pod that counts not be ready: nobody hears of its node.
+        """
+        if pod.ready and pod.active:
+            pod.ready = False
+            self.unready[pod.namespace, pod.labels] += 1
 
     def remove(self, pod: Pod) -> None:
         """Take away a Pod on a node, and its object."""
@@ -205,13 +216,15 @@ class State:
         return True
 
     def _bind(self, pod: Pod, of_class: PodClass, node: str) -> None:
-        """Give a Pod its node, where it is ready at once."""
+        """Give a Pod its node, where it is ready at once if anybody reaches it."""
         self.on(node).append(pod)
         pod.node, pod.ready, pod.ready_at = node, True, self.now
         self._freshen(pod)
         pod.labels = self._labels(of_class, node)
         self._count(pod, 1)
         self._use(pod, 1)
+        if node in self.ground.lost:
+            self.fail(pod)
 
     def _labels(self, of_class: PodClass, node: str) -> LabelSet:
         """The labels of a Pod on a node: since 1.35 it gets the node's zone and region."""
