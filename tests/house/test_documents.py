@@ -173,7 +173,7 @@ FORMS = {
         f"report -A --cluster {EXAMPLES}/report/cluster.yaml --policy {EXAMPLES}/report/new.yaml"
         f" --compare {EXAMPLES}/report/old.yaml",
     ],
-    "Simulation": [f"simulate deploy/web -n shop --runs 2 --cluster {EXAMPLES}/simulate/cluster.yaml {LOST}"],
+    "Simulation": [f"simulate deploy/web -n shop --runs 2 --cluster {EXAMPLES}/simulate/cluster.yaml {LOST} drain=b1"],
 }
 BY_NAME = (
     "nodes",

@@ -211,7 +211,7 @@ class State:
         if self.begun.ties == ties.UNIFORM:
             position = ties.uniform(best, self.random)
         else:
-            position = ties.by_heap(best, candidates, begun, self.random)
+            position = ties.by_heap(best, candidates, begun, len(self.ground.nodes), self.random)
         self._bind(pod, of_class, self.ground.names[position])
         return True
 
