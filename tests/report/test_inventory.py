@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from tests.support.build import owned_by, pod, policy, workload
 from tests.support.reporting import deployment, inventory, made_by, pods
-from webhook.report.inventory import key_of, named
+from webhook.report.inventory import Packed, key_of, named
 
 ROLLOUT = workload("Rollout") | {"apiVersion": "argoproj.io/v1alpha1"}
 
@@ -41,6 +43,17 @@ def test_a_pod_that_nobody_made_is_a_workload():
 
     assert (True, "Pod shop/debug", {"a1": 1}) == (found.is_pod, str(found.ref), found.nodes)
     assert {"app": "web"} == found.labels
+
+
+def test_a_pod_that_nobody_made_is_packed_and_is_what_it_was():
+    """Unless something is in it that cannot be packed."""
+    debug = made_by("", "debug", "a1", annotations={"note": "\U0001f600 \ud800", "number": 10**30})
+    strange = made_by("", "strange", "a1") | {"status": {"time": date(2026, 1, 31)}}
+    found, kept = inventory(debug, strange).workloads()
+
+    assert isinstance(found.kept, Packed)
+    assert debug == found.raw == found.newest
+    assert strange is kept.kept is kept.newest
 
 
 def test_what_pods_make_is_theirs():

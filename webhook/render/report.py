@@ -147,8 +147,8 @@ def idle_words(spread: Spread, idle: str) -> str:
 def spread_remarks(spread: Spread) -> Iterator[str]:
     """What else is to be known of one constraint."""
     key = spread.constraint.topology_key
-    if spread.shared:
-        yield f"{key}: also counts {_some([f'{name} ({number:,})' for name, number in spread.shared.items()])}"
+    if shared := spread.shared:
+        yield f"{key}: also counts {_some([f'{name} ({number:,})' for name, number in shared.items()])}"
     if spread.closed and spread.constraint.hard:
         yield f"{key}: counts {_some(spread.closed)}, where no node takes these Pods"
     if spread.unlabelled:

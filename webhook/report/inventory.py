@@ -7,9 +7,11 @@ The workloads of a cluster, each with its Pods counted, from objects that are go
 
 from __future__ import annotations
 
+import marshal
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple, cast
 
 from webhook.objects.autoscalers import Autoscaler, read_autoscaler, scalings
 from webhook.objects.fields import as_mapping, texts_at, value_at
@@ -24,25 +26,56 @@ POD = "Pod"
 LONGEST_CHAIN = 8  # Owner references are the user's to write, and may go in a circle.
 
 
+class Packed(NamedTuple):
+    """An object of which there may be many, in a tenth of the memory."""
+
+    data: bytes
+
+    @classmethod
+    def of(cls, raw: Raw) -> Packed | Raw:
+        """The object as it is, if it cannot be packed."""
+        try:
+            return cls(marshal.dumps(cast(dict[str, Any], raw)))
+        except ValueError:
+            return raw
+
+
+Kept = Raw | Packed
+
+
+def unpacked(kept: Kept | None) -> Raw | None:
+    """The object; one that was packed is made anew."""
+    return as_mapping(marshal.loads(kept.data)) if isinstance(kept, Packed) else kept
+
+
 @dataclass(frozen=True, slots=True)
 class LiveWorkload:
     """
     What makes Pods, and those that it has: a Pod that nobody made is one, too.
 
-    `raw` is the object, None where it is not known and only its Pods name it.  `owned` are objects with Pod templates
-    that it made, such as ReplicaSets.  `nodes` is the number of its Pods on each node; `waiting` have no node yet, of
-    which `gated` have scheduling gates; `leaving` are being deleted and count nowhere.  `newest` is the youngest of
-    all.  Pods that have finished are none.
+    `owned` are objects with Pod templates that it made, such as ReplicaSets.  `nodes` is the number of its Pods on each
+    node; `waiting` have no node yet, of which `gated` have scheduling gates; `leaving` are being deleted and count
+    nowhere.  Pods that have finished are none.
     """
 
     ref: ObjectRef
-    raw: Raw | None
+    kept: Kept | None
     owned: tuple[Raw, ...] = ()
-    newest: Raw | None = None
+    kept_newest: Kept | None = None
     nodes: Mapping[str, int] = field(default_factory=dict)
     waiting: int = 0
     leaving: int = 0
     gated: int = 0
+
+    @property
+    def raw(self) -> Raw | None:
+        """The object, None where it is not known and only its Pods name it."""
+        return unpacked(self.kept)
+
+    @property
+    def newest(self) -> Raw | None:
+        """The youngest of all of its Pods."""
+        return unpacked(self.kept_newest)
 
     @property
     def running(self) -> int:
@@ -57,12 +90,12 @@ class LiveWorkload:
     @property
     def is_pod(self) -> bool:
         """Whether it is a Pod that nobody made."""
-        return self.raw is not None and (self.ref.api_version, self.ref.kind) == (CORE, POD)
+        return self.kept is not None and (self.ref.api_version, self.ref.kind) == (CORE, POD)
 
     @property
     def labels(self) -> Labels:
         """The labels of the object, or of a Pod of it where it is not known."""
-        return labels_of(value_at(self.raw if self.raw is not None else self.newest, ("metadata", "labels")))
+        return labels_of(value_at(self.newest if self.kept is None else self.raw, ("metadata", "labels")))
 
 
 class _Pods:
@@ -73,7 +106,7 @@ class _Pods:
     def __init__(self) -> None:
         self.nodes: dict[str, int] = {}
         self.waiting = self.leaving = self.gated = 0
-        self.newest: Raw | None = None
+        self.newest: Kept | None = None
         self.time = ("", "")
 
     def add(self, other: _Pods) -> None:
@@ -90,12 +123,13 @@ class Inventory:
     """
     All workloads of a cluster, of kinds that are known, while its objects are gone through.
 
-    Of the Pods of a controller only the newest is kept.  `static` is the number of Pods that kubelets run from files.
+    Of the Pods of a controller only the newest is kept, and those that nobody made are packed.  `static` is the number
+    of Pods that kubelets run from files.
     """
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
-        self._objects: dict[Key, Raw] = {}
+        self._objects: dict[Key, Kept] = {}
         self._pods: dict[Key, _Pods] = {}
         self._counted: dict[str, dict[LabelSet, Counter[Key]]] = {}
         self._autoscalers: list[Autoscaler] = []
@@ -125,16 +159,17 @@ class Inventory:
             return
         namespace, name, time = texts_at(metadata, "namespace", "name", "creationTimestamp")
         owner = controller_of(metadata)
+        kept: Kept = raw
         if owner is None:
             key = Key("", POD, namespace, name)
-            self._objects[key] = raw
+            kept = self._objects[key] = Packed.of(raw)
         else:
             key = owner.key(namespace)
         pods = self._pods.get(key)
         if pods is None:
             pods = self._pods[key] = _Pods()
         if pods.newest is None or (time, name) > pods.time:
-            pods.newest, pods.time = raw, (time, name)
+            pods.newest, pods.time = kept, (time, name)
         if metadata.get("deletionTimestamp") is not None:
             pods.leaving += 1
         elif not node:
@@ -153,9 +188,9 @@ class Inventory:
         """
         owned: dict[Key, list[Raw]] = {}
         pods: dict[Key, _Pods] = {}
-        for key, raw in self._objects.items():
-            if (top := self._top(key)) != key:
-                owned.setdefault(top, []).append(raw)
+        for key, kept in self._objects.items():
+            if (top := self._top(key)) != key and not isinstance(kept, Packed):
+                owned.setdefault(top, []).append(kept)
         for key, those in self._pods.items():
             pods.setdefault(self._top(key), _Pods()).add(those)
         tops = {key for key in self._objects if self._top(key) == key} | pods.keys()
@@ -178,15 +213,18 @@ class Inventory:
         return self._top(ref.key)
 
     def _workload(self, key: Key, owned: Iterable[Raw], pods: _Pods) -> LiveWorkload:
-        raw = self._objects.get(key)
+        kept = self._objects.get(key)
+        raw = unpacked(kept)
         ref = ObjectRef.of(raw) if raw is not None else ObjectRef(_api_version(key, pods), *key[1:])
-        return LiveWorkload(ref, raw, tuple(owned), pods.newest, pods.nodes, pods.waiting, pods.leaving, pods.gated)
+        return LiveWorkload(ref, kept, tuple(owned), pods.newest, pods.nodes, pods.waiting, pods.leaving, pods.gated)
 
     def _top(self, key: Key) -> Key:
         """The object that has made this one, or that one's maker, as far up as objects are known."""
         first = key
         for _ in range(LONGEST_CHAIN):
-            raw = self._objects.get(key)
+            kept = self._objects.get(key)
+            # What is packed has no owner.
+            raw = kept if not isinstance(kept, Packed) else None
             owner = controller_of(as_mapping(raw.get("metadata"))) if raw is not None else None
             if owner is None:
                 return key
@@ -204,14 +242,14 @@ def key_of(workload: LiveWorkload) -> Key:
 
 def _api_version(key: Key, pods: _Pods) -> str:
     """The apiVersion by which a Pod names an owner that is not known."""
-    owner = controller_of(as_mapping(as_mapping(pods.newest).get("metadata")))
+    owner = controller_of(as_mapping(as_mapping(unpacked(pods.newest)).get("metadata")))
     return owner.api_version if owner is not None else key.group
 
 
 def _waits_for_pods(workload: LiveWorkload) -> bool:
-    raw = as_mapping(workload.raw)
     if workload.is_pod or (workload.ref.api_version, workload.ref.kind) == (BATCH, "Job"):
         return False
+    raw = as_mapping(workload.raw)
     owned = controller_of(as_mapping(raw.get("metadata"))) is not None
     return not owned or value_at(raw, ("spec", "replicas")) != 0
 

@@ -39,7 +39,7 @@ class Spread:
     several Pod templates, by their number; it is 0 elsewhere.  `unlabelled` is the number of nodes that lack its key,
     `excluded` of those that its node inclusion policies, or another constraint's key, leave out: none of them counts.
     `closed` are eligible domains where no node takes its Pods, as cordons, taints and node affinity go.  `shared` is
-    the number of Pods of other workloads that it counts, by their names.
+    the number of Pods of other workloads that it counts, by their names: of all `makers` of Pods but its `own`.
     """
 
     constraint: Constraint
@@ -49,7 +49,13 @@ class Spread:
     unlabelled: int
     excluded: int
     closed: tuple[str, ...]
-    shared: Mapping[str, int]
+    makers: Mapping[Key, int]
+    own: Key
+
+    @property
+    def shared(self) -> Mapping[str, int]:
+        """Made when it is asked for: Pods that nobody made may count each other, all of them."""
+        return named({key: number for key, number in self.makers.items() if key != self.own})
 
     @property
     def skew(self) -> int:
@@ -101,6 +107,7 @@ class _Namespace:
             for item in labels:
                 self._labelled.setdefault(item, []).append(labels)
         self._matching: dict[Selector, Mapping[LabelSet, PodGroup]] = {}
+        self._made: dict[Selector, Mapping[Key, int]] = {}
 
     def matching(self, selector: Selector) -> Mapping[LabelSet, PodGroup]:
         """The Pods that a selector matches."""
@@ -119,14 +126,15 @@ class _Namespace:
         ]
         return min(asked, key=len) if asked else list(self._groups)
 
-    def made_by_others(self, selector: Selector, own: Key) -> Mapping[str, int]:
-        """The number of Pods of other workloads that a selector matches, by their names."""
-        found: Counter[Key] = Counter()
-        for labels in self.matching(selector):
-            for key, number in self._makers.get(labels, {}).items():
-                if key != own:
-                    found[key] += number
-        return named(found)
+    def makers(self, selector: Selector) -> Mapping[Key, int]:
+        """The number of Pods of each workload that a selector matches."""
+        found = self._made.get(selector)
+        if found is None:
+            counted: Counter[Key] = Counter()
+            for labels in self.matching(selector):
+                counted.update(self._makers.get(labels, {}))
+            found = self._made[selector] = counted
+        return found
 
 
 class Spreading:
@@ -155,9 +163,9 @@ class Spreading:
         matching = {labels: group for one in cycle.constraints for labels, group in own.matching(one.selector).items()}
         counting = replace(self._snapshot, pods={workload.ref.namespace: matching})
         for counted in count_each(cycle._replace(snapshot=counting)):
-            shared = own.made_by_others(counted.constraint.selector, key_of(workload)) if counted.counts else {}
+            makers = own.makers(counted.constraint.selector) if counted.counts else {}
             nodes = self._nodes(cycle, counted.constraint)
-            yield Spread(counted.constraint, source, template, counted, *nodes, shared)
+            yield Spread(counted.constraint, source, template, counted, *nodes, makers, key_of(workload))
 
     def _of(self, namespace: str) -> _Namespace:
         found = self._namespaces.get(namespace)
