@@ -6,7 +6,7 @@ import pytest
 
 from tests.report.test_impact import DEFAULTS, EMPTY, NO_DEFAULTS
 from tests.support.build import constraint, hpa, policy, service, workload
-from tests.support.placing import node
+from tests.support.placing import node, requesting
 from tests.support.reporting import ZONES, deployment, made_by, only, pods, report, reporting
 
 WARN = "{enforcement: Warn}"
@@ -161,3 +161,17 @@ def test_what_a_policy_would_do_does_not_depend_on_an_autoscaler():
 
     assert "missing-constraints" in rules(one.findings)
     assert "allowed" == str(one.impact.create.outcome)
+
+
+@pytest.mark.parametrize(("on", "expected"), [("n1", False), ("", True)])
+@pytest.mark.parametrize("owner", ["", "Cluster/db"])
+def test_a_pod_that_runs_has_its_place(owner, on, expected):
+    """Of a Pod that nobody made, or whose owner is not known, no other is to come while none waits."""
+    version = "example.com/v1" if owner else None
+    one = made_by(owner, "db-1", on, labels={"app": "web"}, api_version=version)
+    one["spec"] |= {"topologySpreadConstraints": [constraint()], "containers": requesting()}
+    agent = made_by("DaemonSet/agent", "agent-1", "n1", labels={"app": "agent"})
+    full = node("n1", "a", pods="2" if on else "1")
+    found = {named.live.ref.name: rules(named.findings) for named in report(full, agent, one).workloads}
+
+    assert expected == ("unschedulable" in found["db-1" if not owner else "db"])

@@ -204,12 +204,15 @@ class Reporting:
 
     def _judged(self, live: LiveWorkload, made: Sequence[MadePod]) -> Sequence[Workload]:
         """What the rules look at, also of what has an owner: here advice on it is read."""
-        raw = live.raw if live.raw is not None and not live.is_pod else made[0].raw if made else None
+        described = live.kept is not None and not live.is_pod  # Else it is a Pod of it that is looked at.
+        raw = live.raw if described else made[0].raw if made else None
         workloads = self._parsed(raw, live.ref.namespace) if raw is not None else ()
         try:
             weigh(workloads)
         except TooLarge:
             return ()  # which the answers say
+        if not described and not live.waiting:  # Those that are there have their places.
+            workloads = tuple([replace(one, replicas=0) for one in workloads])
         scaling = scaling_of(workloads, self._scalings)
         return [replace(one if scaling is None else one.within(scaling), owner=None) for one in workloads]
 
