@@ -175,3 +175,16 @@ def test_a_pod_that_runs_has_its_place(owner, on, expected):
     found = {named.live.ref.name: rules(named.findings) for named in report(full, agent, one).workloads}
 
     assert expected == ("unschedulable" in found["db-1" if not owner else "db"])
+
+
+def test_whether_there_would_be_room_for_the_maximum_is_not_known():
+    """By then other Pods are there, and perhaps other nodes."""
+    owner, made = deployment(constraint())
+    owner["spec"]["replicas"] = 3
+    owner["spec"]["template"]["spec"]["containers"] = requesting("2")
+    zones = [node(f"{zone}1", zone, cpu="3") for zone in "abc"]
+    there = [*zones, owner, made, *pods("a1", "b1", "c1")]
+
+    assert not {"unschedulable", "selector-matches-others"} & rules(only(*there, hpa(3, 9)).at_most).keys()
+    owner["spec"]["replicas"] = 9
+    assert "unschedulable" in rules(only(*there, hpa(3, 9)).findings)

@@ -93,7 +93,12 @@ NOTHING = Answer(Outcome.ALLOWED, True, "", (), False)
 
 def as_webhook_sees(snapshot: Snapshot, policy: Policy) -> Snapshot:
     """What the webhook knows of the cluster under a policy: Pods only where that says so."""
-    return snapshot if policy.watch_pods else replace(snapshot, pods={}, usage={})
+    return snapshot if policy.watch_pods else without_pods(snapshot)
+
+
+def without_pods(snapshot: Snapshot) -> Snapshot:
+    """The cluster as who knows of no Pod sees it."""
+    return replace(snapshot, pods={}, usage={})
 
 
 def impact(workload: LiveWorkload, made: Iterable[MadePod], terms: Terms, never_sent: Collection[str]) -> Impact:

@@ -24,7 +24,7 @@ from webhook.objects.workload import Workload, parse_workloads, scaling_of
 from webhook.placement.given import is_defaulted
 from webhook.policy.policy import Policy
 from webhook.report.idle import why_idle
-from webhook.report.impact import Impact, as_webhook_sees, impact
+from webhook.report.impact import Impact, as_webhook_sees, impact, without_pods
 from webhook.report.inventory import Inventory, LiveWorkload, by_name
 from webhook.report.made import CONSTRAINTS, MadePod, made_pods
 from webhook.report.spread import ZONE, Spread, Spreading, ZoneLoss, zone_loss
@@ -145,6 +145,7 @@ class Reporting:
     ) -> None:
         self.workloads = inventory.workloads()
         self._snapshot, self._features, self._policies, self._never_sent = snapshot, features, policies, never_sent
+        self._without_pods = without_pods(snapshot)
         self._spreading, self._profiles = Spreading(snapshot, features, inventory, profiles), profiles
         self._others = Others.of(
             one for live in self.workloads if live.raw is not None for one in self._parsed(live.raw, live.ref.namespace)
@@ -217,22 +218,27 @@ class Reporting:
         return [replace(one if scaling is None else one.within(scaling), owner=None) for one in workloads]
 
     def _findings(self, workloads: Iterable[Workload]) -> tuple[Finding, ...]:
-        return tuple([finding for one in workloads for finding in self._found(one)])
+        return tuple([finding for one in workloads for finding in self._found(one, self._snapshot, self._others)])
 
     def _at_most(self, workloads: Iterable[Workload], findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        """What the rules find besides if an autoscaler gives a workload the most replicas that it may."""
+        """
+        What the rules find besides if an autoscaler gives a workload the most replicas that it may.
+
+        Which other Pods will be there by then is not known.
+        """
         known = {(one.rule, one.path) for one in findings}
         grown = [
             replace(one, replicas=most)
             for one in workloads
             if one.scaling is not None and (most := one.scaling.most or 0) > one.replicas
         ]
-        return tuple([finding for finding in self._findings(grown) if (finding.rule, finding.path) not in known])
+        found = [finding for one in grown for finding in self._found(one, self._without_pods, None)]
+        return tuple([finding for finding in found if (finding.rule, finding.path) not in known])
 
-    def _found(self, workload: Workload) -> tuple[Finding, ...]:
+    def _found(self, workload: Workload, snapshot: Snapshot, others: Others | None) -> tuple[Finding, ...]:
         namespace_labels = self._snapshot.namespaces.get(workload.namespace)
         settings = self._policies.policy.in_force(workload, namespace_labels).settings
-        return evaluate(workload, settings, self._snapshot, self._features, self._others).findings
+        return evaluate(workload, settings, snapshot, self._features, others).findings
 
     def _parsed(self, raw: Mapping[str, object], namespace: str) -> tuple[Workload, ...]:
         return parse_workloads(raw, self._policies.policy.kinds, namespace)
