@@ -65,7 +65,7 @@ oracle: .venv/test ## ask Kubernetes' own code, KUBERNETES=v1.37.1, and rewrite 
 oracle-diff: .venv/test ## say which recordings differ between two minor versions, A=1.36 B=1.37, and in what
 	@$(PYTHON) -m tests.oracle.diff $(A) $(B) $(CASE)
 
-fuzz: .venv/test ## give reviews, policies, dumps, manifests and HTTP whatever may come, for SECONDS=60; CORPUS=build/fuzz
+fuzz: .venv/test ## give reviews, policies, dumps, manifests, certificates and HTTP whatever may come, for SECONDS=60; CORPUS=build/fuzz
 	@$(PYTHON) -m tests.fuzz $(if $(SECONDS),--seconds $(SECONDS)) $(if $(CORPUS),--corpus $(CORPUS)) $(FUZZ)
 
 bench: .venv/test ## measure reviews, manifests, Pod creation, a large cluster and placing in it, beside others

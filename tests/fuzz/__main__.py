@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.fuzz.certificates import Certificates
 from tests.fuzz.connections import Connections, server_in
 from tests.fuzz.files import Dumps, Manifests, Policies
 from tests.fuzz.oracle import refused
@@ -25,7 +26,7 @@ from tests.oracle.recording import ask
 from tests.support import ROOT
 from tests.support.kubernetes_source import NEWEST
 
-NAMES = ("reviews", "policies", "dumps", "manifests", "requests")
+NAMES = ("reviews", "policies", "dumps", "manifests", "certificates", "requests")
 
 
 def main() -> int:
@@ -44,7 +45,7 @@ def main() -> int:
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="evenkeel-fuzz-", dir=memory)))
         reviews = Reviews()
-        targets: list[Target] = [reviews, Policies(), Dumps(folder), Manifests(folder)]
+        targets: list[Target] = [reviews, Policies(), Dumps(folder), Manifests(folder), Certificates()]
         if "requests" in given.only:
             targets.append(Connections(stack.enter_context(server_in(folder))))
         found = run([target for target in targets if target.name in given.only], given.corpus, given.seconds, seed)

@@ -9,7 +9,11 @@ from typing import Any
 
 from tests.support.strategies import LABEL_KEYS, TOKENS, TOPOLOGY_KEYS
 
+DEEP = "deep"  # Stands for a value that is nested deeper than the json module writes.
+LEVELS = (10, 100, 300, 480, 500, 900, 950, *range(960, 1_004, 4), 1_100, 5_000)
+NESTING = (("[", "]"), ('{"a":', "}"), ("[null,", "]"), ('{"template":', "}"), ('{"matchLabels":', "}"))
 HOSTILE: tuple[Any, ...] = (
+    *[DEEP] * 6,
     *(None, True, False, 0, 1, -1, 2**31, -(2**63), 2**64, 10**400, 0.5, 1e308, "", "a", "1", "\ud800", "\x00", "a\nb"),
     *("\u202e\u2028\x85\x1b[31m", "x" * 64, "x" * 300, "é" * 5_000, [], {}, [None], [[]], [{}], {"": None}, {"a": 1}),
     *(["a", 1], [{}] * 101, [""] * 300, dict.fromkeys(map(str, range(300)), ""), "true", "null", "Honor", "In", "9e9"),
@@ -43,9 +47,15 @@ def _within(body: bytes, random: Random) -> bytes | None:
         value = json.loads(lines[at])
         for _ in range(random.choice((1, 1, 2, 3))):
             value = damaged(value, random)
-        lines[at] = json.dumps(value, ensure_ascii=random.random() < 0.7).encode("utf-8", "surrogatepass")
+        text = json.dumps(value, ensure_ascii=random.random() < 0.7).replace(f'"{DEEP}"', _nested(random))
+        lines[at] = text.encode("utf-8", "surrogatepass")
         return b"\n".join(lines)
     return None
+
+
+def _nested(random: Random) -> str:
+    (begin, end), levels = random.choice(NESTING), random.choice(LEVELS)
+    return begin * levels + random.choice(("1", "null", '"x"', "{}")) + end * levels
 
 
 def damaged(value: Any, random: Random) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import logging
-from collections.abc import Hashable, Mapping
-from contextlib import suppress
+import sys
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -37,6 +38,7 @@ CONSTRAINTS = ("spec", "topologySpreadConstraints")
 PHASES, MINORS = (MUTATE, VALIDATE), range(25, 39)
 WARNING, MOST_WARNINGS, STATUS_CODES = 256, 6, (400, 403, 500)
 LOGGED = 64 << 10
+DEPTH = 20_000
 MOST_PATCHED = 5_000
 
 
@@ -115,7 +117,9 @@ class Reviews:
         outline = [phase, answer.code, *self._said(response)]
         if "patch" in response:
             assert (phase, "JSONPatch", True) == (MUTATE, response["patchType"], response["allowed"])
-            outline += self._patch(review["request"]["object"], json.loads(base64.b64decode(response["patch"])), minor)
+            patch = json.loads(base64.b64decode(response["patch"]))
+            with recursing(DEPTH):
+                outline += self._patch(json.loads(body)["request"]["object"], patch, minor)
         return tuple(outline)
 
     def _terms(self, number: int) -> tuple[str, int]:
@@ -157,6 +161,17 @@ class Reviews:
         if minor == NEWEST and len(self.patched) < MOST_PATCHED:
             self.patched.setdefault(json.dumps([constraints, labels_of(after)], default=str), Patched(obj, after))
         return [tuple(one["path"] for one in patch), len(constraints)]
+
+
+@contextmanager
+def recursing(levels: int) -> Iterator[None]:
+    """Let what is as deep as the server reads be looked at."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(levels)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def check_uid(review: Any, body: bytes, uid: str) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from random import Random
 
 import pytest
 from hypothesis import strategies as st
 
+from certs.rotation import NOTHING, TRUSTED, Rotation
+from tests.fuzz import certificates
+from tests.fuzz.certificates import TIMES, Certificates, whole
 from tests.fuzz.changing import changed
 from tests.fuzz.connections import Connections, responses
 from tests.fuzz.corpus import FOUND
@@ -137,6 +141,30 @@ def test_a_pod_that_kube_apiserver_refuses_for_its_patch_is_found():
     assert (4, ["['spec: Invalid: no']: bad", "['cannot be read']: unreadable"]) == refused(
         [Patched(*pair) for pair in pods], ask
     )
+
+
+def test_a_fault_in_what_a_secret_holds_is_found(monkeypatch):
+    """An exception, and a certificate that is not served; none where nothing is planted."""
+    content = {name: value.decode() for name, value in whole().items()} | {TRUSTED: TIMES[1]}
+    given = b"0\n" + json.dumps(content).encode()
+    assert () == Certificates().check(given)[0]
+
+    monkeypatch.setattr(certificates, "parse", fails)
+    with pytest.raises(KeyError):
+        Certificates().check(given)
+    monkeypatch.undo()
+    monkeypatch.setattr(certificates, "renewed", lambda *_: Rotation(NOTHING))
+    with pytest.raises(AssertionError):
+        Certificates().check(given)
+
+
+@pytest.mark.parametrize("levels", [10, 900, 1_100])
+def test_what_is_nested_deep_is_checked_as_anything_else(levels):
+    deep = b"[" * levels + b"]" * levels
+    given = DEFAULTED.replace(b'"metadata": {', b'"metadata": {"deep": %b, ' % deep, 1)
+
+    assert given != DEFAULTED
+    assert ("mutate", 200) == Reviews().check(given)[:2]
 
 
 @pytest.mark.parametrize("target", [Policies, Dumps, Manifests])
