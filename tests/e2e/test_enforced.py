@@ -224,6 +224,31 @@ def test_nor_with_an_object_too_large_to_judge(developer):
     assert "found 101 constraints, at most 100 can be judged" in output.stderr
 
 
+@ENFORCED
+@pytest.mark.parametrize(
+    ("key", "own"),
+    [("batch.kubernetes.io/job-completion-index", False), ("job-name", True)],
+    ids=["an index of a Job without", "the name where the selector is one's own"],
+)
+def test_nor_with_match_label_keys_that_the_pods_of_a_job_never_have(plane, developer, key, own):
+    """They look as if they filled the selector; here it is filled, and the Pods are looked at."""
+
+    def job(name, only):
+        found = made("Job", name, only | {"matchLabelKeys": [key]})
+        found["spec"] |= {"manualSelector": True, "selector": {"matchLabels": {"app": name}}} if own else {}
+        return found
+
+    name = f"keyed-{own}".lower()
+    assert 0 == applied(developer, job(name, constraint())).code
+    until(lambda: pods_of(plane, NAMESPACE, name), "a Pod")
+    assert all(key not in pod["metadata"]["labels"] for pod in pods_of(plane, NAMESPACE, name).values())
+
+    output = applied(developer, job(f"{name}-empty", EMPTY))
+
+    assert 1 == output.code
+    assert "must select Pods, or nothing is spread (empty-selector)" in output.stderr
+
+
 # What runs already goes on
 
 
