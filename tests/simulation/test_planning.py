@@ -116,12 +116,27 @@ def test_affinity_of_other_pods_is_told():
     assert ("Some Pods have affinity to other Pods, which scores nodes for all, and is not simulated.",) == found.notes
 
 
-def test_an_applied_stateful_set_replaces_its_pods_and_says_so():
-    objects = [*nodes(), *stateful(replicas=1, on=["a1"])]
+@pytest.mark.parametrize("status", [{}, {"updateRevision": "old", "currentRevision": "old"}])
+def test_an_applied_stateful_set_replaces_its_pods_and_says_so(status):
+    """What is below its partition is made anew like them.  The second file was read from the cluster."""
+    made, old = updating(on=[("a1", "old")])
+    old["spec"]["priority"] = 7
+    objects = [*nodes(), {**made, "status": status}, old]
+    found = planned(workload(objects), cluster(*objects), [], KINDS, applied=True)
+    before, now = (one.maker.of_class for one in found.plan.named.sets)
+
+    assert ({}, 0) == (found.plan.makers, found.plan.start.found["a1"][0].revision)
+    assert [(7, "old"), (0, "new")] == [
+        (one.priority, one.pod.labels["controller-revision-hash"]) for one in (before, now)
+    ]
+    assert ("What the StatefulSet's template was is not known: applying it replaces its Pods.",) == found.notes
+
+
+def test_an_applied_stateful_set_that_is_new_replaces_nothing():
+    objects = [*nodes(), *updating(on=[])]
     found = planned(workload(objects), cluster(*objects), [], KINDS, applied=True)
 
-    assert {0} == set(found.plan.makers)
-    assert ("What the StatefulSet's template was is not known: applying it replaces its Pods.",) == found.notes
+    assert (1, ()) == (len(found.plan.named.sets), found.notes)
 
 
 def test_without_the_time_of_the_cluster_the_latest_that_is_known_is_now():

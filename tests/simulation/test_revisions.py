@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.simulated import updating
-from webhook.simulation.revisions import Revisions, read_revisions
+from webhook.placement.subject import NEW
+from webhook.simulation.revisions import Revisions, read_revisions, with_new_template
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,11 @@ def test_the_current_revision(there, updated, current, found, lost):
 
 def test_without_a_rollout_all_pods_are_of_one_revision():
     assert 0 == Revisions("new").number(updating(on=[("a1", "new")])[1])
+
+
+def test_a_changed_template_has_a_revision_of_its_own():
+    made, *pods = updating(on=[("a1", "old"), ("b1", "old")], current="old", updated="old")
+    read = read_revisions(with_new_template(made), pods)
+
+    assert (NEW, "old", pods[0]) == read
+    assert Revisions("old") == read_revisions(made, pods)

@@ -400,3 +400,14 @@ def test_pods_that_stay_on_a_lost_node_are_not_ready():
 
     assert {"a": (0, 0), "b": (2, 2), "c": (2, 2)} == ends(scaled)
     assert {"web, which keeps a Pod on b1": 1.0} == drained.held
+
+
+def test_an_applied_stateful_set_is_rolled_out_down_to_its_partition():
+    on = [("a1", "old"), ("b1", "old"), ("c1", "old")]
+    objects = [*nodes(), *updating(on=on, current="old", updated="old")]
+    made = next(one for one in objects if one["kind"] == "StatefulSet")
+    held = {**made, "spec": {**made["spec"], "replicas": 4, "updateStrategy": {"rollingUpdate": {"partition": 1}}}}
+    applied, deleted = simulated(objects, "delete=a1", raw=held, applied=True)
+
+    assert ((3, 3, 3), 4, 0.0) == (applied.updated, applied.there.least, applied.unfinished)
+    assert ((3, 3, 3), 4, 0.0) == (deleted.updated, deleted.there.least, deleted.unfinished)

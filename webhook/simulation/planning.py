@@ -20,6 +20,7 @@ from webhook.simulation.found import found_budgets, found_pod
 from webhook.simulation.makers import DEPLOYMENT, SIMULATED, STATEFUL, Cluster, Makers
 from webhook.simulation.pod import Found, Maker
 from webhook.simulation.reading import replicas_of, strategy_of, update_of
+from webhook.simulation.revisions import with_new_template
 from webhook.simulation.run import Named, Plan, SetFound
 from webhook.simulation.state import Start
 from webhook.simulation.step import ADD, APPLY, DRAIN, MOST_REPLICAS, OF_NODES, ROLLOUT, SCALE, Step, StepError
@@ -66,6 +67,8 @@ def planned(
     With `applied`, the workload comes from a file, and replaces the one of its name or is new.  `defaults` are the
     constraints that a policy gives Pods without any, `profiles` those of the cluster's kube-scheduler.
     """
+    if applied and ObjectRef.of(raw).kind == STATEFUL:
+        raw = with_new_template(raw)
     makers = Makers(raw, cluster, kinds, defaults, profiles)
     of_sets = list(makers.of_sets())
     named = _named(makers, of_sets)
@@ -81,8 +84,7 @@ def planned(
     if makers.updating.lost:
         what = f"No Pod of revision {makers.updating.current} is there"
         notes.append(f"{what}: what is made below the partition has the new template.")
-    if applied and makers.ref.kind == STATEFUL and any(one.revision >= 0 for one in found):
-        rollouts[0] = makers.next_maker(len(rollouts) + 1)
+    if applied and makers.updating.current:
         notes.append("What the StatefulSet's template was is not known: applying it replaces its Pods.")
     if makers.errors:
         raise StepError("\n".join(makers.errors))

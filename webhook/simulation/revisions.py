@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from webhook.objects.fields import texts_at, value_at
 from webhook.objects.labels import labels_of
-from webhook.placement.subject import REVISION_HASH, Raw
+from webhook.placement.subject import NEW, REVISION_HASH, Raw
 
 
 class Revisions(NamedTuple):
@@ -48,6 +48,11 @@ def read_revisions(raw: Raw, pods: Collection[Raw]) -> Revisions:
     current = current or min(earlier)
     like = None if current == updated else next((pod for pod in pods if _hash_of(pod) == current), None)
     return Revisions(updated, current, like)
+
+
+def with_new_template(raw: Raw) -> Raw:
+    """A StatefulSet once its template has been changed, of which its controller is to make a revision."""
+    return {**raw, "status": {"updateRevision": NEW}}
 
 
 def _hash_of(pod: Raw) -> str:
