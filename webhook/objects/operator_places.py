@@ -62,18 +62,22 @@ VictoriaMetrics/operator 025dffa24f71 api/operator/v1
     spec.vlstorage.topologySpreadConstraints fills:labelSelector
     spec.requestsLoadBalancer.spec.topologySpreadConstraints unknown
   victoriametrics-vtcluster operator.victoriametrics.com/v1 VTCluster vtclusters
-    spec.select.topologySpreadConstraints unknown
-    spec.storage.topologySpreadConstraints unknown
     spec.requestsLoadBalancer.spec.topologySpreadConstraints unknown
+VictoriaMetrics/operator 1ac6b7a7369a internal/controller/operator/factory/vtcluster/select.go
+  victoriametrics-vtcluster operator.victoriametrics.com/v1 VTCluster vtclusters
+    spec.select.topologySpreadConstraints fills:labelSelector
+VictoriaMetrics/operator db7084d4bc8d internal/controller/operator/factory/vtcluster/storage.go
+  victoriametrics-vtcluster operator.victoriametrics.com/v1 VTCluster vtclusters
+    spec.storage.topologySpreadConstraints fills:labelSelector
 VictoriaMetrics/operator 0800758eb39f internal/controller/operator/factory/vtcluster/insert.go
   victoriametrics-vtcluster operator.victoriametrics.com/v1 VTCluster vtclusters
     spec.insert.topologySpreadConstraints fills:labelSelector
 VictoriaMetrics/operator 032bf383c225 api/operator/v1/vtsingle_types.go
   victoriametrics-vtsingle operator.victoriametrics.com/v1 VTSingle vtsingles
     spec.topologySpreadConstraints unknown
-VictoriaMetrics/operator 17f89b28103e api/operator/v1/vtagent_types.go
+VictoriaMetrics/operator c1b472b6a9d5 internal/controller/operator/factory/vtagent/vtagent.go
   victoriametrics-vtagent operator.victoriametrics.com/v1 VTAgent vtagents
-    spec.topologySpreadConstraints unknown
+    spec.topologySpreadConstraints fills:labelSelector
 VictoriaMetrics/operator 77a1af0f48cb api/operator/v1/vmestimator_types.go
   victoriametrics-vmestimator operator.victoriametrics.com/v1 VMEstimator vmestimators
     spec.single.topologySpreadConstraints fills:labelSelector
@@ -90,16 +94,17 @@ VictoriaMetrics/operator - api/operator/v1
 cloudnative-pg/cloudnative-pg 78b3ecc2e4fd api/v1
   cnpg-cluster postgresql.cnpg.io/v1 Cluster clusters
     spec.topologySpreadConstraints keeps
+cloudnative-pg/cloudnative-pg 04a7b7deecab pkg/specs/pgbouncer/deployments.go
   cnpg-pooler postgresql.cnpg.io/v1 Pooler poolers
-    spec.template unknown
+    spec.template keeps
 CrunchyData/postgres-operator 91398e44dee5 pkg/apis/postgres-operator.crunchydata.com/v1beta1
   crunchy-postgrescluster postgres-operator.crunchydata.com/v1beta1 PostgresCluster postgresclusters
     spec.instances[*].topologySpreadConstraints keeps
     spec.proxy.pgBouncer.topologySpreadConstraints keeps
     spec.backups.pgbackrest.repoHost.topologySpreadConstraints keeps
-CrunchyData/postgres-operator - pkg/apis/postgres-operator.crunchydata.com/v1beta1/pgadmin_types.go
+CrunchyData/postgres-operator 0156a8a6ca9b internal/controller/postgrescluster/pgadmin.go
   crunchy-postgrescluster postgres-operator.crunchydata.com/v1beta1 PostgresCluster postgresclusters
-    spec.userInterface.pgAdmin.topologySpreadConstraints unknown
+    spec.userInterface.pgAdmin.topologySpreadConstraints keeps
 zalando/postgres-operator - pkg/apis/acid.zalan.do/v1/postgresql_type.go
   zalando-postgresql acid.zalan.do/v1 postgresql postgresqls
     spec.topologySpreadConstraints unknown
@@ -114,10 +119,10 @@ percona/percona-server-mongodb-operator c3e27599b7fa pkg/apis/psmdb/v1
     spec.replsets[*].topologySpreadConstraints fills:labelSelector,maxSkew,topologyKey,whenUnsatisfiable
     spec.sharding.configsvrReplSet.topologySpreadConstraints fills:labelSelector,maxSkew,topologyKey,whenUnsatisfiable
     spec.sharding.mongos.topologySpreadConstraints fills:labelSelector,maxSkew,topologyKey,whenUnsatisfiable
-percona/percona-server-mongodb-operator - pkg/apis/psmdb/v1/psmdb_types.go
+percona/percona-server-mongodb-operator - pkg/apis/psmdb/v1/psmdb_defaults.go
   percona-servermongodb psmdb.percona.com/v1 PerconaServerMongoDB perconaservermongodbs
-    spec.replsets[*].nonvoting.topologySpreadConstraints unknown
-    spec.replsets[*].hidden.topologySpreadConstraints unknown
+    spec.replsets[*].nonvoting.topologySpreadConstraints fills:labelSelector,maxSkew,topologyKey,whenUnsatisfiable
+    spec.replsets[*].hidden.topologySpreadConstraints fills:labelSelector,maxSkew,topologyKey,whenUnsatisfiable
 percona/percona-server-mysql-operator 00b4293377ef api/v1/perconaservermysql_types.go
   percona-servermysql ps.percona.com/v1 PerconaServerMySQL perconaservermysqls
     spec.mysql.topologySpreadConstraints fills:labelSelector
@@ -126,10 +131,12 @@ percona/percona-server-mysql-operator 00b4293377ef api/v1/perconaservermysql_typ
     spec.proxy.router.topologySpreadConstraints fills:labelSelector
     spec.backup.pitr.binlogServer.topologySpreadConstraints unknown
     spec.backup.storages{*}.topologySpreadConstraints unknown
+percona/percona-postgresql-operator 05e8b7d2ce87 internal/controller/postgrescluster/pgbouncer.go
+  percona-pgcluster pgv2.percona.com/v2 PerconaPGCluster perconapgclusters
+    spec.proxy.pgBouncer.topologySpreadConstraints keeps
 percona/percona-postgresql-operator 018718a775e9 pkg/apis/pgv2.percona.com/v2/perconapgcluster_types.go
   percona-pgcluster pgv2.percona.com/v2 PerconaPGCluster perconapgclusters
-    spec.instances[*].topologySpreadConstraints unknown
-    spec.proxy.pgBouncer.topologySpreadConstraints unknown
+    spec.instances[*].topologySpreadConstraints keeps
     spec.backups.pgbackrest.repoHost.topologySpreadConstraints unknown
 rook/rook - pkg/apis/ceph.rook.io/v1/types.go
   rook-cephcluster ceph.rook.io/v1 CephCluster cephclusters
@@ -142,13 +149,13 @@ rook/rook - Documentation/CRDs/Object-Storage/ceph-object-store-crd.md
 rook/rook - Documentation/CRDs/Shared-Filesystem/ceph-filesystem-crd.md
   rook-cephfilesystem ceph.rook.io/v1 CephFilesystem cephfilesystems
     spec.metadataServer.placement.topologySpreadConstraints keeps
-rook/rook 7b57e0640fb5 pkg/apis/ceph.rook.io/v1/types.go
+rook/rook 804c418fe440 pkg/apis/ceph.rook.io/v1/placement.go
   rook-cephnfs ceph.rook.io/v1 CephNFS cephnfses
-    spec.server.placement.topologySpreadConstraints unknown
+    spec.server.placement.topologySpreadConstraints keeps
   rook-cephrbdmirror ceph.rook.io/v1 CephRBDMirror cephrbdmirrors
-    spec.placement.topologySpreadConstraints unknown
+    spec.placement.topologySpreadConstraints keeps
   rook-cephfilesystemmirror ceph.rook.io/v1 CephFilesystemMirror cephfilesystemmirrors
-    spec.placement.topologySpreadConstraints unknown
+    spec.placement.topologySpreadConstraints keeps
 dragonflydb/dragonfly-operator - api/v1alpha1/dragonfly_types.go
   dragonfly dragonflydb.io/v1alpha1 Dragonfly dragonflies
     spec.topologySpreadConstraints keeps
@@ -160,12 +167,12 @@ OT-CONTAINER-KIT/redis-operator 01a290557d10 internal/k8sutils/statefulset.go
   redis-rediscluster redis.redis.opstreelabs.in/v1beta2 RedisCluster redisclusters
     spec.redisLeader.topologySpreadConstraints keeps
     spec.redisFollower.topologySpreadConstraints keeps
-OT-CONTAINER-KIT/redis-operator 00165cb4acaa api/redisreplication/v1beta2/redisreplication_types.go
+OT-CONTAINER-KIT/redis-operator - internal/k8sutils/redis-replication.go
   redis-redisreplication redis.redis.opstreelabs.in/v1beta2 RedisReplication redisreplications
-    spec.topologySpreadConstraints unknown
-OT-CONTAINER-KIT/redis-operator 0ec36f472c3c api/redissentinel/v1beta2/redissentinel_types.go
+    spec.topologySpreadConstraints keeps
+OT-CONTAINER-KIT/redis-operator - internal/k8sutils/redis-sentinel.go
   redis-redissentinel redis.redis.opstreelabs.in/v1beta2 RedisSentinel redissentinels
-    spec.topologySpreadConstraints unknown
+    spec.topologySpreadConstraints keeps
 kubevirt/kubevirt b6f4e92e72df staging/src/kubevirt.io/api
   kubevirt-virtualmachine kubevirt.io/v1 VirtualMachine virtualmachines
     spec.template.spec.topologySpreadConstraints keeps
@@ -182,86 +189,87 @@ prometheus-operator/prometheus-operator 035b6071001a pkg/apis/monitoring
     spec.topologySpreadConstraints keeps
   thanosruler monitoring.coreos.com/v1 ThanosRuler thanosrulers
     spec.topologySpreadConstraints keeps
-tektoncd/operator 8b91274958b5 pkg/apis/operator/v1alpha1/additional_options.go
+tektoncd/operator - pkg/reconciler/common
   tektonconfig operator.tekton.dev/v1alpha1 TektonConfig tektonconfigs
-    spec.pipeline.options.deployments{*}.spec.template unknown
-    spec.hub.options.deployments{*}.spec.template unknown
-    spec.result.options.deployments{*}.spec.template unknown
-tektoncd/operator 289f8248385d pkg/apis/operator/v1alpha1/additional_options.go
-  tektonconfig operator.tekton.dev/v1alpha1 TektonConfig tektonconfigs
-    spec.trigger.options.deployments{*}.spec.template unknown
-    spec.trigger.options.statefulSets{*}.spec.template unknown
-    spec.result.options.statefulSets{*}.spec.template unknown
-tektoncd/operator 191158c55ac4 pkg/apis/operator/v1alpha1/tektontrigger_types.go
+    spec.pipeline.options.deployments{*}.spec.template keeps
+    spec.hub.options.deployments{*}.spec.template keeps
+    spec.result.options.deployments{*}.spec.template keeps
+    spec.trigger.options.deployments{*}.spec.template keeps
+    spec.trigger.options.statefulSets{*}.spec.template keeps
+    spec.result.options.statefulSets{*}.spec.template keeps
   tektontrigger operator.tekton.dev/v1alpha1 TektonTrigger tektontriggers
-    spec.options.deployments{*}.spec.template unknown
-    spec.options.statefulSets{*}.spec.template unknown
-tektoncd/operator 02fb4b987c0d pkg/apis/operator/v1alpha1/tektonresult_types.go
+    spec.options.deployments{*}.spec.template keeps
+    spec.options.statefulSets{*}.spec.template keeps
   tektonresult operator.tekton.dev/v1alpha1 TektonResult tektonresults
-    spec.options.deployments{*}.spec.template unknown
-    spec.options.statefulSets{*}.spec.template unknown
-tektoncd/pipeline 0505f23359fc pkg/apis/pipeline/pod/template.go
+    spec.options.deployments{*}.spec.template keeps
+    spec.options.statefulSets{*}.spec.template keeps
+tektoncd/pipeline 7384a67b77c0 pkg/pod/pod.go
   tekton-taskrun tekton.dev/v1beta1,v1 TaskRun taskruns
-    spec.podTemplate.topologySpreadConstraints unknown
+    spec.podTemplate.topologySpreadConstraints keeps
   tekton-pipelinerun tekton.dev/v1 PipelineRun pipelineruns
-    spec.taskRunTemplate.podTemplate.topologySpreadConstraints unknown
+    spec.taskRunTemplate.podTemplate.topologySpreadConstraints keeps
 envoyproxy/gateway 006c6ae6efe6 api/v1alpha1/shared_types.go
   envoyproxy gateway.envoyproxy.io/v1alpha1 EnvoyProxy envoyproxies
     spec.provider.kubernetes.envoyDeployment.pod.topologySpreadConstraints keeps
-    spec.provider.kubernetes.envoyDaemonSet.pod.topologySpreadConstraints unknown
+envoyproxy/gateway 00ec57c29543 internal/infrastructure/kubernetes/proxy/resource_provider.go
+  envoyproxy gateway.envoyproxy.io/v1alpha1 EnvoyProxy envoyproxies
+    spec.provider.kubernetes.envoyDaemonSet.pod.topologySpreadConstraints keeps
 elastic/cloud-on-k8s 005d417bd36b pkg/apis
   elastic-elasticsearch elasticsearch.k8s.elastic.co/v1 Elasticsearch elasticsearches
-    spec.nodeSets[*].podTemplate unknown
+    spec.nodeSets[*].podTemplate keeps
   elastic-beat beat.k8s.elastic.co/v1beta1 Beat beats
-    spec.deployment.podTemplate unknown
-    spec.daemonSet.podTemplate unknown
+    spec.deployment.podTemplate keeps
+    spec.daemonSet.podTemplate keeps
   elastic-kibana kibana.k8s.elastic.co/v1 Kibana kibanas
-    spec.podTemplate unknown
+    spec.podTemplate keeps
   elastic-logstash logstash.k8s.elastic.co/v1alpha1 Logstash logstashes
-    spec.podTemplate unknown
+    spec.podTemplate keeps
 elastic/cloud-on-k8s 0449f62a751e pkg/apis/agent/v1alpha1/agent_types.go
   elastic-agent agent.k8s.elastic.co/v1alpha1 Agent agents
-    spec.deployment.podTemplate unknown
-    spec.daemonSet.podTemplate unknown
-    spec.statefulSet.podTemplate unknown
+    spec.deployment.podTemplate keeps
+    spec.daemonSet.podTemplate keeps
+    spec.statefulSet.podTemplate keeps
 elastic/cloud-on-k8s 04b538d34076 pkg/apis/apm/v1/apmserver_types.go
   elastic-apmserver apm.k8s.elastic.co/v1 ApmServer apmservers
-    spec.podTemplate unknown
+    spec.podTemplate keeps
 elastic/cloud-on-k8s 060d55be656f pkg/apis/enterprisesearch/v1/enterprisesearch_types.go
   elastic-enterprisesearch enterprisesearch.k8s.elastic.co/v1 EnterpriseSearch enterprisesearches
-    spec.podTemplate unknown
+    spec.podTemplate keeps
 elastic/cloud-on-k8s 094a1a9401bc pkg/apis/maps/v1alpha1/maps_types.go
   elastic-mapsserver maps.k8s.elastic.co/v1alpha1 ElasticMapsServer elasticmapsservers
-    spec.podTemplate unknown
+    spec.podTemplate keeps
 open-telemetry/opentelemetry-operator 01416c28a436 apis/v1beta1/common.go
   opentelemetry-collector opentelemetry.io/v1alpha1,v1beta1 OpenTelemetryCollector opentelemetrycollectors
     spec.topologySpreadConstraints keeps
-    spec.targetAllocator.topologySpreadConstraints unknown
+open-telemetry/opentelemetry-operator 15a5161f1730 internal/manifests/targetallocator/deployment.go
+  opentelemetry-collector opentelemetry.io/v1alpha1,v1beta1 OpenTelemetryCollector opentelemetrycollectors
+    spec.targetAllocator.topologySpreadConstraints keeps
+open-telemetry/opentelemetry-operator 309a0e0caafb internal/manifests/targetallocator/deployment.go
   opentelemetry-targetallocator opentelemetry.io/v1alpha1 TargetAllocator targetallocators
-    spec.topologySpreadConstraints unknown
-ray-project/kuberay 0057210ed5a9 ray-operator/apis/ray/v1
+    spec.topologySpreadConstraints keeps
+ray-project/kuberay - ray-operator/controllers/ray
   ray-raycluster ray.io/v1alpha1,v1 RayCluster rayclusters
-    spec.headGroupSpec.template unknown
-    spec.workerGroupSpecs[*].template unknown
+    spec.headGroupSpec.template keeps
+    spec.workerGroupSpecs[*].template keeps
   ray-rayjob ray.io/v1alpha1,v1 RayJob rayjobs
-    spec.rayClusterSpec.headGroupSpec.template unknown
-    spec.rayClusterSpec.workerGroupSpecs[*].template unknown
-    spec.submitterPodTemplate unknown
+    spec.rayClusterSpec.headGroupSpec.template keeps
+    spec.rayClusterSpec.workerGroupSpecs[*].template keeps
+    spec.submitterPodTemplate keeps
   ray-rayservice ray.io/v1alpha1,v1 RayService rayservices
-    spec.rayClusterConfig.headGroupSpec.template unknown
-    spec.rayClusterConfig.workerGroupSpecs[*].template unknown
-knative/serving - config/core/300-resources/service.yaml
+    spec.rayClusterConfig.headGroupSpec.template keeps
+    spec.rayClusterConfig.workerGroupSpecs[*].template keeps
+knative/serving - pkg/reconciler/revision/resources/deploy.go
   knative-service serving.knative.dev/v1 Service services
-    spec.template unknown
+    spec.template keeps
   knative-configuration serving.knative.dev/v1 Configuration configurations
-    spec.template unknown
-knative/operator 249479b0a395 pkg/apis/operator/base/common.go
+    spec.template keeps
+knative/operator 9f4b20a194c6 pkg/reconciler/common/workload_override.go
   knative-knativeserving operator.knative.dev/v1beta1 KnativeServing knativeservings
-    spec.deployments[*].topologySpreadConstraints unknown
-    spec.workloads[*].topologySpreadConstraints unknown
+    spec.deployments[*].topologySpreadConstraints keeps
+    spec.workloads[*].topologySpreadConstraints keeps
   knative-knativeeventing operator.knative.dev/v1beta1 KnativeEventing knativeeventings
-    spec.deployments[*].topologySpreadConstraints unknown
-    spec.workloads[*].topologySpreadConstraints unknown
+    spec.deployments[*].topologySpreadConstraints keeps
+    spec.workloads[*].topologySpreadConstraints keeps
 mariadb-operator/mariadb-operator - api/v1alpha1
   mariadb k8s.mariadb.com/v1alpha1 MariaDB mariadbs
     spec.topologySpreadConstraints keeps
@@ -296,16 +304,16 @@ mongodb/mongodb-kubernetes-operator 025b8f85fa08 api/v1/mongodbcommunity_types.g
 Altinity/clickhouse-operator - pkg/apis/clickhouse.altinity.com/v1
   clickhouse-installation clickhouse.altinity.com/v1 ClickHouseInstallation clickhouseinstallations
     spec.templates.podTemplates[*] unknown
-k8ssandra/cass-operator 003c09fe7e94 apis/cassandra/v1beta1/cassandradatacenter_types.go
+k8ssandra/cass-operator - pkg/reconciliation/construct_podtemplatespec.go
   cassandra-datacenter cassandra.datastax.com/v1beta1 CassandraDatacenter cassandradatacenters
-    spec.podTemplateSpec unknown
+    spec.podTemplateSpec keeps
 mysql/mysql-operator 02d86fd7e895 helm/mysql-operator/crds/crd.yaml
   mysql-innodbcluster mysql.oracle.com/v2 InnoDBCluster innodbclusters
     spec.podSpec.topologySpreadConstraints unknown
     spec.router.podSpec.topologySpreadConstraints unknown
-grafana/grafana-operator 00d6e4765152 api/v1beta1/typeoverrides.go
+grafana/grafana-operator - controllers/reconcilers/grafana/deployment_reconciler.go
   grafana grafana.integreatly.org/v1beta1 Grafana grafanas
-    spec.deployment.spec.template unknown
+    spec.deployment.spec.template keeps
 apache/flink-kubernetes-operator 225dc39d967a flink-kubernetes-operator-api/src/main/java
   flink-deployment flink.apache.org/v1beta1 FlinkDeployment flinkdeployments
     spec.podTemplate unknown
@@ -320,44 +328,42 @@ kserve/kserve 0217bdabaaa2 pkg/apis/serving/v1beta1
     spec.predictor.topologySpreadConstraints unknown
     spec.predictor.workerSpec.topologySpreadConstraints unknown
     spec.transformer.topologySpreadConstraints unknown
-kubeflow/training-operator 2f18ab7af095 pkg/apis/kubeflow.org/v1/pytorch_types.go
+kubeflow/training-operator - pkg/controller.v1
   kubeflow-pytorchjob kubeflow.org/v1 PyTorchJob pytorchjobs
-    spec.pytorchReplicaSpecs{*}.template unknown
-kubeflow/training-operator 2c099d5d6a54 pkg/apis/kubeflow.org/v1/tensorflow_types.go
+    spec.pytorchReplicaSpecs{*}.template keeps
   kubeflow-tfjob kubeflow.org/v1 TFJob tfjobs
-    spec.tfReplicaSpecs{*}.template unknown
+    spec.tfReplicaSpecs{*}.template keeps
+  kubeflow-xgboostjob kubeflow.org/v1 XGBoostJob xgboostjobs
+    spec.xgbReplicaSpecs{*}.template keeps
 kubeflow/training-operator 5fa872ff10ed pkg/apis/kubeflow.org/v1/mpi_types.go
   kubeflow-mpijob kubeflow.org/v1 MPIJob mpijobs
     spec.mpiReplicaSpecs{*}.template unknown
-kubeflow/training-operator 7c7aa9911c73 pkg/apis/kubeflow.org/v1/xgboost_types.go
-  kubeflow-xgboostjob kubeflow.org/v1 XGBoostJob xgboostjobs
-    spec.xgbReplicaSpecs{*}.template unknown
-kubeflow/kubeflow 0708d13821a2 components/notebook-controller/api/v1/notebook_types.go
+kubeflow/kubeflow - components/notebook-controller/controllers/notebook_controller.go
   kubeflow-notebook kubeflow.org/v1 Notebook notebooks
-    spec.template unknown
-kubernetes-sigs/jobset 0336a8fd9fd3 api/jobset/v1alpha2/jobset_types.go
+    spec.template keeps
+kubernetes-sigs/jobset - pkg/controllers/jobset_controller.go
   jobset jobset.x-k8s.io/v1alpha2 JobSet jobsets
-    spec.replicatedJobs[*].template.spec.template unknown
-kedacore/keda 0597498da1f8 apis/keda/v1alpha1/scaledjob_types.go
+    spec.replicatedJobs[*].template.spec.template keeps
+kedacore/keda 7f17c10c98ce pkg/scaling/executor/scale_jobs.go
   keda-scaledjob keda.sh/v1alpha1 ScaledJob scaledjobs
-    spec.jobTargetRef.template unknown
-volcano-sh/apis 032c8b66ae90 pkg/apis/batch/v1alpha1/job.go
+    spec.jobTargetRef.template keeps
+volcano-sh/volcano - pkg/controllers/job/job_controller_util.go
   volcano-job batch.volcano.sh/v1alpha1 Job jobs
-    spec.tasks[*].template unknown
-actions/actions-runner-controller 03c274d103c7 apis/actions.github.com/v1alpha1/autoscalingrunnerset_types.go
+    spec.tasks[*].template keeps
+actions/actions-runner-controller - controllers/actions.github.com/resourcebuilder.go
   actions-autoscalingrunnerset actions.github.com/v1alpha1 AutoscalingRunnerSet autoscalingrunnersets
-    spec.template unknown
-    spec.listenerTemplate unknown
-crossplane/crossplane 1a3b827598ea apis/pkg/v1beta1/deployment_runtime_config_types.go
+    spec.template keeps
+    spec.listenerTemplate keeps
+crossplane/crossplane - internal/controller/pkg/revision
   crossplane-deploymentruntimeconfig pkg.crossplane.io/v1beta1 DeploymentRuntimeConfig deploymentruntimeconfigs
-    spec.deploymentTemplate.spec.template unknown
+    spec.deploymentTemplate.spec.template keeps
 Kong/kong-operator 0e3cf26f457d api/gateway-operator/v1beta1/dataplane_types.go
   kong-dataplane gateway-operator.konghq.com/v1beta1 DataPlane dataplanes
     spec.deployment.podTemplateSpec unknown
-nginx/nginx-gateway-fabric 03f86f2263b2 apis/v1alpha2/nginxproxy_types.go
+nginx/nginx-gateway-fabric - internal/controller/provisioner/objects.go
   nginxproxy gateway.nginx.org/v1alpha2 NginxProxy nginxproxies
-    spec.kubernetes.deployment.pod.topologySpreadConstraints unknown
-    spec.kubernetes.daemonSet.pod.topologySpreadConstraints unknown
+    spec.kubernetes.deployment.pod.topologySpreadConstraints keeps
+    spec.kubernetes.daemonSet.pod.topologySpreadConstraints keeps
 tigera/operator 10958d1eecef api/v1/typha_deployment_types.go
   calico-installation operator.tigera.io/v1 Installation installations
     spec.typhaDeployment.spec.template.spec.topologySpreadConstraints keeps
