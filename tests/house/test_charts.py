@@ -27,6 +27,12 @@ EXPECTED = {
     "kruise": {"kruise/cloneset.yaml:30 counts-tainted-nodes"},
     # Its operator copies a selector as it is, unless additionalLabelSelectors asks it to add to it.
     "monitoring": {"monitoring/prometheus.yaml:7 empty-selector"},
+    # Two operators copy what is written, one sets all but the key itself.
+    "operators": {
+        "operators/search.yaml:25 empty-selector",
+        "operators/search.yaml:37 invalid-constraint",
+        "operators/tidb.yaml:16 misspelt-topology-key",
+    },
 }
 PASSED_OVER = {
     "helm": {"template": 3, "values": 1},

@@ -14,8 +14,8 @@ FLEET = ("fleet", "a.io", ("v1", "v2"), "Fleet", "fleets")
 READ = ("a/b", "0123456789ab", "api/types.go")
 
 
-def place(path=SPREAD, fills=frozenset(), own=frozenset(), read=READ):
-    return Place(*FLEET, path, fills, own, *read)
+def place(path=SPREAD, fills=frozenset(), sets=frozenset(), own=frozenset(), read=READ):
+    return Place(*FLEET, path, fills, sets, own, *read)
 
 
 @pytest.mark.parametrize(
@@ -23,11 +23,12 @@ def place(path=SPREAD, fills=frozenset(), own=frozenset(), read=READ):
     [
         (place(), "spec.sets[*].topologySpreadConstraints: keeps them as they are"),
         (place(fills=frozenset({"maxSkew", "labelSelector"})), "…: fills in labelSelector, maxSkew"),
+        (place(sets=frozenset({"maxSkew"})), "…: sets maxSkew itself, whatever is written"),
         (place(fills=None), "…: not known"),
         (place(own=frozenset({"mine"})), "…: keeps them as they are; adds to the selector for mine"),
         (place(path=("spec", "{*}", "template"), fills=None), "spec{*}.template: a Pod template; not known"),
     ],
-    ids=["keeps", "fills", "unknown", "own", "template"],
+    ids=["keeps", "fills", "sets", "unknown", "own", "template"],
 )
 def test_what_is_said_of_a_place(one, said):
     head, line = text([one]).splitlines()
@@ -48,6 +49,7 @@ def test_for_programs():
     assert {
         "constraints": "spec.sets[*].topologySpreadConstraints",
         "fills": [],
+        "sets": [],
         "ownFields": [],
         "source": {"repository": "a/b", "commit": "0123456789ab", "path": "api/types.go"},
     } == first

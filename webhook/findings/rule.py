@@ -99,11 +99,12 @@ class Subject:
         return NO_NODES if self.snapshot is None else self.snapshot.nodes
 
     def operator_fills_selector(self, constraint: Constraint) -> bool:
-        """Whether an operator fills in a null selector, or adds labels to any, as a field of its own asks it to."""
+        """Whether an operator fills in a null selector, sets any, or adds labels to it as a field of its own asks."""
         operator = self.workload.kind.operator
         if operator is None:
             return False
-        if constraint.label_selector is None and operator.may_fill("labelSelector"):
+        null = constraint.label_selector is None
+        if "labelSelector" in operator.sets or (null and operator.may_fill("labelSelector")):
             return True
         asked = {field.path for field in self.reading.unknown}
         return any((constraint.index, name) in asked for name in operator.own_fields)

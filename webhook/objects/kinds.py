@@ -24,17 +24,19 @@ class Operator(NamedTuple):
     What the operator of a kind does with the constraints in its objects when it makes the Pods.
 
     `name` is what a policy calls the kind.  `fills` are the fields of a constraint that it fills in where they are
-    absent, "" or 0; None if that is not known.  `own_fields` are those that its constraints have besides the API's:
-    with any of them in a constraint, the operator adds labels to the selector.
+    absent, "" or 0; None if that is not known.  `sets` are those that get its own values, whatever is written.
+    `own_fields` are those that its constraints have besides the API's: with any of them in a constraint, the operator
+    adds labels to the selector.
     """
 
     name: str
     fills: frozenset[str] | None = None
+    sets: frozenset[str] = frozenset()
     own_fields: frozenset[str] = frozenset()
 
     def may_fill(self, field: str) -> bool:
         """Whether a constraint without `field` may get it from the operator."""
-        return self.fills is None or field in self.fills
+        return self.fills is None or field in self.fills or field in self.sets
 
 
 @dataclass(frozen=True)

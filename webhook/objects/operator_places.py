@@ -6,13 +6,14 @@ Where well-known operators' custom resources keep constraints, one line a place.
         path of the constraints, or of a Pod template   what the operator makes of them
 
 `keeps`: it copies the constraints as they are written.  `fills:…`: it fills in these fields where they are absent, ""
-or 0.  `unknown`: it was not found out.  `own:…`: fields that the constraints have besides the API's, with each of which
-the operator adds labels to the selector.  A commit of `-` means that the version is not known.
+or 0.  `sets:…`: these fields get its own values, whatever is written.  `unknown`: it was not found out.  `own:…`:
+fields that the constraints have besides the API's, with each of which the operator adds labels to the selector.  A
+commit of `-` means that the version is not known.
 """
 
 from __future__ import annotations
 
-KEEPS, UNKNOWN, FILLS, OWN = "keeps", "unknown", "fills:", "own:"
+KEEPS, UNKNOWN, FILLS, SETS, OWN = "keeps", "unknown", "fills:", "sets:", "own:"
 
 PLACES = """\
 strimzi/strimzi-kafka-operator 0722320d984a api/src/main/java/io/strimzi/api/kafka/model
@@ -370,4 +371,44 @@ tigera/operator 10958d1eecef api/v1/typha_deployment_types.go
 tigera/operator 00b4f64fd1a4 api/v1/apiserver_types.go
   calico-apiserver operator.tigera.io/v1 APIServer apiservers
     spec.apiServerDeployment.spec.template.spec.topologySpreadConstraints keeps
+actions/actions-runner-controller - controllers/actions.summerwind.net/runner_controller.go
+  actions-runner actions.summerwind.dev/v1alpha1 Runner runners
+    spec.topologySpreadConstraints keeps
+  actions-runnerdeployment actions.summerwind.dev/v1alpha1 RunnerDeployment runnerdeployments
+    spec.template.spec.topologySpreadConstraints keeps
+cockroachdb/cockroach-operator - pkg/resource/statefulset.go
+  cockroachdb-crdbcluster crdb.cockroachlabs.com/v1alpha1 CrdbCluster crdbclusters
+    spec.topologySpreadConstraints keeps
+DataDog/datadog-operator - internal/controller/datadogagent/override/podtemplatespec.go
+  datadog-agent datadoghq.com/v2alpha1 DatadogAgent datadogagents
+    spec.override{*}.topologySpreadConstraints keeps
+datainfrahq/druid-operator - controllers/druid/handler.go
+  druid druid.apache.org/v1alpha1 Druid druids
+    spec.nodes{*}.topologySpreadConstraints keeps
+emqx/emqx-operator - controllers/apps/v2beta1/add_emqx_core.go
+  emqx apps.emqx.io/v2beta1 EMQX emqxes
+    spec.coreTemplate.spec.topologySpreadConstraints keeps
+grafana/agent - pkg/operator/resources_pod_template.go
+  grafana-agent monitoring.grafana.com/v1alpha1 GrafanaAgent grafanaagents
+    spec.topologySpreadConstraints keeps
+kube-logging/logging-operator - pkg/resources/fluentd/statefulset.go
+  logging logging.banzaicloud.io/v1beta1 Logging loggings
+    spec.fluentd.topologySpreadConstraints keeps
+kubernetes-sigs/lws - pkg/controllers
+  leaderworkerset leaderworkerset.x-k8s.io/v1 LeaderWorkerSet leaderworkersets
+    spec.leaderWorkerTemplate.leaderTemplate keeps
+    spec.leaderWorkerTemplate.workerTemplate keeps
+openshift/cluster-image-registry-operator - pkg/resource/podtemplatespec.go
+  openshift-imageregistry imageregistry.operator.openshift.io/v1 Config configs
+    spec.topologySpreadConstraints keeps
+pingcap/tidb-operator 25df93d95f4e pkg/apis/pingcap/v1alpha1/component_spec.go
+  tidb-cluster pingcap.com/v1alpha1 TidbCluster tidbclusters
+    spec.topologySpreadConstraints sets:labelSelector,maxSkew,whenUnsatisfiable
+    spec.pd.topologySpreadConstraints sets:labelSelector,maxSkew,whenUnsatisfiable
+    spec.tidb.topologySpreadConstraints sets:labelSelector,maxSkew,whenUnsatisfiable
+    spec.tikv.topologySpreadConstraints sets:labelSelector,maxSkew,whenUnsatisfiable
+    spec.tiflash.topologySpreadConstraints sets:labelSelector,maxSkew,whenUnsatisfiable
+    spec.tiproxy.topologySpreadConstraints sets:labelSelector,maxSkew,whenUnsatisfiable
+    spec.ticdc.topologySpreadConstraints sets:labelSelector,maxSkew,whenUnsatisfiable
+    spec.pump.topologySpreadConstraints sets:labelSelector,maxSkew,whenUnsatisfiable
 """

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import FIELD, Kind, Kinds, Operator, parse_path
-from webhook.objects.operator_places import FILLS, OWN, PLACES, UNKNOWN
+from webhook.objects.operator_places import FILLS, OWN, PLACES, SETS, UNKNOWN
 
 
 class Place(NamedTuple):
@@ -30,6 +30,7 @@ class Place(NamedTuple):
     resource: str
     path: FieldPath
     fills: frozenset[str] | None
+    sets: frozenset[str]
     own_fields: frozenset[str]
     repository: str
     commit: str
@@ -51,7 +52,7 @@ class Place(NamedTuple):
                 constraints=None if self.in_template else self.path,
                 built_in=False,
                 from_policy=from_policy,
-                operator=Operator(self.name, self.fills, self.own_fields),
+                operator=Operator(self.name, self.fills, self.sets, self.own_fields),
             )
 
 
@@ -75,7 +76,8 @@ def _parsed(text: str) -> Iterator[Place]:
             fills = None if UNKNOWN in said else _fields(said, FILLS)
             place = group, tuple(versions.split(",")), kind[2], kind[3], path
             repository, commit, file = source
-            yield Place(kind[0], *place, fills, _fields(said, OWN), repository, commit.strip("-"), file)
+            done = fills, _fields(said, SETS), _fields(said, OWN)
+            yield Place(kind[0], *place, *done, repository, commit.strip("-"), file)
 
 
 def _fields(said: Sequence[str], what: str) -> frozenset[str]:

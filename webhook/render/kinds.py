@@ -59,6 +59,7 @@ def _json(kind: Sequence[Place]) -> dict[str, object]:
             {
                 "podTemplate" if place.in_template else "constraints": path_text(place.path),
                 "fills": None if place.fills is None else sorted(place.fills),
+                "sets": sorted(place.sets),
                 "ownFields": sorted(place.own_fields),
                 "source": {"repository": place.repository, "commit": place.commit or None, "path": place.file},
             }
@@ -92,6 +93,8 @@ def _done(place: Place) -> str:
         done = "not known"
     elif place.fills:
         done = f"fills in {', '.join(sorted(place.fills))}"
+    elif place.sets:
+        done = f"sets {', '.join(sorted(place.sets))} itself, whatever is written"
     else:
         done = "keeps them as they are"
     own = f"; adds to the selector for {', '.join(sorted(place.own_fields))}" if place.own_fields else ""
