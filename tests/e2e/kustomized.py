@@ -1,4 +1,4 @@
-"""Folders of kustomizations, made at random from a seed: a base, an overlay with patches, perhaps a component."""
+"""Folders of kustomizations, made at random from a seed: a base, overlays with patches, perhaps a component."""
 
 from __future__ import annotations
 
@@ -12,11 +12,24 @@ KINDS = {
     "StatefulSet": "apps/v1",
     "DaemonSet": "apps/v1",
     "CronJob": "batch/v1",
+    "ReplicaSet": "apps/v1",
+    "Job": "batch/v1",
+    "Pod": "v1",
     "Rollout": "argoproj.io/v1alpha1",
 }
+TEMPLATES = {"CronJob": "/spec/jobTemplate/spec/template", "Pod": ""}
+UNSCALED = ("DaemonSet", "Job", "Pod")
+SPREAD = "spec/template/spec/topologySpreadConstraints/labelSelector/matchLabels"
+FIELDS = [
+    {"path": "spec/template/metadata/labels", "create": True, "kind": "Rollout"},
+    {"path": SPREAD, "kind": "DaemonSet", "group": "apps"},
+    {"path": "spec/template/metadata/labels", "create": True, "version": "v1alpha1"},
+    {"path": f"/{SPREAD}", "version": "v1alpha1"},
+]
 ZONE, HOST, BAD, MISSPELT = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "a b", "kubernetes.io/region"
 TOPOLOGY_KEYS = (ZONE, HOST, BAD, MISSPELT)
 LABELS = ("app", "tier", "version")
+VALUES = ("web", "db", "x")
 SELECTORS = [
     {"matchLabels": {"app": "web"}},
     {"matchLabels": {"app": "db"}},
@@ -31,10 +44,16 @@ KEYS = [["pod-template-hash"], ["controller-revision-hash"], ["version"], ["app"
 
 
 class Maker:
-    """Makes the files of one tree; everything it does follows from the seed.  JSON is YAML, too."""
+    """
+    Makes the files of one tree; everything it does follows from the seed.  JSON is YAML, too.
 
-    def __init__(self, seed: int, folder: Path) -> None:
-        self.random, self.folder = random.Random(seed), folder
+    With `labels_alone` kustomizations change nothing but labels, and all give a label the same value: of different ones
+    kustomize writes the last where it wrote the first, too, as the places share a node.
+    """
+
+    def __init__(self, seed: int, folder: Path, *, labels_alone: bool = False) -> None:
+        self.random, self.folder, self.labels_alone = random.Random(seed), folder, labels_alone
+        self.values = dict(zip(LABELS, self.random.choices(VALUES, k=len(LABELS)), strict=True))
         self.workloads: list[Mapping[str, object]] = []
 
     def make(self) -> None:
@@ -47,6 +66,7 @@ class Maker:
         overlay = {"resources": ["../base"], **self._transformers(), **self._patches("overlay")}
         if self.chance(0.3):
             component = {"apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component"}
+            component |= {"labels": [self._entry()]}  # or it might be empty, which kustomize refuses
             self._write("part/kustomization.yaml", {**component, **self._transformers(), **self._patches("part")})
             overlay["components"] = ["../part"]
         self._write("overlay/kustomization.yaml", overlay)
@@ -60,7 +80,7 @@ class Maker:
         path.write_text(json.dumps(value, indent=1))
 
     def _labels(self) -> dict[str, str]:
-        return {key: self.random.choice(("web", "db", "x")) for key in self.random.sample(LABELS, 1)}
+        return {key: self.random.choice(VALUES) for key in self.random.sample(LABELS, 1)}
 
     def _constraint(self, key: str) -> dict[str, object]:
         choose = self.random.choice
@@ -92,10 +112,14 @@ class Maker:
         if self.chance(0.2):
             pod["tolerations"] = [{"operator": "Exists"}]
         template = {"metadata": {"labels": labels}, "spec": pod}
+        if kind == "Pod":
+            return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "labels": labels}, "spec": pod}
         spec: dict[str, object] = {"selector": {"matchLabels": {"app": labels["app"]}}, "template": template}
+        if kind == "Job":
+            spec = {"template": template}
         if kind == "CronJob":
             spec = {"schedule": "@daily", "jobTemplate": {"spec": {"template": template}}}
-        elif kind != "DaemonSet" and self.chance(0.8):
+        elif kind not in UNSCALED and self.chance(0.8):
             spec["replicas"] = self.random.randint(1, 6)
         if kind == "Deployment" and self.chance(0.3):
             spec["strategy"] = {"type": "Recreate"}
@@ -104,10 +128,11 @@ class Maker:
     def _transformers(self) -> dict[str, object]:
         found: dict[str, object] = {}
         if self.chance(0.2):
-            found["commonLabels"] = self._labels()
-        if self.chance(0.4):
-            how = self.random.choice(({}, {"includeSelectors": True}, {"includeTemplates": True}))
-            found["labels"] = [{"pairs": self._labels(), **how}]
+            found["commonLabels"] = self._added()
+        if self.chance(0.6):
+            found["labels"] = [self._entry() for _ in range(self.random.choice((1, 1, 2)))]
+        if self.labels_alone:
+            return found
         if self.chance(0.2):
             found |= {"namePrefix": "a-", "nameSuffix": "-b"}
         if self.chance(0.2):
@@ -117,8 +142,17 @@ class Maker:
             found["replicas"] = [{"name": name, "count": self.random.randint(1, 6)}]
         return found
 
+    def _entry(self) -> dict[str, object]:
+        how = self.random.choice(({}, {"includeSelectors": True}, {"includeTemplates": True}))
+        fields = {"fields": self.random.sample(FIELDS, 1)} if self.chance(0.4) else {}
+        return {"pairs": self._added(), **how, **fields}
+
+    def _added(self) -> dict[str, str]:
+        labels = self._labels()
+        return {key: self.values[key] for key in labels} if self.labels_alone else labels
+
     def _patches(self, folder: str) -> dict[str, object]:
-        if self.chance(0.4):
+        if self.labels_alone or self.chance(0.4):
             return {}
         found: dict[str, object] = {}
         workload = self.random.choice(self.workloads)
@@ -143,10 +177,16 @@ class Maker:
                 {"spec": {"topologySpreadConstraints": None}},
             )
         )
+        if workload["kind"] == "Pod":
+            return {
+                **workload,
+                **template,
+                "metadata": {**template.get("metadata", {}), "name": workload["metadata"]["name"]},
+            }
         spec: Mapping[str, object] = {"template": template}
         if workload["kind"] == "CronJob":
             spec = {"jobTemplate": {"spec": spec}}
-        elif self.chance(0.3) and workload["kind"] != "DaemonSet":
+        elif self.chance(0.3) and workload["kind"] not in UNSCALED:
             spec = {"replicas": self.random.randint(1, 6)}
         return {**{name: workload[name] for name in ("apiVersion", "kind", "metadata")}, "spec": spec}
 
@@ -159,7 +199,9 @@ class Maker:
         return [{name: each[name] for name in names if name in each} for each in constraints]
 
     def _operations(self, workload: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
-        template = "/spec/jobTemplate/spec/template" if workload["kind"] == "CronJob" else "/spec/template"
+        template = {"CronJob": "/spec/jobTemplate/spec/template", "Pod": ""}.get(
+            str(workload["kind"]), "/spec/template"
+        )
         constraints, (one, *_) = f"{template}/spec/topologySpreadConstraints", self._constraints(1)
         choose = self.random.choice
         return [

@@ -112,7 +112,7 @@ def test_context_comes_from_all_files(tree):
 def test_kustomizations_are_read_from_the_folders_of_the_files(tree):
     path = tree("x/a.yaml", "x/b.yaml")
     (path / "x" / "kustomization.yaml").write_text(
-        "resources: [b.yaml]\npatches: [{path: a.yaml}]\ncommonLabels: {a: b}"
+        "resources: [b.yaml]\npatches: [{path: a.yaml}]\nreplicas: [{name: a, count: 1}]"
     )
     (path / "x" / "kustomization.yml").write_bytes(b"\xff")
     patches, built = read_overlays(["x/a.yaml", "x/b.yaml", "nowhere.yaml", "-"], FileReader())

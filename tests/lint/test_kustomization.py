@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.lint import KEYS, WEB, judged, terms
 from webhook.lint.kustomization import Built, Change, Kustomization, read_kustomization
+from webhook.lint.labelling import read_labellings
 from webhook.lint.touched import EVERYTHING, NOTHING, Touched
 
 FILES = {
@@ -34,11 +35,7 @@ class Case(NamedTuple):
 
 CASES = [
     Case("nothing", "resources: [a.yaml]\nimages: [{name: a}]\nnamePrefix: a-", []),
-    Case("labels of all", "commonLabels: {a: b}", [Change(LABEL)]),
-    Case("labels of objects alone", "labels: [{pairs: {a: b}}]", []),
-    Case("labels of templates", "labels: [{pairs: {a: b}, includeTemplates: true}]", [Change(LABEL)]),
-    Case("labels and selectors", "labels: [{pairs: {a: b}, includeSelectors: true}]", [Change(LABEL)]),
-    Case("labels elsewhere", "labels: [{pairs: {a: b}, fields: [{path: spec/x/labels}]}]", [Change(ANY_LABELS)]),
+    Case("a label without a known value", "commonLabels: {a: '${A}'}", [Change(LABEL)]),
     Case("replicas", "replicas: [{name: web, count: 3}]", [Change(REPLICAS, "", "web")]),
     Case("a patch in a file", "patches: [{path: scale.yaml}]", [Change(REPLICAS, "Deployment", "web")]),
     Case("in the old form", "patchesStrategicMerge: [scale.yaml]", [Change(REPLICAS, "Deployment", "web")]),
@@ -74,6 +71,34 @@ def test_it_names_what_it_builds_from():
     assert Kustomization(("a.yaml", "../b", "c"), ("d",), ("e.yaml",), (), "shop") == read_kustomization(
         text, FILES.get
     )
+
+
+def test_it_says_whether_labels_are_written_in_further_places():
+    assert read_kustomization("configurations: [a.yaml]", FILES.get).widens
+    assert read_kustomization("crds: [a.json]", FILES.get).widens
+    assert not read_kustomization("resources: [a.yaml]", FILES.get).widens
+
+
+def test_an_object_is_made_once_of_builds_that_write_the_same():
+    (one,), _ = read_labellings({"commonLabels": {"a": "b"}})
+    (two,), _ = read_labellings({"commonLabels": {"a": "c"}})
+    pod = {"apiVersion": "v1", "kind": "Pod"}
+    made = [{**pod, "metadata": {"labels": {"a": value}}} for value in "bc"]
+
+    assert made == Built(labels=((one,), (two,), (two, two))).labelled(pod)
+    assert [pod] == Built().labelled(pod)
+    assert LABEL == Built(labels=((one,), (two,))).open_keys
+
+
+def test_labels_that_something_else_touches_are_not_known():
+    (one,), _ = read_labellings({"commonLabels": {"a": "b"}})
+    (other,), _ = read_labellings({"labels": [{"pairs": {"a": "c"}}]})
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment"}
+
+    assert not Built(labels=((one,),)).conflict(deployment, REPLICAS)
+    assert Built(labels=((one,),)).conflict(deployment, LABEL)
+    assert Built(labels=((one,),)).conflict(deployment, ANY_LABELS)
+    assert Built(labels=((one,), (one, other))).conflict(deployment, NOTHING)
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "a: [", "resources: {a: b}"])

@@ -56,6 +56,11 @@ def test_one_above_the_repository_is_not_read(around, tmp_path):
     assert [] == around({"a.yaml": ""})[0]
 
 
+def pairs(built, file):
+    """What each build writes, entry by entry."""
+    return [["".join(key for key, _ in one.pairs) for one in labels] for labels in built.get(file, Built()).labels]
+
+
 def test_labels_come_from_every_kustomization_that_builds_from_a_file(around):
     files = {
         "base/kustomization.yml": f"{BASE}\ncommonLabels: {{a: x}}",
@@ -67,24 +72,76 @@ def test_labels_come_from_every_kustomization_that_builds_from_a_file(around):
     }
     _, built = around(files)
 
-    assert labels("a", "b", "c") == touched(built, "base/web.yaml")
-    assert labels() == touched(built, "base/beside.yaml")
+    assert [["a", "b", "c"]] == pairs(built, "base/web.yaml")
+    assert [] == pairs(built, "base/beside.yaml")
+    assert labels() == touched(built, "base/web.yaml")
+
+
+def test_each_build_writes_its_own(around):
+    files = {"base/kustomization.yaml": BASE, "base/web.yaml": ""}
+    files |= {
+        f"{key}/kustomization.yaml": f"resources: [../base]\ncommonLabels: {{{key}: x, {key}{key}: x}}" for key in "ab"
+    }
+
+    assert [["aaa"], ["bbb"]] == sorted(pairs(around(files)[1], "base/web.yaml"))
+
+
+def test_of_more_builds_than_are_judged_the_labels_are_left_open(around):
+    keys = "abcdefghi"
+    files = {"base/kustomization.yaml": BASE, "base/web.yaml": ""}
+    files |= {f"{key}/kustomization.yaml": f"resources: [../base]\ncommonLabels: {{{key}: x}}" for key in keys}
+    _, built = around(files)
+
+    assert ([], labels(*keys)) == (pairs(built, "base/web.yaml"), touched(built, "base/web.yaml"))
+
+
+@pytest.mark.parametrize(
+    "unknown", ["crds: [a.json]", "configurations: [a.yaml]", "resources: [https://example.com/x]"]
+)
+def test_labels_are_left_open_where_anything_may_say_where_they_are_written(around, unknown):
+    files = {
+        "base/kustomization.yaml": BASE,
+        "base/web.yaml": "",
+        "beside/kustomization.yaml": unknown,
+        "prod/kustomization.yaml": "resources: [../base, ../beside]\ncommonLabels: {b: x}",
+    }
+    _, built = around(files)
+
+    assert ([], labels("b")) == (pairs(built, "base/web.yaml"), touched(built, "base/web.yaml"))
+
+
+def test_labels_of_objects_alone_are_those_of_pods(around):
+    files = {
+        "kustomization.yaml": "resources: [a.yaml]\npatches: [{path: web.yaml}]\nlabels: [{pairs: {b: x}}]",
+        "a.yaml": "",
+        "web.yaml": "",
+    }
+    _, built = around(files)
+
+    assert labels() == touched(built, "web.yaml")
+    assert labels("b") == built["web.yaml"].touched("Pod", "web")
 
 
 def test_a_component_changes_what_stands_beside_it_and_what_it_brings(around):
+    """What it brings only the components after it."""
     files = {
-        "prod/kustomization.yaml": "resources: [web.yaml]\ncomponents: [../part]\ncommonLabels: {a: x}",
+        "prod/kustomization.yaml": "resources: [web.yaml]\ncomponents: [../one, ../part, ../two]\ncommonLabels: {a: x}",
         "prod/web.yaml": "",
-        "part/kustomization.yaml": "resources: [own.yaml]\ncommonLabels: {b: x}",
+        "one/kustomization.yaml": "commonLabels: {b: x}",
+        "part/kustomization.yaml": "resources: [own.yaml]\ncomponents: [../in]\ncommonLabels: {c: x}",
+        "in/kustomization.yaml": "commonLabels: {d: x}",
+        "two/kustomization.yaml": "commonLabels: {e: x}\nreplicas: [{name: web, count: 1}]",
         "part/own.yaml": "",
     }
     _, built = around(files, "prod/web.yaml", "part/own.yaml")
 
-    assert labels("a", "b") == touched(built, "prod/web.yaml") == touched(built, "part/own.yaml")
+    assert [["b", "d", "c", "e", "a"]] == pairs(built, "prod/web.yaml")
+    assert [["d", "c", "e", "a"]] == pairs(built, "part/own.yaml")
+    assert Touched(fields=frozenset({"replicas"})) == touched(built, "prod/web.yaml") == touched(built, "part/own.yaml")
 
 
 def test_a_patch_is_changed_by_what_comes_after_its_own_kustomization(around):
-    """So is what stands in a kustomization."""
+    """So is what stands in a kustomization.  The labels of its own are written after it was merged."""
     files = {
         "base/kustomization.yaml": f"{BASE}\npatches: [{{path: a.yaml}}]\ncommonLabels: {{a: x}}",
         "base/a.yaml": "",
@@ -93,7 +150,21 @@ def test_a_patch_is_changed_by_what_comes_after_its_own_kustomization(around):
     patches, built = around(files)
 
     assert ["base/a.yaml"] == patches
-    assert labels("b") == touched(built, "base/a.yaml") == touched(built, "base/kustomization.yaml")
+    assert labels("a", "b") == touched(built, "base/a.yaml") == touched(built, "base/kustomization.yaml")
+
+
+def test_kustomizations_that_share_many_others_take_no_long_time(around):
+    """There are two to the power of forty ways through these, and as many orders of components."""
+    files = {"0/kustomization.yaml": "resources: [web.yaml]", "0/web.yaml": ""}
+    for i in range(1, 40):
+        both = f"[../{i}a, ../{i}b]"
+        files[f"{i}/kustomization.yaml"] = f"resources: {both}\ncomponents: [../part{i}]"
+        files |= {f"{i}{one}/kustomization.yaml": f"resources: [../{i - 1}]" for one in "ab"}
+        files[f"part{i}/kustomization.yaml"] = f"components: [../part{i + 1}, ../part{i + 1}]"
+    files["part40/kustomization.yaml"] = "commonLabels: {a: x}"
+    _, built = around(files)
+
+    assert ([], labels("a")) == (pairs(built, "0/web.yaml"), touched(built, "0/web.yaml"))
 
 
 @pytest.mark.parametrize(
@@ -126,6 +197,17 @@ def test_kustomizations_in_a_circle_end(around):
     }
 
     assert labels("a", "b") == touched(around(files)[1], "a/web.yaml")
+
+
+def test_components_in_a_circle_end(around):
+    files = {
+        "a/kustomization.yaml": "resources: [web.yaml]\ncomponents: [../b]\ncommonLabels: {a: x}",
+        "b/kustomization.yaml": "components: [../c]",
+        "c/kustomization.yaml": "components: [../b]",
+        "a/web.yaml": "",
+    }
+
+    assert labels("a") == touched(around(files)[1], "a/web.yaml")
 
 
 def test_what_cannot_be_found_is_left_out(around):

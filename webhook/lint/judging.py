@@ -20,7 +20,7 @@ from webhook.findings.finding import Finding, Severity
 from webhook.lint.beside import NOTHING_AROUND, Around, Standing, Stated, standing, within
 from webhook.lint.chunks import Chunk, Lines, chunks
 from webhook.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
-from webhook.lint.kustomization import KUSTOMIZATIONS, Built
+from webhook.lint.kustomization import KUSTOMIZATIONS, NOT_BUILT
 from webhook.lint.notes import BUILT, KIND, PATCH, REPEATED, SYSTEM, TEMPLATE, UNREAD, VALUES, Note
 from webhook.lint.passing_over import (
     advice_for_kind,
@@ -33,10 +33,10 @@ from webhook.lint.passing_over import (
 from webhook.lint.results import Address, Judged, Located, Problem
 from webhook.lint.suppressions import Comment, comments_in, suppressed_by_annotations, unused_in_comment
 from webhook.lint.terms import LintTerms
-from webhook.lint.touched import NOTHING
+from webhook.lint.touched import ANY_LABELS, NOTHING
 from webhook.lint.unsettled import Unsettled
 from webhook.objects.autoscalers import Autoscaler, read_autoscaler
-from webhook.objects.fields import FieldPath, path_text
+from webhook.objects.fields import FieldPath, as_mapping, path_text, with_value
 from webhook.objects.kinds import FIELD, Kind, find_kinds
 from webhook.objects.references import ObjectRef
 from webhook.objects.workload import Workload
@@ -88,6 +88,7 @@ class _File:
 
     def __init__(self, file: str, text: str, terms: LintTerms) -> None:
         self.text, self.terms, self.result = text, terms, Judged(file)
+        self._built = terms.built.get(file, NOT_BUILT)
         self._lines: Lines | None = None
         self._passed_over = 0
         self._noted_repeated = False
@@ -191,11 +192,11 @@ class _File:
             self._note(chunk, VALUES, "values", "judged in part", advice)
         elif fragments and not fragments[0].values:
             self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
-        built = self.terms.built.get(self.result.file, Built())
         for fragment in fragments:
             # What has values is changed itself; of a patch nobody knows here which objects it is merged into.
             of = (named.kind, named.name) if named is not None and fragment.values else ("", "")
-            unsettled = Unsettled(patch=True, touched=built.touched(*of), template=chunk.has_placeholders)
+            touched = self._built.touched(*of) | self._built.open_labels
+            unsettled = Unsettled(patch=True, touched=touched, template=chunk.has_placeholders)
             for finding, placed in findings_on(fragment, self.terms, unsettled):
                 yield _Unlocated(placed, named, _identity(named, [fragment.workload], finding), 0, ())
 
@@ -235,44 +236,83 @@ class _File:
         workloads = request.workloads
         if not workloads:
             self._note_other_places(obj, chunk, kinds[0], ())
-        namespace = terms.built.get(self.result.file, Built()).namespace or request.namespace
+        namespace = self._built.namespace or request.namespace
         if not self._is_judged(chunk, workloads, namespace in terms.never_sent):
             return
-        unsettled = self._unsettled(obj, chunk, workloads)
+        requests = self._requests(obj, request) if self._built.labels else [request]
+        unsettled = self._unsettled(obj, chunk, requests)
         if unsettled.labels_unknown:
             terms = terms.for_patches
-            request = _request(obj, terms)
+            requests = [request := _request(obj, terms)]
         self._note_other_places(obj, chunk, kinds[0], workloads)
-        readings = [*unsettled.readings(request.workloads)]
-        decision, *others = (review(request._replace(workloads=read), terms) for read in readings)
-        for other in others:
-            there = {(finding.rule, finding.path) for finding in other.findings}
-            found = [finding for finding in decision.findings if (finding.rule, finding.path) in there]
-            decision = decision._replace(findings=tuple(found))
+        decision = _decision(requests, unsettled, terms)
+        if self._built.labels and not unsettled.labels_unknown:
+            decision = self._with_edits_that_fit(decision, requests, request, unsettled)
         if not unsettled.patch:
-            self._state(obj, readings[0], decision)
+            self._state(obj, requests, request, unsettled, decision)
         yield from self._findings(obj, chunk, workloads, decision, unsettled)
-        if unsettled.nothing:
-            yield from self._suppressed(obj, workloads)
+        if unsettled.nothing and len(requests) == 1:
+            yield from self._suppressed(requests[0])
 
-    def _unsettled(self, obj: Mapping[str, object], chunk: Chunk, workloads: Sequence[Workload]) -> Unsettled:
+    def _requests(self, obj: Mapping[str, object], request: AdmissionRequest) -> list[AdmissionRequest]:
+        """The request for the object with the labels of each build; `request` itself where those do not matter."""
+        found = list[AdmissionRequest]()
+        for one in self._built.labelled(obj):
+            made = request if one is obj else _request(one, self.terms)
+            made = request if made.workloads == request.workloads else made
+            if all(made.workloads != other.workloads for other in found):
+                found.append(made)
+        return found
+
+    def _with_edits_that_fit(
+        self, decision: Decision, requests: Sequence[AdmissionRequest], request: AdmissionRequest, unsettled: Unsettled
+    ) -> Decision:
+        """With the repairs that do not rest on labels of a build, and of which no build makes something worse."""
+        if all(finding.edit is None for finding in decision.findings):
+            return decision
+        source = replace(unsettled, touched=unsettled.touched | self._built.open_labels)
+        found = () if source.labels_unknown else _decision([request], source, self.terms).findings
+        edits = {(one.rule, one.path): one.edit for one in found if one.edit is not None}
+        before = _grave(requests, unsettled, self.terms)
+        for key, edit in [*edits.items()]:
+            repaired = as_mapping(with_value(request.obj, edit.path, edit.value))
+            if _grave(self._requests(repaired, _request(repaired, self.terms)), unsettled, self.terms) - before:
+                del edits[key]
+        kept = (one._replace(edit=edits.get((one.rule, one.path))) for one in decision.findings)
+        return decision._replace(findings=tuple(kept))
+
+    def _unsettled(self, obj: Mapping[str, object], chunk: Chunk, requests: Sequence[AdmissionRequest]) -> Unsettled:
         """What kustomize and templates may change; noted where there are constraints."""
-        file, first, built = self.result.file, workloads[0], self.terms.built.get(self.result.file)
+        file, workloads = self.result.file, [one for request in requests for one in request.workloads]
         named = chunk.within or file in self.terms.patches
-        patch = named or any(is_patch(workload, obj) for workload in workloads)
-        touched = built.touched(first.kind.kind, first.name) if built is not None else NOTHING
+        patch = named or any(is_patch(one, request.obj) for request in requests for one in request.workloads)
+        touched = self._built.touched(workloads[0].kind.kind, workloads[0].name)
+        if patch:
+            touched |= self._built.open_labels
+        elif self._built.labels and self._built.conflict(obj, touched):
+            touched |= self._built.open_labels | ANY_LABELS
         template = chunk.has_placeholders and any(map(is_unrendered, workloads))
         if any(workload.has_constraints for workload in workloads):
             if named or (patch and touched == NOTHING):
                 self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
-            elif touched != NOTHING:
+            elif touched != NOTHING or len(requests) > 1:
                 self._note(chunk, BUILT, "object that a kustomization changes", "judged in part", BUILD)
             elif template:
                 self._note(chunk, TEMPLATE, "template", "judged in part", advice_for_template(chunk.text))
         return Unsettled(patch, touched, template)
 
-    def _state(self, obj: Mapping[str, object], workloads: Sequence[Workload], decision: Decision) -> None:
-        """Keep what matters of the workloads to what stands beside them."""
+    def _state(
+        self,
+        obj: Mapping[str, object],
+        requests: Sequence[AdmissionRequest],
+        request: AdmissionRequest,
+        unsettled: Unsettled,
+        decision: Decision,
+    ) -> None:
+        """Keep what matters of the workloads to what stands beside them; labels of several builds are left open."""
+        if len(requests) > 1:
+            unsettled = replace(unsettled, touched=unsettled.touched | self._built.open_keys)
+        workloads = next(unsettled.readings((requests[0] if len(requests) == 1 else request).workloads))
         judged = decision.outcome not in (Outcome.NOT_JUDGED, Outcome.ERROR)
         always = self.terms.policy.judges_without_constraints
         for workload in workloads:
@@ -318,10 +358,10 @@ class _File:
             if (held := unsettled.holding(finding, obj)) is not None:
                 yield _Unlocated(held, named, _identity(named, workloads, held), 0, ())
 
-    def _suppressed(self, obj: Mapping[str, object], workloads: Sequence[Workload]) -> Iterator[_Unlocated]:
+    def _suppressed(self, request: AdmissionRequest) -> Iterator[_Unlocated]:
         """Count the findings that annotations suppress; yield a finding for each unused suppression."""
-        terms, named = self.terms, ObjectRef.of(obj)
-        suppressed = suppressed_by_annotations(obj, workloads, terms)
+        terms, named = self.terms, ObjectRef.of(request.obj)
+        suppressed = suppressed_by_annotations(request.obj, request.workloads, terms)
         self.result.suppressed += suppressed.count
         for unused in suppressed.unused if terms.unused is not Severity.IGNORE else ():
             finding = unused._replace(severity=terms.unused)
@@ -428,6 +468,30 @@ def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:
     return AdmissionRequest.of(
         obj, phase=VALIDATE, kinds=terms.policy.kinds, namespace=terms.namespace, scalings=terms.scalings
     )
+
+
+def _grave(requests: Sequence[AdmissionRequest], unsettled: Unsettled, terms: LintTerms) -> set[tuple[str, FieldPath]]:
+    """Rule and path of each finding on any of the requests, but for infos: some say more once something is counted."""
+    return {
+        (finding.rule, finding.path)
+        for request in requests
+        for finding in _decision([request], unsettled, terms).findings
+        if finding.severity is not Severity.INFO
+    }
+
+
+def _decision(requests: Sequence[AdmissionRequest], unsettled: Unsettled, terms: LintTerms) -> Decision:
+    """With the findings that are on each of the requests, in each reading of what is not settled."""
+    decision, *others = (
+        review(request._replace(workloads=read), terms)
+        for request in requests
+        for read in unsettled.readings(request.workloads)
+    )
+    for other in others:
+        there = {(finding.rule, finding.path) for finding in other.findings}
+        found = [finding for finding in decision.findings if (finding.rule, finding.path) in there]
+        decision = decision._replace(findings=tuple(found))
+    return decision
 
 
 def _identity(named: ObjectRef | None, workloads: Sequence[Workload], finding: Finding) -> str:

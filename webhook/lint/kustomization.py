@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from webhook.documents.reading import items_of, read_documents
 from webhook.documents.scalars import DocumentError
+from webhook.lint.labelling import Labelling, conflict, labelled, read_labellings
 from webhook.lint.touched import EVERYTHING, NOTHING, Touched, by_patch, by_path, union
 from webhook.objects.fields import as_list, as_mapping, texts_at, value_at
 from webhook.objects.names import IGNORE_ANNOTATION
@@ -19,6 +20,7 @@ from webhook.objects.names import IGNORE_ANNOTATION
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _MAGIC = frozenset(".*+?[](){}|^$\\")
 _UNKNOWN = ("transformers", "configurations")  # may change anything
+_WIDENS = ("configurations", "crds")  # say where labels are written, also to kustomizations that build from this one
 
 ReadFile = Callable[[str], str | None]
 
@@ -36,14 +38,44 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What kustomizations change in the objects of a file, and the namespace that they give them, "" if they do not."""
+    """
+    What kustomizations change in the objects of a file, and the namespace that they give them, "" if they do not.
+
+    `labels` are those that each build of the objects writes into them, in different builds different ones.
+    """
 
     changes: tuple[Change, ...] = ()
     namespace: str = ""
+    labels: tuple[tuple[Labelling, ...], ...] = ()
 
     def touched(self, kind: str, name: str) -> Touched:
         """What is changed in an object, by any of the changes; in any object for the kind ""."""
         return union(change.touched for change in self.changes if not kind or change.concerns(kind, name))
+
+    def labelled(self, obj: Mapping[str, object]) -> list[Mapping[str, object]]:
+        """The object with the labels of each build; several where builds make different ones of it."""
+        found = list[Mapping[str, object]]()
+        for one in (labelled(obj, labels) for labels in self.labels):
+            found += [] if one in found else [one]
+        return found or [obj]
+
+    def conflict(self, obj: Mapping[str, object], touched: Touched) -> bool:
+        """Whether nobody knows the labels that a build writes: it writes one in two ways, or other changes touch it."""
+        keys = self.open_keys.labels or frozenset()
+        return touched.labels is None or bool(touched.labels & keys) or any(conflict(obj, one) for one in self.labels)
+
+    @property
+    def open_labels(self) -> Touched:
+        """What may become of an object if its labels are not written into it."""
+        return union(labelling.touched for labels in self.labels for labelling in labels)
+
+    @property
+    def open_keys(self) -> Touched:
+        """The keys of the labels alone."""
+        return Touched(labels=frozenset(key for labels in self.labels for one in labels for key, _ in one.pairs))
+
+
+NOT_BUILT = Built()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +83,8 @@ class Kustomization:
     """
     A kustomization; its paths are relative to its folder.
 
-    `resources` and `components` are files or folders, `patches` the files that hold patches.
+    `resources` and `components` are files or folders, `patches` the files that hold patches.  With `widens` labels are
+    written in further places, also by kustomizations that build from this one.
     """
 
     resources: tuple[str, ...] = ()
@@ -59,6 +92,8 @@ class Kustomization:
     patches: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     namespace: str = ""
+    labels: tuple[Labelling, ...] = ()
+    widens: bool = False
 
 
 def read_kustomization(text: str, read_file: ReadFile) -> Kustomization:
@@ -66,7 +101,8 @@ def read_kustomization(text: str, read_file: ReadFile) -> Kustomization:
     found = as_mapping(next(iter(_documents(text)), None))
     patches = [*_patches(found)]
     changes = [change for patch in patches for change in _changes_by(patch, read_file)]
-    changes += _labels(found)
+    labels, unknown = read_labellings(found)
+    changes.append(Change(unknown))
     changes += [
         Change(Touched(fields=frozenset({"replicas"})), name=texts_at(one, "name")[0])
         for one in as_list(found.get("replicas"))
@@ -79,7 +115,9 @@ def read_kustomization(text: str, read_file: ReadFile) -> Kustomization:
         tuple(_texts(found.get("components"))),
         tuple([patch.path for patch in patches if patch.path]),
         tuple(dict.fromkeys(change for change in changes if change.touched != NOTHING)),
-        *texts_at(found, "namespace"),
+        texts_at(found, "namespace")[0],
+        labels,
+        any(name in found for name in _WIDENS),
     )
 
 
@@ -114,16 +152,6 @@ def _changes_by(patch: _Patch, read_file: ReadFile) -> Iterator[Change]:
                 yield Change(touched, *texts_at(obj, "kind", "metadata.name"))
             else:  # kind and name are regular expressions
                 yield Change(touched, *("" if _MAGIC & set(each) else each for each in (kind, name)))
-
-
-def _labels(found: Mapping[str, object]) -> Iterator[Change]:
-    yield Change(Touched(labels=frozenset(as_mapping(found.get("commonLabels")))))
-    for one in map(as_mapping, as_list(found.get("labels"))):
-        pairs = frozenset(as_mapping(one.get("pairs")))
-        if one.get("includeSelectors") is True or one.get("includeTemplates") is True:
-            yield Change(Touched(labels=pairs))
-        for field in as_list(one.get("fields")):
-            yield Change(_at_path(texts_at(field, "path")[0], "/") | Touched(labels=pairs))
 
 
 def _replaced(replacement: object, read_file: ReadFile) -> Iterator[Change]:

@@ -49,6 +49,7 @@ class Touched:
 
 
 NOTHING = Touched()
+ANY_LABELS = Touched(labels=None)
 EVERYTHING = Touched(None, None, _FIELDS)
 ADDED: Pair = ("", "")
 

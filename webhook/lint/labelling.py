@@ -1,0 +1,168 @@
+"""
+What labels a kustomization writes into an object, and where.
+
+    commonLabels, labels ──read_labellings──> Labelling(pairs, places) ──labelled──> the object with these labels
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from webhook.lint.passing_over import has_placeholders
+from webhook.lint.touched import Touched, by_path, union
+from webhook.objects.fields import as_list, as_mapping, texts_at
+
+
+class Place(NamedTuple):
+    """
+    Where labels are written, in objects of a kind, group and version, "" for any; what is absent may be created.
+
+    upstream: kustomize api/types/fieldspec.go:FieldSpec (v0.21.1)
+    """
+
+    path: tuple[str, ...]
+    create: bool = True
+    kind: str = ""
+    group: str = ""
+    version: str = ""
+
+    def is_in(self, api_version: str, kind: str) -> bool:
+        """Whether objects of this kind have it."""
+        group, _, version = api_version.rpartition("/")
+        return self.kind in ("", kind) and self.group in ("", group) and self.version in ("", version)
+
+
+class Labelling(NamedTuple):
+    """Labels that one entry of a kustomization writes; what `touched` says may become of it where that is not known."""
+
+    pairs: tuple[tuple[str, str], ...]
+    places: tuple[Place, ...]
+    touched: Touched
+
+    @property
+    def of_pods_alone(self) -> bool:
+        """Whether it writes only the labels of the object, which are those of Pods."""
+        return self.places == (_METADATA,)
+
+
+_OF_LABELS = ("labels", "matchLabels", "selector")
+_METADATA = Place(("metadata", "labels"))
+_LABELS, _TEMPLATE = ("metadata", "labels"), ("spec", "template", "metadata", "labels")
+# upstream: kustomize api/internal/konfig/builtinpluginconsts/{metadatalabels,commonlabels}.go (v0.21.1), of workloads
+_TEMPLATES = (
+    _METADATA,
+    Place(_TEMPLATE, kind="ReplicationController", version="v1"),
+    Place(_TEMPLATE, kind="Deployment"),
+    Place(_TEMPLATE, kind="ReplicaSet"),
+    Place(_TEMPLATE, kind="DaemonSet"),
+    Place(_TEMPLATE, kind="StatefulSet", group="apps"),
+    Place(_TEMPLATE, kind="Job", group="batch"),
+    Place(("spec", "jobTemplate", *_LABELS), kind="CronJob", group="batch"),
+    Place(("spec", "jobTemplate", *_TEMPLATE), kind="CronJob", group="batch"),
+)
+_SELECTOR = ("spec", "selector", "matchLabels")
+_SPREAD = ("spec", "template", "spec", "topologySpreadConstraints", "labelSelector", "matchLabels")
+_SELECTORS = (
+    Place(("spec", "selector"), kind="ReplicationController", version="v1"),
+    Place(_SELECTOR, kind="Deployment"),
+    Place(_SELECTOR, kind="ReplicaSet"),
+    Place(_SELECTOR, kind="DaemonSet"),
+    Place(_SELECTOR, kind="StatefulSet", group="apps"),
+    Place(_SELECTOR, create=False, kind="Job", group="batch"),
+    Place(("spec", "jobTemplate", *_SELECTOR), create=False, kind="CronJob", group="batch"),
+    Place(_SPREAD, create=False, kind="Deployment", group="apps"),
+    Place(_SPREAD, create=False, kind="StatefulSet", group="apps"),
+    *_TEMPLATES,
+)
+
+
+def read_labellings(kustomization: Mapping[str, object]) -> tuple[tuple[Labelling, ...], Touched]:
+    """
+    Those of a kustomization in their order, and what labels are written of which the value is not known.
+
+    upstream: kustomize api/internal/target/kusttarget_configplugin.go:LabelTransformer (v0.21.1)
+    """
+    entries = [as_mapping(one) for one in as_list(kustomization.get("labels"))]
+    entries.append({"pairs": kustomization.get("commonLabels"), "includeSelectors": True})
+    found, unknown = list[Labelling](), set[str]()
+    for entry in entries:
+        pairs = {str(key): value for key, value in as_mapping(entry.get("pairs")).items()}
+        known = {key: value for key, value in pairs.items() if isinstance(value, str) and not has_placeholders(value)}
+        unknown |= pairs.keys() - known.keys()
+        own = [*_own_places(entry)]
+        places = [*own, *_of(entry)]
+        if known:
+            touched = Touched(labels=frozenset(known))
+            touched |= union(by_path(place.path) for place in own if place.path[-1] not in _OF_LABELS)
+            found.append(Labelling(tuple(known.items()), tuple(places), touched))
+    return tuple(found), Touched(labels=frozenset(unknown))
+
+
+def _own_places(entry: Mapping[str, object]) -> Iterator[Place]:
+    for field in map(as_mapping, as_list(entry.get("fields"))):
+        path, kind, group, version = texts_at(field, "path", "kind", "group", "version")
+        yield Place(_parts(path), field.get("create") is True, kind, group, version)
+
+
+def _of(entry: Mapping[str, object]) -> tuple[Place, ...]:
+    if entry.get("includeSelectors") is True:
+        return _SELECTORS
+    return _TEMPLATES if entry.get("includeTemplates") is True else (_METADATA,)
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    """upstream: kustomize kyaml/utils/pathsplitter.go:PathSplitter (v0.21.1)"""
+    escaped = path.removeprefix("/").replace("\\/", "\0")
+    return tuple(part.replace("\0", "/") for part in escaped.split("/"))
+
+
+def labelled(obj: Mapping[str, object], labellings: Iterable[Labelling]) -> Mapping[str, object]:
+    """
+    The object with the labels, each in its places, one after the other; `obj` itself stays as it is.
+
+    upstream: kustomize api/filters/labels/labels.go:Filter (v0.21.1)
+    """
+    api_version, kind = texts_at(obj, "apiVersion", "kind")
+    found: object = obj
+    for pairs, places, _ in labellings:
+        for place in places:
+            if place.is_in(api_version, kind):
+                found = _written(found, place.path, place.create, pairs)
+    return as_mapping(found)
+
+
+def conflict(obj: Mapping[str, object], labellings: Iterable[Labelling]) -> bool:
+    """
+    Whether labellings give a label of the object different values, and the last one not in all places of those before.
+
+    kustomize then writes the last value also in places of an earlier one: they are one node of its YAML.
+    """
+    api_version, kind = texts_at(obj, "apiVersion", "kind")
+    values, written, open_keys = dict[str, str](), defaultdict[str, set[tuple[str, ...]]](set), set[str]()
+    for pairs, places, _ in labellings:
+        here = {place.path for place in places if place.is_in(api_version, kind)}
+        for key, value in pairs:
+            if here >= written[key]:
+                open_keys.discard(key)
+            elif value != values[key]:
+                open_keys.add(key)
+            values[key] = value
+            written[key] |= here
+    return bool(open_keys)
+
+
+def _written(value: object, path: tuple[str, ...], create: bool, pairs: tuple[tuple[str, str], ...]) -> object:
+    """upstream: kustomize api/filters/fieldspec/fieldspec.go:Filter.filter (v0.21.1)"""
+    if isinstance(value, list) and path:
+        return [_written(item, path, create, pairs) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if not path:
+        return {**value, **dict(pairs)}
+    name, creates = path[0].removesuffix("[]"), create and not path[0].endswith("[]")
+    member = value.get(name)
+    if member is None and not creates:
+        return value
+    return {**value, name: _written({} if member is None else member, path[1:], create, pairs)}
