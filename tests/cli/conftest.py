@@ -13,7 +13,7 @@ from webhook.cli.main import main
 
 @pytest.fixture
 def run(tmp_path, capsys, monkeypatch):
-    """Run a command where `files` lie; each holds objects, or is text or bytes."""
+    """Run a command, in one text or word by word, where `files` lie; each holds objects, or is text or bytes."""
     monkeypatch.chdir(tmp_path)
 
     def run(command, **files):
@@ -24,7 +24,7 @@ def run(tmp_path, capsys, monkeypatch):
                 content = "\n---\n".join(map(json.dumps, content))
             Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
         try:
-            code = main(command.split())
+            code = main(command.split() if isinstance(command, str) else command)
         except SystemExit as error:
             code = error.code
         return Run(code, *capsys.readouterr())

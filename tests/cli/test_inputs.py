@@ -20,7 +20,7 @@ class Bad(NamedTuple):
     """Arguments and the line on stderr."""
 
     name: str
-    args: str
+    args: str | list[str]
     err: str
     files: Mapping[str, object] = MappingProxyType({})
 
@@ -51,6 +51,15 @@ BAD = [
     Bad("a missing policy", "admit -f new --policy none", "none: No such file or directory"),
     Bad("a bad policy", "admit -f new --policy p", "p: onError: found null, …", {"p": POLICY | {"onError": None}}),
     Bad("a policy that is no YAML", "policy check p", "p: line 2, column 1: …", {"p": "a: ["}),
+    Bad("a name that is empty", ["admit", "-f", ""], 'found "", wanted a file, or - for standard input'),
+    Bad("an old name that is empty", ["admit", "-f", "new", "--old", ""], 'found "", wanted a file, or - for …'),
+    Bad("no dump", ["admit", "-f", "new", "--cluster", ""], '--cluster: found "", wanted live, a file or a folder'),
+    Bad("no dump at all", ["explain", "pod/a", "--cluster", ""], '--cluster: found "", wanted live, a file or a …'),
+    Bad("a folder for a kubeconfig", "explain pod/a --kubeconfig .", "--cluster live: .: Is a directory"),
+    Bad("no text for a kubeconfig", "explain pod/a --kubeconfig k", "--cluster live: k: is not UTF-8", {"k": b"\xff"}),
+    Bad(
+        "a word for a kubeconfig", "explain pod/a --kubeconfig k", "--cluster live: k: is no kubeconfig: …", {"k": "a"}
+    ),
     Bad("a missing dump", "admit -f new --cluster none", "none: No such file or directory"),
     Bad(
         "a dump whose List has no array",

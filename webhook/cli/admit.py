@@ -61,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
     if [*args.filename, args.old].count("-") > 1:
         raise UsageError("-f and --old: standard input can be read only once")
     objects = [(file, obj) for file in args.filename for obj in inputs.objects(file)]
-    old = {identity(obj, args.namespace): obj for obj in inputs.objects(args.old)} if args.old else None
+    given = inputs.objects(args.old) if args.old is not None else None
+    old = {identity(obj, args.namespace): obj for obj in given} if given is not None else None
     source = inputs.source(args)
     features = inputs.features(args.kubernetes_version, source)
     policy = inputs.with_operators(inputs.policy(args.policy, features))

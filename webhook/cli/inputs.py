@@ -68,7 +68,7 @@ def add_cluster_arguments(parser: argparse.ArgumentParser, default: str = "") ->
     parser.add_argument(
         "--cluster",
         metavar="live|FILE|DIR",
-        default=default,
+        default=default or None,
         help="live: the cluster that kubectl uses; or a dump of one, from evenkeel dump or kubectl get"
         f" nodes,namespaces,services,replicasets,statefulsets,… -A -o yaml (default: {default or 'none'})",
     )
@@ -82,6 +82,8 @@ def add_cluster_arguments(parser: argparse.ArgumentParser, default: str = "") ->
 
 def source(args: argparse.Namespace) -> Source:
     """What the cluster arguments say."""
+    if args.cluster == "":
+        raise UsageError('--cluster: found "", wanted live, a file or a folder')
     found = Source(args.cluster or "", args.kubeconfig, args.context)
     for option, value in (("--kubeconfig", found.kubeconfig), ("--context", found.context)):
         if value and not found.live:
@@ -257,6 +259,8 @@ def _advice(error: ClusterError) -> str:
 
 def objects(name: str) -> tuple[Mapping[str, object], ...]:
     """Every Kubernetes object in a file, or on standard input for `-`."""
+    if not name:
+        raise UsageError('found "", wanted a file, or - for standard input')
     try:
         found = tuple(read_objects(_stdin() if name == "-" else text(Path(name))))
     except DocumentError as error:

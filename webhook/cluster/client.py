@@ -157,9 +157,14 @@ def _reading(files: str) -> Iterator[None]:
 
     try:
         yield
-    except Exception as error:
-        where = "" if isinstance(error, ConfigException) else f"{files}: {type(error).__name__}: "
-        raise ClusterError(f"{where}{error}") from error
+    except ConfigException as error:
+        raise ClusterError(str(error)) from error
+    except OSError as error:
+        raise ClusterError(f"{files}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ClusterError(f"{files}: is not UTF-8") from error
+    except Exception as error:  # Whatever the package meets in a file that is something else.
+        raise ClusterError(f"{files}: is no kubeconfig: {type(error).__name__}: {error}") from error
 
 
 def of_configuration(found: Any) -> Access:
