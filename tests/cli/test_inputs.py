@@ -29,7 +29,8 @@ FINE = {"new": pod(constraint())}
 BAD = [
     Bad("a missing file", "admit -f none", "none: No such file or directory"),
     Bad("a folder", "admit -f .", ".: Is a directory"),
-    Bad("a file that is no text", "admit -f new", "new: is not UTF-8", {"new": b"\xff\xfe"}),
+    Bad("a file that is no text", "admit -f new", "new: is not UTF-8", {"new": b"\xff"}),
+    Bad("a file cut in a character", "admit -f new", "new: is not UTF-16-LE", {"new": b"\xff\xfea"}),
     Bad("broken YAML", "admit -f new", "new: line 2, column 1: did not find expected ',' or ']'", {"new": "a: [1"}),
     Bad("no object", "admit -f new", "new: found no object", {"new": "# nothing\n"}),
     Bad("a word", "admit -f new", 'new: document 1: found "hello", wanted an …', {"new": "hello"}),
@@ -94,6 +95,20 @@ def test_what_cannot_be_used_is_named_in_one_line(run, case):
 
     assert (2, "", 1) == (code, out, len(err.splitlines()))
     assert err.startswith(f"evenkeel: {case.err[:-1]}") if case.err.endswith("…") else f"evenkeel: {case.err}\n" == err
+
+
+POWERSHELL = "\ufeff" + json.dumps({"kind": "List", "items": [namespace(), pod(constraint())]}, indent=1) + "\r\n"
+
+
+@pytest.mark.parametrize("name", ["utf-8", "utf-16-le", "utf-16-be"])
+def test_what_powershell_writes_into_a_file_is_read(run, name):
+    """As kubectl reads it."""
+    written, rules = POWERSHELL.encode(name), f"\ufeff{json.dumps(POLICY)}".encode(name)
+
+    assert 0 == run("admit -f new --cluster new --policy rules", new=written, rules=rules).code
+    assert "0 Pods could not be placed." in run("pending -A --cluster new", new=written).out
+    given = written.decode("utf-8", "surrogateescape")
+    assert 0 == script("admit", "-f", "-", input=given, errors="surrogateescape").returncode
 
 
 def test_standard_input_is_read_for_a_dash():

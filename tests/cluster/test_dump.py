@@ -119,7 +119,7 @@ UNUSABLE = {
         "line 2: must be a JSON object; the file was cut",
     ),
     "a first line that is no JSON": (gzip.compress(b"hello\n"), 'document 1: found "hello", wanted an'),
-    "text that is no text": (gzip.compress(b"\xff\xfe"), "is not UTF-8"),
+    "text that is no text": (gzip.compress(b"\xff"), "is not UTF-8"),
     "nothing": (gzip.compress(b""), "is empty, wanted the output of kubectl get -o yaml; see what kubectl printed"),
 }
 
@@ -227,7 +227,7 @@ BROKEN = [
         "{apiVersion: v1, kind: List, items: 3}",
         "document 1: items: found 3, wanted an array of objects, as kubectl get -o yaml prints",
     ),
-    Case("bytes that are no text", b"\xff\xfe", "is not UTF-8"),
+    Case("bytes that are no text", b"\xff", "is not UTF-8"),
     Case(
         "a label that is no string",
         json.dumps(namespace(tier=1)),

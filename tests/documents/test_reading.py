@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.support.documents import Case, assert_read, assert_refused
-from webhook.documents.reading import is_json, read_documents, read_objects
+from webhook.documents.reading import decoded, encoding, is_json, read_documents, read_objects
 from webhook.documents.scalars import DocumentError
 
 READ = [
@@ -145,3 +145,24 @@ def test_what_is_no_object_is_refused_with_where_it_stands(case):
         list(read_objects(case.text))
 
     assert case.found == str(caught.value)
+
+
+MARKED = "\ufeffa: é😀\r\n"
+
+
+@pytest.mark.parametrize("name", ["utf-8", "utf-16-le", "utf-16-be"])
+def test_a_text_survives_with_its_mark(name):
+    content = MARKED.encode(name)
+
+    assert name == encoding(content)
+    assert content == content.decode(encoding(content)).encode(encoding(content))
+
+
+@pytest.mark.parametrize("name", ["utf-8", "utf-16-le", "utf-16-be"])
+def test_a_text_is_read_without_its_mark(name):
+    assert MARKED[1:] == decoded(MARKED.encode(name))
+
+
+@pytest.mark.parametrize("content", [b"", b"a: 1", b"\xff", "a: é".encode()])
+def test_without_a_mark_it_is_utf_8(content):
+    assert "utf-8" == encoding(content)

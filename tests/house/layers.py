@@ -102,7 +102,7 @@ scheduler.counts · scheduler.nodes
 scheduler.constraint
 scheduler
 documents.positions · documents.reading
-documents.build · documents.encodings · documents.json_positions
+documents.build · documents.json_positions
 documents
 objects.operators · objects.typed_names · objects.workload
 objects.autoscalers

@@ -17,7 +17,7 @@ from webhook.cli.usage import UsageError
 from webhook.cluster import dump
 from webhook.cluster.cluster import Contents
 from webhook.cluster.dump import DumpError, load, read_text
-from webhook.documents.reading import read_objects
+from webhook.documents.reading import decoded, read_objects
 from webhook.documents.scalars import DocumentError
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import texts_at
@@ -295,6 +295,6 @@ def _stdin() -> str:
     if sys.stdin is None:
         raise UsageError("-: standard input is closed")
     try:
-        return sys.stdin.buffer.read().decode("utf-8")
+        return decoded(sys.stdin.buffer.read())
     except UnicodeDecodeError as error:
-        raise UsageError("-: is not UTF-8") from error
+        raise UsageError(f"-: is not {error.encoding.upper()}") from error

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from webhook.cluster.cluster import Contents, FormatError
-from webhook.documents.reading import read_objects
+from webhook.documents.reading import decoded, read_objects
 from webhook.documents.scalars import DocumentError
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
@@ -115,7 +115,7 @@ def _of_evenkeel(first: bytes, file: BinaryIO) -> Contents | None:
 
 
 def _of_kubectl(first: bytes, file: BinaryIO) -> Iterator[Mapping[str, object]]:
-    text = (first + file.read()).decode("utf-8")
+    text = decoded(first + file.read())
     if not text.strip():
         raise DocumentError("is empty, wanted the output of kubectl get -o yaml; see what kubectl printed")
     yield from read_objects(text)
@@ -133,7 +133,7 @@ def _naming(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise DumpError(f"{path}: is not UTF-8") from error
+        raise DumpError(f"{path}: is not {error.encoding.upper()}") from error
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DumpError(f"{path}: was changed after it was compressed ({error}); dump again") from error
     except EOFError as error:
@@ -145,6 +145,6 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file; DumpError if it cannot be read."""
+    """The text of a file in UTF-8, or in UTF-16 with a byte order mark; DumpError if it cannot be read."""
     with _naming(path):
-        return path.read_text(encoding="utf-8")
+        return decoded(path.read_bytes())

@@ -16,6 +16,22 @@ from webhook.objects.fields import FieldPath, children, path_text, texts_at
 from webhook.objects.reading import brief
 
 
+def encoding(content: bytes) -> str:
+    """
+    The name of the encoding, for `bytes.decode`, which keeps the byte order mark, and `str.encode`.
+
+    PowerShell writes what is piped into a file as UTF-16, and kubectl reads it.
+    """
+    if content.startswith(b"\xff\xfe"):
+        return "utf-16-le"
+    return "utf-16-be" if content.startswith(b"\xfe\xff") else "utf-8"
+
+
+def decoded(content: bytes) -> str:
+    """The text, without a byte order mark; UnicodeDecodeError if it is none."""
+    return content.decode(encoding(content)).removeprefix("\ufeff")
+
+
 def read_documents(text: str, repeated: list[Repeated] | None = None) -> tuple[object, ...]:
     """
     The value of each document in `text` that is not empty; DocumentError if it cannot be read.

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from webhook.documents.encodings import encoding
+from webhook.documents.reading import encoding
 from webhook.documents.scalars import SyntaxFault
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.beside import NOTHING_STATED, Around, packed

@@ -6,7 +6,7 @@ import contextlib
 import os
 import tempfile
 
-from webhook.documents.encodings import encoding
+from webhook.documents.reading import encoding
 
 
 class Changed(OSError):

@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 
 from certs.following import Followed
+from webhook.documents.reading import decoded
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy.parsing import parse_policy
 from webhook.policy.policy import PolicyError
@@ -32,7 +33,7 @@ class PolicyFile:
             changed = self.content.changed()
             if changed is None:
                 return
-            policy = parse_policy(changed.decode("utf-8"), self.reviewer.features)
+            policy = parse_policy(decoded(changed), self.reviewer.features)
         except OSError as error:
             self._refuse(error.strerror or str(error))
             return
