@@ -14,6 +14,7 @@ from tests.support import ROOT
 from tests.support.build import constraint, namespace, pod, workload
 from tests.support.commands import POLICY, SCRIPTS, commands, nobody_reads, script
 from webhook import __version__
+from webhook.cli import main
 from webhook.cli.main import COMMANDS
 
 DENIED = workload("Deployment", constraint(labelSelector={}))
@@ -114,12 +115,23 @@ def test_a_reader_that_has_seen_enough_is_no_error(command):
     assert (0, "") == (done.returncode, done.stderr)
 
 
-@pytest.mark.parametrize("how", ["admit -f - <&-", "policy schema >&-", "policy schema >/dev/full"])
+@pytest.mark.parametrize(
+    "how", ["admit -f - <&-", "certs inspect - <&-", "policy schema >&-", "policy schema >/dev/full"]
+)
 def test_streams_that_cannot_be_used_are_no_traceback(how):
     done = subprocess.run(f"'{SCRIPTS}'/evenkeel {how}", shell=True, capture_output=True, text=True, check=False)
 
     assert done.returncode
     assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_ends_quietly_while_a_command_is_imported(run, monkeypatch):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "import_module", interrupted)
+
+    assert (130, "", "") == run("lint .")
 
 
 RED = "\x1b[31mred"

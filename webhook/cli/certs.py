@@ -170,8 +170,14 @@ def _inspect(args: argparse.Namespace, now: datetime) -> int:
     return 0 if all(certificate.is_fine for certificate in seen) else 1
 
 
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise UsageError("-: standard input is closed")
+    return sys.stdin.buffer.read()
+
+
 def _look(file: Path, now: datetime) -> Iterator[_Seen]:
-    pem = Pem("-", sys.stdin.buffer.read()) if str(file) == "-" else read(file)
+    pem = Pem("-", _standard_input()) if str(file) == "-" else read(file)
     found = inspect(pem)
     for number, inspection in enumerate(found, 1):
         key = _key_beside(file, pem) if number == 1 else None  # TLS expects the key to match the first certificate

@@ -71,8 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     words = list(sys.argv[1:] if argv is None else argv)
-    args = parser(words).parse_args(words)
     try:
+        args = parser(words).parse_args(words)  # imports the command, which takes a while
         code: int = args.run(args)
         if sys.stdout is None:
             raise UsageError("standard output is closed")
