@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.build import pod, workload
 from tests.support.placing import spread
-from webhook.objects.references import ObjectRef
 from webhook.placement.given import given_defaults, is_defaulted
+from webhook.placement.subject import of_pod
 
 GIVEN = {"annotations": {"evenkeel.dev/defaulted-by": "policy"}}
 SOFT = spread(whenUnsatisfiable="ScheduleAnyway")
@@ -36,11 +36,12 @@ def made(name, *constraints, owner="ReplicaSet/web-1", day=1, **metadata):
     ids=["one Pod", "the newest", "no more", "of another", "of nobody", "of another group", "elsewhere", "no Pod"],
 )
 def test_the_newest_pod_tells_what_the_next_is_given(pods, given):
-    found = given_defaults(ObjectRef("apps/v1", "Deployment", "shop", "web"), pods, OTHERS)
+    given_to = given_defaults(pods, OTHERS)
+    found = given_to(of_pod(made("next"), OTHERS))
 
     assert given == (found and [one["maxSkew"] for one in found])
     assert not any("labelSelector" in one for one in found or ())
-    assert given_defaults(None, pods, OTHERS) is None
+    assert given_to(of_pod(made("next", owner=None), OTHERS)) is None
 
 
 def test_a_pod_with_constraints_of_its_own_was_given_none():

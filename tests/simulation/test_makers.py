@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.build import service
+from tests.support.build import constraint, service
 from tests.support.simulated import (
+    SOFT,
     deployment,
     nodes,
     owned,
@@ -12,6 +13,8 @@ from tests.support.simulated import (
     template,
     updating,
 )
+from webhook.objects.references import ObjectRef
+from webhook.placement.given import given_defaults
 
 
 def test_a_deployment_has_its_replica_sets_the_current_one_last():
@@ -52,6 +55,25 @@ def test_a_pod_whose_owner_is_not_known_is_made_as_it_was():
     ((found,),) = plan([*nodes(), *deployment(), raw], "drain=a1").start.found.values()
 
     assert 7 == found.maker.of_class.priority
+
+
+def test_each_workload_has_what_its_own_newest_pod_was_given():
+    given = {"annotations": {"evenkeel.dev/defaulted-by": "policy"}}
+    soft = {"topologySpreadConstraints": [constraint(**SOFT, maxSkew=2)]}
+    web, replica_set, first = deployment(on=["a1"], topologySpreadConstraints=[])
+    first["metadata"] |= given
+    first["spec"] |= soft
+    other = owned("StatefulSet", "db", {"selector": {"matchLabels": {"app": "web"}}, "template": template()})
+    pods = [first, pod("StatefulSet/db", 0, "a1")]
+    others = {ObjectRef.of(one).key: one for one in (web, replica_set, other)}
+    made = plan(
+        [*nodes(), service(), web, replica_set, other, *pods], "drain=a1", defaults=given_defaults(pods, others)
+    )
+
+    assert {0: [2], -1: [3, 5]} == {
+        one.revision: [constraint.max_skew for constraint in one.maker.of_class.constraints]
+        for one in made.start.found["a1"]
+    }
 
 
 PARTITION = {"updateStrategy": {"rollingUpdate": {"partition": 1}}}

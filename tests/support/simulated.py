@@ -138,13 +138,10 @@ def workload(objects) -> Raw:
     return next(one for one in objects if one["kind"] in ("Deployment", "StatefulSet"))
 
 
-def plan(objects, steps, *, applied=False, raw=None, minor=33, ties=""):
+def plan(objects, steps, *, raw=None, minor=33, ties="", **fields):
     """The plan to take these steps, as on the command line, with the first workload."""
     taken = [parse_step(one) for one in steps.split()]
-    found = planned(
-        raw or workload(objects), cluster(*objects, minor=minor), taken, KINDS, applied=applied, how_ties=ties
-    )
-    return found.plan
+    return planned(raw or workload(objects), cluster(*objects, minor=minor), taken, KINDS, how_ties=ties, **fields).plan
 
 
 def simulated(objects, steps, *, runs=60, **fields):

@@ -24,7 +24,7 @@ from webhook.objects.kinds import Kinds
 from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
 from webhook.placement.explanation import agrees, explain
-from webhook.placement.given import given_defaults
+from webhook.placement.given import Defaults, given_defaults
 from webhook.placement.remedies import remedies
 from webhook.placement.subject import (
     UNSCHEDULABLE,
@@ -137,11 +137,10 @@ def _explained(
     subject: Subject, found: Known, policy: Policy | None, profiles: Profiles, kinds: Kinds
 ) -> render.Explained:
     snapshot = alone(subject, found.snapshot, found.features)
-    if policy is not None:
-        defaults = _defaults(subject, found, policy)
-    else:
-        defaults = given_defaults(subject.made_by, found.pods, found.others)
-    tried = attempt(subject, snapshot, found.features, defaults, profiles.get(subject.scheduler, USUAL_PROFILE))
+    defaults = given_defaults(found.pods, found.others) if policy is None else _defaults(policy, found)
+    tried = attempt(
+        subject, snapshot, found.features, defaults(subject), profiles.get(subject.scheduler, USUAL_PROFILE)
+    )
     if tried.errors:
         raise UsageError("\n".join(f"{subject.ref}: {error}" for error in tried.errors))
     explanation = explain(tried.cycle)
@@ -155,12 +154,16 @@ def _explained(
     return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts, named=policy is not None)
 
 
-def _defaults(subject: Subject, found: Known, policy: Policy) -> list[dict[str, object]] | None:
-    """The constraints that the policy gives a new Pod without any; None if it leaves that to kube-scheduler."""
-    workload = next(iter(parse_workloads(subject.raw, policy.kinds)), None)
-    if workload is None:  # an object of the kind Pod, but of another API
-        return None
-    defaulting = policy.in_force(workload, found.snapshot.namespaces.get(subject.ref.namespace)).defaulting
-    if defaulting is None or not defaulting.constraints:
-        return None
-    return [dict(one) for one in defaulting.constraints]
+def _defaults(policy: Policy, found: Known) -> Defaults:
+    """The constraints that the policy gives a new Pod without any; None where it leaves that to kube-scheduler."""
+
+    def of_policy(subject: Subject) -> list[dict[str, object]] | None:
+        workload = next(iter(parse_workloads(subject.raw, policy.kinds)), None)
+        if workload is None:  # an object of the kind Pod, but of another API
+            return None
+        defaulting = policy.in_force(workload, found.snapshot.namespaces.get(subject.ref.namespace)).defaulting
+        if defaulting is None or not defaulting.constraints:
+            return None
+        return [dict(one) for one in defaulting.constraints]
+
+    return of_policy

@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
             kinds,
             applied=bool(args.filename),
             how_ties=args.ties or "",
-            defaults=given_defaults(ref, found.pods, found.others),
+            defaults=given_defaults(found.pods, found.others),
             profiles=profiles,
         )
     except StepError as error:

@@ -1,13 +1,16 @@
-"""The constraints that evenkeel has given Pods: of a workload, those of its newest Pod."""
+"""The constraints that evenkeel gives Pods without any: of a workload, those that its newest Pod was given."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from webhook.objects.fields import as_list, as_mapping, texts_at, value_at
 from webhook.objects.names import DEFAULTED_BY_ANNOTATION
-from webhook.objects.references import Key, ObjectRef
-from webhook.placement.subject import CONSTRAINTS, Raw, maker_of
+from webhook.objects.references import Key
+from webhook.placement.subject import CONSTRAINTS, Raw, Subject, maker_of
+
+# The constraints that a Pod without any is given as it is made; None for those of kube-scheduler.
+Defaults = Callable[[Subject], Sequence[dict[str, object]] | None]
 
 
 def is_defaulted(pod: Raw | None) -> bool:
@@ -15,24 +18,30 @@ def is_defaulted(pod: Raw | None) -> bool:
     return DEFAULTED_BY_ANNOTATION in as_mapping(value_at(pod, ("metadata", "annotations")))
 
 
-def given_defaults(
-    workload: ObjectRef | None, pods: Iterable[Raw], others: Mapping[Key, Raw]
-) -> list[dict[str, object]] | None:
+def none_given(subject: Subject) -> None:
+    """For a Pod without constraints, only those of kube-scheduler."""
+
+
+def given_defaults(pods: Iterable[Raw], others: Mapping[Key, Raw]) -> Defaults:
     """
-    The constraints, without selectors, that evenkeel gave the newest Pod of a workload.
+    For the next Pod of a workload, the constraints, without selectors, that evenkeel gave its newest Pod.
 
     They are the best that is known of the policy in force.  None if it has no Pod, if the newest was given none, or for
     no workload; `others` holds what owns Pods.
     """
-    if workload is None:
-        return None
-    made_by = ((pod, maker_of(pod, others)) for pod in pods)
-    of_workload = (pod for pod, maker in made_by if maker is not None and maker.key == workload.key)
-    newest = max(of_workload, key=_age, default=None)
-    if not is_defaulted(newest):
-        return None
-    given = map(as_mapping, as_list(value_at(newest, CONSTRAINTS)))
-    return [{name: value for name, value in one.items() if name != "labelSelector"} for one in given]
+    newest: dict[Key, Raw] = {}
+    for pod in pods:
+        if (maker := maker_of(pod, others)) is not None:
+            newest[maker.key] = max(newest.get(maker.key, pod), pod, key=_age)
+
+    def given(subject: Subject) -> list[dict[str, object]] | None:
+        pod = newest.get(subject.made_by.key) if subject.made_by is not None else None
+        if not is_defaulted(pod):
+            return None
+        constraints = map(as_mapping, as_list(value_at(pod, CONSTRAINTS)))
+        return [{name: value for name, value in one.items() if name != "labelSelector"} for one in constraints]
+
+    return given
 
 
 def _age(pod: Raw) -> tuple[str, ...]:

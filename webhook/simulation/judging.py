@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.objects.kinds import KINDS, Kinds
+from webhook.placement.given import Defaults, none_given
 from webhook.placement.remedies import TEMPLATE, Remedy
 from webhook.placement.subject import Raw
 from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
@@ -41,13 +42,13 @@ def judged(
     cluster: Cluster,
     kinds: Kinds = KINDS,
     profiles: Profiles = USUAL_PROFILES,
-    defaults: Sequence[dict[str, object]] | None = None,
+    defaults: Defaults = none_given,
 ) -> tuple[Rollout | None, ...]:
     """
     For each remedy of the attempt `cycle` the rollout that it starts of the workload `raw`.
 
     None for one made in the cluster, also together with one in the template, and where no rollout can be simulated.
-    `defaults` are the constraints that a policy gives Pods without any.
+    `defaults` are the constraints that new Pods without any are given.
     """
     if raw is None or not is_simulated(raw) or not any(one.where == TEMPLATE for one in remedies):
         return (None,) * len(remedies)

@@ -15,6 +15,7 @@ from webhook.objects.kinds import APPS, CORE, Kinds
 from webhook.objects.labels import labels_of
 from webhook.objects.reading import Reader
 from webhook.objects.references import Key, ObjectRef, Owner, controller_of
+from webhook.placement.given import Defaults
 from webhook.placement.subject import (
     HASH,
     REVISION_HASH,
@@ -64,7 +65,7 @@ class Makers:
         raw: Raw,
         cluster: Cluster,
         kinds: Kinds,
-        defaults: Sequence[dict[str, object]] | None,
+        defaults: Defaults,
         profiles: Profiles,
     ) -> None:
         self.raw, self.cluster, self.kinds, self.defaults, self.profiles = raw, cluster, kinds, defaults, profiles
@@ -163,7 +164,7 @@ class Makers:
     def _class(self, subject: Subject) -> tuple[PodClass, tuple[str, ...]]:
         profile = self.profiles.get(subject.scheduler)
         usual = profile or USUAL_PROFILE
-        tried = attempt(subject, self.snapshot, self.cluster.features, self.defaults, usual)
+        tried = attempt(subject, self.snapshot, self.cluster.features, self.defaults(subject), usual)
         spec = as_mapping(subject.raw.get("spec"))
         priority = spec.get("priority")
         of_class = PodClass(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from webhook.objects.fields import as_mapping, texts_at, value_at
 from webhook.objects.kinds import KINDS, Kinds
 from webhook.objects.references import ObjectRef, controller_of
+from webhook.placement.given import Defaults, none_given
 from webhook.placement.subject import Raw
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles
 from webhook.simulation import ties
@@ -58,14 +59,14 @@ def planned(
     *,
     applied: bool = False,
     how_ties: str = "",
-    defaults: Sequence[dict[str, object]] | None = None,
+    defaults: Defaults = none_given,
     profiles: Profiles = USUAL_PROFILES,
 ) -> Planned:
     """
     All that runs need of a cluster, to simulate steps of the workload `raw`; StepError for a step that does nothing.
 
     With `applied`, the workload comes from a file, and replaces the one of its name or is new.  `defaults` are the
-    constraints that a policy gives Pods without any, `profiles` those of the cluster's kube-scheduler.
+    constraints that new Pods without any are given, `profiles` those of the cluster's kube-scheduler.
     """
     if applied and ObjectRef.of(raw).kind == STATEFUL:
         raw = with_new_template(raw)
