@@ -110,7 +110,11 @@ def status(port, path):
         ("--metrics-bind :1x", '--metrics-bind: found ":1x", wanted HOST:PORT with a port up to 65535'),
         (
             "--metrics-bind :0 --metrics-interval 1",
-            "--metrics-interval: found 1, wanted 5 or more: it reads all Pods",
+            "--metrics-interval: found 1, wanted 5 to 3600 seconds: each time it reads all Pods",
+        ),
+        (
+            f"--metrics-bind :0 --metrics-interval {10**20}",
+            f"--metrics-interval: found {10**20}, wanted 5 to 3600 seconds: each time it reads all Pods",
         ),
     ],
 )

@@ -17,7 +17,7 @@ from webhook.render import skew_metrics as render
 from webhook.report.report import Report
 from webhook.transport.plain import Asked, PlainServer, Reply
 
-LEAST_INTERVAL = 5
+LEAST_INTERVAL, MOST_INTERVAL = 5, 3600  # Seconds; the alerts take what is older than an hour for a failure.
 LATE = 3  # Intervals without a new report, after which it is not healthy.
 
 Make = Callable[[], tuple[Report, Sequence[str]]]  # A report, and what could not be judged for it.
@@ -42,10 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def check(args: argparse.Namespace) -> None:
     """UsageError if the options do not go together."""
-    if args.metrics_bind is not None and args.metrics_interval < LEAST_INTERVAL:
-        raise UsageError(
-            f"--metrics-interval: found {args.metrics_interval}, wanted {LEAST_INTERVAL} or more: it reads all Pods"
-        )
+    if args.metrics_bind is not None and not LEAST_INTERVAL <= args.metrics_interval <= MOST_INTERVAL:
+        wanted = f"{LEAST_INTERVAL} to {MOST_INTERVAL} seconds: each time it reads all Pods"
+        raise UsageError(f"--metrics-interval: found {args.metrics_interval}, wanted {wanted}")
 
 
 class Exposed:
