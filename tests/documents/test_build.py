@@ -102,7 +102,7 @@ def laughs(levels, width, form):
 LISTS, WORDS = "- " * 100_000, f"[{', '.join('x' * 1000)}]"
 
 
-NESTED, ITSELF = "nested more than 500 levels deep", "refers to a value that contains it"
+NESTED, ITSELF = "nested more than 400 levels deep", "refers to a value that contains it"
 
 
 HOSTILE = [

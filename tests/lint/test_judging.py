@@ -9,7 +9,9 @@ import pytest
 
 from tests.support.build import constraint, namespace, owned_by, pod, policy, workload
 from tests.support.lint import KEYS, WEB, judged, shown, terms
+from webhook.documents.build import DEEPEST
 from webhook.documents.reading import read_documents
+from webhook.lint.judging import judge
 from webhook.lint.kustomization import Built, Change
 from webhook.lint.labelling import read_labellings
 from webhook.lint.notes import BUILT, KIND, PATCH, REPEATED, SYSTEM, TEMPLATE, UNREAD
@@ -266,6 +268,16 @@ def test_what_is_too_large_to_judge_is_a_problem():
 
     said = "Pod shop/web-1: spec.topologySpreadConstraints: found 101 constraints, at most 100 can be judged"
     assert said == problem.message
+
+
+@pytest.mark.parametrize("begin, end", [("[", "]"), ('{"a":', "}")], ids=["lists", "objects"])
+def test_what_is_as_deep_as_is_read_is_judged(begin, end):
+    """Where the finding stands is looked for in the text, one level after the other."""
+    levels = DEEPEST - 5  # of what it stands in
+    deep = begin * levels + "1" + end * levels
+    text = f'{{"apiVersion":"v1","kind":"Pod","spec":{{"topologySpreadConstraints":[{{"maxSkew":0,"x":{deep}}}]}}}}'
+
+    assert "invalid-constraint" in {found.finding.rule for found in judge("a.json", text, terms()).found}
 
 
 def test_an_owner_in_a_manifest_is_the_writer_s_to_claim():

@@ -16,7 +16,7 @@ from webhook.documents.events import received
 from webhook.documents.scalars import TAG, Repeated, error_at, key_text, scalar_value
 from webhook.objects.fields import FieldPath
 
-DEEPEST = 500
+DEEPEST = 400  # What walks through a document calls itself twice a level, and Python allows 1,000 calls.
 TOO_DEEP = f"nested more than {DEEPEST} levels deep"
 MOST_ALIASED = 1_000_000  # what aliases may expand to: a value counts 1, and 1 more for every 64 characters
 MOST_REPEATED = 100  # that are noted

@@ -22,7 +22,7 @@ def root_spans(text: str, wanted: Wanted) -> tuple[Span, ...]:
 
 
 class _Scanner:
-    """Recurses once for each level; `read_documents` has refused text that is nested too deep."""
+    """Recurses twice for each level; `read_documents` has refused text that is nested too deep."""
 
     def __init__(self, text: str) -> None:
         self.text = text
