@@ -96,3 +96,15 @@ def test_a_chunk_itself_is_within_nothing():
 
     assert not found.within
     assert (1, 3) == found.place(1, 3)
+
+
+@pytest.mark.parametrize("written", ["|\n    x: 1\n    ---\n    yy: 2\n", '"x: 1\\n---\\nyy: 2"'])
+def test_a_document_of_a_text_within_a_scalar_has_its_place(written):
+    text, whole = inside(written)
+    first, second = map(whole.part, chunks(whole.text))
+    start = second.text.index("yy")
+    place = text[slice(*second.place(start, start + 5))]
+
+    assert first.within
+    assert second.within
+    assert place == ("yy: 2" if written.startswith("|") else "p")

@@ -102,6 +102,12 @@ def test_it_is_said_of(case):
     assert case.finds == found(case.document)
 
 
+def test_operations_are_judged_beside_what_is_none():
+    broken = [1, {"op": "add"}, {"op": 1, "path": AT}, {"op": "add", "path": f"{AT}/0/maxSkew", "value": 0}]
+
+    assert ["[3].value invalid-constraint"] == found(broken)
+
+
 def test_a_later_patch_may_change_what_a_patch_says():
     whole, field = patch(f"{AT}/-", {**GOOD, "maxSkew": 0}), patch(f"{AT}/0/maxSkew", 0)
     this, other = (Touched(constraints=frozenset({(key, "DoNotSchedule")})) for key in ("zone", "other"))

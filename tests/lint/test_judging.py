@@ -347,6 +347,13 @@ CARRIED = [
     Carried(
         "another form there", "kustomization.yml", kustomization(MERGED), ["12:13-29 malformed-topology-key"], PATCH
     ),
+    Carried(
+        "one beside an entry that is no patch",
+        "kustomization.yaml",
+        kustomization(OPERATIONS).replace("patches:", "labels: [1]\npatches:\n- 1"),
+        ["9:7-15 invalid-constraint"],
+        PATCH,
+    ),
     Carried("one of Flux", "a.yaml", FLUX + indented(MERGED, 6), ["13:15-31 malformed-topology-key"], PATCH),
     Carried("values", "values.yaml", VALUES, ["3:5-15 invalid-constraint"], VALUES_NOTE),
     Carried(
@@ -417,6 +424,15 @@ def test_a_text_that_cannot_be_read_is_no_problem(text, file, why):
 
     assert ([], []) == (found.found, found.problems)
     assert [why] * (why is not None) == [note.why for note in found.notes]
+
+
+def test_beside_a_document_that_cannot_be_read_the_others_are_judged():
+    """In a text within a kustomization, as in a file of its own."""
+    text = kustomization(f"a: [\n---\n{MERGED}\n---\n{{{{ .a }}}}: b]]\n")
+    found = judged(text, file="kustomization.yaml")
+
+    assert ["14:13-29 malformed-topology-key"] == shown(text, file="kustomization.yaml")
+    assert [UNREAD, PATCH, TEMPLATE] == [note.why for note in found.notes]
 
 
 def built(touched, namespace="", file="a.yaml"):

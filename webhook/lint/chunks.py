@@ -86,6 +86,11 @@ class Chunk:
         is_literal = written[0].startswith("|") and len(texts) - len(lines) <= 1
         return Chunk(value, start, stop, tuple(lines) if is_literal else ())
 
+    def part(self, chunk: Chunk) -> Chunk:
+        """A chunk of the text of this one, which stands within a scalar, at its place."""
+        lines = tuple((at - chunk.start, there) for at, there in self.lines if chunk.start <= at < chunk.end)
+        return Chunk(chunk.text, self.start, self.stop, lines)
+
 
 def chunks(text: str) -> Iterator[Chunk]:
     """

@@ -86,16 +86,19 @@ def fragments_in(document: object, every_text: bool) -> Iterator[Fragment | Text
     """
     if _is_json_patch(document):
         for i, operation in enumerate(document if isinstance(document, list) else ()):
-            yield from _of_operation(i, operation)
+            if _is_operation(operation):
+                yield from _of_operation(i, operation)
         return
     yield from _of_values(document, (), every_text)
 
 
 def _is_json_patch(document: object) -> bool:
-    return isinstance(document, list) and all(
-        isinstance(one, dict) and isinstance(one.get("op"), str) and isinstance(one.get("path"), str)
-        for one in document
-    )
+    """Whether it is a list with an operation; what is wrong with others in it is for kustomize to say."""
+    return isinstance(document, list) and any(map(_is_operation, document))
+
+
+def _is_operation(value: object) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("op"), str) and isinstance(value.get("path"), str)
 
 
 def _of_operation(i: int, operation: Mapping[str, object]) -> Iterator[Fragment]:

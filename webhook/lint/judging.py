@@ -169,21 +169,23 @@ class _File:
         """Judge texts within scalars of the chunk."""
         roots = spans(chunk.text, [one.path for one in texts])
         for number, path, text, carrier in texts:
-            scalar = roots[number].spans_to(path)[-1]
-            inner = chunk.inside(scalar, text)
-            try:
-                documents = read_documents(text, [])
-            except DocumentError as error:
-                self._unreadable(inner, error)
-                continue
-            if path[-1] != FIELD:
-                self._chunk(inner, documents, [], carrier)
-                continue
-            lists = [
-                (i, Fragment((), found, values=True)) for i, found in enumerate(documents) if isinstance(found, list)
-            ]
-            found = [replace(one, document=i) for i, each in lists for one in self._fragments([each], inner, carrier)]
-            self._locate(inner, found, comments_in(text), all_judged=False)
+            whole = chunk.inside(roots[number].spans_to(path)[-1], text)
+            for inner in map(whole.part, chunks(text)):
+                try:
+                    documents = read_documents(inner.text, [])
+                except DocumentError as error:
+                    self._unreadable(inner, error)
+                    continue
+                if path[-1] == FIELD:
+                    self._lists(inner, documents, carrier)
+                else:
+                    self._chunk(inner, documents, [], carrier)
+
+    def _lists(self, chunk: Chunk, documents: Sequence[object], carrier: ObjectRef | None) -> None:
+        """Judge lists of constraints."""
+        lists = [(i, Fragment((), found, values=True)) for i, found in enumerate(documents) if isinstance(found, list)]
+        found = [replace(one, document=i) for i, each in lists for one in self._fragments([each], chunk, carrier)]
+        self._locate(chunk, found, comments_in(chunk.text), all_judged=False)
 
     def _fragments(self, fragments: Sequence[Fragment], chunk: Chunk, named: ObjectRef | None) -> Iterator[_Unlocated]:
         """The findings on constraints outside a Pod template that hold whatever these are merged into."""
