@@ -133,6 +133,12 @@ def test_what_is_none_writes_nothing():
     assert ((), NOTHING) == read_labellings(read("labels: [1, {pairs: [a]}, {fields: 1}]\ncommonLabels: x"))
 
 
+def test_a_field_deeper_than_any_that_is_read_is_left_out():
+    (found,) = labellings(FIELDS.format("/a" * 10_000 + ", create: true"))
+
+    assert {"metadata": {"labels": {"a": "b"}}} == labelled({}, [found])
+
+
 def test_an_entry_may_touch_more_than_labels():
     elsewhere, among = labellings(FIELDS.format("spec/replicas")), labellings(FIELDS.format("spec/x/labels"))
 

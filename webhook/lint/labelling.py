@@ -14,6 +14,8 @@ from webhook.lint.passing_over import has_placeholders
 from webhook.lint.touched import Touched, by_path, union
 from webhook.objects.fields import as_list, as_mapping, texts_at
 
+MOST_PARTS = 50  # of a path; no field that a rule reads has a longer one
+
 
 class Place(NamedTuple):
     """
@@ -103,7 +105,8 @@ def read_labellings(kustomization: Mapping[str, object]) -> tuple[tuple[Labellin
 def _own_places(entry: Mapping[str, object]) -> Iterator[Place]:
     for field in map(as_mapping, as_list(entry.get("fields"))):
         path, kind, group, version = texts_at(field, "path", "kind", "group", "version")
-        yield Place(_parts(path), field.get("create") is True, kind, group, version)
+        if len(parts := _parts(path)) <= MOST_PARTS:
+            yield Place(parts, field.get("create") is True, kind, group, version)
 
 
 def _of(entry: Mapping[str, object]) -> tuple[Place, ...]:
