@@ -41,6 +41,7 @@ FOR_SOME = {"name": "some", "podSelector": {}}
 ROLLOUT = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "resource": "rollouts"}
 FLEET = {"apiVersion": "a.io/v1", "kind": "Fleet", "resource": "fleets"}
 KRUISE = {"apiVersion": "apps.kruise.io/v1beta1", "kind": "StatefulSet", "resource": "statefulsets"}
+KAFKA = {"apiVersion": "kafka.strimzi.io/v1beta2", "kind": "Kafka", "resource": "kafkas"}
 DIGEST = f"sha256:{'d' * 64}"
 CA = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
 OWN_FILES = {"certificate": {"mode": "own", "existingSecret": "own-tls", "caBundle": CA}}
@@ -102,6 +103,17 @@ POLICIES = {
             {"apiVersion": "a.io/v1", "kind": "Armada", "resource": "fleets", "podTemplate": "spec.ships"},
             {"apiVersion": "a.io/v1", "kind": "Boat", "resource": "boats", "podTemplate": "spec.template"},
         ]
+    },
+    "a kind by name": {"workloads": [{"builtIn": "strimzi-kafka"}]},
+    "each key of an object": {"workloads": [{"builtIn": "druid"}, {"builtIn": "kubeflow-mpijob"}], "earlyAnswer": True},
+    "kinds by name, and one of their places": {
+        "workloads": [
+            {"builtIn": "cnpg-pooler"},
+            {**FLEET, "podTemplate": "spec.template"},
+            {**KAFKA, "constraints": "spec.kafka.template.pod.topologySpreadConstraints"},
+            {"builtIn": "strimzi-kafka"},
+        ],
+        "earlyAnswer": True,
     },
     "names that CEL keeps": {"workloads": [{**FLEET, "podTemplate": "spec.pod-sets[*].in.0.namespace"}]},
     "a known kind anew": {"workloads": [{**ROLLOUT, "podTemplate": "spec.pods"}]},
@@ -184,7 +196,8 @@ PLACES = st.one_of(
     st.builds(lambda path, labels: {"constraints": path, "labels": labels}, PATHS, PATHS),
 )
 KINDS = st.sampled_from([FLEET, {**FLEET, "apiVersion": "b/v2"}, ROLLOUT, KRUISE])
-WORKLOADS = st.lists(st.builds(lambda kind, place: {**kind, **place}, KINDS, PLACES), max_size=4)
+BY_NAME = st.sampled_from([{"builtIn": name} for name in ("druid", "cnpg-pooler", "strimzi-kafka", "kubeflow-mpijob")])
+WORKLOADS = st.lists(BY_NAME | st.builds(lambda kind, place: {**kind, **place}, KINDS, PLACES), max_size=4)
 
 
 def usable(policy):
@@ -438,7 +451,7 @@ def test_people_may_read_what_commands_list():
 
 
 def test_people_may_list_what_the_policy_adds():
-    fleets = {"workloads": [{**FLEET, "podTemplate": "spec.template"}]}
+    fleets = {"workloads": [{**FLEET, "podTemplate": "spec.template"}, {"builtIn": "strimzi-kafka"}]}
     made = one("ClusterRole", render({"policy": fleets}, only="viewer"))
 
     assert granted([made]) == granted([viewer(policies.parse_policy(json.dumps(SPREAD_POLICY | fleets)))])

@@ -15,8 +15,9 @@ from webhook.manifests.ca_bundle import BY, CA_BUNDLE_NAME, CONDITION, ca_bundle
 from webhook.manifests.configurations import POLICIES_SINCE, SYSTEM_NAMESPACES, entry_name
 from webhook.manifests.rbac import rules, viewer_rules
 from webhook.manifests.skip_label import SKIP_LABEL_NAME, skip_label_policy
-from webhook.objects.kinds import KINDS
+from webhook.objects.kinds import KINDS, Kind
 from webhook.objects.names import SKIP_LABEL
+from webhook.objects.operators import kinds_named, places
 from webhook.policy import parsing as policies
 from webhook.policy.schema import schema as policy_schema
 from webhook.rules import RULES, WITHOUT_CONSTRAINTS
@@ -121,18 +122,7 @@ def program() -> str:
         "notOwned": dict(conditions.NOT_OWNED),
         "celKeywords": sorted(conditions.KEYWORDS),
         "long": conditions.LONG,
-        "kinds": [
-            {
-                "apiVersion": kind.api_version,
-                "kind": kind.kind,
-                "resource": kind.resource,
-                "webhook": entry_name(kind),
-                "builtIn": kind.built_in,
-                "template": kind.template is not None,
-                "anchor": list(kind.anchor),
-            }
-            for kind in KINDS
-        ],
+        "kinds": [_sent(kind) for kind in KINDS],
         "clusterRole": {
             "always": rules(policies.built_in()),
             "watchPods": rules(replace(policies.built_in(), watch_pods=True)),
@@ -151,5 +141,27 @@ def program() -> str:
             "binding": held_by,
         },
     }
-    text = yaml.safe_dump(known, sort_keys=False, width=1_000, default_flow_style=None)
-    return f"# What the program knows and the chart needs; `make docs` writes it.\n{text}"
+    return f"# What the program knows and the chart needs; `make docs` writes it.\n{_yaml(known)}"
+
+
+def operators() -> str:
+    """files/operators.yaml: the kinds that a policy means by `builtIn`, for the policy that names one."""
+    named = {name: [_sent(kind) for kind in kinds_named(name)] for name in dict.fromkeys(one.name for one in places())}
+    return f"# The custom resources that a policy may name; `make docs` writes it.\n{_yaml(named)}"
+
+
+def _sent(kind: Kind) -> dict[str, object]:
+    """What the templates ask of a kind, to have its objects sent."""
+    return {
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
+        "resource": kind.resource,
+        "webhook": entry_name(kind),
+        "builtIn": kind.built_in,
+        "template": kind.template is not None,
+        "anchor": list(kind.anchor),
+    }
+
+
+def _yaml(found: object) -> str:
+    return yaml.safe_dump(found, sort_keys=False, width=1_000, default_flow_style=None)

@@ -55,6 +55,7 @@ GENERATED = {
     "charts/evenkeel/README.md": lambda: filled("charts/evenkeel/README.md"),
     "charts/evenkeel/values.schema.json": chart.schema,
     "charts/evenkeel/files/program.yaml": chart.program,
+    "charts/evenkeel/files/operators.yaml": chart.operators,
     **{file: partial(scenarios.drawn, name) for file, name in scenarios.DRAWINGS.items()},
 }
 

@@ -53,11 +53,13 @@ tests/e2e/test_chart.py holds one against the other.
 {{- end }}
 {{- end }}
 
-{{- /* The kinds in force, as JSON: those of the program that the policy does not describe anew, and its own. */}}
-{{- define "evenkeel.kinds" -}}
-{{- $own := list }}
-{{- $described := list }}
+{{- /* The kinds that the policy describes, and then those that it names but for places that it describes, as JSON. */}}
+{{- define "evenkeel.ofPolicy" -}}
+{{- $found := list }}
+{{- $places := list }}
+{{- $names := list }}
 {{- range .policy.workloads }}
+  {{- if hasKey . "builtIn" }}{{ $names = append $names .builtIn }}{{ continue }}{{ end }}
   {{- $group := regexFind "^.*/" .apiVersion | trimSuffix "/" }}
   {{- $webhook := without (list .resource $group "evenkeel.dev") "" | join "." }}
   {{- $kind := dict "webhook" $webhook "builtIn" false "template" (hasKey . "podTemplate") }}
@@ -65,9 +67,25 @@ tests/e2e/test_chart.py holds one against the other.
   {{- range $name, $path := dict "anchor" $anchor "labels" .labels }}
     {{- if $path }}{{ $_ := set $kind $name (replace "[*]" ".*" $path | splitList ".") }}{{ end }}
   {{- end }}
-  {{- $own = append $own (merge $kind .) }}
-  {{- $described = append $described (printf "%s %s" .apiVersion .kind) }}
+  {{- $found = append $found (merge $kind .) }}
+  {{- $places = append $places (list .apiVersion .kind $kind.anchor | toJson) }}
 {{- end }}
+{{- with $names }}
+  {{- $operators := $.root.Files.Get "files/operators.yaml" | fromYaml }}
+  {{- range . }}
+    {{- range get $operators . }}
+      {{- if not (has (list .apiVersion .kind .anchor | toJson) $places) }}{{ $found = append $found . }}{{ end }}
+    {{- end }}
+  {{- end }}
+{{- end }}
+{{- toJson $found }}
+{{- end }}
+
+{{- /* The kinds in force, as JSON: those of the program that the policy has no words for, and its own. */}}
+{{- define "evenkeel.kinds" -}}
+{{- $own := include "evenkeel.ofPolicy" . | fromJsonArray }}
+{{- $described := list }}
+{{- range $own }}{{ $described = append $described (printf "%s %s" .apiVersion .kind) }}{{ end }}
 {{- $known := list }}
 {{- range .program.kinds }}
   {{- if not (has (printf "%s %s" .apiVersion .kind) $described) }}{{ $known = append $known . }}{{ end }}
