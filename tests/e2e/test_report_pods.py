@@ -119,6 +119,18 @@ def test_a_right_that_is_taken_away_is_missed(plane, definitions, findings, tmp_
     assert said in done.stderr
 
 
+def test_while_a_right_is_missed_no_report_is_deleted(plane, definitions, findings, tmp_path):
+    """What cannot be read may have findings."""
+    container, reports = of_the_cron_job(plane, findings, tmp_path), PATH.format(findings)
+    assert 0 == ended(container).returncode
+    with without(plane, "deployments"):
+        done = ended(container)
+
+    assert done.stdout.endswith(", 0 deleted\n")
+    assert "note: what has no findings now is not deleted, because not all could be read\n" in done.stderr
+    assert "Deployment" in [one["scope"]["kind"] for one in plane.api.call("GET", reports)["items"]]
+
+
 def test_the_metrics_are_served_and_nothing_is_forbidden(plane, findings, tmp_path):
     """As the probe of the container asks, and as Prometheus does."""
     spread = constraint(labelSelector={"matchLabels": {"app": "web"}})

@@ -33,8 +33,8 @@ def check(args: argparse.Namespace, source: inputs.Source) -> None:
         raise UsageError(f"--apply: found --cluster {source.cluster}, wanted --cluster live; leave it out to print")
 
 
-def publish(args: argparse.Namespace, source: inputs.Source, chosen: Selection, report: Report) -> None:
-    """Print the objects, or with --apply write them and say how many."""
+def publish(args: argparse.Namespace, source: inputs.Source, chosen: Selection, report: Report, *, whole: bool) -> None:
+    """Print the objects, or with --apply write them and say how many; only a `whole` report lets any be deleted."""
     form = FORMS[args.output]
     found = openreports.objects(report, form, int(time.time()))
     if found.left_out:
@@ -42,8 +42,12 @@ def publish(args: argparse.Namespace, source: inputs.Source, chosen: Selection, 
     if not args.apply:
         print(openreports.dumped(found))
         return
-    whole = not args.object and not args.selector
-    _write(source, form, found, chosen.namespace, None if whole else _reported(report))
+    about: frozenset[str] | None = frozenset()
+    if whole:
+        about = _reported(report) if args.object or args.selector else None
+    else:
+        print("note: what has no findings now is not deleted, because not all could be read", file=sys.stderr)
+    _write(source, form, found, chosen.namespace, about)
 
 
 def _reported(report: Report) -> frozenset[str]:
@@ -51,7 +55,7 @@ def _reported(report: Report) -> frozenset[str]:
 
 
 def _write(source: inputs.Source, form: Form, found: Objects, namespace: str, about: frozenset[str] | None) -> None:
-    """Objects that are not about these workloads stay; None: about any."""
+    """Objects that are not about these workloads are not deleted; None: about any."""
     from webhook.cluster.client import ClusterError
     from webhook.cluster.published import publish
     from webhook.cluster.watched import Watched

@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output in FORMS:
         for note in notes:
             print(f"note: {note}", file=sys.stderr)
-        publishing.publish(args, source, chosen, report)
+        publishing.publish(args, source, chosen, report, whole=not found.notes)
     elif args.output == selection.HTML:
         keys = {key_of(one.live) for one in report.workloads}
         explained = waiting(found.pods, keys, found.others, inventory, found.snapshot, found.features, profiles)
