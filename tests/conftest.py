@@ -11,11 +11,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 EXAMPLES = os.environ.get("FUZZ_EXAMPLES")
-settings.register_profile("steady", derandomize=True, database=None, deadline=None)
-settings.register_profile("hunt", max_examples=int(EXAMPLES or 1), database=None, deadline=None)
+# Time says nothing of what is tested: the machine may be busy.
+TIMELESS = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("steady", derandomize=True, database=None, **TIMELESS)
+settings.register_profile("hunt", max_examples=int(EXAMPLES or 1), database=None, **TIMELESS)
 settings.load_profile("hunt" if EXAMPLES else "steady")
 BY_NAME = {
     Path(__file__).parent / "browser": "needs Chromium: make browser",

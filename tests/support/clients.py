@@ -63,10 +63,12 @@ class Server:
         return self
 
     def __exit__(self, *_: object) -> None:
+        workers = self.workers(self.process.pid)  # While they are its own.
         self.process.kill()
         self.process.wait()
-        for pid in self.workers(self.process.pid):
-            os.kill(pid, signal.SIGKILL)
+        for pid in workers:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     @staticmethod
     def workers(pid: int) -> list[int]:

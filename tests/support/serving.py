@@ -89,8 +89,8 @@ class Running:
         return sum(int(re.search(r"^Pss:\s+(\d+)", text, re.MULTILINE)[1]) for text in rolled) / 1024
 
     def lines(self, message):
-        """The log lines with this message; a line that is no JSON is an error."""
-        found = map(json.loads, self.log_file.read_text("utf-8").splitlines())
+        """The log lines with this message; a line that is no JSON is an error, unless it is still being written."""
+        found = map(json.loads, self.log_file.read_text("utf-8").rpartition("\n")[0].splitlines())
         return [line for line in found if line["message"] == message]
 
 
