@@ -114,18 +114,29 @@ def describe(certificate: x509.Certificate) -> Inspection:
 
 
 def certificates(pem: Pem) -> tuple[x509.Certificate, ...]:
-    """All certificates in PEM, at least one; CertificateError if there is none, or one cannot be parsed."""
+    """
+    All certificates in PEM, at least one; CertificateError if there is none, or one cannot be parsed.
+
+    The library's message is not in it: it quotes what a broken file has, which may be a key.
+    """
     labels = [label.decode() for label in re.findall(rb"-----BEGIN ([A-Z0-9 ]+)-----", pem.content)]
     if not labels:
         raise CertificateError(f"{pem.source}: is not PEM")
     if "CERTIFICATE" not in labels:
         raise CertificateError(f"{pem.source}: has no certificate, found {', '.join(dict.fromkeys(labels))}")
+    if not (found := _readable(pem.content)):
+        raise CertificateError(f"{pem.source}: has a certificate that cannot be read; write it again, as it was issued")
+    return found
+
+
+def _readable(content: bytes) -> tuple[x509.Certificate, ...]:
+    """The certificates in PEM, none if one cannot be parsed."""
     try:
-        found = tuple(x509.load_pem_x509_certificates(pem.content))
+        found = tuple(x509.load_pem_x509_certificates(content))
         for certificate in found:
             describe(certificate)  # parses extensions and keys, which the library does lazily
-    except Exception as error:  # the library raises many types, which differ between its versions
-        raise CertificateError(f"{pem.source}: has a certificate that cannot be read: {error}") from error
+    except Exception:  # the library raises many types, which differ between its versions
+        return ()
     return found
 
 

@@ -55,16 +55,16 @@ WRONG = [
     Wrong("nothing at all", "tls.crt: is not PEM", chain=lambda: b""),
     Wrong("not PEM", "tls.crt: is not PEM", chain=der),
     Wrong("a key for a certificate", "tls.crt: has no certificate, found PRIVATE KEY", chain=key_pem),
-    Wrong("a cracked certificate", "tls.crt: has a certificate that cannot be read: .*", chain=cracked),
+    Wrong("a cracked certificate", "tls.crt: has a certificate that cannot be read; .*", chain=cracked),
     Wrong(
         "broken names",
-        "tls.crt: has a certificate that cannot be read: .*",
+        "tls.crt: has a certificate that cannot be read; .*",
         chain=misnamed,
     ),
     Wrong(
-        "a second one is", "tls.crt: has a certificate that cannot be read: .*", chain=lambda: chain_pem() + cracked()
+        "a second one is", "tls.crt: has a certificate that cannot be read; .*", chain=lambda: chain_pem() + cracked()
     ),
-    Wrong("cut short", "tls.crt: has a certificate that cannot be read: .*", chain=lambda: chain_pem()[:-9]),
+    Wrong("cut short", "tls.crt: has a certificate that cannot be read; .*", chain=lambda: chain_pem()[:-9]),
     Wrong("no key at all", "tls.key: is not a private key in PEM", key=lambda: b""),
     Wrong("a certificate for a key", "tls.key: is not a private key in PEM", key=chain_pem),
     Wrong("a cracked key", "tls.key: is not a private key in PEM", key=lambda: key_pem().replace(b"\nM", b"\nN", 1)),
@@ -169,4 +169,21 @@ class TestSecrecy:
             told += shown(caught.value)
 
         text = " ".join((*told, caplog.text))
+        assert [] == [trace for trace in self.traces(the_leaf()) if trace in text]
+
+    @pytest.mark.parametrize("length", [1, 6, 30, 90])
+    def test_no_error_quotes_a_key_that_is_cut_anywhere(self, length):
+        """Also where certificate and key are in one file, as the library quotes what it takes for a label."""
+        chain, whole = the_leaf().chain_pem(), the_leaf().key_pem()
+        told = []
+        for at in range(0, len(whole), 3):
+            cut = whole[:at] + whole[at + length :]
+            for chain_pem, key_pem in ((chain, cut), (cut, whole), (chain + cut, whole), (cut + chain, whole)):
+                try:
+                    Pair.parse(Pem("tls.crt", chain_pem), Pem("tls.key", key_pem))
+                except CertificateError as error:
+                    told += shown(error)
+
+        text = " ".join(told)
+        assert len(told) > 50
         assert [] == [trace for trace in self.traces(the_leaf()) if trace in text]

@@ -126,7 +126,7 @@ def test_a_client_that_keeps_up_the_least_rate_is_served(tmp_path):
 
 def test_a_client_that_does_not_read_is_given_up(hasty):
     """No thread waits for it; here more of them than there are threads."""
-    clients = [hasty.client() for _ in range(10)]
+    clients = [hasty.client() for _ in range(6)]
     for client in clients:
         client.send(post(path="/give/20000000"))
     with hasty.client() as client:
