@@ -113,6 +113,11 @@ def normal_names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(str(name.value) for name in _alternative_names(names))
 
 
+def is_name(text: str) -> bool:
+    """Whether certificates are issued for this name."""
+    return _alternative_name(text) is not None
+
+
 def _alternative_names(names: Iterable[str]) -> tuple[_AlternativeName, ...]:
     found = {name: _alternative_name(name) for name in names}
     if wrong := [name for name, address in found.items() if address is None]:

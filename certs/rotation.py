@@ -22,7 +22,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 
-from certs.authority import CA_LIFETIME, CLOCK_SKEW, SERVING_LIFETIME, Authority
+from certs.authority import CA_LIFETIME, CLOCK_SKEW, SERVING_LIFETIME, Authority, is_name
 from certs.files import CertificateError, Pem
 from certs.pem import Pair, certificates, describe
 from certs.validity import invalid_reason, stamp
@@ -170,7 +170,7 @@ def _all_names(held: Held, names: Collection[str], now: datetime) -> Collection[
     """The names, and those of a leaf that is not due; else replicas with different names would replace it in turns."""
     if held.leaf is None or renewal_reason(held.leaf.certificate, now):
         return names
-    return tuple(dict.fromkeys((*names, *describe(held.leaf.certificate).names)))
+    return tuple(dict.fromkeys((*names, *filter(is_name, describe(held.leaf.certificate).names))))
 
 
 def leaf_reason(held: Held, names: Collection[str], now: datetime) -> str | None:

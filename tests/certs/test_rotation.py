@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -202,6 +203,15 @@ def test_replicas_that_are_told_other_names_do_not_replace_each_other_s_leaf():
     assert {*other, *NAMES} == {*describe(both.leaf.certificate).names}
     assert () == after(both, HOUR).reasons
     assert tuple(other) == describe(after(both, 9.5 * DAY, names=other).held.leaf.certificate).names
+
+
+def test_a_name_that_evenkeel_does_not_issue_is_not_taken_over(monkeypatch):
+    """Of a leaf that somebody else has put there; it kept the next one from being issued."""
+    with monkeypatch.context() as patched:
+        patched.setattr("certs.authority._DNS_NAME", re.compile(".+"))
+        held = replace(fresh(), leaf=fresh().authority.issue(["keel_guard~svc", "boat.guard.svc"], NOW))
+
+    assert [*NAMES, "boat.guard.svc"] == [*describe(after(held, HOUR).held.leaf.certificate).names]
 
 
 @pytest.mark.parametrize(
