@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from webhook.lint.kustomization import (
@@ -161,13 +161,7 @@ class Overlays:
 
     def _below(self, folder: str) -> Iterator[str]:
         """The folder, and all files and folders that its kustomization builds from."""
-        seen, left = set[str](), [folder]
-        while left:
-            at = left.pop()
-            if at not in seen:
-                seen.add(at)
-                yield at
-                left += self._named.get(at, ())
+        return _reached([folder], self._named)
 
     def _open_labels(self, folders: Iterable[str]) -> Iterator[Change]:
         """What may become of labels where kustomizations, or their components, write some."""
@@ -188,13 +182,18 @@ class Overlays:
 
     def _with_parts(self, folders: Iterable[str]) -> Iterator[str]:
         """The folders, and those of the components of the kustomizations in them."""
-        seen, left = set[str](), [*folders]
-        while left:
-            at = left.pop()
-            if at not in seen:
-                seen.add(at)
-                yield at
-                left += self._parts.get(at, ())
+        return _reached(folders, self._parts)
+
+
+def _reached(paths: Iterable[str], further: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """The paths, and all to which they lead, each once."""
+    seen, left = set[str](), [*paths]
+    while left:
+        at = left.pop()
+        if at not in seen:
+            seen.add(at)
+            yield at
+            left += further.get(at, ())
 
 
 def _join(folder: str, path: str) -> str:
