@@ -68,10 +68,12 @@ def run(args: argparse.Namespace) -> int:
     kinds = (policy or inputs.policy(None)).kinds
     namespace = selection.namespace(args, source)
     subjects, found, errors = (_in_file if args.filename else _in_cluster)(args, source, namespace, kinds)
+    defaults = given_defaults(found.pods, found.others) if policy is None else _defaults(policy, found)
     explained = list[render.Explained]()
     for subject in subjects:
         try:
-            explained.append(_explained(subject, found, policy, profiles, kinds))
+            one = _explained(subject, found, defaults, profiles, kinds)
+            explained.append(one._replace(named=policy is not None))
         except UsageError as error:
             errors.append(str(error))
     if args.output == selection.JSON and explained:
@@ -134,10 +136,9 @@ def _in_file(
 
 
 def _explained(
-    subject: Subject, found: Known, policy: Policy | None, profiles: Profiles, kinds: Kinds
+    subject: Subject, found: Known, defaults: Defaults, profiles: Profiles, kinds: Kinds
 ) -> render.Explained:
     snapshot = alone(subject, found.snapshot, found.features)
-    defaults = given_defaults(found.pods, found.others) if policy is None else _defaults(policy, found)
     tried = attempt(
         subject, snapshot, found.features, defaults(subject), profiles.get(subject.scheduler, USUAL_PROFILE)
     )
@@ -151,7 +152,7 @@ def _explained(
     made_by = found.others.get(subject.made_by.key) if subject.made_by is not None else None
     cluster = Cluster(found.snapshot, found.features, found.pods, found.others, seconds_at(found.time))
     rollouts = judged(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)
-    return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts, named=policy is not None)
+    return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts)
 
 
 def _defaults(policy: Policy, found: Known) -> Defaults:
