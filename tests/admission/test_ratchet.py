@@ -38,6 +38,10 @@ overrides:
 - {name: loose, podSelector: {matchLabels: {tier: loose}}, rules: {empty-selector: {enforced: false}}}
 - {name: other, schedulerName: other, rules: {empty-selector: ignore}}
 """
+SOFTLY = {"whenUnsatisfiable": "ScheduleAnyway"}
+ONE_SURGES, RACK = constraint(), constraint(topologyKey="rack")
+PER_REVISION = constraint(matchLabelKeys=["pod-template-hash"])
+ROLLOUTS = "{rules: {rollout-skew: error}}"
 MOST_SKEW = "{rules: {excessive-max-skew: {severity: error, maxSkew: 5}}}"
 ONLY_SKEW = "{rules: {excessive-max-skew: {severity: error, maxSkew: 5}, invalid-constraint: ignore}}"
 
@@ -72,9 +76,52 @@ CASES = [
         warned=("empty-selector",),
     ),
     Case(
-        "an old error on another topology is another",
-        at_validate(deployment(EMPTY | {"topologyKey": "rack"}), deployment(EMPTY)),
+        "an old error stays when the topology key is repaired or changed",
+        at_validate(deployment(EMPTY | {"topologyKey": HOSTNAME}), deployment(EMPTY | {"topologyKey": "zon"})),
+        warned=("empty-selector",),
+    ),
+    Case(
+        "an old error stays when its constraint is relaxed",
+        at_validate(deployment(EMPTY | SOFTLY), deployment(EMPTY)),
+        warned=("empty-selector",),
+    ),
+    Case(
+        "an old error of a soft constraint is worse in a hard one",
+        at_validate(deployment(EMPTY), deployment(EMPTY | SOFTLY)),
         denied=("empty-selector",),
+    ),
+    Case(
+        "the repair of one of two errors is no error, whichever is repaired",
+        at_validate(
+            deployment(constraint(topologyKey="rack"), EMPTY), deployment(EMPTY | {"topologyKey": "rack"}, EMPTY)
+        ),
+        warned=("empty-selector",),
+    ),
+    Case(
+        "rollouts that count old Pods are an old error in another order",
+        at_validate(deployment(RACK, ONE_SURGES), deployment(ONE_SURGES, RACK), rules=ROLLOUTS),
+        warned=("rollout-skew",),
+    ),
+    Case(
+        "and where one of two constraints is repaired",
+        at_validate(deployment(PER_REVISION, RACK), deployment(ONE_SURGES, RACK), rules=ROLLOUTS),
+        warned=("rollout-skew",),
+    ),
+    Case(
+        "and where a second constraint counts them, too: it is reported once an object",
+        at_validate(deployment(ONE_SURGES, RACK), deployment(ONE_SURGES), rules=ROLLOUTS),
+        warned=("rollout-skew",),
+    ),
+    Case(
+        "a rollout that newly counts old Pods is denied",
+        at_validate(deployment(ONE_SURGES), deployment(PER_REVISION), rules=ROLLOUTS),
+        denied=("rollout-skew",),
+    ),
+    Case(
+        "the added error is denied, not the old one behind it",
+        at_validate(deployment(EMPTY | {"topologyKey": "rack"}, EMPTY), deployment(EMPTY)),
+        denied=("empty-selector",),
+        warned=("empty-selector",),
     ),
     Case(
         "an old error that another finding on its field hid is old",
@@ -149,6 +196,16 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_an_update_is_denied_for(case):
     case.check()
+
+
+def test_a_denial_names_the_error_that_was_added_and_not_the_old_one():
+    """Not the first in order: whoever reads it repairs what the update brought in."""
+    added = EMPTY | {"topologyKey": "rack"}
+    decision = validate(deployment(added, EMPTY), deployment(EMPTY))
+
+    assert ["spec.template.spec.topologySpreadConstraints[0].labelSelector"] == [
+        cause["field"] for cause in decision.status["details"]["causes"]
+    ]
 
 
 def test_a_template_nested_too_deep_to_compare_is_judged_again():

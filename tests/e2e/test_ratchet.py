@@ -81,6 +81,15 @@ def test_a_second_error_beside_the_old_one_is_denied(plane, what):
     assert (1, "", OLD + denial(empty_selector(index=1, fix=fix), doing="")) == output
 
 
+@each_kind
+@pytest.mark.parametrize(("field", "value"), [("whenUnsatisfiable", "ScheduleAnyway"), ("topologyKey", HOSTNAME)])
+def test_a_constraint_with_an_old_error_may_be_relaxed_or_get_another_key(plane, what, field, value):
+    output = patched(plane, what, "replace", f"/0/{field}", value)
+
+    assert (0, f"{what}.apps/web patched\n", OLD) == output
+    assert rolled_out(plane, NAMESPACE, f"{what}/web")
+
+
 def test_a_cron_job_goes_on_and_a_job_can_be_triggered(plane):
     create = plane.kubectl("create", "job", "now", "--from=cronjob/web", *IN)
     label = plane.kubectl("label", "cronjob/web", "team=a", *IN)

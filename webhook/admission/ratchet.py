@@ -23,6 +23,7 @@ from webhook.objects.workload import Workload
 from webhook.policy.policy import InForce
 
 Identity = tuple[str, str, str, tuple[str, ...]]
+Mistake = tuple[str, str]
 
 
 def changes_nothing(request: AdmissionRequest) -> bool:
@@ -51,33 +52,46 @@ def keeps_constraints(request: AdmissionRequest) -> bool:
 
 class OldFindings:
     """
-    How bad each finding was that the old object had, by its identity; None if it was too large to judge.
+    How bad each finding was that the old object had, by its mistake; None if it was too large to judge.
 
     Only those of severity error are known: others are never asked for.
     """
 
-    def __init__(self, found: Iterable[tuple[Identity, Finding]] | None) -> None:
+    def __init__(self, found: Iterable[tuple[Workload, Finding]] | None) -> None:
         self._known = found is not None
-        self._left: dict[tuple[Identity, bool], list[int]] = {}
-        for known_by, finding in found or ():
-            insort(self._left.setdefault((known_by, finding.enforced), []), finding.extent)
+        self._extents: dict[tuple[Mistake, bool], list[int]] = {}
+        self._identities: set[Identity] = set()
+        for workload, finding in found or ():
+            insort(self._extents.setdefault((_mistake(workload, finding), finding.enforced), []), finding.extent)
+            self._identities.add(identity(workload, finding))
 
-    def take(self, workload: Workload, finding: Finding) -> bool:
+    def excuse(self, findings: Sequence[tuple[Workload, Finding]]) -> list[bool]:
         """
-        Whether the old object had this finding, as bad as it is or worse; each of its findings is taken once.
+        Return for each finding whether it is old: the old object had one of the same mistake, as bad or worse.
 
-        One of an enforced rule is old only where the rule was enforced, and the old object could be judged.
+        Each old finding excuses one.  What the update did to the constraint does not matter, whether it was moved,
+        relaxed or given another topology key, as long as the rule finds no more than before, and nothing worse.  Where
+        it finds more, those on constraints that were there before come first, so that a denial names what was added.
+
+        A finding of an enforced rule is old only where the rule was enforced, and the old object could be judged.
         """
         if not self._known:
-            return not finding.enforced
-        known_by = identity(workload, finding)
-        for enforced in (True,) if finding.enforced else (False, True):
-            extents = self._left.get((known_by, enforced), [])
-            at = bisect_left(extents, finding.extent)
-            if at < len(extents):
-                del extents[at]
-                return True
-        return False
+            return [not finding.enforced for _, finding in findings]
+        left = {mistake: [*extents] for mistake, extents in self._extents.items()}
+        familiar_first = sorted(range(len(findings)), key=lambda i: identity(*findings[i]) not in self._identities)
+        excused = {i for i in familiar_first if _take(left, *findings[i])}
+        return [i in excused for i in range(len(findings))]
+
+
+def _take(left: Mapping[tuple[Mistake, bool], list[int]], workload: Workload, finding: Finding) -> bool:
+    """Take out of `left` the least of the old findings that excuse this one; return whether there was any."""
+    for enforced in (True,) if finding.enforced else (False, True):
+        extents = left.get((_mistake(workload, finding), enforced), [])
+        at = bisect_left(extents, finding.extent)
+        if at < len(extents):
+            del extents[at]
+            return True
+    return False
 
 
 def old_findings(request: AdmissionRequest, in_force: Iterable[InForce], terms: Terms) -> OldFindings:
@@ -93,7 +107,7 @@ def old_findings(request: AdmissionRequest, in_force: Iterable[InForce], terms: 
         return OldFindings(None)
     denying = {rule for rules in in_force for rule in _denying(rules.settings)}
     return OldFindings(
-        (identity(workload, finding), finding)
+        (workload, finding)
         for workload in request.before
         for finding in _findings(workload, denying, terms)
         if finding.severity is Severity.ERROR
@@ -111,8 +125,13 @@ def _findings(workload: Workload, denying: Set[str], terms: Terms) -> Sequence[F
     return find_all(unsilenced, settings, terms.snapshot, terms.features).findings
 
 
+def _mistake(workload: Workload, finding: Finding) -> Mistake:
+    """Return what two findings share if one may excuse the other: the rule, and what it wants of the whole workload."""
+    return finding.rule, finding.wanted if len(finding.path) <= len(workload.path) else ""
+
+
 def identity(workload: Workload, finding: Finding) -> Identity:
-    """Identifies a finding across updates; the index is not part of it, because constraints move."""
+    """Return what stays the same of a finding while its constraint only moves: all of its path but the index."""
     names, at = tuple([part for part in finding.path if isinstance(part, str)]), len(workload.path)
     index = finding.path[at : at + 1]
     if not index:

@@ -82,17 +82,23 @@ def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Te
             policy, message, enforced=bool(policy.enforced) and not _audited(first, request, terms).enforced
         )
     old = old_findings(request, in_force.values(), terms) if request.before else None
-    judged: list[_Judged] = []
+    found: list[tuple[Workload, Finding]] = []
     skipped: dict[Skipped, None] = {}
     for workload in request.workloads:
-        rules = in_force[workload.path]
-        found = evaluate(workload, rules.settings, terms.snapshot, terms.features, terms.others)
-        only_audited = _audited(workload, request, terms)
-        for finding in found.findings:
-            certain = finding.enforced or finding.rule not in rules.doubted
-            was_there = old is not None and old.take(workload, finding)
-            judged.append(_Judged(finding, certain, only_audited[finding.enforced], was_there))
-        skipped |= dict.fromkeys(found.skipped)
+        settings = in_force[workload.path].settings
+        evaluation = evaluate(workload, settings, terms.snapshot, terms.features, terms.others)
+        found += ((workload, finding) for finding in evaluation.findings)
+        skipped |= dict.fromkeys(evaluation.skipped)
+    excused = old.excuse(found) if old is not None else [False] * len(found)
+    judged = [
+        _Judged(
+            finding,
+            certain=finding.enforced or finding.rule not in in_force[workload.path].doubted,
+            audited=_audited(workload, request, terms)[finding.enforced],
+            old=was_there,
+        )
+        for (workload, finding), was_there in zip(found, excused, strict=True)
+    ]
     return _decide(request, judged, policy.enforcement, tuple(skipped))
 
 

@@ -32,7 +32,8 @@ class Cause(NamedTuple):
     """
     What a rule yields: `message` says what must hold; `at_most` lowers the severity, never raises it.
 
-    `extent` is how bad it is, where causes of one rule differ in that.
+    `extent` is how bad it is, where causes of one rule differ in that: an update that makes it worse is no longer
+    excused by what was there before.
     `said_by_api_server` marks what kube-apiserver itself warns of in objects of built-in kinds.
     `alone`: the constraints should not be there at all, so what else is wrong with them does not matter.
     """

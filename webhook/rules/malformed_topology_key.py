@@ -48,4 +48,5 @@ def malformed_topology_key(subject: Subject) -> Iterator[Cause]:
         if constraint.topology_key and (errors := label_key_errors(constraint.topology_key)):
             wanted = f"a label key: {errors[0].partition(' (e.g.')[0]}"
             key = brief(constraint.topology_key)
-            yield Cause(subject.at(constraint, "topologyKey"), "must be a valid label key", key, wanted)
+            path = subject.at(constraint, "topologyKey")
+            yield Cause(path, "must be a valid label key", key, wanted, extent=constraint.hard)

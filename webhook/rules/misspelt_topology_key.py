@@ -81,6 +81,7 @@ def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
                 wanted=meant,
                 fix=f"remove the constraint: there is one for {meant}" if there else f"use {meant}",
                 edit=None if there else Edit(path, meant),
+                extent=constraint.hard,
                 said_by_api_server=key in DEPRECATED,
             )
 

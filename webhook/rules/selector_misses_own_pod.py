@@ -73,6 +73,7 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
             wanted=f"labels that match {brief(written, 100)}",
             fix=fix,
             edit=edit,
+            extent=constraint.hard,
         )
 
 
