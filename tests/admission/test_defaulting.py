@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 import jsonpatch
@@ -16,6 +17,7 @@ from tests.support.build import (
     ZONE,
     constraint,
     namespace,
+    node,
     pod,
     policy,
     request,
@@ -258,6 +260,17 @@ def test_a_match_label_key_in_the_derived_selector_is_left_out():
     assert ["tier"] == given["matchLabelKeys"]
 
 
+def test_it_is_told_in_log_and_annotation():
+    decision = mutated(
+        pod(labels={**WEB, "tier": "x"}, owner="ReplicaSet/web"),
+        owner("ReplicaSet", selector={"matchLabels": WEB}),
+        policy=policy_with(KEYED),
+    )
+
+    assert (f"matchLabelKeys {HASH}: already in the selector",) == decision.defaulted.left_out
+    assert decision.defaulted.note.endswith(f"; left out matchLabelKeys {HASH}: already in the selector")
+
+
 def test_a_list_of_match_label_keys_that_ends_empty_is_left_out_whole():
     (given,) = defaults(pod(), service(), policy=policy_with(SOFT_ZONE | {"matchLabelKeys": ["app"]}))
 
@@ -276,6 +289,130 @@ def test_the_patch_only_adds_and_a_second_review_changes_nothing(annotations):
     assert {**(annotations or {}), "evenkeel.dev/defaulted-by": "policy; selector from Service/web"} == annotated
     assert {**obj, "metadata": {k: v for k, v in obj["metadata"].items() if k != "annotations"}} == patched
     assert () == mutated(jsonpatch.apply_patch(obj, list(decision.patch)), service()).patch
+
+
+def bare(name):
+    """A node without a zone."""
+    return node(name, **{"os": "linux"})
+
+
+TAINTED = node("n2", taints=["role=infra:NoSchedule"], os="linux")
+
+
+class Lacking(NamedTuple):
+    name: str
+    nodes: tuple
+    given: list
+    reason: str
+    spec: Mapping = MappingProxyType({})
+
+
+LACKING = [
+    Lacking("every node has a zone", (node("n1"), node("n2")), [ZONE, HOSTNAME], ""),
+    Lacking("no node is known", (), [ZONE, HOSTNAME], ""),
+    Lacking(
+        "no node has a zone",
+        (bare("n1"), bare("n2")),
+        [HOSTNAME],
+        f"constraint: 2 of 2 nodes that it could run on lack {ZONE}",
+    ),
+    Lacking(
+        "one node has none",
+        (node("n1"), node("n2"), bare("n3")),
+        [],
+        f"1 of 3 nodes that it could run on lacks {ZONE}",
+    ),
+    Lacking("a node without a zone that the Pod does not tolerate", (node("n1"), TAINTED), [ZONE, HOSTNAME], ""),
+    Lacking(
+        "one that it tolerates",
+        (node("n1"), TAINTED),
+        [],
+        f"1 of 2 nodes that it could run on lacks {ZONE}",
+        {"tolerations": [{"operator": "Exists"}]},
+    ),
+    Lacking(
+        "one that is cordoned",
+        (node("n1"), node("n2", cordoned=True, os="linux")),
+        [ZONE, HOSTNAME],
+        "",
+    ),
+    Lacking(
+        "one that its node selector leaves out",
+        (node("n1"), bare("n2")),
+        [ZONE, HOSTNAME],
+        "",
+        {"nodeSelector": {ZONE: "a"}},
+    ),
+    Lacking(
+        "only nodes without a zone are left by its node selector",
+        (node("n1"), bare("n2")),
+        [HOSTNAME],
+        f"constraint: 1 of 1 nodes that it could run on lacks {ZONE}",
+        {"nodeSelector": {"os": "linux"}},
+    ),
+    Lacking(
+        "where no node takes it yet, every node counts",
+        (node("n1"), bare("n2")),
+        [],
+        f"1 of 2 nodes that it could run on lacks {ZONE}",
+        {"nodeSelector": {"pool": "new"}},
+    ),
+    Lacking(
+        "as where its affinity is too large to hold against them",
+        (node("n1"), bare("n2")),
+        [],
+        f"1 of 2 nodes that it could run on lacks {ZONE}",
+        {"nodeSelector": {ZONE: "a", **{f"k{i}": "" for i in range(300)}}},
+    ),
+]
+
+
+@pytest.mark.parametrize("case", LACKING, ids=lambda case: case.name)
+def test_the_built_in_defaults_never_spread_a_pod_worse_than_none(case):
+    """With a constraint of its own a Pod avoids nodes that lack the key; under the scheduler's defaults it does not."""
+    decision = mutated(pod(spec=dict(case.spec)), service(), *case.nodes)
+    given = decision.defaulted
+
+    assert case.given == [one["topologyKey"] for one in (decision.patch[0]["value"] if decision.patch else ())]
+    if case.given:
+        assert ((case.reason,) if case.reason else ()) == given.left_out
+        assert (case.reason in given.note) and bool(given.lacking) == bool(case.reason)
+    else:
+        assert Undefaulted("nodes-lack-key", case.reason) == given
+
+
+@pytest.mark.parametrize("nodes", [(bare("n1"),), (node("n1"), bare("n2"))], ids=["none has it", "one has it"])
+def test_a_policy_that_names_its_defaults_insists_on_them(nodes):
+    explicit = policy_with(SOFT_ZONE, SOFT_ZONE | {"topologyKey": HOSTNAME})
+
+    assert [ZONE, HOSTNAME] == [one["topologyKey"] for one in defaults(pod(), service(), *nodes, policy=explicit)]
+
+
+def test_a_policy_that_does_not_name_defaults_has_the_built_in_ones():
+    decision = mutated(pod(), service(), node("n1"), bare("n2"), policy=policy(enforcement="Warn"))
+
+    assert "nodes-lack-key" == decision.defaulted.reason
+
+
+LIMIT = 262_144
+NOTE = "policy; selector from Service/web"
+
+
+@pytest.mark.parametrize("left", [len("evenkeel.dev/defaulted-by" + NOTE), len("evenkeel.dev/defaulted-by" + NOTE) - 1])
+def test_the_annotation_is_left_out_where_the_api_server_would_refuse_it(left):
+    """All annotations of an object may have 262,144 bytes, and not characters."""
+    others = {"é": "x" * (LIMIT - left - 2)}
+    found = mutated(pod(annotations=others), service())
+    patched = jsonpatch.apply_patch(pod(annotations=others), list(found.patch))
+    size = sum(len((key + value).encode()) for key, value in patched["metadata"]["annotations"].items())
+
+    assert 2 == len(patched["spec"]["topologySpreadConstraints"])
+    assert size <= LIMIT
+    assert (size == LIMIT) == (() == found.defaulted.left_out)
+    assert found.defaulted.left_out in (
+        (),
+        (f"annotation evenkeel.dev/defaulted-by: all annotations may have {LIMIT} bytes",),
+    )
 
 
 def test_an_override_replaces_the_defaults_whole():

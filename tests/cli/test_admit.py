@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from tests.support.build import SELECTOR, constraint, hpa, namespace, node, pod, service, workload
+from tests.support.build import SELECTOR, ZONE, constraint, hpa, namespace, node, pod, service, workload
 from tests.support.commands import POLICY, Run
 from webhook.admission.weighing import MOST_CONSTRAINTS
 
@@ -110,11 +110,21 @@ def test_a_cluster_gives_defaults(run):
     assert 2 == len(answer["patch"][0]["value"])
 
 
-def test_what_it_gives_is_judged_like_what_is_written(run):
+def test_what_it_gives_is_judged_but_its_author_is_not_warned_of_it(run):
     policy = POLICY | {"rules": {"soft-constraint": "warning"}}
-    _, out, _ = run("admit -f new --cluster cluster --policy policy", new=pod(), cluster=CLUSTER, policy=policy)
+    given = {"new": pod(), "cluster": CLUSTER, "policy": policy}
+    answer = json.loads(run("admit -f new --cluster cluster --policy policy -o json", **given).out)
 
-    assert 2 == out.count("Warning: soft-constraint: topologySpreadConstraints[")
+    assert [] == answer["warnings"]
+    assert ["soft-constraint"] * 2 == [one["rule"] for one in answer["findings"]]
+    assert 2 == answer["auditAnnotations"]["findings"].count("warning soft-constraint")
+
+
+def test_it_says_what_is_left_out_of_the_defaults(run):
+    cluster = [*CLUSTER, node("n1", os="linux")]
+    _, out, _ = run("admit -f new --cluster cluster", new=pod(), cluster=cluster)
+
+    assert f"  left out: constraint: 1 of 1 nodes that it could run on lacks {ZONE}" in out.splitlines()
 
 
 def test_without_a_cluster_it_says_why_there_are_no_defaults(run):

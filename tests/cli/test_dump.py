@@ -10,11 +10,11 @@ import sys
 import pytest
 
 from tests.support.apiserver import ApiServer, kubeconfig
-from tests.support.build import constraint, key_of, namespace, pod, service, workload
+from tests.support.build import HOSTNAME, ZONE, constraint, key_of, namespace, pod, service, workload
 from webhook.cli.main import main
 from webhook.cluster.listed import LISTED
 
-NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": {"zone": "a"}}}
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": {HOSTNAME: "n1", ZONE: "a"}}}
 SECRET = {"containers": [{"name": "c", "env": [{"name": "PASSWORD", "value": "hunter2"}]}]}
 OBJECTS = [
     *(NODE, namespace(), namespace(name="bank"), service()),

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.support.build import ZONE, pod, service, workload
+from tests.support.build import HOSTNAME, ZONE, pod, service, workload
 from tests.support.commands import POLICY
 from tests.support.placing import INFRA, node, requesting, running, spread
 from webhook.cli import known
@@ -323,6 +323,22 @@ def test_what_evenkeel_gave_the_newest_pod_of_a_workload_is_in_force_for_the_nex
 
     assert ("", True) == (err, f"It has no constraints; in force are {shown}." in out)
     assert {source} == {one["source"] for one in found["constraints"]}
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ({}, "Of the built-in defaults one is left out: 1 of 1 nodes that it could run on lacks"),
+        ({ZONE: "a"}, ""),
+    ],
+)
+def test_it_says_which_built_in_defaults_are_left_out(run, labels, said):
+    made = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": {HOSTNAME: "n1", **labels}}}
+    made |= {"status": {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "110"}}}
+    files = {"new": pod(name="new"), "policy": POLICY, "nodes": [made]}
+    code, out, _ = run("explain -f new --policy policy --cluster nodes", **files)
+
+    assert 0 == code and said in out and bool(said) == ("left out" in out)
 
 
 def test_a_pod_of_another_api_has_no_defaults_of_the_policy(run):

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.support.build import namespace
+from tests.support.build import ZONE, namespace, node
 from tests.support.commands import POLICY, Run
 from webhook.policy.schema import schema
 
@@ -16,6 +16,63 @@ def test_every_cause_against_a_policy_is_a_line(run):
     code, _, err = run("policy check p", p=POLICY | {"onError": "no", "enforcement": "no"})
 
     assert (2, ["enforcement", "onError"]) == (code, re.findall(r"^evenkeel: p: (\w+): found", err, re.MULTILINE))
+
+
+LABELLED, BARE = node("n1"), node("n2", os="linux")
+SOFT, HARD = (
+    {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": when} for when in ("ScheduleAnyway", "DoNotSchedule")
+)
+INSISTS = "p: note: defaulting.defaultConstraints[0].topologyKey: {} ({}): {}"
+
+
+@pytest.mark.parametrize(
+    ("constraint", "nodes", "note"),
+    [
+        (None, [LABELLED], ""),
+        (
+            None,
+            [LABELLED, BARE],
+            f"p: note: defaulting: 1 of 2 nodes lacks {ZONE} (n2): Pods that may run there and elsewhere get no "
+            "built-in defaults, or they would avoid these; label them",
+        ),
+        (
+            None,
+            [BARE],
+            f"p: note: defaulting: 1 of 1 nodes lacks {ZONE} (n2): Pods are given the built-in defaults without it",
+        ),
+        (
+            SOFT,
+            [LABELLED, BARE],
+            INSISTS.format(
+                f"1 of 2 nodes lacks {ZONE}",
+                "n2",
+                "Pods that get it run there only if no other node takes them; label the nodes",
+            ),
+        ),
+        (
+            HARD,
+            [LABELLED, BARE],
+            INSISTS.format(f"1 of 2 nodes lacks {ZONE}", "n2", "Pods that get it run there never; label the nodes"),
+        ),
+        (
+            SOFT,
+            [BARE],
+            INSISTS.format(f"1 of 1 nodes lacks {ZONE}", "n2", "Pods that get it are not spread; use another key"),
+        ),
+        (
+            HARD,
+            [BARE],
+            INSISTS.format(f"1 of 1 nodes lacks {ZONE}", "n2", "no Pod that gets it can be placed; use another key"),
+        ),
+    ],
+)
+def test_policy_check_says_which_nodes_lack_the_key_of_a_default(run, constraint, nodes, note):
+    listed = {"defaultingType": "List", "defaultConstraints": [constraint]}
+    given = POLICY if constraint is None else POLICY | {"defaulting": listed}
+    lines = run("policy check p --cluster c", p=given, c=nodes).out.splitlines()
+
+    assert note in ("", *lines)
+    assert lines[-1] == "p: ok" and (note != "") == any(ZONE in line for line in lines)
 
 
 def test_policy_check_notes_what_may_surprise(run):

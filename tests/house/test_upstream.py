@@ -14,23 +14,22 @@ OURS = """
 constraint.Reading.topology_keys constraint.Reading.words nodes.Nodes.closed_to_some
 nodes.Nodes.integers nodes.Nodes.number_of_domains nodes.Nodes.replaced_by nodes.integer
 constraint.read_constraints constraint.read_selector constraint.same constraint.Constraint.hard
-constraint.Constraint.soft constraint.Reading.merges constraint.Reading.parsed constraint.Reading.unmerged
-counts.in_order counts.label_set counts.NodeUsage.add counts.NodeUsage.by_node counts.NodeUsage.remove
-counts.PodCounts.add counts.PodCounts.groups counts.PodCounts.remove
-filtering.DomainCounts.match_num filtering.DomainCounts.refused filtering.DomainCounts.skew filtering.Verdicts.reasons
-incoming.read_incoming_pod nodes.Nodes.by_taints nodes.Nodes.carrying nodes.Nodes.domains nodes.Nodes.get
-nodes.Nodes.label_keys nodes.Nodes.members nodes.Nodes.named nodes.Nodes.names nodes.Nodes.placed
-domains.reach domains.Reach.eligible domains.Reach.usable
-nodes.Nodes.tolerated nodes.Nodes.unschedulable nodes.Nodes.untolerated nodes.read_taints nodes.union
-features.features features.parse_version features.unknown
+constraint.Constraint.soft constraint.Reading.merges constraint.Reading.parsed
+constraint.Reading.unmerged counts.in_order counts.label_set counts.NodeUsage.add
+counts.NodeUsage.by_node counts.NodeUsage.remove counts.PodCounts.add counts.PodCounts.groups
+counts.PodCounts.remove filtering.DomainCounts.match_num filtering.DomainCounts.refused
+filtering.DomainCounts.skew filtering.Verdicts.reasons incoming.places_quickly incoming.pod_of
+incoming.read_incoming_pod nodes.Nodes.by_taints nodes.Nodes.carrying nodes.Nodes.domains
+nodes.Nodes.get nodes.Nodes.label_keys nodes.Nodes.members nodes.Nodes.named nodes.Nodes.names
+nodes.Nodes.placed domains.reach domains.Reach.eligible domains.Reach.usable
+nodes.Nodes.tolerated nodes.Nodes.unschedulable nodes.Nodes.untolerated nodes.read_taints
+nodes.union features.features features.parse_version features.unknown
 selectors.as_label_selector selectors.equals selectors.selecting selectors.LabelSelector.keys
-selectors.Requirement.match selectors.Selector.keys selectors.Selector.match
-capacity.bound profile.feasible_nodes profile.usable_nodes profile.Profile.heeds
-resources.with_default_requests
-scoring.domain_of scoring.number_of_domains scoring.rounded
+selectors.Requirement.match selectors.Selector.keys selectors.Selector.match capacity.bound
+profile.feasible_nodes profile.usable_nodes profile.Profile.heeds
+resources.with_default_requests scoring.domain_of scoring.number_of_domains scoring.rounded
 snapshot.by_rarest_label snapshot.from_objects snapshot.read_object snapshot.Service.selects
-snapshot.Snapshot.controller snapshot.Snapshot.with_controller
-snapshot.Snapshot.with_namespace
+snapshot.Snapshot.controller snapshot.Snapshot.with_controller snapshot.Snapshot.with_namespace
 validation.errors_in validation.in_one_line validation.on_stored_pod validation.shown_path
 """
 

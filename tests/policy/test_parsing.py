@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import jsonschema
@@ -292,7 +293,7 @@ def test_the_policy_of_the_design_says_what_it_says():
         found.early_answer,
         found.on_error,
     )
-    assert built_in().defaulting == found.defaulting
+    assert built_in().defaulting == replace(found.defaulting, built_in=True)
     assert Severity.WARNING is found.settings["rollout-skew"].severity
     asked = {"minReplicas": 3, "topologyKeys": ["topology.kubernetes.io/zone"]}
     assert RULES["missing-constraints"].setting(Severity.ERROR, True, asked) == found.settings["missing-constraints"]
@@ -310,7 +311,7 @@ def test_the_built_in_policy_is_zone_and_hostname_soft():
     soft = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
     zone, hostname = ({**soft, "topologyKey": key} for key in (ZONE, HOSTNAME))
 
-    assert Defaulting("List", (zone, hostname)) == found.defaulting
+    assert Defaulting("List", (zone, hostname), built_in=True) == found.defaulting
     assert ("Deny", "Audit", "Allow") == (found.enforcement, found.owned_objects, found.on_error)
     assert (False, (), (), KINDS) == (found.early_answer, found.notes, found.overrides, found.kinds)
     assert DEFAULT_SETTINGS == found.settings

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.properties.judging import fuzz
-from tests.support.build import HOSTNAME, ZONE, constraint, workload
+from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, workload
 from tests.support.review import review
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.findings.evaluation import evaluate, find_all
@@ -17,7 +17,6 @@ from webhook.findings.finding import Severity
 from webhook.objects.workload import parse_workloads
 from webhook.policy.parsing import parse_policy
 from webhook.rules import RULES
-from webhook.scheduler.features import features
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 GRAVER_IF_HARD = {"empty-selector", "malformed-topology-key", "misspelt-topology-key", "selector-misses-own-pod"}
@@ -38,7 +37,6 @@ POLICY = {
         if not rule.advice and rule.id not in NOT_ASKED
     },
 }
-NEWEST = features(37)
 CUSTOM = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}  # The API server does not look into it.
 
 constraints = st.builds(
@@ -66,7 +64,7 @@ def answer(listed, old, kind, phase=VALIDATE):
     policy = parse_policy(json.dumps(POLICY))
     request = {"uid": "1", "operation": "UPDATE", "namespace": "default"}
     objects = {"object": deployment(listed, kind), "oldObject": deployment(old, kind)}
-    return review(request | objects, phase, policy, None, NEWEST)
+    return review(request | objects, phase, policy, None, FEATURES)
 
 
 def badness(listed, kind, judge):
@@ -75,7 +73,7 @@ def badness(listed, kind, judge):
     obj = deployment(listed, kind)
     (parsed,) = parse_workloads(obj, parse_policy(json.dumps(POLICY)).kinds)
     bad = defaultdict(list)
-    for finding in judge(parsed, settings, None, NEWEST).findings:
+    for finding in judge(parsed, settings, None, FEATURES).findings:
         if finding.severity is not Severity.ERROR:
             continue
         at = finding.path[len(parsed.path) :]

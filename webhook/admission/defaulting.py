@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from webhook.admission.terms import Terms
@@ -11,9 +11,11 @@ from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.rule import RULES, RuleSettings
 from webhook.findings.wording import LINE_LIMIT, line, one_line
-from webhook.objects.fields import path_text
+from webhook.objects.fields import as_list, as_mapping, path_text
+from webhook.objects.labels import MOST_ANNOTATION_BYTES, annotation_bytes
 from webhook.objects.names import DEFAULTED_BY_ANNOTATION, MIRROR_ANNOTATION, SKIP_LABEL
 from webhook.objects.workload import Workload
+from webhook.policy.defaults import Defaulting, SuitedDefaults, suited_defaults
 from webhook.policy.policy import InForce
 from webhook.scheduler.default_constraints import SYSTEM, default_selector
 from webhook.scheduler.features import Features
@@ -28,6 +30,7 @@ REASONS = {
     "daemonset": "a DaemonSet pins each Pod to its node",
     "system-defaulting": "defaultingType System leaves it to the scheduler",
     "no-default-constraints": "the policy has no default constraints for it",
+    "nodes-lack-key": "with the built-in defaults it would avoid nodes that lack a topology key",
     "namespace-unknown": "its namespace is not known: it may have opted out, or an override may apply",
     "no-cluster": "evenkeel runs without a cluster, or has not listed it yet",
     "nothing-selects-it": "no Service, ReplicationController, ReplicaSet or StatefulSet selects or owns it",
@@ -38,8 +41,8 @@ REASONS = {
 }
 
 
-# Reasons that show a mistake in the policy or the Pod; they are logged at info.
-LEFT_OUT = frozenset({"too-large", "would-be-denied", "would-be-invalid"})
+# Reasons that somebody can do something about, in the policy, the Pod or the cluster; they are logged at info.
+LEFT_OUT = frozenset({"nodes-lack-key", "too-large", "would-be-denied", "would-be-invalid"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,8 @@ class Defaults:
     Constraints for a Pod, as JSON, and the selector they share; `source` are the objects that the selector comes from.
 
     An object is named as `Kind/name`.  `patch` is the JSON patch that writes the constraints into the Pod, `note` the
-    value of the annotation that names their source.
+    value of the annotation that names their source.  `lacking` says why some of the policy's constraints are not among
+    them, and `left_out` everything that is not written and why.
     """
 
     constraints: tuple[Mapping[str, object], ...]
@@ -56,6 +60,8 @@ class Defaults:
     source: tuple[str, ...]
     patch: tuple[Mapping[str, object], ...]
     note: str
+    lacking: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +94,11 @@ def default_constraints(
     derived = default_selector(pod.namespace, pod.labels, pod.owner, terms.snapshot)
     if derived.selector.empty:
         return Undefaulted("nothing-selects-it")
+    suited = suited_defaults(defaulting, pod, terms.snapshot.nodes)
+    if not suited.constraints:
+        return Undefaulted("nodes-lack-key", suited.lacking)
     label_selector = as_label_selector(derived.selector)
-    constraints = [_constraint(default, derived.selector, label_selector) for default in defaulting.constraints]
+    constraints = [_constraint(default, derived.selector, label_selector) for default in suited.constraints]
     try:
         weigh_constraints([constraints])
     except TooLarge as error:
@@ -98,35 +107,64 @@ def default_constraints(
         return Undefaulted("would-be-invalid", f"{path_text(errors[0].path)}: {errors[0].detail}")
     if denied := _denied(pod, constraints, in_force.settings, terms.features):
         return Undefaulted("would-be-denied", line(denied[0]))
-    note = _note(in_force.override, derived.sources)
+    left_out = tuple(_left_out(suited, derived.selector))
+    note = _note(in_force.override, derived.sources, left_out)
     patch = _patch(obj, constraints, note)
     if patch is None:
         return Undefaulted("malformed")
-    return Defaults(tuple(constraints), derived.selector, derived.sources, patch, note)
+    if len(patch) == 1:
+        left_out += (f"annotation {DEFAULTED_BY_ANNOTATION}: all annotations may have {MOST_ANNOTATION_BYTES} bytes",)
+    return Defaults(tuple(constraints), derived.selector, derived.sources, patch, note, suited.lacking, left_out)
 
 
-def _note(override: str | None, sources: Sequence[str]) -> str:
+def _left_out(suited: SuitedDefaults, selector: Selector) -> Iterator[str]:
+    """Yield what the policy names and the constraints have not, and why."""
+    if suited.lacking:
+        yield f"constraint: {suited.lacking}"
+    written = [default["matchLabelKeys"] for default in suited.constraints if "matchLabelKeys" in default]
+    if repeated := {str(key) for keys in written for key in as_list(keys) if key in selector.keys}:
+        yield f"matchLabelKeys {', '.join(sorted(repeated))}: already in the selector"
+
+
+def _note(override: str | None, sources: Sequence[str], left_out: Sequence[str]) -> str:
     by = "policy" if override is None else f"override {override}"
     named = ", ".join((*sources[:10], *(["…"] if sources[10:] else [])))
-    return one_line(f"{by}; selector from {named}", LINE_LIMIT)
+    return one_line("; ".join((by, f"selector from {named}", *(f"left out {each}" for each in left_out))), LINE_LIMIT)
 
 
 def _patch(
     obj: Mapping[str, object], constraints: Sequence[Mapping[str, object]], note: str
 ) -> tuple[Mapping[str, object], ...] | None:
-    """The JSON patch that writes constraints and the annotation on them; it only adds.  None if `obj` is malformed."""
+    """
+    Return the JSON patch that writes constraints and the annotation on them; it only adds.
+
+    It leaves out the annotation if the API server would refuse the Pod with it.  None if `obj` is malformed.
+    """
     spec, metadata = obj.get("spec"), obj.get("metadata")
     if not isinstance(spec, dict) or not isinstance(metadata, dict):
         return None
+    spread = {"op": "add", "path": "/spec/topologySpreadConstraints", "value": constraints}
     annotations = metadata.get("annotations")
     if annotations is None:
-        annotate = {"op": "add", "path": "/metadata/annotations", "value": {DEFAULTED_BY_ANNOTATION: note}}
-    elif isinstance(annotations, dict):
-        escaped = DEFAULTED_BY_ANNOTATION.replace("/", "~1")
-        annotate = {"op": "add", "path": f"/metadata/annotations/{escaped}", "value": note}
-    else:
+        return spread, {"op": "add", "path": "/metadata/annotations", "value": {DEFAULTED_BY_ANNOTATION: note}}
+    if not isinstance(annotations, dict):
         return None
-    return {"op": "add", "path": "/spec/topologySpreadConstraints", "value": constraints}, annotate
+    if annotation_bytes({**annotations, DEFAULTED_BY_ANNOTATION: note}) > MOST_ANNOTATION_BYTES:
+        return (spread,)
+    escaped = DEFAULTED_BY_ANNOTATION.replace("/", "~1")
+    return spread, {"op": "add", "path": f"/metadata/annotations/{escaped}", "value": note}
+
+
+def is_written(pod: Workload, defaulting: Defaulting | None) -> bool:
+    """Return whether the Pod's constraints are defaults that evenkeel has written, and not the author's own."""
+    if DEFAULTED_BY_ANNOTATION not in pod.annotations or defaulting is None:
+        return False
+    given = [_without_selector(constraint) for constraint in defaulting.constraints]
+    return all(_without_selector(as_mapping(constraint)) in given for constraint in as_list(pod.raw_constraints))
+
+
+def _without_selector(constraint: Mapping[str, object]) -> Mapping[str, object]:
+    return {name: value for name, value in constraint.items() if name not in ("labelSelector", "matchLabelKeys")}
 
 
 def _denied(pod: Workload, constraints: object, settings: RuleSettings, features: Features) -> list[Finding]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.admission.decision import ALLOWED, Decision, Outcome, bad_request, not_judged
-from webhook.admission.defaulting import Undefaulted, default_constraints
+from webhook.admission.defaulting import Undefaulted, default_constraints, is_written
 from webhook.admission.ownership import NEVER, Audited, audited
 from webhook.admission.ratchet import changes_nothing, keeps_constraints, old_findings
 from webhook.admission.request import MUTATE, UPDATE, VALIDATE, AdmissionRequest
@@ -96,6 +96,7 @@ def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Te
             certain=finding.enforced or finding.rule not in in_force[workload.path].doubted,
             audited=_audited(workload, request, terms)[finding.enforced],
             old=was_there,
+            written=workload.is_pod and is_written(workload, in_force[workload.path].defaulting),
         )
         for (workload, finding), was_there in zip(found, excused, strict=True)
     ]
@@ -107,12 +108,18 @@ def _audited(workload: Workload, request: AdmissionRequest, terms: Terms) -> Aud
 
 
 class _Judged(NamedTuple):
-    """A finding, and whether it denies; if `audited`, it goes only to the audit log."""
+    """
+    A finding, and whether it denies or warns.
+
+    If it is `audited`, it goes only to the audit log.  If evenkeel has `written` the constraints, nobody is warned, for
+    the author of the Pod does not know them.
+    """
 
     finding: Finding
     certain: bool
     audited: bool
     old: bool
+    written: bool
 
     @property
     def denies(self) -> bool:
@@ -122,7 +129,7 @@ class _Judged(NamedTuple):
     @property
     def warns(self) -> bool:
         grave = self.finding.severity in (Severity.ERROR, Severity.WARNING)
-        return grave and not self.audited and not self.finding.said_by_api_server
+        return grave and not self.audited and not self.written and not self.finding.said_by_api_server
 
 
 def _decide(

@@ -13,13 +13,13 @@ Exit code 0: some node passes, 1: none does, 2: bad input.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from webhook.cli import inputs, known, selection
 from webhook.cli.known import Known
 from webhook.cli.usage import UsageError
-from webhook.objects.fields import texts_at
+from webhook.objects.fields import texts_at, value_at
 from webhook.objects.kinds import Kinds
 from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
@@ -27,6 +27,7 @@ from webhook.placement.explanation import agrees, explain
 from webhook.placement.given import Defaults, given_defaults
 from webhook.placement.remedies import remedies
 from webhook.placement.subject import (
+    CONSTRAINTS,
     UNSCHEDULABLE,
     Raw,
     Subject,
@@ -37,6 +38,7 @@ from webhook.placement.subject import (
     of_new_pod,
     of_pod,
 )
+from webhook.policy.defaults import SuitedDefaults, suited_defaults
 from webhook.policy.policy import Policy
 from webhook.render import explanation as render
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
@@ -73,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
     for subject in subjects:
         try:
             one = _explained(subject, found, defaults, profiles, kinds)
-            explained.append(one._replace(named=policy is not None))
+            left_out = () if policy is None else _left_out(subject, policy, found)
+            explained.append(one._replace(named=policy is not None, notes=(*one.notes, *left_out)))
         except UsageError as error:
             errors.append(str(error))
     if args.output == selection.JSON and explained:
@@ -159,12 +162,22 @@ def _defaults(policy: Policy, found: Known) -> Defaults:
     """The constraints that the policy gives a new Pod without any; None where it leaves that to kube-scheduler."""
 
     def of_policy(subject: Subject) -> list[dict[str, object]] | None:
-        workload = next(iter(parse_workloads(subject.raw, policy.kinds)), None)
-        if workload is None:  # an object of the kind Pod, but of another API
-            return None
-        defaulting = policy.in_force(workload, found.snapshot.namespaces.get(subject.ref.namespace)).defaulting
-        if defaulting is None or not defaulting.constraints:
-            return None
-        return [dict(one) for one in defaulting.constraints]
+        return [dict(constraint) for constraint in _suited(subject, policy, found).constraints] or None
 
     return of_policy
+
+
+def _suited(subject: Subject, policy: Policy, found: Known) -> SuitedDefaults:
+    workload = next(iter(parse_workloads(subject.raw, policy.kinds)), None)
+    if workload is None:  # an object of the kind Pod, but of another API
+        return SuitedDefaults(())
+    defaulting = policy.in_force(workload, found.snapshot.namespaces.get(subject.ref.namespace)).defaulting
+    return SuitedDefaults(()) if defaulting is None else suited_defaults(defaulting, workload, found.snapshot.nodes)
+
+
+def _left_out(subject: Subject, policy: Policy, found: Known) -> Iterator[str]:
+    """Yield why a Pod without constraints is not given some of the built-in defaults, or none of them."""
+    suited = _suited(subject, policy, found)
+    if suited.lacking and not value_at(subject.raw, CONSTRAINTS):
+        which = "Of the built-in defaults one is" if suited.constraints else "The built-in defaults are"
+        yield f"{which} left out: {suited.lacking}."

@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     check = actions.add_parser("check", help="check a policy file; print errors and notes", description=CHECK)
     check.add_argument("file", metavar="FILE", type=Path, help="a policy file")
     inputs.add_version_argument(check, of_cluster=False)
+    inputs.add_cluster_arguments(check)
     check.set_defaults(act=_check)
     show = actions.add_parser("show", help="show the settings for one Pod", description=SHOW)
     show.add_argument(
@@ -69,7 +70,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> int:
     policy = inputs.policy(args.file, inputs.features(args.kubernetes_version))
-    for line in (*(f"note: {note}" for note in policy.notes), "ok"):
+    snapshot = inputs.cluster(inputs.source(args))
+    notes = (*policy.notes, *(policy.notes_on(snapshot.nodes) if snapshot is not None else ()))
+    for line in (*(f"note: {note}" for note in notes), "ok"):
         print(one_line(f"{args.file}: {line}", LINE_LIMIT))
     return 0
 

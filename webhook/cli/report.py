@@ -78,7 +78,8 @@ def run(args: argparse.Namespace) -> int:
     if args.metrics_bind is not None:
         return skew_metrics.serve(args, lambda: _noted(_made(args, source, policies, profiles, chosen, named)))
     report, found, inventory = _made(args, source, policies, profiles, chosen, named)
-    notes = tuple(_notes(args, chosen.namespace, report, found.notes))
+    of_nodes = policies.policy.notes_on(found.snapshot.nodes) if policies.in_force is not None else ()
+    notes = (*_notes(args, chosen.namespace, report, found.notes), *of_nodes)
     titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
     if args.output in FORMS:
         for note in notes:

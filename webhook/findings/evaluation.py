@@ -6,7 +6,7 @@ Runs every rule over one workload.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from webhook.findings.finding import Cause, Evaluation, Finding, Severity, Skipped
 from webhook.findings.rule import (
     CLOSED_NODES,
-    PLACING,
     RULES,
     UNKNOWN_FIELDS,
     UNLABELLED_NODES,
@@ -24,17 +23,17 @@ from webhook.findings.rule import (
     RuleSettings,
     Subject,
 )
-from webhook.objects.fields import FieldPath, as_mapping, children
+from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import PREFIXED_JOB_LABELS, Kind
 from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import HARD, Reading, read_constraints
 from webhook.scheduler.features import Features
+from webhook.scheduler.incoming import PLACING, places_quickly
 from webhook.scheduler.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from webhook.findings.others import Others
 
-MOST_PLACING_VALUES = 200
 TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
 
 OPERATOR_LABELS = "an operator makes the Pods from its custom resource, with labels that are not known"
@@ -124,20 +123,9 @@ def _unmet(workload: Workload, snapshot: Snapshot | None, others: Others | None)
     if snapshot is None or not snapshot.pods:
         unmet |= {Need.PODS} if others is not None else {Need.PODS, Need.OTHERS}
     pod_spec = workload.pod_spec
-    if pod_spec is None or not (PLACING.isdisjoint(pod_spec) or _is_light(pod_spec)):
+    if pod_spec is None or not (PLACING.isdisjoint(pod_spec) or places_quickly(pod_spec)):
         unmet.add(Need.POD_SPEC)
     return unmet
-
-
-def _is_light(pod_spec: Mapping[str, object]) -> bool:
-    """Whether tolerations, node selector and node affinity can be held against all nodes in reasonable time."""
-    affinity = as_mapping(pod_spec.get("affinity")).get("nodeAffinity")
-    values = [pod_spec.get("tolerations"), pod_spec.get("nodeSelector"), affinity]
-    for value in values:  # the loop appends to it
-        values += children(value)
-        if len(values) > MOST_PLACING_VALUES:
-            return False
-    return True
 
 
 def _words(reading: Reading, snapshot: Snapshot | None) -> Set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from inspect import cleandoc
@@ -17,7 +17,7 @@ from webhook.scheduler.constraint import Constraint, Reading, read_selector
 from webhook.scheduler.domains import Reach, reach
 from webhook.scheduler.features import Features
 from webhook.scheduler.inclusion import carrying_every_key
-from webhook.scheduler.incoming import IncomingPod, read_incoming_pod
+from webhook.scheduler.incoming import IncomingPod, pod_of
 from webhook.scheduler.nodes import Nodes, NodeSet
 from webhook.scheduler.selectors import EQUALS, IN, Match, Requirement, Selector, as_selector
 from webhook.scheduler.snapshot import Snapshot
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from webhook.findings.others import Others  # Only commands know of other workloads.
 
 MOST_LABELS_COPIED = 20
-PLACING = frozenset({"tolerations", "nodeSelector", "affinity"})  # By these fields a Pod chooses among nodes.
 NO_NODES = Nodes()
 ADVICE = "it is advice, and never denies"
 CLOSED_NODES, UNLABELLED_NODES = "closed nodes", "nodes without a topology key"
@@ -125,10 +124,8 @@ class Subject:
 
     @cached_property
     def pod(self) -> IncomingPod:
-        """What one of its Pods asks of a node but resources; what has the wrong type reads as if it were absent."""
-        spec = {name: value for name, value in (self.workload.pod_spec or {}).items() if name in PLACING}
-        found = read_incoming_pod(Reader(), {"metadata": {"namespace": self.workload.namespace}, "spec": spec})
-        return replace(found, labels=self.workload.labels)  # which may be many, and are read already
+        """What one of its Pods asks of a node but resources."""
+        return pod_of(self.workload)
 
     @cached_property
     def reach(self) -> Reach:

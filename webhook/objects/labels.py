@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 Labels = Mapping[str, str]
+MOST_ANNOTATION_BYTES = 256 << 10  # of all annotations of an object
 
 
 class Words(NamedTuple):
@@ -26,6 +27,15 @@ def labels_of(value: object) -> dict[str, str]:
     if not isinstance(value, dict):
         return {}
     return {key: v or "" for key, v in value.items() if isinstance(v, str) or v is None}
+
+
+def annotation_bytes(annotations: Mapping[str, object]) -> int:
+    """
+    upstream: objectmeta.go:ValidateAnnotationsSize (v1.37)
+
+    Return the size of annotations as the API server holds it against MOST_ANNOTATION_BYTES.
+    """
+    return sum(_bytes(key) + _bytes(value) for key, value in annotations.items() if isinstance(value, str))
 
 
 _NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"

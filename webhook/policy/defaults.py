@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from webhook.findings.wording import some
 from webhook.objects.fields import DUPLICATE, FieldPath, as_list, as_mapping, path_text
 from webhook.objects.labels import label_key_errors
+from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import HARD
 from webhook.scheduler.default_constraints import LIST, SYSTEM, validate_args
+from webhook.scheduler.domains import reach
 from webhook.scheduler.features import Features
+from webhook.scheduler.incoming import places_quickly, pod_of
+from webhook.scheduler.nodes import Nodes, NodeSet
 from webhook.scheduler.validation import in_one_line, validate
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -18,10 +24,52 @@ ANY = "evenkeel.dev/any"  # A label in place of those of the derived selector.
 
 @dataclass(frozen=True, slots=True)
 class Defaulting:
-    """PodTopologySpreadArgs; `constraints` are raw JSON, without a selector."""
+    """PodTopologySpreadArgs; `constraints` are raw JSON, without a selector.  `built_in`: no policy names them."""
 
     type: str
     constraints: tuple[Mapping[str, object], ...] = ()
+    built_in: bool = False
+
+
+class SuitedDefaults(NamedTuple):
+    """The default constraints that suit a Pod on the nodes of a cluster; `lacking` says why others do not, or is ""."""
+
+    constraints: tuple[Mapping[str, object], ...]
+    lacking: str = ""
+
+
+def suited_defaults(defaulting: Defaulting, pod: Workload, nodes: Nodes) -> SuitedDefaults:
+    """
+    Return the default constraints that spread a Pod no worse than it would be spread without them.
+
+    A Pod with soft constraints of its own avoids every node that lacks any of their topology keys; under the
+    scheduler's System defaults it does not (upstream: scoring.go:initPreScoreState, requireAllTopologies).  So of the
+    built-in defaults, a constraint is left out if no node that the Pod could run on carries its key, and all of them
+    are left out if only some of these nodes carry a key.  The defaults that a policy names are returned as they are.
+    """
+    keys = [str(constraint.get("topologyKey")) for constraint in defaulting.constraints]
+    everywhere = all(nodes.carried.get(key, 0) == nodes.all or nodes.carrying(key) == nodes.all for key in keys)
+    if everywhere or not defaulting.built_in:
+        return SuitedDefaults(defaulting.constraints)
+    usable = _usable(pod, nodes)
+    kept: list[Mapping[str, object]] = []
+    lacking = ""
+    for key, constraint in zip(keys, defaulting.constraints, strict=True):
+        number = (usable & ~nodes.carrying(key)).bit_count()
+        if number:
+            lack = "lacks" if number == 1 else "lack"
+            lacking = f"{number} of {usable.bit_count()} nodes that it could run on {lack} {key}"
+            if number < usable.bit_count():
+                return SuitedDefaults((), lacking)
+        else:
+            kept.append(constraint)
+    return SuitedDefaults(tuple(kept), lacking)
+
+
+def _usable(pod: Workload, nodes: Nodes) -> NodeSet:
+    """Return the nodes that a Pod could run on now: every node if no node takes it, or if its spec is too large."""
+    found = reach(pod_of(pod), nodes).usable if places_quickly(pod.pod_spec or {}) else 0
+    return found or nodes.all
 
 
 def parse_defaulting(raw: object) -> Defaulting:
@@ -72,3 +120,28 @@ def notes_on(defaulting: Defaulting, path: FieldPath) -> Iterator[str]:
         if constraint.get("whenUnsatisfiable") == HARD:
             at = path_text((*path, "defaultConstraints", i, "whenUnsatisfiable"))
             yield f"{at}: {HARD} leaves Pods Pending whose owners asked for no constraint"
+
+
+def lacking_notes(defaulting: Defaulting, path: FieldPath, nodes: Nodes) -> Iterator[str]:
+    """Yield a line for each topology key of the default constraints that nodes lack."""
+    for i, constraint in enumerate(defaulting.constraints):
+        key = str(constraint.get("topologyKey"))
+        lacking = nodes.all & ~nodes.carrying(key)
+        if not lacking:
+            continue
+        at = path_text(path if defaulting.built_in else (*path, "defaultConstraints", i, "topologyKey"))
+        lack = "lacks" if lacking.bit_count() == 1 else "lack"
+        where = f"{lacking.bit_count()} of {len(nodes)} nodes {lack} {key} ({some(nodes.names(lacking))})"
+        yield f"{at}: {where}: {_effect(defaulting, constraint, lacking == nodes.all)}"
+
+
+def _effect(defaulting: Defaulting, constraint: Mapping[str, object], everywhere: bool) -> str:
+    """Return what becomes of Pods if some nodes lack the topology key of a default constraint, or all do."""
+    hard = constraint.get("whenUnsatisfiable") == HARD
+    if defaulting.built_in and everywhere:
+        return "Pods are given the built-in defaults without it"
+    if defaulting.built_in:
+        return "Pods that may run there and elsewhere get no built-in defaults, or they would avoid these; label them"
+    if everywhere:
+        return f"{'no Pod that gets it can be placed' if hard else 'Pods that get it are not spread'}; use another key"
+    return f"Pods that get it run there {'never' if hard else 'only if no other node takes them'}; label the nodes"

@@ -20,7 +20,7 @@ from webhook.objects.kinds import EACH, KINDS, Kind, Kinds, parse_path
 from webhook.objects.labels import label_key_errors
 from webhook.objects.reading import Reader, brief
 from webhook.policy import defaults, enforcement, scheduler_configuration
-from webhook.policy.defaults import Defaulting, defaulting_errors, integers, parse_defaulting
+from webhook.policy.defaults import defaulting_errors, integers, parse_defaulting
 from webhook.policy.policy import Override, Policy, PolicyError
 from webhook.policy.schema import BUILT_IN_NAME, complaints, schema
 from webhook.rules import DEFAULT_SETTINGS, RULES
@@ -74,7 +74,8 @@ def policy_of(raw: Mapping[str, object], features: Features = LATEST) -> Policy:
 @cache
 def built_in() -> Policy:
     """The policy that is in force where none is given."""
-    return _policy(as_mapping(read_documents(BUILT_IN)[0]), LATEST)
+    raw = as_mapping(read_documents(BUILT_IN)[0])
+    return _policy({name: value for name, value in raw.items() if name != "defaulting"}, LATEST)
 
 
 def _checked(raw: Mapping[str, object], features: Features) -> Policy:
@@ -92,9 +93,7 @@ def _policy(raw: Mapping[str, object], features: Features) -> Policy:
     if causes:
         raise PolicyError(causes)
     base = {**as_mapping(read_documents(BUILT_IN)[0]), **raw}
-    defaulting = parse_defaulting(base["defaulting"])
-    found: list[tuple[FieldPath, Defaulting]] = [(("defaulting",), defaulting)] if "defaulting" in raw else []
-    found += [(("overrides", i, "defaulting"), o.defaulting) for i, o in enumerate(overrides) if o.defaulting]
+    defaulting = replace(parse_defaulting(base["defaulting"]), built_in="defaulting" not in raw)
     policy = Policy(
         enforcement=str(base["enforcement"]),
         owned_objects=str(base["ownedObjects"]),
@@ -105,9 +104,11 @@ def _policy(raw: Mapping[str, object], features: Features) -> Policy:
         settings=settings,
         kinds=Kinds((*KINDS, *kinds)),
         overrides=overrides,
-        notes=tuple(note for path, given in found for note in defaults.notes_on(given, path)),
+        notes=(),
     )
-    return replace(policy, notes=(*policy.notes, *enforcement.notes_on(policy)))
+    given = ((path, each) for path, each in policy.defaultings() if not each.built_in)
+    notes = (note for path, each in given for note in defaults.notes_on(each, path))
+    return replace(policy, notes=(*notes, *enforcement.notes_on(policy)))
 
 
 def _defaultings(raw: Mapping[str, object]) -> Iterator[tuple[FieldPath, object]]:

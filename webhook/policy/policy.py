@@ -12,12 +12,14 @@ from dataclasses import dataclass, field, replace
 from webhook.findings.finding import Severity
 from webhook.findings.rule import ADVICE, Rule, RuleSetting, RuleSettings
 from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import Kinds
 from webhook.objects.labels import Labels
 from webhook.objects.workload import Workload
-from webhook.policy.defaults import Defaulting
+from webhook.policy.defaults import Defaulting, lacking_notes
 from webhook.rules import DEFAULT_SETTINGS, RULES, WITHOUT_CONSTRAINTS
 from webhook.scheduler.default_constraints import LIST
+from webhook.scheduler.nodes import Nodes
 from webhook.scheduler.selectors import Match, Selector
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
@@ -100,10 +102,19 @@ class Policy:
     @property
     def defaults(self) -> bool:
         """Whether it has default constraints, in the policy or in any override."""
-        every = (self.defaulting, *(override.defaulting for override in self.overrides))
-        return any(
-            defaulting is not None and defaulting.type == LIST and defaulting.constraints for defaulting in every
-        )
+        return any(defaulting.type == LIST and defaulting.constraints for _, defaulting in self.defaultings())
+
+    def defaultings(self) -> Iterator[tuple[FieldPath, Defaulting]]:
+        """Yield each `defaulting`, of the policy and of overrides that have one, with its path."""
+        yield ("defaulting",), self.defaulting
+        for i, override in enumerate(self.overrides):
+            if override.defaulting is not None:
+                yield ("overrides", i, "defaulting"), override.defaulting
+
+    def notes_on(self, nodes: Nodes) -> Iterator[str]:
+        """Yield a line for each topology key of a default that nodes lack: what it means, and what to do."""
+        for path, defaulting in self.defaultings():
+            yield from lacking_notes(defaulting, path, nodes)
 
     @property
     def judges_without_constraints(self) -> bool:

@@ -55,6 +55,7 @@ def _more(applied: Applied) -> Iterator[str]:
         selector = ",".join(dict.fromkeys(map(str, defaulted.selector.requirements)))
         yield one_line(f"defaulted: selector {selector} from {', '.join(defaulted.source)}", LINE_LIMIT)
         yield from (f"  - {json.dumps(constraint, ensure_ascii=False)}" for constraint in defaulted.constraints)
+        yield from (one_line(f"left out: {reason}", LINE_LIMIT) for reason in defaulted.left_out)
     elif isinstance(defaulted, Undefaulted):
         yield one_line(f"not defaulted: {defaulted}", LINE_LIMIT)
     if applied.unsent:
@@ -126,6 +127,7 @@ def _defaulted(defaulted: Defaults | Undefaulted | None) -> dict[str, object] | 
         "constraints": list(defaulted.constraints),
         "selector": str(defaulted.selector),
         "source": list(defaulted.source),
+        "leftOut": list(defaulted.left_out),
     }
 
 

@@ -18,7 +18,9 @@ def why_idle(spread: Spread, findings: Sequence[Finding] = ()) -> str:
     if not counted.counts and (selector.matches_nothing or selector.empty or not counted.self_match_num):
         return "its selector counts no Pod"
     if constraint.soft and not counted.eligible:
-        return "no node that counts has the label"
+        if spread.excluded:
+            return "no node with the label counts: each lacks the key of another constraint, or a policy leaves it out"
+        return "no node has the label"
     if len(counted.eligible) == 1 and constraint.min_domains <= 1:
         return "all nodes that count are in one domain"
     if constraint.hard and any(_is_of(finding, constraint.index) for finding in findings):

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from webhook.objects.fields import as_mapping, children
 from webhook.objects.labels import Labels
 from webhook.objects.reading import Reader
+from webhook.objects.workload import Workload
 from webhook.scheduler.affinity import ANY_NODE, PreferredTerm, RequiredNodeAffinity, read_preferred, read_required
 from webhook.scheduler.counts import NOTHING, Requests
 from webhook.scheduler.features import Features
 from webhook.scheduler.nodes import Toleration
+
+PLACING = frozenset({"tolerations", "nodeSelector", "affinity"})  # By these fields a Pod chooses among nodes.
+MOST_PLACING_VALUES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,24 @@ def read_incoming_pod(reader: Reader, raw: Mapping[str, object], features: Featu
         node_name=reader.string(spec.get("nodeName"), ("spec", "nodeName")) or "",
         requests=NOTHING if features is None else _requests(reader, raw, features),
     )
+
+
+def pod_of(workload: Workload) -> IncomingPod:
+    """Return a Pod of the workload without its requests; what has the wrong type reads as if it were absent."""
+    spec = {name: value for name, value in (workload.pod_spec or {}).items() if name in PLACING}
+    pod = read_incoming_pod(Reader(), {"metadata": {"namespace": workload.namespace}, "spec": spec})
+    return replace(pod, labels=workload.labels)  # which may be many, and are read already
+
+
+def places_quickly(pod_spec: Mapping[str, object]) -> bool:
+    """Return whether tolerations, node selector and node affinity can be held against all nodes in reasonable time."""
+    affinity = as_mapping(pod_spec.get("affinity")).get("nodeAffinity")
+    values = [pod_spec.get("tolerations"), pod_spec.get("nodeSelector"), affinity]
+    for value in values:  # the loop appends to it
+        values += children(value)
+        if len(values) > MOST_PLACING_VALUES:
+            return False
+    return True
 
 
 def _requests(reader: Reader, raw: Mapping[str, object], features: Features) -> Requests:

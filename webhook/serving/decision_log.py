@@ -49,5 +49,6 @@ def log_decision(request: AdmissionRequest, decision: Decision) -> None:
         allowed=None if decision.allowed else False,
         rules=sorted({finding.rule for finding in decision.findings}) or None,
         defaulted=list(given.source) if isinstance(given, Defaults) else None,
+        leftOut=list(given.left_out) or None if isinstance(given, Defaults) else None,
         error=decision.error or (str(given) if left_out else None),
     )

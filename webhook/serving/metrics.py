@@ -79,6 +79,11 @@ class Metrics:
             "Number of Pods without constraints that got no defaults, by reason.",
             reason=tuple(REASONS),
         )
+        self.reduced = self.counter(
+            "defaults_reduced",
+            "Number of Pods that got only some of the built-in default constraints: no node that they could run on has "
+            "the topology key of the others.",
+        )
         self._defaulted = {owner: self.defaulted.labels(owner) for owner in OWNERS}
         self._undefaulted = {reason: self.undefaulted.labels(reason) for reason in REASONS}
         self.panics = self.counter("panics", "Number of unexpected errors. Each is answered with the policy's onError.")
@@ -133,6 +138,8 @@ class Metrics:
         if isinstance(decision.defaulted, Defaults):
             owner = request.owner.kind if request.owner is not None else "none"
             self._defaulted[owner if owner in OWNERS else "other"].inc()
+            if decision.defaulted.lacking:
+                self.reduced.inc()
         elif isinstance(decision.defaulted, Undefaulted):
             self._undefaulted[decision.defaulted.reason].inc()
 
