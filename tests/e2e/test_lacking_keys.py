@@ -21,6 +21,12 @@ CLUSTERS = {"abc": [ZONE, HOSTNAME], "": [HOSTNAME], "ab": [], "c": []}
 
 @pytest.fixture(scope="module", autouse=True)
 def running(plane, tmp_path_factory):
+    """All nodes but the last are busy, so that Pods that nothing spreads go to that one."""
+    requests = {"cpu": "4", "memory": "16Gi"}
+    for name in NODES[:-1]:
+        container = {"name": "x", "image": "x", "resources": {"requests": requests}}
+        made = pod(spec={"nodeName": name, "containers": [container]}, name=f"busy-{name}", namespace="default")
+        plane.api.call("POST", "/api/v1/namespaces/default/pods", made)
     with installed(plane, tmp_path_factory.mktemp("webhook")):
         yield
 
