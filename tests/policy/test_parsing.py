@@ -79,7 +79,7 @@ REFUSED = [
     refused(
         "all that is wrong in one setting",
         "rules: {pinned-pod: {severity: 'off', enforced: 1, maxSkew: 1}}",
-        "rules.pinned-pod.maxSkew: unknown field; known are severity, enforced",
+        "rules.pinned-pod.maxSkew: unknown field; known are severity, enforced, help",
         "rules.pinned-pod.enforced: found 1, wanted a boolean",
         f'rules.pinned-pod.severity: found "off", {SEVERITIES}',
     ),

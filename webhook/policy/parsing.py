@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import cache
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from webhook.objects.fields import FieldPath, as_list, as_mapping, path_text
 from webhook.objects.kinds import EACH, KINDS, Kind, Kinds, parse_path
 from webhook.objects.labels import label_key_errors
 from webhook.objects.reading import Reader, brief
-from webhook.policy import defaults, enforcement, scheduler_configuration
+from webhook.policy import defaults, enforcement, reach, scheduler_configuration
 from webhook.policy.defaults import Defaulting, defaulting_errors, integers, parse_defaulting
 from webhook.policy.policy import Override, Policy, PolicyError
 from webhook.policy.schema import BUILT_IN_NAME, complaints, schema
@@ -85,13 +86,13 @@ def _checked(raw: Mapping[str, object], features: Features) -> Policy:
 
 def _policy(raw: Mapping[str, object], features: Features) -> Policy:
     causes: list[str] = []
+    base = {**as_mapping(read_documents(BUILT_IN)[0]), **raw}
     settings = _settings(raw.get("rules"), DEFAULT_SETTINGS, ("rules",), causes)
     for path, defaulting in _defaultings(raw):
         causes += defaulting_errors(defaulting, path, features)
-    overrides, kinds = _overrides(raw, settings, causes), _kinds(raw, causes)
+    overrides, kinds = _overrides(base, settings, causes), _kinds(raw, causes)
     if causes:
         raise PolicyError(causes)
-    base = {**as_mapping(read_documents(BUILT_IN)[0]), **raw}
     defaulting = parse_defaulting(base["defaulting"])
     found: list[tuple[FieldPath, Defaulting]] = [(("defaulting",), defaulting)] if "defaulting" in raw else []
     found += [(("overrides", i, "defaulting"), o.defaulting) for i, o in enumerate(overrides) if o.defaulting]
@@ -107,7 +108,7 @@ def _policy(raw: Mapping[str, object], features: Features) -> Policy:
         overrides=overrides,
         notes=tuple(note for path, given in found for note in defaults.notes_on(given, path)),
     )
-    return replace(policy, notes=(*policy.notes, *enforcement.notes_on(policy)))
+    return replace(policy, notes=(*policy.notes, *enforcement.notes_on(policy), *reach.notes_on(policy)))
 
 
 def _defaultings(raw: Mapping[str, object]) -> Iterator[tuple[FieldPath, object]]:
@@ -123,9 +124,12 @@ def _settings(raw: object, base: RuleSettings, path: FieldPath, causes: list[str
     for rule_id, value in as_mapping(raw).items():
         given = dict(as_mapping(value)) if isinstance(value, dict) else {"severity": value}
         old, rule = settings[rule_id], RULES[rule_id]
-        severity = Severity(str(given.pop("severity", old.severity)))
+        severity, help = Severity(str(given.pop("severity", old.severity))), str(given.pop("help", old.help))
         enforced = given.pop("enforced", old.enforced) is True
-        settings[rule_id] = rule.setting(severity, enforced, {**old.parameters, **integers(given)})
+        settings[rule_id] = rule.setting(severity, enforced, {**old.parameters, **integers(given)}, help)
+        if not help.isprintable():
+            found = f"found {brief(help)}, wanted one line of characters that can be printed"
+            causes.append(f"{path_text((*path, rule_id, 'help'))}: {found}")
         if severity is not Severity.IGNORE and rule.lacks_parameters(settings[rule_id]):
             example = f"{{severity: {severity}, {rule.required[0]}: …}}"
             causes.append(f"{path_text((*path, rule_id))}: must have {' or '.join(rule.required)}; write {example}")
@@ -133,6 +137,7 @@ def _settings(raw: object, base: RuleSettings, path: FieldPath, causes: list[str
 
 
 def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str]) -> tuple[Override, ...]:
+    """The overrides; what one does not set is that of the policy, which `raw` has whole."""
     found: list[Override] = []
     for i, item in enumerate(map(as_mapping, as_list(raw.get("overrides")))):
         path: FieldPath = ("overrides", i)
@@ -141,9 +146,12 @@ def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str])
         name = item.get("schedulerName")
         override = Override(
             name=str(item["name"]),
+            enforcement=str(item.get("enforcement", raw["enforcement"])),
+            owned_objects=str(item.get("ownedObjects", raw["ownedObjects"])),
             namespace_selector=_selector(item, (*path, "namespaceSelector"), causes),
             pod_selector=_selector(item, (*path, "podSelector"), causes),
             scheduler_name=name if isinstance(name, str) else None,
+            until=parse_day(item.get("until"), (*path, "until"), causes),
             settings=_settings(item.get("rules"), base, (*path, "rules"), causes),
             defaulting=parse_defaulting(item["defaulting"]) if "defaulting" in item else None,
         )
@@ -151,6 +159,17 @@ def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str])
             causes.append(f"{path_text(path)}.name: found {brief(override.name)} twice, wanted a name of its own")
         found.append(override)
     return tuple(found)
+
+
+def parse_day(raw: object, path: FieldPath, causes: list[str]) -> date | None:
+    """The day that a text such as 2027-01-31 names; None if there is no text, or no such day."""
+    if raw is None:
+        return None
+    try:
+        return date.fromisoformat(str(raw))
+    except ValueError:
+        causes.append(f"{path_text(path)}: found {brief(raw)}, wanted a day of the calendar")
+        return None
 
 
 def _selector(raw: Mapping[str, object], path: FieldPath, causes: list[str]) -> Selector | None:

@@ -94,6 +94,11 @@ class Metrics:
         )
         self.policy_generation = self._gauge("policy_generation", "Number of times the policy was loaded.")
         self.policy_failures = self.counter("policy_reload_failures", "Number of failed policy reloads.")
+        self.overrides_ending = self._gauge(
+            "policy_overrides_ending",
+            "Number of overrides of the policy that have ended, or that end within 30 days, by state.",
+            "state",
+        )
         self.unsent = self._gauge(
             "entries_not_sent",
             "Number of webhook entries that the policy needs and the cluster's configurations do not have, "
@@ -115,8 +120,8 @@ class Metrics:
             counter.labels(*values)
         return counter
 
-    def _gauge(self, name: str, text: str) -> Gauge:
-        return Gauge(f"evenkeel_{name}", text, registry=self.registry)
+    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
+        return Gauge(f"evenkeel_{name}", text, labels, registry=self.registry)
 
     def text(self) -> bytes:
         """The exposition format."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from pathlib import Path
 
 from certs.following import Followed
 from webhook.documents.reading import decoded
 from webhook.objects.names import SKIP_LABEL
+from webhook.policy import reach
 from webhook.policy.parsing import parse_policy
 from webhook.policy.policy import PolicyError
 from webhook.serving.check import Check
@@ -24,6 +26,8 @@ class PolicyFile:
         self.problem = ""
         self.content = Followed(path.read_bytes(), path.read_bytes) if path is not None else None
         reviewer.metrics.policy_generation.set(1)
+        for state in reach.STATES:
+            reviewer.metrics.overrides_ending.labels(state).set_function(partial(self._ending, state))
 
     def reload(self) -> None:
         """Take the file's policy if it has changed; where it cannot be used, the last good policy stays in force."""
@@ -43,6 +47,9 @@ class PolicyFile:
         self.reviewer.policy, self.problem = policy, ""
         self.reviewer.metrics.policy_generation.inc()
         log(logging.INFO, "policy reloaded", file=str(self.path))
+
+    def _ending(self, state: str) -> int:
+        return len(reach.ends(self.reviewer.policy, self.reviewer.today())[state])
 
     def _refuse(self, problem: str) -> None:
         """Log and count a problem once."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from threading import get_ident
 
 from webhook.admission.decision import Decision, unexpected
@@ -35,9 +37,17 @@ class Answer:
 
 
 class Reviewer:
-    """Only `policy` and `features` change while the server runs.  A review reads each once."""
+    """Only `policy` and `features` change while the server runs.  A review reads each, and the day, once."""
 
-    def __init__(self, policy: Policy, cluster: Cluster, features: Features, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        cluster: Cluster,
+        features: Features,
+        metrics: Metrics,
+        today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+    ) -> None:
+        self.today = today
         self.policy = policy
         self.cluster = cluster
         self.features = features
@@ -61,7 +71,7 @@ class Reviewer:
             self._next_large = time.monotonic() + PAUSE * (time.thread_time() - began)
 
     def _read_and_answer(self, phase: str, body: bytes) -> Answer:
-        start, thread, policy = time.perf_counter(), get_ident(), self.policy
+        start, thread, policy = time.perf_counter(), get_ident(), self.policy.on(self.today())
         self.metrics.answering.add(thread)
         try:
             request = wire.read(body, phase, policy.kinds)
