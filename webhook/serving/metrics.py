@@ -21,6 +21,7 @@ from webhook.admission.decision import Decision, Outcome
 from webhook.admission.defaulting import REASONS, Defaults, Undefaulted
 from webhook.admission.request import CREATE, MUTATE, UPDATE, VALIDATE, AdmissionRequest
 from webhook.findings.finding import Severity
+from webhook.policy.reach import STATES
 from webhook.rules import RULES
 from webhook.transport.tls import REASONS as CLIENT_REASONS
 
@@ -97,7 +98,7 @@ class Metrics:
         self.overrides_ending = self._gauge(
             "policy_overrides_ending",
             "Number of overrides of the policy that have ended, or that end within 30 days, by state.",
-            "state",
+            state=STATES,
         )
         self.unsent = self._gauge(
             "entries_not_sent",
@@ -120,8 +121,11 @@ class Metrics:
             counter.labels(*values)
         return counter
 
-    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
-        return Gauge(f"evenkeel_{name}", text, labels, registry=self.registry)
+    def _gauge(self, name: str, text: str, **labels: tuple[str, ...]) -> Gauge:
+        gauge = Gauge(f"evenkeel_{name}", text, list(labels), registry=self.registry)
+        for values in product(*labels.values()) if labels else ():
+            gauge.labels(*values)
+        return gauge
 
     def text(self) -> bytes:
         """The exposition format."""
