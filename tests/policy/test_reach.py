@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import NamedTuple
 
 import pytest
 
 from tests.support.build import policy
-from webhook.policy.reach import ENDED, ENDS_SOON, ends
+from webhook.policy.policy import ENDED, ENDS_SOON
+from webhook.policy.reach import ends
 
 TEAM, ENV = {"team": "a"}, {"env": "prod"}
 
@@ -95,7 +95,7 @@ def test_what_overrides_reach(case):
         assert note.startswith(wanted.removesuffix("…"))
 
 
-TODAY = date(2027, 1, 31)
+TODAY = "2027-01-31"
 DAYS = {
     "2027-01-30": (
         ENDED,
@@ -117,4 +117,4 @@ def test_what_ends_is_told_a_month_before(until):
 
 
 def test_what_has_no_end_does_not_end():
-    assert {ENDED: [], ENDS_SOON: []} == ends(policy(overrides=[{"name": "a", **OTHER}]), date.max)
+    assert {ENDED: [], ENDS_SOON: []} == ends(policy(overrides=[{"name": "a", **OTHER}]), "9999-12-31")

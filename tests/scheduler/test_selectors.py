@@ -204,7 +204,7 @@ IMPLIED = [
 ]
 
 
-@pytest.mark.parametrize(("narrow", "wide"), IMPLIED, ids=lambda raw: str(selector(raw)))
+@pytest.mark.parametrize(("narrow", "wide"), IMPLIED, ids=str)
 def test_what_a_selector_matches_another_matches_too(narrow, wide):
     assert selector(narrow).implies(selector(wide))
     assert not selector(wide).implies(selector(narrow))

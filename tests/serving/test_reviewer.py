@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import time
-from datetime import date
 
 import pytest
 
@@ -87,7 +86,7 @@ def test_an_override_ends_with_its_last_day_and_is_told():
     one = Reviewer(policy(ending), Unchanging(snapshot()), FEATURES, Metrics())
     PolicyFile(None, one)
     found = []
-    for today in (date(2027, 1, 31), date(2027, 2, 1)):
+    for today in ("2027-01-31", "2027-02-01"):
         one.today = lambda today=today: today
         states = re.findall(rb'policy_overrides_ending{state="(.*)"} 1.0', one.metrics.text())
         found.append((response(one.answer("validate", raw()))["allowed"], *states))

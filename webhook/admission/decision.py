@@ -24,6 +24,15 @@ class Outcome(StrEnum):
     ERROR = "error"  # Malformed, or a defect of evenkeel's.
 
 
+class Judged(NamedTuple):
+    """A finding, and what comes of it: it `warns` unless it denies, and `would_deny` if the enforcement were Deny."""
+
+    finding: Finding
+    would_deny: bool
+    denies: bool
+    warns: bool
+
+
 NO_ANNOTATIONS: Mapping[str, str] = {}
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
 from functools import cache
 from typing import NamedTuple
 
@@ -47,13 +46,13 @@ class PolicyTest(NamedTuple):
     """
     The cases of one file; what is None, or empty, is what `evenkeel admit` takes where it is not told.
 
-    Only `today` is not: no override has ended where it is None, so that a test is the same each day.
+    Only `today` is not: no override has ended where it is empty, so that a test is the same each day.
     """
 
     policy: Given | None
     cluster: Given | Sequence[object] | None
     kubernetes_version: str
-    today: date | None
+    today: str
     cases: tuple[Case, ...]
 
 
@@ -115,7 +114,7 @@ def parse_policy_test(text: str) -> PolicyTest:
     if wrong := tuple(complaints(raw, schema())):
         raise PolicyTestError(wrong)
     causes: list[str] = []
-    today = parse_day(raw.get("today"), ("today",), causes)
+    day = parse_day(raw.get("today"), ("today",), causes)
     if causes:
         raise PolicyTestError(causes)
     cases = tuple(_case(as_mapping(item)) for item in as_list(raw["cases"]))
@@ -129,7 +128,7 @@ def parse_policy_test(text: str) -> PolicyTest:
         policy,
         listed if isinstance(listed, list) else cluster,
         _version(raw.get("kubernetesVersion", "")),
-        today,
+        day,
         cases,
     )
 

@@ -10,21 +10,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from webhook.admission.decision import ALLOWED, Decision, Outcome, bad_request, not_judged
+from webhook.admission.decision import ALLOWED, Decision, Judged, Outcome, bad_request, not_judged
 from webhook.admission.defaulting import Undefaulted, default_constraints
-from webhook.admission.judged import Judged, agreed
-from webhook.admission.ownership import audited
+from webhook.admission.ownership import NEVER, audited
 from webhook.admission.ratchet import changes_nothing, keeps_constraints, old_findings
 from webhook.admission.request import MUTATE, UPDATE, VALIDATE, AdmissionRequest
 from webhook.admission.terms import Terms
 from webhook.admission.weighing import TooLarge, weigh
 from webhook.findings import wording
 from webhook.findings.evaluation import evaluate
-from webhook.findings.finding import Skipped
+from webhook.findings.finding import Severity, Skipped
 from webhook.objects.fields import path_text
 from webhook.objects.labels import Labels
 from webhook.objects.names import SKIP_LABEL
-from webhook.policy.policy import DENY
+from webhook.policy.policy import AUDIT, DENY
 
 LONGEST_NAME = 253  # of an object, a group or a kind; anything longer is cut before it goes back
 
@@ -77,6 +76,8 @@ def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Te
     skipped: dict[Skipped, None] = {}
     if not terms.foresees or namespace_labels is not None:
         return _decide(request, _judged(request, namespace_labels, terms, skipped), skipped)
+    from webhook.admission.foreseeing import agreed  # which a server does not need
+
     namespace = request.workloads[0].namespace
     possible = terms.policy.possible(namespace, namespace_labels)
     judged, differ = agreed(
@@ -95,12 +96,16 @@ def _judged(
     for workload in request.workloads:
         rules = in_force[workload.path]
         found = evaluate(workload, rules.settings, terms.snapshot, terms.features, terms.others)
-        only_audited = audited(workload, request.user, rules.owned_objects)
+        only_audited = NEVER if workload.owner is None else audited(workload, request.user, rules.owned_objects)
         for finding in found.findings:
             certain = finding.enforced or finding.rule not in rules.doubted
-            was_there = old is not None and old.take(workload, finding)
+            new = old is None or not old.take(workload, finding)
             enforcement = rules.of_enforced if finding.enforced else rules.enforcement
-            judged.append(Judged(finding, certain, only_audited[finding.enforced], was_there, enforcement))
+            read, grave = not only_audited[finding.enforced], finding.severity is Severity.ERROR
+            would_deny = grave and certain and new and read
+            warns = read and enforcement != AUDIT and (grave or finding.severity is Severity.WARNING)
+            denies, said = would_deny and enforcement == DENY, finding.said_by_api_server
+            judged.append(Judged(finding, would_deny, denies, warns and not said))
         skipped |= dict.fromkeys(found.skipped)
     return judged
 
@@ -124,7 +129,7 @@ def _too_large(request: AdmissionRequest, namespace_labels: Labels | None, terms
 def _decide(request: AdmissionRequest, judged: Sequence[Judged], skipped: Collection[Skipped]) -> Decision:
     would_deny = any(each.would_deny for each in judged)
     denying = [each.finding for each in judged if each.denies]
-    warning = [each.finding for each in judged if each.warns]
+    warning = [each.finding for each in judged if each.warns and not each.denies]
     if request.phase == MUTATE:  # denies only what the API server would reject anyway
         would_deny, warning = False, []
         if not any(finding.rejected_by_api_server for finding in denying):

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -125,9 +125,9 @@ def policy_of_today(path: Path | None, features: Features = LATEST) -> Policy:
     return policy(path, features).on(today())
 
 
-def today() -> date:
-    """The day, in UTC."""
-    return datetime.now(UTC).date()
+def today() -> str:
+    """The day, in UTC, such as 2027-01-31."""
+    return datetime.now(UTC).date().isoformat()
 
 
 def add_namespace_labels_argument(parser: argparse.ArgumentParser) -> None:

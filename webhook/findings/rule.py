@@ -244,12 +244,12 @@ class Rule:
         severity: Severity | None = None,
         enforced: bool = False,
         parameters: Mapping[str, object] | None = None,
-        help: str = "",
+        said: str = "",
     ) -> RuleSetting:
-        """A setting of this rule, with its defaults for what is not given."""
+        """A setting of this rule, with its defaults for what is not given; `said` is its help."""
         defaults = {name: schema["default"] for name, schema in self.parameters.items() if "default" in schema}
         return RuleSetting(
-            self.severity if severity is None else severity, enforced, {**defaults, **(parameters or {})}, help
+            self.severity if severity is None else severity, enforced, {**defaults, **(parameters or {})}, said
         )
 
     def lacks_parameters(self, setting: RuleSetting) -> bool:

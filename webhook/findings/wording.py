@@ -44,8 +44,8 @@ def warning(finding: Finding) -> str:
 
 def _with_help(text: str, finding: Finding, limit: int) -> str:
     """`text` and the policy's help, in one line; where both are too long, the end of `text` is cut."""
-    help = f"; {finding.help}" if finding.help else ""
-    return one_line(text, limit - len(help)) + help
+    said = f"; {finding.help}" if finding.help else ""
+    return one_line(text, limit - len(said)) + said
 
 
 def warnings(findings: Sequence[Finding]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeGuard
 
 from webhook.admission.decision import Decision, Outcome
 from webhook.admission.dry_run import mentions_constraints, places_of_constraints
-from webhook.admission.judged import HOW_TO_KNOW
+from webhook.admission.foreseeing import HOW_TO_KNOW
 from webhook.admission.ratchet import identity
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import review

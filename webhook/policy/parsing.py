@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 from functools import cache
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ from webhook.objects.fields import FieldPath, as_list, as_mapping, path_text
 from webhook.objects.kinds import EACH, KINDS, Kind, Kinds, parse_path
 from webhook.objects.labels import label_key_errors
 from webhook.objects.reading import Reader, brief
-from webhook.policy import defaults, enforcement, reach, scheduler_configuration
+from webhook.policy import defaults, enforcement, scheduler_configuration
 from webhook.policy.defaults import Defaulting, defaulting_errors, integers, parse_defaulting
 from webhook.policy.policy import Override, Policy, PolicyError
 from webhook.policy.schema import BUILT_IN_NAME, complaints, schema
@@ -108,7 +107,12 @@ def _policy(raw: Mapping[str, object], features: Features) -> Policy:
         overrides=overrides,
         notes=tuple(note for path, given in found for note in defaults.notes_on(given, path)),
     )
-    return replace(policy, notes=(*policy.notes, *enforcement.notes_on(policy), *reach.notes_on(policy)))
+    notes = (*policy.notes, *enforcement.notes_on(policy))
+    if not overrides:
+        return replace(policy, notes=notes)
+    from webhook.policy import reach  # which a policy without overrides does not need
+
+    return replace(policy, notes=(*notes, *reach.notes_on(policy)))
 
 
 def _defaultings(raw: Mapping[str, object]) -> Iterator[tuple[FieldPath, object]]:
@@ -124,11 +128,11 @@ def _settings(raw: object, base: RuleSettings, path: FieldPath, causes: list[str
     for rule_id, value in as_mapping(raw).items():
         given = dict(as_mapping(value)) if isinstance(value, dict) else {"severity": value}
         old, rule = settings[rule_id], RULES[rule_id]
-        severity, help = Severity(str(given.pop("severity", old.severity))), str(given.pop("help", old.help))
+        severity, said = Severity(str(given.pop("severity", old.severity))), str(given.pop("help", old.help))
         enforced = given.pop("enforced", old.enforced) is True
-        settings[rule_id] = rule.setting(severity, enforced, {**old.parameters, **integers(given)}, help)
-        if not help.isprintable():
-            found = f"found {brief(help)}, wanted one line of characters that can be printed"
+        settings[rule_id] = rule.setting(severity, enforced, {**old.parameters, **integers(given)}, said)
+        if not said.isprintable():
+            found = f"found {brief(said)}, wanted one line of characters that can be printed"
             causes.append(f"{path_text((*path, rule_id, 'help'))}: {found}")
         if severity is not Severity.IGNORE and rule.lacks_parameters(settings[rule_id]):
             example = f"{{severity: {severity}, {rule.required[0]}: …}}"
@@ -161,15 +165,15 @@ def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str])
     return tuple(found)
 
 
-def parse_day(raw: object, path: FieldPath, causes: list[str]) -> date | None:
-    """The day that a text such as 2027-01-31 names; None if there is no text, or no such day."""
+def parse_day(raw: object, path: FieldPath, causes: list[str]) -> str:
+    """A day such as 2027-01-31; "" if there is none, or the calendar has no such day."""
     if raw is None:
-        return None
-    try:
-        return date.fromisoformat(str(raw))
-    except ValueError:
+        return ""
+    from webhook.objects.times import days_at  # which few policies need
+
+    if days_at(str(raw)) is None:
         causes.append(f"{path_text(path)}: found {brief(raw)}, wanted a day of the calendar")
-        return None
+    return str(raw)
 
 
 def _selector(raw: Mapping[str, object], path: FieldPath, causes: list[str]) -> Selector | None:

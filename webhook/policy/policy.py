@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
 
 from webhook.findings.finding import Severity
 from webhook.findings.rule import ADVICE, RuleSetting, RuleSettings
@@ -23,6 +22,7 @@ from webhook.scheduler.selectors import EVERYTHING, Match, Selector
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 DENY, WARN, AUDIT = "Deny", "Warn", "Audit"
+STATES = ENDED, ENDS_SOON = "ended", "ends-soon"  # of overrides that end
 
 
 class PolicyError(ValueError):
@@ -38,7 +38,7 @@ class Override:
     """
     What applies to the Pods that meet all of its conditions; one that is None is not checked.
 
-    `until` is the last day on which it applies.
+    `until` is the last day on which it applies, such as 2027-01-31, or "" if it has no end.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Override:
     namespace_selector: Selector | None = None
     pod_selector: Selector | None = None
     scheduler_name: str | None = None
-    until: date | None = None
+    until: str = ""
     settings: RuleSettings = field(default_factory=lambda: DEFAULT_SETTINGS)
     defaulting: Defaulting | None = None
 
@@ -61,7 +61,7 @@ class Override:
         """Whether it is seen that it matches all that `later` matches, on each day, so that `later` never applies."""
         if self.scheduler_name not in (None, later.scheduler_name):
             return False
-        if self.until is not None and (later.until is None or self.until < later.until):
+        if self.until and not (later.until and later.until <= self.until):
             return False
         others = later.selectors
         return all(others.get(name, EVERYTHING).implies(own) for name, own in self.selectors.items())
@@ -134,9 +134,9 @@ class Policy:
         """All that may apply to a workload: itself, and each override."""
         return (self, *self.overrides)
 
-    def on(self, day: date) -> Policy:
-        """The policy of a day, in UTC: without the overrides that have ended."""
-        left = tuple([each for each in self.overrides if each.until is None or day <= each.until])
+    def on(self, day: str) -> Policy:
+        """The policy of a day, in UTC, such as 2027-01-31: without the overrides that have ended."""
+        left = tuple([each for each in self.overrides if not each.until or day <= each.until])
         return self if len(left) == len(self.overrides) else replace(self, overrides=left)
 
     @property

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import date
 
-from webhook.policy.policy import Override, Policy
+from webhook.objects.times import days_at
+from webhook.policy.policy import ENDED, ENDS_SOON, STATES, Override, Policy
 
 WHAT = {"namespaceSelector": "namespace", "podSelector": "Pod"}
-STATES = ENDED, ENDS_SOON = "ended", "ends-soon"
 SOON_DAYS = 30
 
 
@@ -35,13 +34,14 @@ def _covered(earlier: Override, later: Override, at: int) -> str:
     return f"overrides[{at}] matches all that it matches; put it before that one, or delete it"
 
 
-def ends(policy: Policy, today: date) -> Mapping[str, list[str]]:
+def ends(policy: Policy, today: str) -> Mapping[str, list[str]]:
     """A line for each override that has ENDED, or ENDS_SOON: within 30 days."""
     found: dict[str, list[str]] = {state: [] for state in STATES}
     for i, override in enumerate(policy.overrides):
-        if override.until is None:
+        last, now = days_at(override.until), days_at(today)
+        if last is None or now is None:
             continue
-        left, what = (override.until - today).days, f"overrides[{i}].until: {override.until}"
+        left, what = last - now, f"overrides[{i}].until: {override.until}"
         if left < 0:
             found[ENDED].append(f"{what} has passed: {override.name} applies no more; delete it, or write a later day")
         elif left <= SOON_DAYS:

@@ -10,7 +10,7 @@ import yaml
 
 from webhook.admission.defaulting import Defaults, Undefaulted
 from webhook.admission.dry_run import Applied, mentions_constraints
-from webhook.admission.judged import HOW_TO_KNOW
+from webhook.admission.foreseeing import HOW_TO_KNOW
 from webhook.admission.request import VALIDATE
 from webhook.documents.scalars import resolve
 from webhook.findings.wording import LINE_LIMIT, one_line

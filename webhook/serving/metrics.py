@@ -21,7 +21,7 @@ from webhook.admission.decision import Decision, Outcome
 from webhook.admission.defaulting import REASONS, Defaults, Undefaulted
 from webhook.admission.request import CREATE, MUTATE, UPDATE, VALIDATE, AdmissionRequest
 from webhook.findings.finding import Severity
-from webhook.policy.reach import STATES
+from webhook.policy.policy import STATES
 from webhook.rules import RULES
 from webhook.transport.tls import REASONS as CLIENT_REASONS
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from certs.following import Followed
 from webhook.documents.reading import decoded
 from webhook.objects.names import SKIP_LABEL
-from webhook.policy import reach
 from webhook.policy.parsing import parse_policy
-from webhook.policy.policy import PolicyError
+from webhook.policy.policy import STATES, PolicyError
 from webhook.serving.check import Check
 from webhook.serving.logs import log
 from webhook.serving.reviewer import Reviewer
@@ -26,7 +25,7 @@ class PolicyFile:
         self.problem = ""
         self.content = Followed(path.read_bytes(), path.read_bytes) if path is not None else None
         reviewer.metrics.policy_generation.set(1)
-        for state in reach.STATES:
+        for state in STATES:
             reviewer.metrics.overrides_ending.labels(state).set_function(partial(self._ending, state))
 
     def reload(self) -> None:
@@ -49,6 +48,10 @@ class PolicyFile:
         log(logging.INFO, "policy reloaded", file=str(self.path))
 
     def _ending(self, state: str) -> int:
+        if not self.reviewer.policy.overrides:
+            return 0
+        from webhook.policy import reach  # which a policy without overrides does not need
+
         return len(reach.ends(self.reviewer.policy, self.reviewer.today())[state])
 
     def _refuse(self, problem: str) -> None:
