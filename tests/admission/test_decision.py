@@ -66,6 +66,19 @@ def test_an_unexpected_error_is_answered_as_the_policy_says():
     assert (Outcome.ERROR, False, 500) == (strict.outcome, strict.allowed, strict.status["code"])
 
 
+def test_what_no_override_is_known_for_is_denied_only_if_each_denies():
+    """Of an unexpected error, and of what is unread."""
+    mild, strict = ({"name": "a", "schedulerName": "b", "enforcement": each} for each in ("Warn", "Deny"))
+    found = {
+        (base, override["enforcement"]): unexpected(policy(onError="Deny", enforcement=base, overrides=[override]))
+        for base in ("Deny", "Warn")
+        for override in (mild, strict)
+    }
+
+    assert [("Deny", "Deny")] == [enforcement for enforcement, decision in found.items() if not decision.allowed]
+    assert all(len(decision.warnings) == decision.allowed for decision in found.values())
+
+
 def test_what_is_unread_is_not_judged():
     """Only an enforced rule, which must be able to judge it, makes it a denial, and only at /validate."""
     enforced = policy(rules={"empty-selector": {"enforced": True}})

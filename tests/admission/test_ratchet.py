@@ -23,6 +23,11 @@ TWO_RULES = (
 HIDDEN = constraint(topologyKey="topology.kubernetes.io/hostname")
 IGNORES_ONE = {"annotations": {"evenkeel.dev/ignore": "misspelt-topology-key"}}
 IGNORED = {"evenkeel.dev/ignore": "empty-selector"}
+WARNED_OVERRIDE = """
+rules: {empty-selector: {severity: error, enforced: true}, misspelt-topology-key: error}
+overrides:
+- {name: lax, podSelector: {matchLabels: {tier: lax}}, enforcement: Warn}
+"""
 STRICT, LAX, AS_STRICT, SILENCEABLE = ({"app": "web", "tier": tier} for tier in ("base", "lax", "same", "loose"))
 SCHEDULED_BY_OTHER = {
     "template": {
@@ -57,6 +62,16 @@ CASES = [
         "a label on the object, too",
         at_validate(deployment(EMPTY, labels=None, x="y"), deployment(EMPTY)),
         audited=False,
+    ),
+    Case(
+        "what was enforced where it denied nothing is new where it does",
+        at_validate(deployment(EMPTY, labels=STRICT), deployment(EMPTY, labels=LAX), rules=WARNED_OVERRIDE),
+        denied=("empty-selector",),
+    ),
+    Case(
+        "what is not enforced is old",
+        at_validate(deployment(HIDDEN, labels=STRICT), deployment(HIDDEN, labels=LAX), rules=WARNED_OVERRIDE),
+        warned=("misspelt-topology-key",),
     ),
     Case(
         "a restart keeps its old error as a warning",

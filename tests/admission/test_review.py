@@ -29,6 +29,17 @@ ENFORCED = "{rules: {empty-selector: {severity: error, enforced: true}}}"
 PERHAPS = (
     "{overrides: [{name: a, namespaceSelector: {matchLabels: {a: b}}, rules: {empty-selector: {severity: warning}}}]}"
 )
+
+
+def one_team(says, *, rules="{}"):
+    """A policy with these rules, and an override for one team."""
+    return f"{{rules: {rules}, overrides: [{{name: a, namespaceSelector: {{matchLabels: {{team: a}}}}, {says}}}]}}"
+
+
+ONE_DENIES = "{enforcement: Warn, " + one_team("enforcement: Deny")[1:]
+OWNED_OF_ONE = one_team("ownedObjects: Deny")
+ENFORCED_FOR_ONE = one_team("rules: {empty-selector: {enforced: true}}")
+ENFORCING = "{empty-selector: {severity: error, enforced: true}}"
 EARLY = "{earlyAnswer: true}"
 IGNORED = {"evenkeel.dev/ignore": "empty-selector"}
 
@@ -110,6 +121,63 @@ CASES = [
             rules="{rules: {empty-selector: {enforced: true}}," + PERHAPS[1:],
         ),
         denied=("empty-selector",),
+    ),
+    *(
+        Case(
+            f"one team denies, {name}",
+            at_validate(pod(EMPTY), rules=ONE_DENIES, objects=objects),
+            denied=("empty-selector",) * denies,
+            warned=("empty-selector",) * (not denies),
+        )
+        for name, objects, denies in (
+            ("and this is it", (namespace("shop", team="a"),), True),
+            ("and this is another", (namespace("shop", team="b"),), False),
+            ("and nobody knows whether this is it", (), False),
+        )
+    ),
+    Case(
+        "one team is only warned, and this may be it",
+        at_validate(pod(EMPTY), rules=one_team("enforcement: Warn")),
+        warned=("empty-selector",),
+    ),
+    Case(
+        "which an enforced rule does not mind",
+        at_validate(pod(EMPTY), rules=one_team("enforcement: Warn", rules=ENFORCING)),
+        denied=("empty-selector",),
+    ),
+    Case(
+        "one team is only audited",
+        at_validate(
+            pod(EMPTY),
+            rules=one_team("enforcement: Audit", rules=ENFORCING),
+            objects=(namespace("shop", team="a"),),
+        ),
+    ),
+    *(
+        Case(
+            f"owned objects of one team are denied, {name}",
+            at_validate(pod(EMPTY, owner="ReplicaSet/web"), rules=OWNED_OF_ONE, objects=objects),
+            denied=("empty-selector",) * denies,
+        )
+        for name, objects, denies in (
+            ("and this is it", (namespace("shop", team="a"),), True),
+            ("and this is another", (namespace("shop", team="b"),), False),
+            ("and nobody knows whether this is it", (), False),
+        )
+    ),
+    *(
+        Case(
+            f"what is too large where {name}",
+            at_validate(pod(*[EMPTY] * 101), rules=ENFORCED_FOR_ONE, objects=objects),
+            refused=denies,
+            audited=False,
+            warned=() if denies else ("evenkeel could not judge this object",),
+        )
+        for name, objects, denies in (
+            ("a rule is enforced", (namespace("shop", team="a"),), True),
+            ("it is enforced for others", (namespace("shop", team="b"),), False),
+            ("it is not known whether it is", (), False),
+        )
     ),
     Case(
         "what the API server itself warns of is not said twice",

@@ -1,4 +1,4 @@
-"""The labels of a namespace are known only where the cluster is, and the namespace in it."""
+"""The labels of a namespace are known only where the cluster is, and the namespace in it, or where they are given."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ import pytest
 from tests.support.build import FEATURES, namespace, snapshot
 from webhook.admission.terms import Terms
 from webhook.policy.parsing import built_in
+from webhook.policy.policy import NAMESPACE_NAME as NAME
 
 
 class Case(NamedTuple):
     name: str
     objects: tuple | None
     labels: dict | None
+    given: dict | None = None
 
 
 CASES = [
     Case("no cluster", None, None),
     Case("a cluster without the namespace", (namespace("bank", team="b"),), None),
-    Case("a namespace with labels", (namespace("bank"), namespace("shop", team="a")), {"team": "a"}),
-    Case("a namespace without", (namespace("shop"),), {}),
+    Case("a namespace with labels", (namespace("bank"), namespace("shop", team="a")), {NAME: "shop", "team": "a"}),
+    Case("a namespace without", (namespace("shop"),), {NAME: "shop"}),
+    Case("what is given of it", (namespace("shop", team="a"),), {NAME: "shop", "team": "b"}, {"shop": {"team": "b"}}),
+    Case("what is given of another", (namespace("shop"),), {NAME: "shop"}, {"bank": {"team": "b"}}),
+    Case("what is given of all", None, {NAME: "shop", "team": "b"}, {"": {"team": "b"}}),
+    Case("what is given of it before that", None, {NAME: "shop"}, {"": {"team": "b"}, "shop": {}}),
 ]
 
 
@@ -29,4 +35,4 @@ CASES = [
 def test_the_labels_of_a_namespace(case):
     known = None if case.objects is None else snapshot(*case.objects)
 
-    assert case.labels == Terms(built_in(), known, FEATURES).namespace_labels("shop")
+    assert case.labels == Terms(built_in(), known, FEATURES, labels=case.given or {}).namespace_labels("shop")

@@ -239,3 +239,89 @@ def test_an_autoscaler_in_the_input_gives_a_workload_its_replicas(run):
     ]
 
     assert [[], ["rollout-skew"], []] == [[one["rule"] for one in each] for each in found]
+
+
+TEAM = {"name": "team-a", "namespaceSelector": {"matchLabels": {"team": "a"}}}
+DENIED_FOR_TEAM = POLICY | {
+    "rules": {"empty-selector": {"severity": "ignore", "help": "ask us"}},
+    "overrides": [{**TEAM, "rules": {"empty-selector": "error"}}],
+}
+EXEMPT_TEAM = POLICY | {"overrides": [{**TEAM, "rules": {"empty-selector": "ignore"}}]}
+DENIED_FOR_ALL = POLICY | {"overrides": [{**TEAM, "rules": {"pinned-pod": "error"}}]}
+HOW = "give --namespace-labels, --cluster, or a Namespace in the input"
+
+
+class Labels(NamedTuple):
+    """What admit and lint exit with, the latter also with --fail-on warning; and the severities that both find."""
+
+    name: str
+    policy: dict
+    codes: tuple
+    found: tuple
+    options: str = ""
+    more: tuple = ()
+
+
+LABELS = [
+    Labels("an override may deny", DENIED_FOR_TEAM, (0, 0, 1), ("warning",)),
+    Labels("it denies", DENIED_FOR_TEAM, (1, 1, 1), ("error",), "--namespace-labels team=a"),
+    Labels("it does not", DENIED_FOR_TEAM, (0, 0, 0), (), "--namespace-labels team=b"),
+    Labels("it denies in that namespace", DENIED_FOR_TEAM, (1, 1, 1), ("error",), "--namespace-labels shop:team=a,b=c"),
+    Labels("it denies in another", DENIED_FOR_TEAM, (0, 0, 1), ("warning",), "--namespace-labels bank:team=a"),
+    Labels("there are no labels", DENIED_FOR_TEAM, (0, 0, 0), (), "--namespace-labels shop:"),
+    Labels("a Namespace in the input", DENIED_FOR_TEAM, (1, 1, 1), ("error",), more=(namespace(team="a"),)),
+    Labels(
+        "an option before the Namespace",
+        DENIED_FOR_TEAM,
+        (0, 0, 0),
+        (),
+        "--namespace-labels a=b",
+        (namespace(team="a"),),
+    ),
+    Labels("a Namespace in a dump", DENIED_FOR_TEAM, (1, 1, 1), ("error",), "--cluster dump"),
+    Labels("an override may exempt", EXEMPT_TEAM, (0, 0, 1), ("warning",)),
+    Labels("it exempts", EXEMPT_TEAM, (0, 0, 0), (), "--namespace-labels team=a"),
+    Labels("all deny", DENIED_FOR_ALL, (1, 1, 1), ("error",)),
+]
+
+
+@pytest.mark.parametrize("case", LABELS, ids=lambda case: case.name)
+def test_admit_and_lint_agree_whether_or_not_the_labels_of_a_namespace_are_known(run, case):
+    files = {"new": [*case.more, DENIED], "policy": case.policy, "dump": namespace(team="a")}
+    admit = run(f"admit -f new -o json --policy policy {case.options}", **files)
+    lints = [
+        run(f"lint new -o json --policy policy --fail-on {least} {case.options}") for least in ("error", "warning")
+    ]
+    answer, document = json.loads(admit.out.splitlines()[-1]), json.loads(lints[0].out)
+    of_lint = [
+        {name: finding[name] for name in of_admit}
+        for of_admit, finding in zip(answer["findings"], document["findings"], strict=True)
+    ]
+    in_doubt = case.found == ("warning",)
+
+    assert case.codes == (admit.code, *(lint.code for lint in lints))
+    assert answer["findings"] == of_lint
+    assert case.found == tuple(finding["severity"] for finding in of_lint)
+    assert in_doubt == (answer["unknownLabelsOf"] == "shop")
+    assert in_doubt == ("namespaceLabels" in document["summary"]["passedOver"])
+
+
+def test_what_is_not_known_is_said_and_how_to_give_it(run):
+    out = run("admit -f new --policy policy", new=DENIED, policy=DENIED_FOR_TEAM).out.splitlines()
+    text = "must select Pods, or nothing is spread (error if override team-a applies)"
+
+    assert f"Warning: empty-selector: topologySpreadConstraints[0].labelSelector: {text}; ask us" == out[0]
+    assert f"  note: the labels of namespace shop are not known; {HOW}" in out
+    linted = run("lint new --policy policy").out
+    judged = "1 object in a namespace whose labels are not known judged under each override that may apply"
+    assert f"note: {judged}: new; {HOW}" in linted
+    assert "\n   = ask us\n" in linted
+
+
+def test_an_override_that_has_ended_does_not_apply(run):
+    policies = (
+        POLICY | {"overrides": [{"name": "a", "podSelector": {}, "until": day, "rules": {"empty-selector": "ignore"}}]}
+        for day in ("2000-01-01", "9999-12-31")
+    )
+
+    assert [1, 0] == [run("admit -f new --policy policy", new=DENIED, policy=each).code for each in policies]

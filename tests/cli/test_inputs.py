@@ -86,6 +86,11 @@ BAD = [
     ),
     Bad("a label without value", "policy show --labels app=web,v", '--labels: found "v", wanted KEY=VALUE'),
     Bad("a label without key", "policy show --namespace-labels =a", '--namespace-labels: found "", wanted KEY=VALUE'),
+    Bad(
+        "no name of a namespace",
+        "policy show --namespace-labels Shop:a=b",
+        '--namespace-labels: found "Shop:a=b", wanted NAMESPACE:KEY=VALUE,…',
+    ),
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -85,6 +86,23 @@ def test_policy_check_notes_what_may_surprise(run):
     assert "p: ok" == ok
 
 
+def test_policy_check_notes_what_ends_soon_or_has_ended(run):
+    days = ("2000-01-31", str(datetime.now(UTC).date() + timedelta(days=9)), "9999-12-31")
+    overrides = [{"name": f"o{i}", "schedulerName": f"s{i}", "until": day} for i, day in enumerate(days)]
+    ended, ends, ok = run("policy check p", p=POLICY | {"overrides": overrides}).out.splitlines()
+
+    assert ended.startswith("p: note: overrides[0].until: 2000-01-31 has passed: o0 applies no more")
+    assert ends.startswith(f"p: note: overrides[1].until: {days[1]} is in ")
+    assert "p: ok" == ok
+
+
+def test_policy_show_prints_until_when_and_how_strictly(run):
+    override = {"name": "a", "podSelector": {}, "until": "9999-12-31", "enforcement": "Warn", "ownedObjects": "Deny"}
+    shown = run("policy show --policy p", p=POLICY | {"overrides": [override]}).out.splitlines()
+
+    assert ["until          9999-12-31", "enforcement    Warn", "ownedObjects   Deny"] == shown[1:4]
+
+
 OVERRIDES = POLICY | {
     "rules": {"excessive-max-skew": {"severity": "error", "enforced": True, "maxSkew": 5}},
     "overrides": [
@@ -104,7 +122,10 @@ OVERRIDES = POLICY | {
         ("--namespace-labels team=web --labels app=db,v=1", ["override       db"]),
         ("--namespace-labels team=web --scheduler-name gpu", ["override       gpu"]),
         ("--namespace-labels team=web --namespace infra", ["override       infra"]),
+        ("--namespace-labels team=web --namespace-labels default:team=batch", ["override       batch"]),
+        ("--namespace-labels shop:team=batch", ["override       none matches", "               not certain: …"]),
         ("--namespace shop --cluster c", ["override       batch"]),
+        ("--namespace shop --cluster c --namespace-labels team=web", ["override       none matches"]),
         ("--namespace bank --cluster c", ["override       none matches", "               not certain: …"]),
         ("", ["override       none matches", "               not certain: …"]),
         ("", ["  excessive-max-skew       error    enforced topologyKeys=[] maxSkew=5"]),

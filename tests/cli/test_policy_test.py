@@ -161,6 +161,18 @@ def test_the_override_that_is_in_force_is_that_of_the_namespace(run):
     assert 0 == run("policy test lab shop", lab=lab, shop=shop).code
 
 
+def test_an_override_ends_on_the_day_that_the_test_says_and_on_no_other(run):
+    """Without a day it has not ended, so that the test is the same each day."""
+    until = POLICY | {"overrides": [{"name": "a", "podSelector": {}, "until": "2001-01-31", "enforcement": "Warn"}]}
+    days = {"last": ("2001-01-31", "would-be-denied"), "next": ("2001-02-01", "denied")}
+    tests = {name: a_test(denied(outcome=outcome), policy=until, today=day) for name, (day, outcome) in days.items()}
+    tests["none"] = a_test(denied(outcome="would-be-denied"), policy=until)
+
+    assert 0 == run("policy test last next none", **tests).code
+    code, out, _ = run("policy test --init - --policy p new", p=until, new=EMPTY)
+    assert (0, True, True) == (code, "outcome: denied" in out, "\ntoday: " in out)
+
+
 def test_the_cluster_and_its_version_are_those_of_the_test(run):
     zoned = {"expect": {"defaults": [{"topologyKey": "topology.kubernetes.io/zone"}, {}]}, "object": pod()}
     nodes = [node(), service()]

@@ -160,13 +160,19 @@ FOR_OTHERS = {"name": "others", "schedulerName": "other"}
         {"rules": {"empty-selector": {"enforced": True}, "missing-constraints": "warning"}, "earlyAnswer": True},
         {"rules": {"missing-constraints": ENFORCED}},
         {"enforcement": "Warn", "rules": {"missing-constraints": ENFORCED}},
+        {
+            "enforcement": "Warn",
+            "rules": {"missing-constraints": ENFORCED},
+            "overrides": [FOR_OTHERS | {"enforcement": "Deny", "until": "2027-01-31"}],
+        },
     ],
-    ids=["nothing", "a rule", "and another not", "what has none", "nothing denies"],
+    ids=["nothing", "a rule", "and another not", "what has none", "nothing denies", "some are denied"],
 )
 def test_that_holds_where_what_is_enforced_has_entries_of_its_own(policy, failure_policy):
     agree(policy, failure_policy, "Fail")
 
 
+ENFORCEMENTS = st.fixed_dictionaries({}, optional={"enforcement": st.sampled_from(["Deny", "Warn"])})
 SETTINGS_OF_RULES = st.dictionaries(
     st.sampled_from(["missing-constraints", "empty-selector", "pinned-pod", "soft-constraint"]),
     st.one_of(
@@ -180,10 +186,10 @@ SETTINGS_OF_RULES = st.dictionaries(
 
 
 @settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-@given(*[SETTINGS_OF_RULES] * 3)
-def test_that_holds_for_any_rules(rules, of_some, of_others):
-    overrides = [{**FOR_SOME, "rules": of_some}, {**FOR_OTHERS, "rules": of_others}]
-    agree({"rules": rules, "overrides": overrides}, enforced="Fail")
+@given(*[SETTINGS_OF_RULES] * 3, *[ENFORCEMENTS] * 2)
+def test_that_holds_for_any_rules(rules, of_some, of_others, enforcement, enforcement_of_some):
+    overrides = [{**FOR_SOME, **enforcement_of_some, "rules": of_some}, {**FOR_OTHERS, "rules": of_others}]
+    agree({"rules": rules, **enforcement, "overrides": overrides}, enforced="Fail")
 
 
 NAMES = st.sampled_from(["spec", "a", "b-c", "in", "_x", "9"])

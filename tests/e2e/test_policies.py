@@ -118,6 +118,26 @@ def test_of_a_null_selector_the_api_server_warns_and_nobody_else(plane, running,
     assert [f"Warning: {path}: a null labelSelector results in matching no pod"] == said
 
 
+OVERRIDES = [
+    {"name": "ended", "podSelector": {}, "until": "2000-01-31", "rules": {"empty-selector": "ignore"}},
+    {"name": "first", "namespaceSelector": {"matchLabels": {"team": "first"}}, "enforcement": "Deny"},
+    {"name": "last", "schedulerName": "other", "until": "9999-12-31", "rules": {"empty-selector": "ignore"}},
+]
+
+
+@under(enforcement="Warn", rules={"empty-selector": {"help": "ask the platform team"}}, overrides=OVERRIDES)
+def test_one_team_alone_is_denied_and_an_exception_holds_until_its_last_day(plane, running, namespace):
+    """Each is told what the policy says to it."""
+    plane.create_namespace("of-the-first-team", team="first")
+    text = "empty-selector: topologySpreadConstraints[0].labelSelector: must select Pods, or nothing is spread"
+    warned, denied = (plane.apply(deployment(name, EMPTY)) for name in (namespace, "of-the-first-team"))
+    elsewhere = plane.apply(of("Pod", namespace, EMPTY, spec={"schedulerName": "other"}))
+
+    assert (0, f"Warning: {text}; ask the platform team\n") == (warned.code, warned.stderr)
+    assert (1, denial(f"{empty_selector()}; ask the platform team")) == (denied.code, denied.stderr)
+    assert (0, "pod/web created\n", "") == elsewhere
+
+
 @under(enforcement="Audit")
 def test_enforcement_audit_says_nothing_and_notes_it(plane, running, namespace):
     series = 'evenkeel_findings_total{rule="empty-selector",severity="error"}'

@@ -34,6 +34,27 @@ def test_a_denial_says_what_was_found_what_is_wanted_and_the_fix():
     assert 2 == len(lines)
 
 
+HELP = "see https://wiki.example.com/spread"
+
+
+def test_the_help_of_a_policy_comes_last():
+    helped = finding(help=HELP)
+
+    assert wording.warning(helped) == f"{wording.warning(finding())}; {HELP}"
+    assert wording.denial([helped]).message == f"{wording.denial([finding()]).message}; {HELP}"
+
+
+def test_the_longest_help_leaves_a_message_its_room():
+    """A message has 120 characters as a target; what is longer is cut, and not the help."""
+    helped = finding(message="x" * 10_000, help="h" * wording.HELP_LIMIT)
+    warning, line = wording.warning(helped), wording.denial([helped]).message
+    text, _, help = warning.rpartition("; ")
+
+    assert (wording.WARNING_LIMIT, wording.LINE_LIMIT) == (len(warning), len(line))
+    assert (134, helped.help) == (len(text), help)
+    assert line.endswith(f"…; {helped.help}")
+
+
 def test_a_line_stays_one_line_whatever_is_in_it():
     evil = "a\nb\x00c\x7fd\x85e\u2028f\ud800g\x1b[31mh"
     line = wording.warning(finding(message=evil))

@@ -61,12 +61,12 @@ lint
 admission.policy_test
 admission.dry_run
 admission.review
-admission.ownership · admission.ratchet
+admission.foreseeing · admission.ownership · admission.ratchet
 admission.decision
 admission.defaulting
 admission
 policy.parsing
-policy.enforcement
+policy.enforcement · policy.reach
 policy.scheduler_profiles
 policy.policy · policy.scheduler_configuration
 policy

@@ -25,7 +25,8 @@ nodes.Nodes.placed domains.reach domains.Reach.eligible domains.Reach.usable
 nodes.Nodes.tolerated nodes.Nodes.unschedulable nodes.Nodes.untolerated nodes.read_taints
 nodes.union features.features features.parse_version features.unknown
 selectors.as_label_selector selectors.equals selectors.selecting selectors.LabelSelector.keys
-selectors.Requirement.match selectors.Selector.keys selectors.Selector.match capacity.bound
+selectors.Requirement.implies selectors.Requirement.match selectors.Selector.implies
+selectors.Selector.keys selectors.Selector.match capacity.bound
 profile.feasible_nodes profile.usable_nodes profile.Profile.heeds
 resources.with_default_requests scoring.domain_of scoring.number_of_domains scoring.rounded
 snapshot.by_rarest_label snapshot.from_objects snapshot.read_object snapshot.Service.selects

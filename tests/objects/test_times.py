@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from webhook.objects.times import seconds_at
+from webhook.objects.times import days_at, seconds_at
 
 
 def test_a_time_is_its_seconds_since_1970():
@@ -25,3 +25,21 @@ def test_a_part_of_a_second_counts():
 )
 def test_anything_else_is_none(value):
     assert seconds_at(value) is None
+
+
+def test_a_day_is_the_days_since_1970():
+    day = date(1969, 1, 1)
+    while day.year < 2110:
+        assert (day - date(1970, 1, 1)).days == days_at(day.isoformat())
+        day += timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "now", "2026-1-01", "2026-01-01T00:00:00Z", "٢026-01-01", "2026-00-01", "2026-13-01", "2026-01-00"),
+        *("2026-04-31", "2026-02-29", "1900-02-29", "2028-02-30", "2026-12-32"),
+    ],
+)
+def test_what_is_on_no_calendar_is_no_day(text):
+    assert days_at(text) is None

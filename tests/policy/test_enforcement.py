@@ -53,6 +53,22 @@ CASES = {
         {"rules": {"missing-constraints": ENFORCED}, "overrides": [{**BY_LABELS, "rules": LOOSER}]},
         ["missing-constraints: enforced", "missing-constraints: enforced", MISSING],
     ),
+    "what a label lets off": (
+        {"rules": RULES, "overrides": [{**BY_LABELS, "enforcement": "Warn"}]},
+        [FAILURE, SKIP, "overrides[0]: changes empty-selector, enforced elsewhere, for whoever writes these labels"],
+    ),
+    "what nobody but a namespace lets off": (
+        {"rules": RULES, "overrides": [{"name": "a", **BY_NAMESPACE, "enforcement": "Warn"}]},
+        [FAILURE, SKIP],
+    ),
+    "what denies for some": (
+        {"rules": RULES, "enforcement": "Warn", "overrides": [{"name": "a", **BY_NAMESPACE, "enforcement": "Deny"}]},
+        ["enforcement: Warn denies nothing, not even by empty-selector, marked enforced", FAILURE, SKIP],
+    ),
+    "what is enforced where nothing denies": (
+        {"overrides": [{"name": "a", **BY_NAMESPACE, "enforcement": "Warn", "rules": RULES}]},
+        ["overrides[0].enforcement: Warn denies nothing, not even by empty-selector, marked enforced; write Deny here"],
+    ),
     "and of each": (
         {"rules": {"missing-constraints": {**ENFORCED, "minReplicas": 1}}},
         ["missing-constraints: enforced"] * 2,

@@ -80,7 +80,7 @@ REFUSED = [
     refused(
         "all that is wrong in one setting",
         "rules: {pinned-pod: {severity: 'off', enforced: 1, maxSkew: 1}}",
-        "rules.pinned-pod.maxSkew: unknown field; known are severity, enforced",
+        "rules.pinned-pod.maxSkew: unknown field; known are severity, enforced, help",
         "rules.pinned-pod.enforced: found 1, wanted a boolean",
         f'rules.pinned-pod.severity: found "off", {SEVERITIES}',
     ),
@@ -90,6 +90,32 @@ REFUSED = [
         "rules.skew-never-binds.enforced: found true, wanted false: it is advice, and never denies",
         'rules.tainted-domain: found "error", wanted warning or info or ignore: it is advice, and never denies',
         'rules.too-few-domains.severity: found "error", wanted warning or info or ignore: it is advice, and …',
+    ),
+    refused(
+        "no help",
+        "rules: {rollout-skew: {help: ''}}",
+        'rules.rollout-skew.help: found "", wanted a string that is not empty',
+    ),
+    refused(
+        "help of several lines",
+        'rules: {pinned-pod: {help: "a\\nb"}}',
+        r'rules.pinned-pod.help: found "a\nb", wanted one line of characters that can be printed',
+    ),
+    refused(
+        "help that is too long",
+        f"rules: {{pinned-pod: {{help: {'h' * 121}}}}}",
+        "rules.pinned-pod.help: found 121 characters, wanted at most 120",
+    ),
+    refused(
+        "no day",
+        "overrides: [{name: a, schedulerName: b, until: next year}, {name: b, schedulerName: c, until: 2027}]",
+        'overrides[0].until: found "next year", wanted a day such as 2027-01-31',
+        "overrides[1].until: found 2027, wanted a string",
+    ),
+    refused(
+        "a day that no calendar has",
+        "overrides: [{name: a, schedulerName: b, until: 2027-02-29}]",
+        'overrides[0].until: found "2027-02-29", wanted a day of the calendar',
     ),
     refused(
         "advice that is to deny in an override",

@@ -100,3 +100,76 @@ def test_a_parameter_given_by_the_base_serves_an_override():
     )
 
     assert {"maxSkew": 3, "topologyKeys": []} == found.overrides[0].settings["excessive-max-skew"].parameters
+
+
+def test_an_override_is_in_force_through_its_last_day():
+    found = policy(f"overrides: [{{name: a, {ALL}, until: 2027-01-31}}, {{name: b, {WEB}}}]")
+    days = ("2027-01-30", "2027-01-31", "2027-02-01")
+
+    assert [["a", "b"], ["a", "b"], ["b"]] == [[each.name for each in found.on(day).overrides] for day in days]
+
+
+def test_help_does_not_make_a_setting_another():
+    """Else an override that only has other words for a rule would leave in doubt what it does."""
+    base = "rules: {empty-selector: {help: ask us}}\n"
+    found = policy(
+        f"{base}overrides: [{{name: a, {TEAM}, rules: {{empty-selector: {{help: ask a}}}}}}, {{name: b, {ALL}}}]"
+    )
+
+    assert "ask a" == found.overrides[0].settings["empty-selector"].help
+    assert "ask us" == found.overrides[1].settings["empty-selector"].help
+    assert frozenset() == found.in_force(*parse_workload(pod()), None).doubted
+
+
+class Strictness(NamedTuple):
+    """What is in force, as (enforcement, that of enforced rules, ownedObjects), where one team has an override."""
+
+    name: str
+    policy: str
+    override: str
+    wanted: tuple
+    namespace: dict | None = None
+
+
+BATCH, OTHER = {"team": "batch"}, {"team": "web"}
+STRICTNESS = [
+    Strictness("what it does not say", "enforcement: Warn", "", ("Warn", "Warn", "Audit"), BATCH),
+    Strictness("one team denies", "enforcement: Warn", "enforcement: Deny", ("Deny", "Deny", "Audit"), BATCH),
+    Strictness("the others do not", "enforcement: Warn", "enforcement: Deny", ("Warn", "Warn", "Audit"), OTHER),
+    Strictness("nor who may be that team", "enforcement: Warn", "enforcement: Deny", ("Warn", "Warn", "Audit")),
+    Strictness("who may be warned is not denied", "", "enforcement: Warn", ("Warn", "Deny", "Audit")),
+    Strictness("who may be warned or not", "enforcement: Audit", "enforcement: Warn", ("Audit", "Audit", "Audit")),
+    Strictness("one team's owned objects", "", "ownedObjects: Deny", ("Deny", "Deny", "Deny"), BATCH),
+    Strictness("perhaps that team's", "", "ownedObjects: Deny", ("Deny", "Deny", "Audit")),
+    Strictness("perhaps not", "ownedObjects: Deny", "ownedObjects: Audit", ("Deny", "Deny", "Audit")),
+]
+
+
+@pytest.mark.parametrize("case", STRICTNESS, ids=lambda case: case.name)
+def test_how_strict_it_is(case):
+    found = policy(f"{case.policy}\n{selecting(TEAM + (', ' + case.override if case.override else ''))}")
+    found = found.in_force(*parse_workload(pod()), case.namespace)
+
+    assert case.wanted == (found.enforcement, found.of_enforced, found.owned_objects)
+
+
+def test_what_is_enforced_by_some():
+    rules = "rules: {empty-selector: {enforced: true}}"
+    one = policy(f"enforcement: Warn\n{rules}\n{selecting(f'{TEAM}, enforcement: Deny')}")
+    none = policy(f"{rules}\nenforcement: Warn\n{selecting(f'{TEAM}, rules: {{pinned-pod: {{enforced: true}}}}')}")
+
+    assert ("empty-selector",) == one.enforced
+    assert () == none.enforced
+    assert ("empty-selector",) == policy(f"{rules}\n{selecting(f'{TEAM}, enforcement: Warn')}").enforced
+
+
+def test_what_is_possible_where_labels_are_not_known():
+    """Each override that may be the first to match; not what another covers, nor what the name decides."""
+    texts = (TEAM, ALL, f"{TEAM}, schedulerName: gpu", NAMED % "bank", "namespaceSelector: {matchLabels: {env: prod}}")
+    found = policy(f"overrides: [{', '.join(f'{{name: {n}, {t}}}' for n, t in zip('abcde', texts, strict=True))}]")
+    possible = found.possible("shop", None)
+    (given,) = parse_workload(pod())
+    first = {name: one.in_force(given, None).override for name, one in possible.items()}
+
+    assert {"a": "a", "e": "b", "": "b"} == first
+    assert {"": found} == found.possible("shop", {"team": "batch"})

@@ -94,7 +94,7 @@ REFUSED = [
 ]
 PLACES = {
     "defaulting": lambda args: policy(defaulting=args),
-    "overrides[0].defaulting": lambda args: policy(overrides=[{"name": "a", "podSelector": {}, "defaulting": args}]),
+    "overrides[0].defaulting": lambda args: policy(overrides=[{"name": "a", "schedulerName": "b", "defaulting": args}]),
     "profiles[1].pluginConfig[1].args": lambda args: configuration(profile(), profile(args, "gpu")),
 }
 

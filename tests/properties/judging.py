@@ -34,8 +34,10 @@ def read(name):
 
 
 def chosen(name, **fields):
-    """The policy of that name, in which `fields` are replaced."""
-    return replace(read(name), **fields)
+    """The policy of that name, in which `fields` are replaced, also in its overrides."""
+    found, of_overrides = read(name), {"enforcement", "owned_objects"} & fields.keys()
+    overrides = (replace(each, **{field: fields[field] for field in of_overrides}) for each in found.overrides)
+    return replace(found, overrides=tuple(overrides), **fields)
 
 
 def kinds():

@@ -192,6 +192,32 @@ EVERY_LABEL_SET = [
 ]
 
 
+IMPLIED = [
+    ({"matchLabels": {"a": "x"}}, terms(term("a", IN, "x", "y"))),
+    (terms(term("a", IN, "x", "y")), terms(term("a", EXISTS))),
+    (terms(term("a", IN, "x")), terms(term("a", NOT_IN, "y"))),
+    (terms(term("a", NOT_IN, "x", "y")), terms(term("a", NOT_IN, "y"))),
+    (terms(term("a", DOES_NOT_EXIST)), terms(term("a", NOT_IN, "y"))),
+    ({"matchLabels": {"a": "x", "b": "y"}}, {"matchLabels": {"b": "y"}}),
+    ({"matchLabels": {"a": "x"}}, {}),
+    (None, {"matchLabels": {"a": "x"}}),
+]
+
+
+@pytest.mark.parametrize(("narrow", "wide"), IMPLIED, ids=str)
+def test_what_a_selector_matches_another_matches_too(narrow, wide):
+    assert selector(narrow).implies(selector(wide))
+    assert not selector(wide).implies(selector(narrow))
+
+
+@given(st.lists(label_sets | expressions, max_size=3), st.lists(label_sets | expressions, max_size=2))
+def test_what_is_implied_is_so_for_all_labels(narrow, wide):
+    narrow, wide = all_of(*narrow), all_of(*wide)
+
+    assert narrow.implies(narrow)
+    assert not narrow.implies(wide) or all(wide.matches(labels) for labels in EVERY_LABEL_SET if narrow.matches(labels))
+
+
 @given(st.lists(label_sets | expressions, max_size=5))
 def test_a_selector_survives_being_written(parts):
     """Read back, it matches exactly what it matched before."""

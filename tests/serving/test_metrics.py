@@ -91,6 +91,8 @@ WELL = {
     'evenkeel_certificate_reload_failures_total{instance="a"}': "0x60",
     'evenkeel_certificate_renewal_failures_total{instance="a"}': "0x60",
     'evenkeel_policy_reload_failures_total{instance="a"}': "0x60",
+    'evenkeel_policy_overrides_ending{state="ends-soon",instance="a"}': "0x60",
+    'evenkeel_policy_overrides_ending{state="ended",instance="a"}': "1x60",
     'evenkeel_entries_not_sent{instance="a"}': "0x60",
     'evenkeel_panics_total{instance="a"}': "0x60",
     'evenkeel_requests_total{phase="mutate",operation="CREATE",result="allowed"}': "0+60x60",
@@ -132,6 +134,10 @@ CASES = {
         {'evenkeel_certificate_renewal_failures_total{instance="a"}': "0x20 0+6x40"},
     ),
     "a policy refused": ("EvenkeelPolicyRefused", {'evenkeel_policy_reload_failures_total{instance="a"}': "0x30 1x30"}),
+    "an override that ends": (
+        "EvenkeelOverrideEnds",
+        {'evenkeel_policy_overrides_ending{state="ends-soon",instance="a"}': "0x20 1x40"},
+    ),
     "an entry that is missing": ("EvenkeelNotAsked", {'evenkeel_entries_not_sent{instance="a"}': "0x20 1x40"}),
     "an unexpected error": ("EvenkeelPanics", {'evenkeel_panics_total{instance="a"}': "0x35 1x30"}),
     "no verdict": (

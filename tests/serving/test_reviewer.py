@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 
 import pytest
@@ -16,6 +17,7 @@ from webhook.policy.parsing import BUILT_IN
 from webhook.serving import reviewer as module
 from webhook.serving import wire
 from webhook.serving.metrics import Metrics
+from webhook.serving.policy_file import PolicyFile
 from webhook.serving.reviewer import Reviewer
 from webhook.transport.limits import Limits
 
@@ -77,6 +79,19 @@ def test_a_policy_that_changes_is_in_force_from_the_next_review_on():
     one.policy = policy("{enforcement: Warn}")
 
     assert [False, True] == [response(answer)["allowed"] for answer in (first, one.answer("validate", raw()))]
+
+
+def test_an_override_ends_with_its_last_day_and_is_told():
+    ending = "{overrides: [{name: a, podSelector: {}, until: 2027-01-31, rules: {empty-selector: ignore}}]}"
+    one = Reviewer(policy(ending), Unchanging(snapshot()), FEATURES, Metrics())
+    PolicyFile(None, one)
+    found = []
+    for today in ("2027-01-31", "2027-02-01"):
+        one.today = lambda today=today: today
+        states = re.findall(rb'policy_overrides_ending{state="(.*)"} 1.0', one.metrics.text())
+        found.append((response(one.answer("validate", raw()))["allowed"], *states))
+
+    assert [(True, b"ends-soon"), (False, b"ended")] == found
 
 
 def test_what_is_no_review_is_refused(told):

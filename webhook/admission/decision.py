@@ -9,7 +9,7 @@ from typing import NamedTuple
 from webhook.admission.defaulting import Defaults, Undefaulted
 from webhook.findings import wording
 from webhook.findings.finding import Finding, Skipped
-from webhook.policy.policy import Policy
+from webhook.policy.policy import AUDIT, DENY, WARN, Policy
 
 
 class Outcome(StrEnum):
@@ -24,6 +24,15 @@ class Outcome(StrEnum):
     ERROR = "error"  # Malformed, or a defect of evenkeel's.
 
 
+class Judged(NamedTuple):
+    """A finding, and what comes of it: it `warns` unless it denies, and `would_deny` if the enforcement were Deny."""
+
+    finding: Finding
+    would_deny: bool
+    denies: bool
+    warns: bool
+
+
 NO_ANNOTATIONS: Mapping[str, str] = {}
 
 
@@ -32,7 +41,8 @@ class Decision(NamedTuple):
     The outcome of a request, and the reasons for it.
 
     `status` is a metav1.Status, and None if the request is allowed; `patch` is a JSON patch.  `error` says why there
-    is no verdict; it is empty if there is one.
+    is no verdict; it is empty if there is one.  `unknown_labels_of` is the namespace whose labels decide on some of the
+    findings, and are not known.
     """
 
     outcome: Outcome = Outcome.ALLOWED
@@ -44,6 +54,7 @@ class Decision(NamedTuple):
     defaulted: Defaults | Undefaulted | None = None
     skipped: tuple[Skipped, ...] = ()
     error: str = ""
+    unknown_labels_of: str = ""
 
     @property
     def allowed(self) -> bool:
@@ -61,26 +72,38 @@ def bad_request(message: str) -> Decision:
 
 def unexpected(policy: Policy) -> Decision:
     """The answer if evenkeel itself failed: the policy's `onError`."""
-    return _on_error(policy, Outcome.ERROR, "an unexpected error, see evenkeel's log", policy.on_error)
+    why = "an unexpected error, see evenkeel's log"
+    return _on_error(_mildest(policy), Outcome.ERROR, why, policy.on_error)
 
 
-def not_judged(policy: Policy, message: str, *, enforced: bool = False, known: bool = False) -> Decision:
+def not_judged(
+    policy: Policy, message: str, enforcement: str = "", *, enforced: bool = False, known: bool = False
+) -> Decision:
     """
     The answer to an object that is too large or too deep to judge: the policy's `onError`.
 
-    If a rule is `enforced`, the object is denied: otherwise a developer could evade the rule with a large object.
-    If `known`, the constraints have not changed, and the object is allowed.
+    `enforcement` is what is in force for it; where that is not known, the mildest.  If a rule is `enforced`, the object
+    is denied: otherwise a developer could evade the rule with a large object.  If `known`, the constraints have not
+    changed, and the object is allowed.
     """
     if enforced:
         text = wording.one_line(f"{message}; make it smaller, for an enforced rule must judge it", wording.LINE_LIMIT)
         return Decision(Outcome.NOT_JUDGED, _status(403, "Forbidden", text), error=message)
-    return _on_error(policy, Outcome.NOT_JUDGED, message, "Allow" if known else policy.on_error)
+    return _on_error(
+        enforcement or _mildest(policy), Outcome.NOT_JUDGED, message, "Allow" if known else policy.on_error
+    )
 
 
-def _on_error(policy: Policy, outcome: Outcome, message: str, on_error: str) -> Decision:
+def _mildest(policy: Policy) -> str:
+    """The enforcement of an object of which it is not known what is in force for it."""
+    denies = all(part.enforcement == DENY for part in policy.parts)
+    return policy.enforcement if denies or policy.enforcement != DENY else WARN
+
+
+def _on_error(enforcement: str, outcome: Outcome, message: str, on_error: str) -> Decision:
     text = wording.one_line(f"evenkeel could not judge this object: {message}", wording.WARNING_LIMIT)
-    if on_error == "Allow" or policy.enforcement != "Deny":
-        return Decision(outcome, warnings=() if policy.enforcement == "Audit" else (text,), error=message)
+    if on_error == "Allow" or enforcement != DENY:
+        return Decision(outcome, warnings=() if enforcement == AUDIT else (text,), error=message)
     return Decision(outcome, _status(500, "InternalError", text), error=message)
 
 

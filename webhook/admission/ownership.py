@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from webhook.admission.terms import Terms
 from webhook.objects.kinds import APPS, BATCH, CORE
 from webhook.objects.references import Owner
 from webhook.objects.workload import Workload
+from webhook.policy.policy import DENY
 
 # Which built-in controllers create which kind: for each kind of owner, the account of its controller.
 CHAIN = {
@@ -38,13 +38,14 @@ class Audited(NamedTuple):
 NEVER = Audited(False, False)
 
 
-def audited(workload: Workload, user: str, terms: Terms) -> Audited:
+def audited(workload: Workload, user: str, owned_objects: str) -> Audited:
     """
-    Whether findings on a workload with an owner, that `user` sends, are only audited.
+    Whether findings on a workload with an owner, that `user` sends, are only audited, with `ownedObjects` in force.
 
-    They are, because nobody sees the denial.  Findings of enforced rules are only if the owner's controller sends it.
+    They are, because nobody sees the denial.  Findings of enforced rules are only if the owner's
+    controller sends it.
     """
-    if terms.policy.owned_objects == "Deny":
+    if owned_objects == DENY:
         return NEVER
     return Audited(True, sent_by_controller(workload, user))
 

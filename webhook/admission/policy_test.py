@@ -18,8 +18,9 @@ from webhook.documents.reading import read_documents
 from webhook.documents.scalars import DocumentError
 from webhook.objects.fields import as_list, as_mapping
 from webhook.objects.reading import brief
+from webhook.policy.parsing import parse_day
 from webhook.policy.policy import PolicyError
-from webhook.policy.schema import API_VERSION, STRING, Schema, complaints, object_schema
+from webhook.policy.schema import API_VERSION, DAY, STRING, Schema, complaints, object_schema
 from webhook.rules import RULES
 
 KIND = "PolicyTest"
@@ -42,11 +43,16 @@ class Case(NamedTuple):
 
 
 class PolicyTest(NamedTuple):
-    """The cases of one file; what is None, or empty, is what `evenkeel admit` takes where it is not told."""
+    """
+    The cases of one file; what is None, or empty, is what `evenkeel admit` takes where it is not told.
+
+    Only `today` is not: no override has ended where it is empty, so that a test is the same each day.
+    """
 
     policy: Given | None
     cluster: Given | Sequence[object] | None
     kubernetes_version: str
+    today: str
     cases: tuple[Case, ...]
 
 
@@ -90,6 +96,7 @@ def schema() -> dict[str, object]:
         policy=_GIVEN,
         cluster={**_GIVEN, "type": ["string", "object", "array"], "items": {"type": "object"}},
         kubernetesVersion={"type": ["string", "number"], "minLength": 1},
+        today=DAY,
         cases={"type": "array", "items": case, "minItems": 1},
     )
 
@@ -106,6 +113,10 @@ def parse_policy_test(text: str) -> PolicyTest:
     raw = documents[0]
     if wrong := tuple(complaints(raw, schema())):
         raise PolicyTestError(wrong)
+    causes: list[str] = []
+    day = parse_day(raw.get("today"), ("today",), causes)
+    if causes:
+        raise PolicyTestError(causes)
     cases = tuple(_case(as_mapping(item)) for item in as_list(raw["cases"]))
     if twice := _twice([case.name for case in cases]):
         raise PolicyTestError(
@@ -114,7 +125,11 @@ def parse_policy_test(text: str) -> PolicyTest:
     policy, cluster = (_given(raw[key]) if key in raw else None for key in ("policy", "cluster"))
     listed = raw.get("cluster")
     return PolicyTest(
-        policy, listed if isinstance(listed, list) else cluster, _version(raw.get("kubernetesVersion", "")), cases
+        policy,
+        listed if isinstance(listed, list) else cluster,
+        _version(raw.get("kubernetesVersion", "")),
+        day,
+        cases,
     )
 
 

@@ -20,7 +20,7 @@ from webhook.findings.rule import RuleSettings
 from webhook.objects.fields import as_mapping, value_at
 from webhook.objects.reading import brief
 from webhook.objects.workload import Workload
-from webhook.policy.policy import InForce
+from webhook.policy.policy import DENY, InForce
 
 Identity = tuple[str, str, str, tuple[str, ...]]
 Mistake = tuple[str, str]
@@ -119,8 +119,10 @@ def _denying(settings: RuleSettings) -> Iterable[str]:
 
 
 def _findings(workload: Workload, denying: Set[str], terms: Terms) -> Sequence[Finding]:
-    in_force = terms.policy.in_force(workload, terms.namespace_labels(workload.namespace)).settings
-    settings = {rule: in_force[rule] for rule in _denying(in_force) if rule in denying}
+    in_force = terms.policy.in_force(workload, terms.namespace_labels(workload.namespace))
+    settings = {rule: in_force.settings[rule] for rule in _denying(in_force.settings) if rule in denying}
+    if in_force.of_enforced != DENY:
+        settings = {rule: replace(setting, enforced=False) for rule, setting in settings.items()}
     unsilenced = replace(workload, ignored_rules=frozenset())
     return find_all(unsilenced, settings, terms.snapshot, terms.features).findings
 

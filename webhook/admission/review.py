@@ -7,12 +7,12 @@ Decides on one request: denies, warns or patches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
-from webhook.admission.decision import ALLOWED, Decision, Outcome, bad_request, not_judged
+from webhook.admission.decision import ALLOWED, Decision, Judged, Outcome, bad_request, not_judged
 from webhook.admission.defaulting import Undefaulted, default_constraints, is_written
-from webhook.admission.ownership import NEVER, Audited, audited
+from webhook.admission.ownership import audited
 from webhook.admission.ratchet import changes_nothing, keeps_constraints, old_findings
 from webhook.admission.request import MUTATE, UPDATE, VALIDATE, AdmissionRequest
 from webhook.admission.terms import Terms
@@ -24,6 +24,7 @@ from webhook.objects.fields import path_text
 from webhook.objects.labels import Labels
 from webhook.objects.names import SKIP_LABEL
 from webhook.objects.workload import Workload
+from webhook.policy.policy import AUDIT, DENY, InForce
 
 LONGEST_NAME = 253  # of an object, a group or a kind; anything longer is cut before it goes back
 
@@ -59,7 +60,7 @@ def _is_judged(request: AdmissionRequest, terms: Terms) -> bool:
 
 def _default(request: AdmissionRequest, namespace_labels: Labels | None, terms: Terms) -> Decision:
     pod, snapshot = request.workloads[0], terms.snapshot
-    if snapshot is not None and snapshot.namespaces and pod.namespace not in snapshot.namespaces:
+    if snapshot is not None and snapshot.namespaces and namespace_labels is None:
         return Decision(defaulted=Undefaulted("namespace-unknown"))  # it may have opted out
     in_force = terms.policy.in_force(pod, namespace_labels)
     found = default_constraints(request.obj, pod, in_force, terms)
@@ -69,90 +70,94 @@ def _default(request: AdmissionRequest, namespace_labels: Labels | None, terms: 
 
 
 def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Terms) -> Decision:
-    policy = terms.policy
-    in_force = {workload.path: policy.in_force(workload, namespace_labels) for workload in request.workloads}
     try:
         weigh(request.workloads)
     except TooLarge as error:
-        first = request.workloads[0]
-        message = f"{path_text(first.path)}: {error}"
-        if keeps_constraints(request):  # a finding that it had before
-            return not_judged(policy, message, known=True)
-        return not_judged(
-            policy, message, enforced=bool(policy.enforced) and not _audited(first, request, terms).enforced
-        )
+        return _too_large(request, namespace_labels, terms, error)
+    skipped: dict[Skipped, None] = {}
+    if not terms.foresees or namespace_labels is not None:
+        return _decide(request, _judged(request, namespace_labels, terms, skipped), skipped)
+    from webhook.admission.foreseeing import agreed  # which a server does not need
+
+    namespace = request.workloads[0].namespace
+    possible = terms.policy.possible(namespace, namespace_labels)
+    judged, differ = agreed(
+        {name: _judged(request, None, replace(terms, policy=policy), skipped) for name, policy in possible.items()}
+    )
+    return _decide(request, judged, skipped)._replace(unknown_labels_of=namespace if differ else "")
+
+
+def _judged(
+    request: AdmissionRequest, namespace_labels: Labels | None, terms: Terms, skipped: dict[Skipped, None]
+) -> list[Judged]:
+    """Each finding on the workloads, with what becomes of it; rules that could not be run are added to `skipped`."""
+    in_force = {workload.path: terms.policy.in_force(workload, namespace_labels) for workload in request.workloads}
     old = old_findings(request, in_force.values(), terms) if request.before else None
     found: list[tuple[Workload, Finding]] = []
-    skipped: dict[Skipped, None] = {}
     for workload in request.workloads:
         settings = in_force[workload.path].settings
         evaluation = evaluate(workload, settings, terms.snapshot, terms.features, terms.others)
         found += ((workload, finding) for finding in evaluation.findings)
         skipped |= dict.fromkeys(evaluation.skipped)
     excused = old.excuse(found) if old is not None else [False] * len(found)
-    judged = [
-        _Judged(
-            finding,
-            certain=finding.enforced or finding.rule not in in_force[workload.path].doubted,
-            audited=_audited(workload, request, terms)[finding.enforced],
-            old=was_there,
-            written=workload.is_pod and is_written(workload, in_force[workload.path].defaulting),
-        )
+    return [
+        _outcome_of(finding, workload, in_force[workload.path], request.user, old=was_there)
         for (workload, finding), was_there in zip(found, excused, strict=True)
     ]
-    return _decide(request, judged, policy.enforcement, tuple(skipped))
 
 
-def _audited(workload: Workload, request: AdmissionRequest, terms: Terms) -> Audited:
-    return NEVER if workload.owner is None else audited(workload, request.user, terms)
-
-
-class _Judged(NamedTuple):
+def _outcome_of(finding: Finding, workload: Workload, rules: InForce, user: str, *, old: bool) -> Judged:
     """
-    A finding, and whether it denies or warns.
+    Return what becomes of a finding on a workload that `user` sends.
 
-    If it is `audited`, it goes only to the audit log.  If evenkeel has `written` the constraints, nobody is warned, for
-    the author of the Pod does not know them.
+    What is only audited neither denies nor warns.  Nobody is warned of constraints that evenkeel has written, since the
+    author of the Pod does not know them.
     """
-
-    finding: Finding
-    certain: bool
-    audited: bool
-    old: bool
-    written: bool
-
-    @property
-    def denies(self) -> bool:
-        grave = self.finding.severity is Severity.ERROR
-        return grave and not self.old and self.certain and not self.audited
-
-    @property
-    def warns(self) -> bool:
-        grave = self.finding.severity in (Severity.ERROR, Severity.WARNING)
-        return grave and not self.audited and not self.written and not self.finding.said_by_api_server
+    only_audited = workload.owner is not None and audited(workload, user, rules.owned_objects)[finding.enforced]
+    certain = finding.enforced or finding.rule not in rules.doubted
+    enforcement = rules.of_enforced if finding.enforced else rules.enforcement
+    would_deny = finding.severity is Severity.ERROR and certain and not old and not only_audited
+    written = workload.is_pod and is_written(workload, rules.defaulting)
+    hushed = only_audited or written or finding.said_by_api_server or enforcement == AUDIT
+    warns = finding.severity in (Severity.ERROR, Severity.WARNING) and not hushed
+    return Judged(finding, would_deny, would_deny and enforcement == DENY, warns)
 
 
-def _decide(
-    request: AdmissionRequest, judged: Sequence[_Judged], enforcement: str, skipped: tuple[Skipped, ...]
-) -> Decision:
-    would_deny = [each for each in judged if each.denies]
-    denying = [each.finding for each in would_deny] if enforcement == "Deny" else []
-    warning = [each.finding for each in judged if each.warns and not (denying and each.denies)]
+def _too_large(request: AdmissionRequest, namespace_labels: Labels | None, terms: Terms, error: TooLarge) -> Decision:
+    policy, first = terms.policy, request.workloads[0]
+    in_force = [policy.in_force(workload, namespace_labels) for workload in request.workloads]
+    message, known = f"{path_text(first.path)}: {error}", keeps_constraints(request)  # a finding that it had before
+    return not_judged(
+        policy,
+        message,
+        next((rules.enforcement for rules in in_force if rules.enforcement != DENY), DENY),
+        enforced=not known
+        and any(
+            rules.enforces and not audited(first, request.user, rules.owned_objects).enforced for rules in in_force
+        ),
+        known=known,
+    )
+
+
+def _decide(request: AdmissionRequest, judged: Sequence[Judged], skipped: Collection[Skipped]) -> Decision:
+    would_deny = any(each.would_deny for each in judged)
+    denying = [each.finding for each in judged if each.denies]
+    warning = [each.finding for each in judged if each.warns and not each.denies]
     if request.phase == MUTATE:  # denies only what the API server would reject anyway
-        would_deny, warning = [], []
+        would_deny, warning = False, []
         if not any(finding.rejected_by_api_server for finding in denying):
             denying = []
     findings = tuple(each.finding for each in judged)
     if not findings:
-        return Decision(skipped=skipped) if skipped else ALLOWED
-    words = wording.worded(denying, [] if enforcement == "Audit" else warning, findings)
+        return Decision(skipped=tuple(skipped)) if skipped else ALLOWED
+    words = wording.worded(denying, warning, findings)
     return Decision(
-        _outcome(bool(denying), bool(would_deny), bool(words.warnings)),
+        _outcome(bool(denying), would_deny, bool(words.warnings)),
         status=_forbidden(request, words.denial) if denying else None,
         warnings=words.warnings,
         audit_annotations={"findings": words.summary},
         findings=findings,
-        skipped=skipped,
+        skipped=tuple(skipped),
     )
 
 

@@ -21,10 +21,13 @@ from webhook.findings.others import Others
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.autoscalers import read_autoscaler, scalings
 from webhook.objects.fields import as_mapping
+from webhook.objects.labels import Labels, labels_of
+from webhook.objects.references import ObjectRef
 from webhook.objects.workload import Workload
 from webhook.policy.policy import Policy
 from webhook.render import applied as render
 
+NAMESPACE = ("", "Namespace")
 Identity = tuple[object, object, object, object]
 
 
@@ -52,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="text: what kubectl prints; json: a line for each object; yaml: the objects as they are stored",
     )
+    inputs.add_namespace_labels_argument(parser)
     inputs.add_cluster_arguments(parser)
     inputs.add_policy_argument(parser)
     inputs.add_version_argument(parser)
@@ -65,11 +69,14 @@ def run(args: argparse.Namespace) -> int:
     old = {identity(obj, args.namespace): obj for obj in given} if given is not None else None
     source = inputs.source(args)
     features = inputs.features(args.kubernetes_version, source)
-    policy = inputs.with_operators(inputs.policy(args.policy, features))
+    policy = inputs.with_operators(inputs.policy_of_today(args.policy, features))
     cluster = inputs.cluster(source, features, policy.watch_pods)
     others = Others.of(_workloads(objects, policy, args.namespace))
     autoscalers = filter(None, (read_autoscaler(obj, args.namespace) for _, obj in objects))
-    terms = Terms(policy, cluster, features, others, scalings(autoscalers))
+    labels = inputs.namespace_labels(args)
+    if "" not in labels:
+        labels = {**_namespaces(obj for _, obj in objects), **labels}
+    terms = Terms(policy, cluster, features, others, scalings(autoscalers), labels, foresees=True)
     code = 0
     for file, obj in objects:
         before = _before(obj, old, args)
@@ -77,6 +84,12 @@ def run(args: argparse.Namespace) -> int:
         _print(applied, file, args.output, terms.policy)
         code = code if applied.denied_by is None else 1
     return code
+
+
+def _namespaces(objects: Iterable[Mapping[str, object]]) -> dict[str, Labels]:
+    """The labels of the namespaces among the objects, by their names."""
+    named = ((ObjectRef.of(obj), as_mapping(obj.get("metadata"))) for obj in objects)
+    return {ref.name: labels_of(found.get("labels")) for ref, found in named if ref.key[:2] == NAMESPACE}
 
 
 def _workloads(

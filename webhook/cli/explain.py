@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     if bool(args.object) == bool(args.filename):
         raise UsageError("wanted either TYPE/NAME, such as pod/web-0, or -f FILE")
     source = inputs.source(args)
-    policy = inputs.policy(args.policy) if args.policy else None
+    policy = inputs.policy_of_today(args.policy) if args.policy else None
     profiles = inputs.profiles(args.scheduler_config)
     kinds = (policy or inputs.policy(None)).kinds
     namespace = selection.namespace(args, source)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -22,6 +23,7 @@ from webhook.documents.scalars import DocumentError
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import texts_at
 from webhook.objects.kinds import NO_KINDS, Kinds
+from webhook.objects.labels import Labels
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.policy.policy import Policy, PolicyError
 from webhook.scheduler.features import LATEST, NEWEST, Features, parse_version, unknown
@@ -51,7 +53,7 @@ class Source(NamedTuple):
 NO_CLUSTER = Source()
 ASK = "name a namespace that you may read with -n, or ask for the ClusterRole evenkeel-viewer"
 NOTHING = f"nothing may be listed; {ASK}"
-VERSION_OPTION = "--kubernetes-version"
+VERSION_OPTION, NAMESPACE_LABELS = "--kubernetes-version", "--namespace-labels"
 ADVICE: Mapping[int, str] = {
     HTTPStatus.UNAUTHORIZED: "; log in anew, until kubectl auth whoami answers",
     HTTPStatus.FORBIDDEN: "; ask for the ClusterRole evenkeel-viewer",
@@ -116,6 +118,45 @@ def policy(path: Path | None, features: Features = LATEST) -> Policy:
         return parse_policy(text(path), features)
     except PolicyError as error:
         raise UsageError("\n".join(f"{path}: {cause}" for cause in error.causes)) from error
+
+
+def policy_of_today(path: Path | None, features: Features = LATEST) -> Policy:
+    """The same without the overrides that have ended."""
+    return policy(path, features).on(today())
+
+
+def today() -> str:
+    """The day, in UTC, such as 2027-01-31."""
+    return datetime.now(UTC).date().isoformat()
+
+
+def add_namespace_labels_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        NAMESPACE_LABELS,
+        metavar="[NAMESPACE:]KEY=VALUE,…",
+        action="append",
+        default=[],
+        help="the labels of a namespace, or of all; repeatable (default: those that the input or --cluster has)",
+    )
+
+
+def namespace_labels(args: argparse.Namespace) -> dict[str, Labels]:
+    """What --namespace-labels says, by the name of the namespace; "" stands for all others."""
+    found: dict[str, Labels] = {}
+    for text in args.namespace_labels:
+        namespace, colon, pairs = text.rpartition(":")
+        if colon and not DNS_LABEL.fullmatch(namespace):
+            raise UsageError(f'{NAMESPACE_LABELS}: found "{text}", wanted NAMESPACE:KEY=VALUE,…')
+        found[namespace] = {**found.get(namespace, {}), **labels(NAMESPACE_LABELS, pairs)}
+    return found
+
+
+def labels(option: str, text: str) -> dict[str, str]:
+    """The labels in `text`, the value KEY=VALUE,… of an option."""
+    pairs = [pair.partition("=") for pair in text.split(",") if pair]
+    if wrong := [key for key, equals, _ in pairs if not (key and equals)]:
+        raise UsageError(f'{option}: found "{wrong[0]}", wanted KEY=VALUE')
+    return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 def with_operators(policy: Policy) -> Policy:

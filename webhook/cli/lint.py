@@ -99,6 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="default",
         help="the namespace of objects that name none (default: %(default)s)",
     )
+    inputs.add_namespace_labels_argument(parser)
     inputs.add_cluster_arguments(parser)
     inputs.add_policy_argument(parser)
     inputs.add_version_argument(parser)
@@ -159,7 +160,7 @@ def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> Li
     source = inputs.source(args)
     features = inputs.features(args.kubernetes_version, source)
     try:
-        policy = inputs.with_operators(inputs.policy(args.policy, features)).with_severities(severities)
+        policy = inputs.with_operators(inputs.policy_of_today(args.policy, features)).with_severities(severities)
     except PolicyError as error:
         raise UsageError("\n".join(f"--rule: {cause}" for cause in error.causes)) from error
     context = read_context(files, reader)
@@ -168,6 +169,8 @@ def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> Li
         policy,
         context.snapshot(inputs.cluster(source, features, policy.watch_pods)),
         features,
+        labels=inputs.namespace_labels(args),
+        foresees=True,
         namespace=args.namespace,
         never_sent=frozenset() if args.include_system else frozenset(SYSTEM_NAMESPACES),
         unused=unused,

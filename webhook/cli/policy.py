@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import argparse
 import json
+from itertools import chain
 from pathlib import Path
 
+from webhook.admission.terms import Terms
 from webhook.cli import inputs, policy_test
-from webhook.cli.usage import UsageError
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.workload import parse_workloads
-from webhook.policy.policy import NAMESPACE_NAME
+from webhook.policy import reach
 from webhook.policy.schema import schema
 from webhook.render import in_force
+from webhook.scheduler.features import LATEST
 
 CHECK = (
     "Check a policy file; print its errors, and notes on what may not do what you expect. "
@@ -38,9 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument(
         *("-n", "--namespace"), metavar="NAME", default="default", help="the Pod's namespace (default: %(default)s)"
     )
-    show.add_argument(
-        "--namespace-labels", metavar="KEY=VALUE,…", help="the namespace's labels (default: those in --cluster)"
-    )
+    inputs.add_namespace_labels_argument(show)
     show.add_argument("--labels", metavar="KEY=VALUE,…", default="", help="the Pod's labels")
     show.add_argument(
         "--scheduler-name",
@@ -71,23 +71,22 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> int:
     policy = inputs.policy(args.file, inputs.features(args.kubernetes_version))
     snapshot = inputs.cluster(inputs.source(args))
-    notes = (*policy.notes, *(policy.notes_on(snapshot.nodes) if snapshot is not None else ()))
+    of_nodes = policy.notes_on(snapshot.nodes) if snapshot is not None else ()
+    notes = (*policy.notes, *chain.from_iterable(reach.ends(policy, inputs.today()).values()), *of_nodes)
     for line in (*(f"note: {note}" for note in notes), "ok"):
         print(one_line(f"{args.file}: {line}", LINE_LIMIT))
     return 0
 
 
 def _show(args: argparse.Namespace) -> int:
-    policy, snapshot = inputs.policy(args.policy), inputs.cluster(inputs.source(args))
+    policy, snapshot = inputs.policy_of_today(args.policy), inputs.cluster(inputs.source(args))
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"namespace": args.namespace, "labels": _labels("--labels", args.labels)},
+        "metadata": {"namespace": args.namespace, "labels": inputs.labels("--labels", args.labels)},
         "spec": {"schedulerName": args.scheduler_name},
     }
-    known = snapshot.namespaces.get(args.namespace) if snapshot is not None else None
-    if args.namespace_labels is not None:
-        known = {NAMESPACE_NAME: args.namespace, **_labels("--namespace-labels", args.namespace_labels)}
+    known = Terms(policy, snapshot, LATEST, labels=inputs.namespace_labels(args)).namespace_labels(args.namespace)
     print(in_force.text(policy, policy.in_force(parse_workloads(pod)[0], known)))
     return 0
 
@@ -95,10 +94,3 @@ def _show(args: argparse.Namespace) -> int:
 def _schema(args: argparse.Namespace) -> int:
     print(json.dumps(schema(), indent=2))
     return 0
-
-
-def _labels(option: str, text: str) -> dict[str, str]:
-    pairs = [pair.partition("=") for pair in text.split(",") if pair]
-    if wrong := [key for key, equals, _ in pairs if not (key and equals)]:
-        raise UsageError(f'{option}: found "{wrong[0]}", wanted KEY=VALUE')
-    return {key.strip(): value.strip() for key, _, value in pairs}

@@ -123,6 +123,7 @@ def _terms(test: PolicyTest, folder: str) -> Terms:
     features = inputs.features(test.kubernetes_version or None, dump, "kubernetesVersion")
     with _at("policy"):
         policy = _policy(test.policy, folder, features)
+        policy = policy.on(test.today) if test.today else policy
     with _at("cluster"):
         if isinstance(test.cluster, str | None):
             return Terms(policy, inputs.cluster(dump, features, policy.watch_pods), features)
@@ -221,6 +222,9 @@ def _init(args: argparse.Namespace) -> int:
     source = inputs.Source(args.cluster or "")
     features = inputs.features(args.kubernetes_version, source)
     policy = inputs.policy(Path(args.policy) if args.policy else None, features)
+    if any(override.until for override in policy.overrides):
+        head["today"] = inputs.today()
+        policy = policy.on(head["today"])
     terms = Terms(policy, inputs.cluster(source, features, policy.watch_pods), features)
     found = [_case(obj, given, terms) for obj, given in _manifests(args.path, terms, relative)]
     cases = _unlike([case for case in found if _can_be_written(case)])

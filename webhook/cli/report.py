@@ -146,8 +146,8 @@ def _policies(args: argparse.Namespace) -> Policies:
         raise UsageError("--compare: found no --policy, wanted the policy that is to replace this one")
     if args.policy is None and args.fail_on is not None:
         raise UsageError(f"--fail-on {args.fail_on}: found no --policy, wanted the policy that is asked")
-    compare = inputs.policy(args.compare) if args.compare is not None else None
-    return Policies(inputs.policy(args.policy), compare, args.policy is not None)
+    compare = inputs.policy_of_today(args.compare) if args.compare is not None else None
+    return Policies(inputs.policy_of_today(args.policy), compare, args.policy is not None)
 
 
 def _named(args: argparse.Namespace, namespace: str, kinds: Kinds) -> ObjectRef:

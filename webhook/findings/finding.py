@@ -55,7 +55,8 @@ class Finding(NamedTuple):
     A cause, with the rule that found it and the severity that the policy gives it.
 
     `said_by_api_server`: kube-apiserver warns of this object in the same review, so a warning would say it twice.
-    `rejected_by_api_server`: the API server rejects the object, or the Pods made from it.
+    `rejected_by_api_server`: the API server rejects the object, or the Pods made from it.  `help` is what the policy
+    says to it.
     """
 
     rule: str
@@ -71,6 +72,7 @@ class Finding(NamedTuple):
     said_by_api_server: bool = False
     rejected_by_api_server: bool = False
     alone: bool = False
+    help: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,11 +43,17 @@ class Need(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RuleSetting:
-    """What a policy sets for one rule; `parameters` include the defaults of what it does not set."""
+    """
+    What a policy sets for one rule; `parameters` include the defaults of what it does not set.
+
+    `help` is the platform team's own word on it, which changes nothing of what is found: settings that differ in no
+    more are equal.
+    """
 
     severity: Severity
     enforced: bool = False
     parameters: Mapping[str, object] = field(default_factory=dict)
+    help: str = field(default="", compare=False)
 
 
 RuleSettings = Mapping[str, RuleSetting]
@@ -231,12 +237,16 @@ class Rule:
         return tuple(severity for severity in Severity if not (self.advice and severity is Severity.ERROR))
 
     def setting(
-        self, severity: Severity | None = None, enforced: bool = False, parameters: Mapping[str, object] | None = None
+        self,
+        severity: Severity | None = None,
+        enforced: bool = False,
+        parameters: Mapping[str, object] | None = None,
+        said: str = "",
     ) -> RuleSetting:
-        """A setting of this rule, with its defaults for what is not given."""
+        """A setting of this rule, with its defaults for what is not given; `said` is its help."""
         defaults = {name: schema["default"] for name, schema in self.parameters.items() if "default" in schema}
         return RuleSetting(
-            self.severity if severity is None else severity, enforced, {**defaults, **(parameters or {})}
+            self.severity if severity is None else severity, enforced, {**defaults, **(parameters or {})}, said
         )
 
     def lacks_parameters(self, setting: RuleSetting) -> bool:

@@ -9,6 +9,7 @@ from webhook.findings.finding import Finding
 from webhook.objects.fields import FieldPath, path_text
 from webhook.objects.reading import printable
 
+HELP_LIMIT = 120
 WARNING_LIMIT, MOST_WARNINGS = 256, 5  # If all exceed 4,096 characters, the API server cuts each at 256.
 LINE_LIMIT, MOST_LINES = 1_000, 100
 NAME_LIMIT, SUMMARY_LIMIT = 63, 4 * LINE_LIMIT
@@ -38,7 +39,13 @@ def short_path(path: FieldPath) -> str:
 
 def warning(finding: Finding) -> str:
     """One finding as a warning of at most 256 characters."""
-    return one_line(f"{finding.rule}: {short_path(finding.path)}: {finding.message}", WARNING_LIMIT)
+    return _with_help(f"{finding.rule}: {short_path(finding.path)}: {finding.message}", finding, WARNING_LIMIT)
+
+
+def _with_help(text: str, finding: Finding, limit: int) -> str:
+    """`text` and the policy's help, in one line; where both are too long, the end of `text` is cut."""
+    said = f"; {finding.help}" if finding.help else ""
+    return one_line(text, limit - len(said)) + said
 
 
 def warnings(findings: Sequence[Finding]) -> tuple[str, ...]:
@@ -56,15 +63,16 @@ def line(finding: Finding, at: str = "") -> str:
     return f"{at}: {finding.message} ({finding.rule})" if at else f"{finding.message} ({finding.rule})"
 
 
-def in_full(finding: Finding, at: str = "") -> str:
-    """The line of a finding, then what was found, what is wanted and the fix."""
-    return f"{line(finding, at)}: found {finding.found}, wanted {finding.wanted}; {finding.fix}"
+def in_full(finding: Finding, at: str = "", limit: int = LINE_LIMIT) -> str:
+    """The line of a finding, then what was found, what is wanted, the fix and the policy's help."""
+    text = f"{line(finding, at)}: found {finding.found}, wanted {finding.wanted}; {finding.fix}"
+    return _with_help(text, finding, limit)
 
 
 def denial(findings: Sequence[Finding]) -> Denial:
     """A denial for people and for programs; beyond MOST_LINES errors, how many more there are."""
     shown = [(finding, path_text(finding.path)) for finding in findings[:MOST_LINES]]
-    lines = [one_line(in_full(finding, at), LINE_LIMIT) for finding, at in shown]
+    lines = [in_full(finding, at) for finding, at in shown]
     if more := findings[MOST_LINES:]:
         lines.append(f"and {len(more)} more")
     return Denial("\n".join(lines), [_cause(finding, at) for finding, at in shown])

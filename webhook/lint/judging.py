@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeGuard
 
 from webhook.admission.decision import Decision, Outcome
 from webhook.admission.dry_run import mentions_constraints, places_of_constraints
+from webhook.admission.foreseeing import HOW_TO_KNOW
 from webhook.admission.ratchet import identity
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import review
@@ -21,7 +22,7 @@ from webhook.lint.beside import NOTHING_AROUND, Around, Standing, Stated, standi
 from webhook.lint.chunks import Chunk, Lines, chunks
 from webhook.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
 from webhook.lint.kustomization import KUSTOMIZATIONS, NOT_BUILT
-from webhook.lint.notes import BUILT, KIND, PATCH, REPEATED, SYSTEM, TEMPLATE, UNREAD, VALUES, Note
+from webhook.lint.notes import BUILT, KIND, LABELS, PATCH, REPEATED, SYSTEM, TEMPLATE, UNREAD, VALUES, Note
 from webhook.lint.passing_over import (
     advice_for_kind,
     advice_for_template,
@@ -250,6 +251,9 @@ class _File:
         decision = _decision(requests, unsettled, terms)
         if self._built.labels and not unsettled.labels_unknown:
             decision = self._with_edits_that_fit(decision, requests, request, unsettled)
+        if decision.unknown_labels_of:
+            what = f"object in namespace {decision.unknown_labels_of}, whose labels are not known"
+            self._note(chunk, LABELS, what, "judged under each override that may apply", HOW_TO_KNOW)
         if not unsettled.patch:
             self._state(obj, requests, request, unsettled, decision)
         yield from self._findings(obj, chunk, workloads, decision, unsettled)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 TEMPLATE, PATCH, SYSTEM, KIND = "template", "patch", "systemNamespace", "kind"
 REPEATED, UNREAD = "duplicateKey", "unreadable"
-VALUES, BUILT = "values", "kustomization"
+VALUES, BUILT, LABELS = "values", "kustomization", "namespaceLabels"
 MOST_FILES = 3  # that are named in one note
 _NOTED = {
     TEMPLATE: ("template", "templates"),
@@ -21,6 +21,7 @@ _NOTED = {
     UNREAD: ("unreadable text", "unreadable texts"),
     VALUES: ("set of values", "sets of values"),
     BUILT: ("object that a kustomization changes", "objects that kustomizations change"),
+    LABELS: ("object in a namespace whose labels are not known", "objects in namespaces whose labels are not known"),
 }
 
 
@@ -29,8 +30,8 @@ class Note:
     """
     What was not judged, or not in full; line and column count from 1.
 
-    `why` is TEMPLATE, PATCH, VALUES, BUILT, SYSTEM, KIND, REPEATED or UNREAD; `what` names it, `done` says how it was
-    treated.
+    `why` is TEMPLATE, PATCH, VALUES, BUILT, LABELS, SYSTEM, KIND, REPEATED or UNREAD; `what` names it, `done` says how
+    it was treated.
     """
 
     file: str

@@ -66,15 +66,18 @@ def suppressed_by_annotations(obj: Mapping[str, object], workloads: Sequence[Wor
         return Suppressed()
     count, used, idle = 0, set[str](), dict[str, str]()
     for workload in workloads:
-        settings = terms.policy.in_force(workload, terms.namespace_labels(workload.namespace)).settings
-        unsuppressed = replace(workload, ignored_rules=frozenset())
-        evaluation = evaluate(unsuppressed, settings, terms.snapshot, terms.features, terms.others)
-        suppressing = {rule for rule in workload.ignored_rules if rule in settings and not settings[rule].enforced}
-        count += sum(finding.rule in suppressing for finding in evaluation.findings)
-        found = find_all(unsuppressed, settings, terms.snapshot, terms.features, terms.others).findings
-        used |= {finding.rule for finding in found if finding.rule in suppressing}
-        run = rules_run(settings) - {skipped.rule for skipped in evaluation.skipped}
-        idle |= {rule: _reason(settings[rule]) for rule in run}
+        labels, counts = terms.namespace_labels(workload.namespace), [0]
+        for policy in terms.policy.possible(workload.namespace, labels).values():
+            settings = policy.in_force(workload, labels).settings
+            unsuppressed = replace(workload, ignored_rules=frozenset())
+            evaluation = evaluate(unsuppressed, settings, terms.snapshot, terms.features, terms.others)
+            suppressing = {rule for rule in workload.ignored_rules if rule in settings and not settings[rule].enforced}
+            counts.append(sum(finding.rule in suppressing for finding in evaluation.findings))
+            found = find_all(unsuppressed, settings, terms.snapshot, terms.features, terms.others).findings
+            used |= {finding.rule for finding in found if finding.rule in suppressing}
+            run = rules_run(settings) - {skipped.rule for skipped in evaluation.skipped}
+            idle |= {rule: _reason(settings[rule]) for rule in run}
+        count += max(counts)
     unused = {rule: reason for rule, reason in idle.items() if rule not in used}
     return Suppressed(count, tuple(_unused_annotations(obj, workloads, unused)))
 

@@ -1,9 +1,10 @@
-"""Times as Kubernetes writes them, `2026-01-31T10:00:00Z`."""
+"""Times as Kubernetes writes them, `2026-01-31T10:00:00Z`, and days."""
 
 from __future__ import annotations
 
 import re
 
+_DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?Z", re.ASCII)
 DAYS_BEFORE_1970 = 719_468  # from 1 March of the year 0, from which leap days are counted
 
@@ -14,6 +15,20 @@ def seconds_at(value: object) -> float | None:
     if found is None:
         return None
     year, month, day, hour, minute, second = map(int, found.groups()[:6])
-    year, month = (year, month - 3) if month > 2 else (year - 1, month + 9)  # a year that ends with February
-    days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 1 - DAYS_BEFORE_1970
+    days = _days_at(year, month, day)
     return 86_400 * days + 3_600 * hour + 60 * minute + second + float(found[7] or 0)
+
+
+def days_at(text: str) -> int | None:
+    """The days from 1970 to one such as 2026-01-31; None for anything else, and for a day that no calendar has."""
+    found = _DAY.fullmatch(text)
+    if found is None:
+        return None
+    year, month, day = map(int, found.groups())
+    first = _days_at(year, month, 1)
+    return first + day - 1 if 1 <= month <= 12 and 1 <= day <= _days_at(year, month + 1, 1) - first else None
+
+
+def _days_at(year: int, month: int, day: int) -> int:
+    year, month = (year, month - 3) if month > 2 else (year - 1, month + 9)  # a year that ends with February
+    return 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 1 - DAYS_BEFORE_1970

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from webhook.findings.finding import Severity
 from webhook.findings.rule import RuleSetting
 from webhook.objects.names import SKIP_LABEL
-from webhook.policy.policy import Policy, is_enforced
+from webhook.policy.policy import DENY, Policy, is_enforced
 
 MISSING = "missing-constraints"
 
@@ -28,7 +28,7 @@ def notes_on(policy: Policy) -> Iterator[str]:
     )
     for path, setting in _missing(policy):
         replicas = setting.parameters.get("minReplicas")
-        if is_enforced(setting) and isinstance(replicas, int) and replicas > 1:
+        if MISSING in policy.enforced and is_enforced(setting) and isinstance(replicas, int) and replicas > 1:
             yield (
                 f"{path}rules.{MISSING}.minReplicas: {replicas} are counted when an object is applied, and scaling is "
                 "not judged; 1 leaves no way around the rule"
@@ -45,8 +45,13 @@ def notes_on(policy: Policy) -> Iterator[str]:
 def _denying_nothing(policy: Policy) -> Iterator[str]:
     """Rules that are marked enforced, and deny nothing."""
     marked = [rule for rule, setting in policy.settings.items() if setting.enforced]
-    if marked and policy.enforcement != "Deny":
+    if marked and policy.enforcement != DENY:
         yield f"enforcement: {policy.enforcement} denies nothing, not even by {', '.join(marked)}, marked enforced"
+    for i, override in enumerate(policy.overrides):
+        own = [rule for rule, setting in override.settings.items() if setting.enforced and rule not in marked]
+        if own and override.enforcement != DENY:
+            denies = f"{override.enforcement} denies nothing, not even by {', '.join(own)}, marked enforced"
+            yield f"overrides[{i}].enforcement: {denies}; write Deny here"
     for rule in marked:
         if (severity := policy.settings[rule].severity) is not Severity.ERROR:
             yield f"rules.{rule}: enforced, but of severity {severity}: it denies nothing; write severity: error"
@@ -66,9 +71,12 @@ def _changed_by_anyone(policy: Policy, i: int) -> list[str]:
     if override.namespace_selector is not None:
         return []
     # The first override that matches counts, so it stands before those that come later, too.
-    others = [policy.settings, *(later.settings for later in policy.overrides[i + 1 :])]
+    others = [part.settings for part in policy.parts[:1] + policy.parts[i + 2 :] if part.enforcement == DENY]
     return [
         rule
         for rule in policy.enforced
-        if any(is_enforced(one[rule]) and one[rule] != override.settings[rule] for one in others)
+        if any(
+            is_enforced(settings[rule]) and (override.enforcement != DENY or settings[rule] != override.settings[rule])
+            for settings in others
+        )
     ]

@@ -86,13 +86,13 @@ def _checked(raw: Mapping[str, object], features: Features) -> Policy:
 
 def _policy(raw: Mapping[str, object], features: Features) -> Policy:
     causes: list[str] = []
+    base = {**as_mapping(read_documents(BUILT_IN)[0]), **raw}
     settings = _settings(raw.get("rules"), DEFAULT_SETTINGS, ("rules",), causes)
     for path, defaulting in _defaultings(raw):
         causes += defaulting_errors(defaulting, path, features)
-    overrides, kinds = _overrides(raw, settings, causes), _kinds(raw, causes)
+    overrides, kinds = _overrides(base, settings, causes), _kinds(raw, causes)
     if causes:
         raise PolicyError(causes)
-    base = {**as_mapping(read_documents(BUILT_IN)[0]), **raw}
     defaulting = replace(parse_defaulting(base["defaulting"]), built_in="defaulting" not in raw)
     policy = Policy(
         enforcement=str(base["enforcement"]),
@@ -107,8 +107,13 @@ def _policy(raw: Mapping[str, object], features: Features) -> Policy:
         notes=(),
     )
     given = ((path, each) for path, each in policy.defaultings() if not each.built_in)
-    notes = (note for path, each in given for note in defaults.notes_on(each, path))
-    return replace(policy, notes=(*notes, *enforcement.notes_on(policy)))
+    of_defaults = (note for path, each in given for note in defaults.notes_on(each, path))
+    notes = (*of_defaults, *enforcement.notes_on(policy))
+    if not overrides:
+        return replace(policy, notes=notes)
+    from webhook.policy import reach  # which a policy without overrides does not need
+
+    return replace(policy, notes=(*notes, *reach.notes_on(policy)))
 
 
 def _defaultings(raw: Mapping[str, object]) -> Iterator[tuple[FieldPath, object]]:
@@ -124,9 +129,12 @@ def _settings(raw: object, base: RuleSettings, path: FieldPath, causes: list[str
     for rule_id, value in as_mapping(raw).items():
         given = dict(as_mapping(value)) if isinstance(value, dict) else {"severity": value}
         old, rule = settings[rule_id], RULES[rule_id]
-        severity = Severity(str(given.pop("severity", old.severity)))
+        severity, said = Severity(str(given.pop("severity", old.severity))), str(given.pop("help", old.help))
         enforced = given.pop("enforced", old.enforced) is True
-        settings[rule_id] = rule.setting(severity, enforced, {**old.parameters, **integers(given)})
+        settings[rule_id] = rule.setting(severity, enforced, {**old.parameters, **integers(given)}, said)
+        if not said.isprintable():
+            found = f"found {brief(said)}, wanted one line of characters that can be printed"
+            causes.append(f"{path_text((*path, rule_id, 'help'))}: {found}")
         if severity is not Severity.IGNORE and rule.lacks_parameters(settings[rule_id]):
             example = f"{{severity: {severity}, {rule.required[0]}: …}}"
             causes.append(f"{path_text((*path, rule_id))}: must have {' or '.join(rule.required)}; write {example}")
@@ -134,6 +142,7 @@ def _settings(raw: object, base: RuleSettings, path: FieldPath, causes: list[str
 
 
 def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str]) -> tuple[Override, ...]:
+    """The overrides; what one does not set is that of the policy, which `raw` has whole."""
     found: list[Override] = []
     for i, item in enumerate(map(as_mapping, as_list(raw.get("overrides")))):
         path: FieldPath = ("overrides", i)
@@ -142,9 +151,12 @@ def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str])
         name = item.get("schedulerName")
         override = Override(
             name=str(item["name"]),
+            enforcement=str(item.get("enforcement", raw["enforcement"])),
+            owned_objects=str(item.get("ownedObjects", raw["ownedObjects"])),
             namespace_selector=_selector(item, (*path, "namespaceSelector"), causes),
             pod_selector=_selector(item, (*path, "podSelector"), causes),
             scheduler_name=name if isinstance(name, str) else None,
+            until=parse_day(item.get("until"), (*path, "until"), causes),
             settings=_settings(item.get("rules"), base, (*path, "rules"), causes),
             defaulting=parse_defaulting(item["defaulting"]) if "defaulting" in item else None,
         )
@@ -152,6 +164,17 @@ def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str])
             causes.append(f"{path_text(path)}.name: found {brief(override.name)} twice, wanted a name of its own")
         found.append(override)
     return tuple(found)
+
+
+def parse_day(raw: object, path: FieldPath, causes: list[str]) -> str:
+    """A day such as 2027-01-31; "" if there is none, or the calendar has no such day."""
+    if raw is None:
+        return ""
+    from webhook.objects.times import days_at  # which few policies need
+
+    if days_at(str(raw)) is None:
+        causes.append(f"{path_text(path)}: found {brief(raw)}, wanted a day of the calendar")
+    return str(raw)
 
 
 def _selector(raw: Mapping[str, object], path: FieldPath, causes: list[str]) -> Selector | None:

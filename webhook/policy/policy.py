@@ -1,7 +1,7 @@
 """
 The policy, and what of it is in force for one Pod.
 
-    Policy ──in_force(namespace, labels, schedulerName)──> InForce(settings, defaulting)
+    Policy ──on(day)──> Policy ──in_force(namespace, labels, schedulerName)──> InForce(settings, defaulting)
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from webhook.findings.finding import Severity
-from webhook.findings.rule import ADVICE, Rule, RuleSetting, RuleSettings
+from webhook.findings.rule import ADVICE, RuleSetting, RuleSettings
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import Kinds
@@ -20,9 +20,11 @@ from webhook.policy.defaults import Defaulting, lacking_notes
 from webhook.rules import DEFAULT_SETTINGS, RULES, WITHOUT_CONSTRAINTS
 from webhook.scheduler.default_constraints import LIST
 from webhook.scheduler.nodes import Nodes
-from webhook.scheduler.selectors import Match, Selector
+from webhook.scheduler.selectors import EVERYTHING, Match, Selector
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
+DENY, WARN, AUDIT = "Deny", "Warn", "Audit"
+STATES = ENDED, ENDS_SOON = "ended", "ends-soon"  # of overrides that end
 
 
 class PolicyError(ValueError):
@@ -35,14 +37,36 @@ class PolicyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """What differs for the Pods that meet all of its conditions; one that is None is not checked."""
+    """
+    What applies to the Pods that meet all of its conditions; one that is None is not checked.
+
+    `until` is the last day on which it applies, such as 2027-01-31, or "" if it has no end.
+    """
 
     name: str
+    enforcement: str
+    owned_objects: str
     namespace_selector: Selector | None = None
     pod_selector: Selector | None = None
     scheduler_name: str | None = None
+    until: str = ""
     settings: RuleSettings = field(default_factory=lambda: DEFAULT_SETTINGS)
     defaulting: Defaulting | None = None
+
+    @property
+    def selectors(self) -> dict[str, Selector]:
+        """Those that it has, by the name of their field."""
+        given = {"namespaceSelector": self.namespace_selector, "podSelector": self.pod_selector}
+        return {name: selector for name, selector in given.items() if selector is not None}
+
+    def covers(self, later: Override) -> bool:
+        """Whether it is seen that it matches all that `later` matches, on each day, so that `later` never applies."""
+        if self.scheduler_name not in (None, later.scheduler_name):
+            return False
+        if self.until and not (later.until and later.until <= self.until):
+            return False
+        others = later.selectors
+        return all(others.get(name, EVERYTHING).implies(own) for name, own in self.selectors.items())
 
     def matches(self, namespace: Match | Labels, workload: Workload) -> Match:
         """
@@ -67,14 +91,23 @@ class InForce:
     The part of a policy that applies to one workload; `override` is the name of the one that matched, or None.
 
     It is not `certain` if labels that are not known yet decide whether an override applies.  `doubted` are the rules
-    that such an override would change; `defaulting` is None if it would change that.
+    that such an override would change; `defaulting` is None if it would change that.  `enforcement` and `owned_objects`
+    are the milder ones then; `of_enforced` is the enforcement of enforced rules, which a doubt does not change.
     """
 
     override: str | None
     settings: RuleSettings
     defaulting: Defaulting | None
+    enforcement: str
+    of_enforced: str
+    owned_objects: str
     doubted: frozenset[str] = frozenset()
     certain: bool = True
+
+    @property
+    def enforces(self) -> bool:
+        """Whether any rule denies, whatever an annotation or an owner reference says."""
+        return self.of_enforced == DENY and any(map(is_enforced, self.settings.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +128,18 @@ class Policy:
     @property
     def enforced(self) -> tuple[str, ...]:
         """The rules that are enforced, in the policy or in any override, and deny."""
-        if self.enforcement != "Deny":
-            return ()
-        return tuple(rule.id for rule in RULES.values() if any(map(is_enforced, self._each_setting(rule))))
+        denying = [part.settings for part in self.parts if part.enforcement == DENY]
+        return tuple(rule for rule in RULES if any(is_enforced(settings[rule]) for settings in denying))
+
+    @property
+    def parts(self) -> tuple[Override | Policy, ...]:
+        """All that may apply to a workload: itself, and each override."""
+        return (self, *self.overrides)
+
+    def on(self, day: str) -> Policy:
+        """The policy of a day, in UTC, such as 2027-01-31: without the overrides that have ended."""
+        left = tuple([each for each in self.overrides if not each.until or day <= each.until])
+        return self if len(left) == len(self.overrides) else replace(self, overrides=left)
 
     @property
     def defaults(self) -> bool:
@@ -119,12 +161,11 @@ class Policy:
     @property
     def judges_without_constraints(self) -> bool:
         """Whether any rule is run on workloads without constraints."""
-        return any(setting.severity is not Severity.IGNORE for setting in self._each_setting(*WITHOUT_CONSTRAINTS))
-
-    def _each_setting(self, *rules: Rule) -> Iterator[RuleSetting]:
-        """Those of some rules in the policy and in each override."""
-        for settings in (self.settings, *(override.settings for override in self.overrides)):
-            yield from (settings[rule.id] for rule in rules)
+        return any(
+            part.settings[rule.id].severity is not Severity.IGNORE
+            for part in self.parts
+            for rule in WITHOUT_CONSTRAINTS
+        )
 
     def with_severities(self, severities: Mapping[str, Severity]) -> Policy:
         """
@@ -151,33 +192,57 @@ class Policy:
 
     def in_force(self, workload: Workload, namespace_labels: Labels | None) -> InForce:
         """The policy for the Pods of `workload`: the first override that matches, and only that one."""
-        base = InForce(None, self.settings, self.defaulting)
-        if not self.overrides:
-            return base
+        applies: Override | Policy = self
         perhaps: list[Override] = []
         for override in self.overrides:
-            match = override.matches(_namespace(workload, namespace_labels, override), workload)
+            match = override.matches(_namespace(workload.namespace, namespace_labels, override), workload)
             if match is Match.UNKNOWN:
                 perhaps.append(override)
             elif match is Match.YES:
-                base = InForce(override.name, override.settings, override.defaulting or self.defaulting)
+                applies = override
                 break
+        name = applies.name if isinstance(applies, Override) else None
+        settings, defaulting = applies.settings, applies.defaulting or self.defaulting
+        enforcement, owned = applies.enforcement, applies.owned_objects
         if not perhaps:
-            return base
-        doubted = frozenset(
-            rule for rule in RULES for override in perhaps if override.settings[rule] != base.settings[rule]
+            return InForce(name, settings, defaulting, enforcement, enforcement, owned)
+        return InForce(
+            name,
+            settings,
+            defaulting if all((each.defaulting or self.defaulting) == defaulting for each in perhaps) else None,
+            WARN if enforcement == DENY and any(each.enforcement != DENY for each in perhaps) else enforcement,
+            enforcement,
+            owned if all(each.owned_objects == owned for each in perhaps) else AUDIT,
+            frozenset(rule for rule in RULES for each in perhaps if each.settings[rule] != settings[rule]),
+            certain=False,
         )
-        sure = all((override.defaulting or self.defaulting) == base.defaulting for override in perhaps)
-        return InForce(base.override, base.settings, base.defaulting if sure else None, doubted, certain=False)
+
+    def possible(self, namespace: str, labels: Labels | None) -> Mapping[str, Policy]:
+        """
+        The policy where each of the overrides in doubt is the first to match the labels of a namespace, by its name.
+
+        The last one, by the name "", is the policy where none of them does.  There is no other where labels are known.
+        """
+        in_doubt = {each.name: each for each in self.overrides if _namespace(namespace, labels, each) is Match.UNKNOWN}
+        earlier: list[Override] = []
+        found: dict[str, Policy] = {}
+        for name, override in in_doubt.items():
+            if not any(other.covers(override) for other in earlier):
+                matching = [each for each in self.overrides if each is override or each.name not in in_doubt]
+                matching[matching.index(override)] = replace(override, namespace_selector=None)
+                found[name] = replace(self, overrides=tuple(matching))
+            earlier.append(override)
+        settled = tuple([each for each in self.overrides if each.name not in in_doubt])
+        return {**found, "": replace(self, overrides=settled) if in_doubt else self}
 
 
-def _namespace(workload: Workload, labels: Labels | None, override: Override) -> Match | Labels:
-    """The labels of the namespace, or where they are not known, whether the override matches its name alone."""
+def _namespace(namespace: str, labels: Labels | None, override: Override) -> Match | Labels:
+    """The labels of a namespace, or where they are not known, whether the override matches its name alone."""
     if labels is not None:
         return labels
     if override.namespace_selector is None:
-        return Match.UNKNOWN
-    return override.namespace_selector.match({NAMESPACE_NAME: workload.namespace}, override.namespace_selector.keys)
+        return Match.YES
+    return override.namespace_selector.match({NAMESPACE_NAME: namespace}, override.namespace_selector.keys)
 
 
 def is_enforced(setting: RuleSetting) -> bool:

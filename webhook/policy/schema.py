@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from webhook.findings.finding import Severity
 from webhook.findings.rule import ADVICE, Rule
+from webhook.findings.wording import HELP_LIMIT
 from webhook.objects.fields import FieldPath, as_mapping, path_text
 from webhook.objects.reading import brief
 from webhook.rules import RULES
@@ -33,7 +34,10 @@ _PATH: Schema = {"type": "string", "pattern": r"^[A-Za-z0-9_-]+(\[\*\])?(\.[A-Za
 # The core group has Secrets, and whoever may read what a policy names could read them; its Pod templates are built in.
 _API_VERSION: Schema = {"type": "string", "pattern": r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9]*[a-z0-9])?$"}
 _RESOURCE: Schema = {"type": "string", "pattern": r"^[a-z]([-a-z0-9]*[a-z0-9])?$"}
+_HELP: Schema = {**STRING, "maxLength": HELP_LIMIT, "description": "a line or a URL, put after what the rule says"}
+DAY: Schema = {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 _WANTED = {
+    DAY["pattern"]: "a day such as 2027-01-31",
     _PATH["pattern"]: "a path such as spec.template or spec.sets[*].template",
     _API_VERSION["pattern"]: "GROUP/VERSION; kinds of the core group are built in",
     _RESOURCE["pattern"]: "the plural name of one resource in lower case, such as rollouts",
@@ -48,7 +52,7 @@ def object_schema(required: tuple[str, ...] = (), /, **properties: Schema) -> di
 def _rule(rule: Rule) -> Schema:
     severities: Schema = {"enum": [str(severity) for severity in rule.severities]}
     enforced: Schema = {"const": False, "description": ADVICE} if rule.advice else {"type": "boolean"}
-    setting = object_schema(severity=severities, enforced=enforced, **rule.parameters)
+    setting = object_schema(severity=severities, enforced=enforced, help=_HELP, **rule.parameters)
     return {"description": rule.title, "if": {"type": "object"}, "then": setting, "else": severities}
 
 
@@ -90,12 +94,16 @@ def schema() -> dict[str, object]:
         matchLabels={"type": "object", "additionalProperties": {"type": "string"}},
         matchExpressions={"type": "array", "items": expression},
     )
+    enforcement, owned = {"enum": list(ENFORCEMENTS)}, {"enum": list(OWNED)}
     override = object_schema(
         ("name",),
         name=STRING,
         namespaceSelector=selector,
         podSelector=selector,
         schedulerName=STRING,
+        until={**DAY, "description": "the last day on which it applies, in UTC"},
+        enforcement=enforcement,
+        ownedObjects=owned,
         rules=rules,
         defaulting=DEFAULTING,
     )
@@ -112,8 +120,8 @@ def schema() -> dict[str, object]:
             ("apiVersion", "kind"),
             apiVersion={"const": API_VERSION},
             kind={"const": KIND},
-            enforcement={"enum": list(ENFORCEMENTS)},
-            ownedObjects={"enum": list(OWNED)},
+            enforcement=enforcement,
+            ownedObjects=owned,
             earlyAnswer={"type": "boolean"},
             onError={"enum": list(ON_ERROR)},
             watchPods={"type": "boolean"},
@@ -167,6 +175,8 @@ def _reasons(error: ValidationError, path: FieldPath) -> Iterator[str]:
         yield f"{where}found {brief(found)}, wanted {_some_of(as_mapping(error.schema))}"
     elif error.validator == "minLength":
         yield f"{where}found {brief(found)}, wanted a string that is not empty"
+    elif error.validator == "maxLength":
+        yield f"{where}found {len(found)} characters, wanted at most {wanted}"
     else:
         yield f"{where}found {brief(found)}, {error.validator} must be {wanted}"
 

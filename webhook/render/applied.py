@@ -10,6 +10,7 @@ import yaml
 
 from webhook.admission.defaulting import Defaults, Undefaulted
 from webhook.admission.dry_run import Applied, mentions_constraints
+from webhook.admission.foreseeing import HOW_TO_KNOW
 from webhook.admission.request import VALIDATE
 from webhook.documents.scalars import resolve
 from webhook.findings.wording import LINE_LIMIT, one_line
@@ -63,6 +64,8 @@ def _more(applied: Applied) -> Iterator[str]:
     if applied.kind is not None and applied.kind.operator is not None and not applied.kind.from_policy:
         named = f"workloads: [{{builtIn: {applied.kind.operator.name}}}]"
         yield f"not sent: the webhook is sent no {applied.kind.kind} unless the policy names it: {named}"
+    if namespace := applied.answer.unknown_labels_of:
+        yield one_line(f"note: the labels of namespace {namespace} are not known; {HOW_TO_KNOW}", LINE_LIMIT)
     if applied.refused_by_api_server:
         yield "note: kube-apiserver itself refuses this with its own message, before it calls /validate"
     if applied.passed_over:
@@ -114,6 +117,7 @@ def as_json(applied: Applied) -> str:
             if isinstance(defaulted, Undefaulted)
             else None,
             "findings": [finding_json(finding) for finding in applied.validate.findings],
+            "unknownLabelsOf": applied.answer.unknown_labels_of or None,
             "skipped": [skipped_json(skipped) for skipped in applied.validate.skipped],
             "auditAnnotations": {**applied.mutate.audit_annotations, **applied.validate.audit_annotations},
         }

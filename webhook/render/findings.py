@@ -15,6 +15,7 @@ def finding_json(finding: Finding) -> dict[str, object]:
         "found": finding.found,
         "wanted": finding.wanted,
         "fix": finding.fix,
+        **({"help": finding.help} if finding.help else {}),
     }
 
 

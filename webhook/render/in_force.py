@@ -19,8 +19,9 @@ def _lines(policy: Policy, in_force: InForce) -> Iterator[str]:
     yield f"override       {override}"
     if not in_force.certain:
         yield "               not certain: the labels of the namespace are not known, give --namespace-labels"
-    yield f"enforcement    {policy.enforcement}"
-    yield f"ownedObjects   {policy.owned_objects}"
+    yield from (f"until          {each.until}" for each in policy.overrides if each.until and each.name == override)
+    yield f"enforcement    {in_force.enforcement}"
+    yield f"ownedObjects   {in_force.owned_objects}"
     yield f"earlyAnswer    {str(policy.early_answer).lower()}"
     yield f"onError        {policy.on_error}"
     yield f"watchPods      {str(policy.watch_pods).lower()}"
@@ -34,4 +35,6 @@ def _lines(policy: Policy, in_force: InForce) -> Iterator[str]:
 
 def _setting(setting: RuleSetting) -> str:
     parameters = (f"{name}={json.dumps(value)}" for name, value in setting.parameters.items())
-    return " ".join((f"{setting.severity:<8}", *(["enforced"] if setting.enforced else []), *parameters)).rstrip()
+    said = [f"help={json.dumps(setting.help, ensure_ascii=False)}"] if setting.help else []
+    enforced = ["enforced"] if setting.enforced else []
+    return " ".join((f"{setting.severity:<8}", *enforced, *parameters, *said)).rstrip()

@@ -57,7 +57,7 @@ def _failure(located: Located) -> str:
     finding = located.finding
     name = f"{finding.rule}: {located.object}" if located.object is not None else finding.rule
     position = f"{located.file}:{located.line}:{located.column}"
-    text = escape(_printable(f"{position}: {in_full(finding)}"))
+    text = escape(_printable(f"{position}: {in_full(finding, limit=9 * LINE_LIMIT)}"))
     attributes = f"name={attribute(f'{name}, line {located.line}')} classname={attribute(located.file)}"
     kind = f"message={attribute(finding.message)} type={attribute(str(finding.severity))}"
     return f"    <testcase {attributes}><failure {kind}>{text}</failure></testcase>"

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from webhook.findings import wording
-from webhook.findings.finding import Severity
+from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.notes import alike, many, together
 from webhook.lint.results import Judged, Located, Problem, Summary
@@ -67,9 +67,14 @@ def _finding(located: Located, style: Style) -> str:
             style("faint", f"{blank} |"),
             f"{style('faint', f'{line:>{width}} |')} {quoted}",
             f"{style('faint', f'{blank} |')} {before}{style(severity, carets)} {one_line(found, LINE_LIMIT)}",
-            f"{style('faint', f'{blank} =')} {one_line(finding.fix, LINE_LIMIT)}",
+            *(f"{style('faint', f'{blank} =')} {one_line(text, LINE_LIMIT)}" for text in _advice(finding)),
         )
     )
+
+
+def _advice(finding: Finding) -> tuple[str, ...]:
+    """The fix, and the policy's help."""
+    return (finding.fix, finding.help) if finding.help else (finding.fix,)
 
 
 def _quoted(located: Located) -> tuple[str, str, str]:

@@ -58,6 +58,19 @@ class Requirement(NamedTuple):
             return Match.YES if self.operator == EXISTS else Match.NO
         return Match.UNKNOWN
 
+    def implies(self, other: Requirement) -> bool:
+        """Whether all labels that meet this requirement meet the other one, too."""
+        if self.key != other.key:
+            return False
+        own, wanted = set(self.values), set(other.values)
+        if self.operator in (EQUALS, IN):
+            if other.operator == NOT_IN:
+                return own.isdisjoint(wanted)
+            return other.operator == EXISTS or (other.operator in (EQUALS, IN) and own <= wanted)
+        if other.operator == NOT_IN:
+            return self.operator == DOES_NOT_EXIST or (self.operator == NOT_IN and wanted <= own)
+        return self.operator == other.operator
+
     def __str__(self) -> str:
         """upstream: selector.go:Requirement.String (v1.37)"""
         form = _FORMS.get(self.operator)
@@ -123,6 +136,12 @@ class Selector:
             if match is Match.UNKNOWN:
                 found = match
         return found
+
+    def implies(self, other: Selector) -> bool:
+        """Whether it is seen, of one requirement after the other, that what this matches the other one matches, too."""
+        if self.matches_nothing or other.matches_nothing:
+            return self.matches_nothing
+        return all(any(own.implies(wanted) for own in self.requirements) for wanted in other.requirements)
 
     def __str__(self) -> str:
         """upstream: selector.go:internalSelector.String (v1.37)"""

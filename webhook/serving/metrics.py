@@ -21,6 +21,7 @@ from webhook.admission.decision import Decision, Outcome
 from webhook.admission.defaulting import REASONS, Defaults, Undefaulted
 from webhook.admission.request import CREATE, MUTATE, UPDATE, VALIDATE, AdmissionRequest
 from webhook.findings.finding import Severity
+from webhook.policy.policy import STATES
 from webhook.rules import RULES
 from webhook.transport.tls import REASONS as CLIENT_REASONS
 
@@ -99,6 +100,11 @@ class Metrics:
         )
         self.policy_generation = self._gauge("policy_generation", "Number of times the policy was loaded.")
         self.policy_failures = self.counter("policy_reload_failures", "Number of failed policy reloads.")
+        self.overrides_ending = self._gauge(
+            "policy_overrides_ending",
+            "Number of overrides of the policy that have ended, or that end within 30 days, by state.",
+            state=STATES,
+        )
         self.unsent = self._gauge(
             "entries_not_sent",
             "Number of webhook entries that the policy needs and the cluster's configurations do not have, "
@@ -120,8 +126,11 @@ class Metrics:
             counter.labels(*values)
         return counter
 
-    def _gauge(self, name: str, text: str) -> Gauge:
-        return Gauge(f"evenkeel_{name}", text, registry=self.registry)
+    def _gauge(self, name: str, text: str, **labels: tuple[str, ...]) -> Gauge:
+        gauge = Gauge(f"evenkeel_{name}", text, list(labels), registry=self.registry)
+        for values in product(*labels.values()) if labels else ():
+            gauge.labels(*values)
+        return gauge
 
     def text(self) -> bytes:
         """The exposition format."""

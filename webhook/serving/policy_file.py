@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from pathlib import Path
 
 from certs.following import Followed
 from webhook.documents.reading import decoded
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy.parsing import parse_policy
-from webhook.policy.policy import PolicyError
+from webhook.policy.policy import STATES, PolicyError
 from webhook.serving.check import Check
 from webhook.serving.logs import log
 from webhook.serving.reviewer import Reviewer
@@ -24,6 +25,8 @@ class PolicyFile:
         self.problem = ""
         self.content = Followed(path.read_bytes(), path.read_bytes) if path is not None else None
         reviewer.metrics.policy_generation.set(1)
+        for state in STATES:
+            reviewer.metrics.overrides_ending.labels(state).set_function(partial(self._ending, state))
 
     def reload(self) -> None:
         """Take the file's policy if it has changed; where it cannot be used, the last good policy stays in force."""
@@ -43,6 +46,13 @@ class PolicyFile:
         self.reviewer.policy, self.problem = policy, ""
         self.reviewer.metrics.policy_generation.inc()
         log(logging.INFO, "policy reloaded", file=str(self.path))
+
+    def _ending(self, state: str) -> int:
+        if not self.reviewer.policy.overrides:
+            return 0
+        from webhook.policy import reach  # which a policy without overrides does not need
+
+        return len(reach.ends(self.reviewer.policy, self.reviewer.today())[state])
 
     def _refuse(self, problem: str) -> None:
         """Log and count a problem once."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from threading import get_ident
+from typing import NamedTuple
 
 from webhook.admission.decision import Decision, unexpected
 from webhook.admission.ownership import CONTROLLERS
@@ -34,10 +37,31 @@ class Answer:
     body: bytes
 
 
-class Reviewer:
-    """Only `policy` and `features` change while the server runs.  A review reads each once."""
+class _OfDay(NamedTuple):
+    """A policy, and what of it is in force on a day."""
 
-    def __init__(self, policy: Policy, cluster: Cluster, features: Features, metrics: Metrics) -> None:
+    policy: Policy
+    day: str
+    in_force: Policy
+
+
+class Reviewer:
+    """
+    Only `policy` and `features` change while the server runs.  A review reads each, and the day in UTC, once.
+
+    `policy` is whole; what has ended of it by `today` is not in force.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        cluster: Cluster,
+        features: Features,
+        metrics: Metrics,
+        today: Callable[[], str] = lambda: datetime.now(UTC).date().isoformat(),
+    ) -> None:
+        self.today = today
+        self._of_day = _OfDay(policy, today(), policy.on(today()))
         self.policy = policy
         self.cluster = cluster
         self.features = features
@@ -61,7 +85,7 @@ class Reviewer:
             self._next_large = time.monotonic() + PAUSE * (time.thread_time() - began)
 
     def _read_and_answer(self, phase: str, body: bytes) -> Answer:
-        start, thread, policy = time.perf_counter(), get_ident(), self.policy
+        start, thread, policy = time.perf_counter(), get_ident(), self._policy_of_today()
         self.metrics.answering.add(thread)
         try:
             request = wire.read(body, phase, policy.kinds)
@@ -76,6 +100,12 @@ class Reviewer:
         except Exception as error:
             self._report(request, error)
         return answer
+
+    def _policy_of_today(self) -> Policy:
+        known, policy, today = self._of_day, self.policy, self.today()
+        if known.policy is not policy or known.day != today:
+            self._of_day = known = _OfDay(policy, today, policy.on(today))
+        return known.in_force
 
     def refuse(self, code: int, message: str, uid: str = "") -> Answer:
         """The answer to a request that is not a review."""

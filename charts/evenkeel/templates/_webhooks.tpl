@@ -18,8 +18,11 @@ tests/e2e/test_chart.py holds one against the other.
 {{- end }}
 {{- end }}
 
-{{- /* The settings of one rule, as JSON: one of the policy, and one of each override, as {severity, enforced}. */}}
+{{- /*
+The settings of one rule, as JSON: one of the policy, and one of each override, as {severity, enforced, enforcement}.
+*/}}
 {{- define "evenkeel.settings" -}}
+{{- $enforcement := .policy.enforcement | default .program.builtIn.enforcement }}
 {{- $base := dict "severity" (get .program.severities .rule) "enforced" false }}
 {{- $found := list }}
 {{- range $i, $one := prepend (.policy.overrides | default list) .policy }}
@@ -28,7 +31,7 @@ tests/e2e/test_chart.py holds one against the other.
   {{- $setting := merge (pick $given "severity" "enforced") $base }}
   {{- if hasKey $given "enforced" }}{{ $_ := set $setting "enforced" $given.enforced }}{{ end }}
   {{- if not $i }}{{ $base = $setting }}{{ end }}
-  {{- $found = append $found $setting }}
+  {{- $found = append $found (set (deepCopy $setting) "enforcement" (.enforcement | default $enforcement)) }}
 {{- end }}
 {{- toJson $found }}
 {{- end }}
@@ -44,11 +47,9 @@ tests/e2e/test_chart.py holds one against the other.
 
 {{- /* "yes" where any of `rules` denies, whatever an annotation or an owner reference says. */}}
 {{- define "evenkeel.enforces" -}}
-{{- if eq "Deny" (.policy.enforcement | default .program.builtIn.enforcement) }}
-  {{- range .rules }}
-    {{- range include "evenkeel.settings" (merge (dict "rule" .) $) | fromJsonArray }}
-      {{- if and .enforced (eq "error" .severity) }}yes{{ end }}
-    {{- end }}
+{{- range .rules }}
+  {{- range include "evenkeel.settings" (merge (dict "rule" .) $) | fromJsonArray }}
+    {{- if and .enforced (eq "error" .severity) (eq "Deny" .enforcement) }}yes{{ end }}
   {{- end }}
 {{- end }}
 {{- end }}

@@ -1,0 +1,50 @@
+"""What overrides reach: those that never apply, that apply to everything, and that end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from webhook.objects.times import days_at
+from webhook.policy.policy import ENDED, ENDS_SOON, STATES, Override, Policy
+
+WHAT = {"namespaceSelector": "namespace", "podSelector": "Pod"}
+SOON_DAYS = 30
+
+
+def notes_on(policy: Policy) -> Iterator[str]:
+    """A line for each override that never applies, and each selector that selects nothing out."""
+    overrides = policy.overrides
+    for i, override in enumerate(overrides):
+        empty = [name for name, selector in override.selectors.items() if selector.empty]
+        earlier = next((j for j, other in enumerate(overrides[:i]) if other.covers(override)), None)
+        if earlier is not None:
+            yield f"overrides[{i}]: never applies: {_covered(overrides[earlier], override, earlier)}"
+        elif override.scheduler_name is None and len(empty) == len(override.selectors):
+            last = i == len(overrides) - 1
+            fix = "write what it sets above overrides" if last else "none after it applies: put it last"
+            yield f"overrides[{i}].{empty[0]}: {{}} matches every {WHAT[empty[0]]}; {fix}, or give it labels"
+        else:
+            for name in empty:
+                yield f"overrides[{i}].{name}: {{}} matches every {WHAT[name]}; delete it, or give it labels"
+
+
+def _covered(earlier: Override, later: Override, at: int) -> str:
+    if later.covers(earlier):
+        return f"overrides[{at}] matches the same; make one of the two, or delete it"
+    return f"overrides[{at}] matches all that it matches; put it before that one, or delete it"
+
+
+def ends(policy: Policy, today: str) -> Mapping[str, list[str]]:
+    """A line for each override that has ENDED, or ENDS_SOON: within 30 days."""
+    found: dict[str, list[str]] = {state: [] for state in STATES}
+    for i, override in enumerate(policy.overrides):
+        last, now = days_at(override.until), days_at(today)
+        if last is None or now is None:
+            continue
+        left, what = last - now, f"overrides[{i}].until: {override.until}"
+        if left < 0:
+            found[ENDED].append(f"{what} has passed: {override.name} applies no more; delete it, or write a later day")
+        elif left <= SOON_DAYS:
+            when = f"in {left} days" if left > 1 else "tomorrow" if left else "today"
+            found[ENDS_SOON].append(f"{what} is {when}: {override.name} does not apply after that day")
+    return found
