@@ -424,10 +424,65 @@ def test_a_label_that_every_pod_gets_cannot_be_asked_not_to_exist(kind, key):
     assert "selector-misses-own-pod" not in found["Exists"] + found["In"]
 
 
-def test_a_job_with_a_selector_of_its_own_does_not_get_its_labels():
-    asked = {"matchExpressions": [{"key": "job-name", "operator": "DoesNotExist"}]}
+@pytest.mark.parametrize("key", ["job-name", "controller-uid"])
+def test_a_job_with_a_selector_of_its_own_does_not_get_its_labels(key):
+    asked = constraint(labelSelector={"matchExpressions": [{"key": key, "operator": "DoesNotExist"}]})
 
-    assert () == findings(workload("Job", constraint(labelSelector=asked)))
+    assert [] == misses_own_pod(workload("Job", asked, spec={"manualSelector": True}))
+    assert misses_own_pod(workload("Job", asked))
+
+
+def misses_own_pod(obj, **given):
+    """The fields at which a selector misses the Pod's own labels."""
+    return [one for one in shown(obj, **given) if one.startswith("selector-misses-own-pod")]
+
+
+SERVER_WRITES = {"job-name": "web", "batch.kubernetes.io/job-name": "web", "controller-uid": "u"}
+
+
+@pytest.mark.parametrize("key", ["job-name", "batch.kubernetes.io/job-name"])
+@pytest.mark.parametrize(("name", "misses"), [("web", False), ("other", True)])
+def test_a_job_is_judged_as_after_the_api_server_has_written_its_name(key, name, misses):
+    asked = constraint(labelSelector={"matchLabels": {key: name}})
+    before, after = workload("Job", asked, labels={}), workload("Job", asked, labels=SERVER_WRITES)
+
+    assert misses == bool(misses_own_pod(before))
+    assert shown(after) == shown(before)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"name": None, "generateName": "web-"},
+        {"spec": {"manualSelector": True}, "labels": {"job-name": "other"}},
+        {"labels": {"job-name": "other"}},
+        {"name": "{{ .Release.Name }}"},
+    ],
+    ids=["a name that is generated", "a selector of its own", "a label that is written", "a name that is rendered"],
+)
+def test_the_name_of_a_job_is_not_known(given):
+    assert [] == misses_own_pod(workload("Job", constraint(labelSelector={"matchLabels": {"job-name": "other"}}), **given))
+
+
+@pytest.mark.parametrize("kind", ["Job", "CronJob"])
+@pytest.mark.parametrize("key", ["controller-uid", "batch.kubernetes.io/controller-uid"])
+def test_nobody_knows_the_uid_of_a_job_before(key, kind):
+    assert misses_own_pod(workload(kind, constraint(labelSelector={"matchLabels": {key: "8a3f"}})))
+    assert [] == misses_own_pod(workload(kind, constraint(labelSelector={}, matchLabelKeys=[key])))
+
+
+@pytest.mark.parametrize("name", ["web", "web-1", "other"])
+def test_a_cron_job_never_has_a_job_of_a_name_that_stands_in_it(name):
+    """Its Jobs are named after the time at which each is due."""
+    asked = {operator: {"matchExpressions": [{"key": "job-name", **one}]} for operator, one in (
+        ("In", {"operator": "In", "values": [name]}),
+        ("NotIn", {"operator": "NotIn", "values": [name]}),
+        ("Exists", {"operator": "Exists"}),
+    )}
+    found = {name: misses_own_pod(workload("CronJob", constraint(labelSelector=one))) for name, one in asked.items()}
+
+    assert {"In": ["selector-misses-own-pod [0].labelSelector"], "NotIn": [], "Exists": []} == found
+    assert [] == shown(workload("CronJob", constraint(labelSelector={}, matchLabelKeys=["job-name"])))
 
 
 def test_a_selector_of_expressions_that_misses_its_own_pod_has_no_single_repair():
@@ -465,7 +520,7 @@ def test_the_api_server_warns_of_a_null_selector_since_1_28(minor, said):
     ],
 )
 def test_the_prefixed_labels_of_a_job_are_there_since_1_27(minor, key, found):
-    job = workload("Job", constraint(labelSelector={"matchLabels": {key: "x"}}))
+    job = workload("Job", constraint(labelSelector={"matchLabels": {key: "web"}}))
 
     assert found == [f.rule for f in findings(job, minor=minor)]
 

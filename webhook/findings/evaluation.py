@@ -69,6 +69,8 @@ def find_all(
     running = _running(workload, settings)
     if not running:
         return NOTHING_FOUND
+    if workload.job_labels:
+        workload = _with_job_labels(workload, features)
     reading = read_constraints(workload.raw_constraints, features)
     added = workload.addable if features.prefixed_job_labels else workload.addable - PREFIXED_JOB_LABELS
     addable = added | (TOPOLOGY_LABELS if features.topology_labels else frozenset())
@@ -102,6 +104,13 @@ def find_all(
         for cause in rule.check(subject):
             findings.append(_finding(rule, setting, cause, workload.kind.built_in))
     return Evaluation(tuple(findings), tuple(skipped))
+
+
+def _with_job_labels(workload: Workload, features: Features) -> Workload:
+    """A Job with its labels as they are at /validate."""
+    written = workload.job_labels.items()
+    there = {key: value for key, value in written if features.prefixed_job_labels or key not in PREFIXED_JOB_LABELS}
+    return replace(workload, labels={**there, **workload.labels})
 
 
 def _needs_no_labels(rule: Rule, kind: Kind) -> bool:
