@@ -19,6 +19,8 @@ def why_idle(spread: Spread, findings: Sequence[Finding] = ()) -> str:
         return "its selector counts no Pod"
     if constraint.soft and not counted.eligible:
         return "no node that counts has the label"
+    if spread.confined:
+        return "its nodeSelector or node affinity leaves one domain"
     if len(counted.eligible) == 1 and constraint.min_domains <= 1:
         return "all nodes that count are in one domain"
     if constraint.hard and any(_is_of(finding, constraint.index) for finding in findings):
