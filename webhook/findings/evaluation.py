@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from webhook.findings.finding import Cause, Evaluation, Finding, Severity, Skipped
 from webhook.findings.rule import (
     CLOSED_NODES,
+    NODE_AFFINITY,
     PLACING,
     RULES,
     UNKNOWN_FIELDS,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from webhook.findings.others import Others
 
 MOST_PLACING_VALUES = 200
+_AFFINE = frozenset({"nodeSelector", "affinity"})
 TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
 
 OPERATOR_LABELS = "an operator makes the Pods from its custom resource, with labels that are not known"
@@ -79,6 +81,7 @@ def find_all(
     constraints, unmet = reading.parsed(workload.labels), _unmet(workload, snapshot, others)
     there = reading.words | _words(reading, snapshot)
     there |= {UNKNOWN_FIELDS} if reading.unknown or workload.misplaced else set()
+    there |= {NODE_AFFINITY} if workload.pod_spec is None or not _AFFINE.isdisjoint(workload.pod_spec) else set()
     bare = Subject(
         workload,
         reading,
@@ -217,5 +220,4 @@ def _one_per_field(findings: Sequence[Finding], field_length: int) -> tuple[Find
 
 @cache
 def _depth(rule_id: str) -> int:
-    above = RULES[rule_id].yields_to
-    return 0 if above is None else 1 + _depth(above)
+    return max((1 + _depth(above) for above in RULES[rule_id].yields_to), default=0)

@@ -29,6 +29,7 @@ from webhook.scheduler.selectors import Match, as_selector
           - maxSkew: 1
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: wbe}}
             matchLabelKeys: [pod-template-hash]
     """,
@@ -46,6 +47,7 @@ from webhook.scheduler.selectors import Match, as_selector
           - maxSkew: 1
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: web}}
             matchLabelKeys: [pod-template-hash]
     """,
@@ -61,7 +63,9 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
     labels, added = "", _added(subject)
     for constraint in subject.constraints:
         selector = constraint.selector
-        if selector.matches_nothing or selector.match(subject.workload.labels, subject.addable, added) is not Match.NO:
+        if selector.empty or selector.matches_nothing:  # which is empty-selector's
+            continue
+        if selector.match(subject.workload.labels, subject.addable, added) is not Match.NO:
             continue
         path, written = subject.at(constraint, "labelSelector"), str(as_selector(constraint.label_selector))
         # Only the author knows what was meant by expressions, so they are not replaced.
