@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from webhook.findings.others import Others
 
 MOST_PLACING_VALUES = 200
-_AFFINE = frozenset({"nodeSelector", "affinity"})
 TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
 
 OPERATOR_LABELS = "an operator makes the Pods from its custom resource, with labels that are not known"
@@ -81,7 +80,7 @@ def find_all(
     constraints, unmet = reading.parsed(workload.labels), _unmet(workload, snapshot, others)
     there = reading.words | _words(reading, snapshot)
     there |= {UNKNOWN_FIELDS} if reading.unknown or workload.misplaced else set()
-    there |= {NODE_AFFINITY} if workload.pod_spec is None or not _AFFINE.isdisjoint(workload.pod_spec) else set()
+    there |= {NODE_AFFINITY} if _chooses(workload.pod_spec, reading) else set()
     bare = Subject(
         workload,
         reading,
@@ -139,6 +138,15 @@ def _unmet(workload: Workload, snapshot: Snapshot | None, others: Others | None)
     if pod_spec is None or not (PLACING.isdisjoint(pod_spec) or _is_light(pod_spec)):
         unmet.add(Need.POD_SPEC)
     return unmet
+
+
+def _chooses(pod_spec: Mapping[str, object] | None, reading: Reading) -> bool:
+    """Whether Pods may choose among domains, by node affinity or by a nodeSelector that names a topology key."""
+    if pod_spec is None:
+        return True
+    if "affinity" in pod_spec and as_mapping(pod_spec["affinity"]).get("nodeAffinity") is not None:
+        return True
+    return "nodeSelector" in pod_spec and not reading.topology_keys.isdisjoint(as_mapping(pod_spec["nodeSelector"]))
 
 
 def _is_light(pod_spec: Mapping[str, object]) -> bool:

@@ -30,7 +30,7 @@ PLACING = frozenset({"tolerations", "nodeSelector", "affinity"})  # By these fie
 NO_NODES = Nodes()
 ADVICE = "it is advice, and never denies"
 CLOSED_NODES, UNLABELLED_NODES = "closed nodes", "nodes without a topology key"
-NODE_AFFINITY = "node selector or affinity"
+NODE_AFFINITY = "node affinity"
 MATCH_LABEL_KEYS, MIN_DOMAINS, UNKNOWN_FIELDS = "matchLabelKeys", "minDomains", "unknown fields"
 
 
@@ -119,15 +119,18 @@ class Subject:
 
     def never_binds(self, constraint: Constraint) -> bool:
         """Whether the constraint counts this workload's Pods only, and there are never more than maxSkew of them."""
-        most, own = self.workload.most_pods, _comparable(self.workload_selector)
+        most = self.workload.most_pods
         if most is None or constraint.max_skew < most or self.workload.pinned or not self.counts_own(constraint):
             return False
+        own = _comparable(self.workload_selector)
         return bool(own) and own <= _comparable(constraint.selector)
 
     @cached_property
     def pod(self) -> IncomingPod:
         """What one of its Pods asks of a node but resources; what has the wrong type reads as if it were absent."""
         spec = {name: value for name, value in (self.workload.pod_spec or {}).items() if name in PLACING}
+        if not spec:
+            return IncomingPod(self.workload.namespace, self.workload.labels)
         found = read_incoming_pod(Reader(), {"metadata": {"namespace": self.workload.namespace}, "spec": spec})
         return replace(found, labels=self.workload.labels)  # which may be many, and are read already
 
@@ -210,7 +213,8 @@ class Rule:
     skipped where one of its `needs` is not known.  `beside` are the objects that its examples stand beside.
 
     It is run only where all that it `looks_for` is there: words of `Reading.words`, UNKNOWN_FIELDS, CLOSED_NODES
-    (tainted or cordoned), UNLABELLED_NODES, NODE_AFFINITY.  There may still be nothing to find.
+    (tainted or cordoned), UNLABELLED_NODES, NODE_AFFINITY (or a nodeSelector that names a topology key).  There may
+    still be nothing to find.
     """
 
     id: str

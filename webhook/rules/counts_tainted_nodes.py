@@ -81,17 +81,15 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
         key = constraint.topology_key
         if key not in _EMPTY or constraint.node_taints_policy == HONOR or not subject.counts_own(constraint):
             continue
-        if key != HOSTNAME and not _may_be_barred(subject.workload, constraint):
+        if not (_may_bar(subject.workload, constraint) if key != HOSTNAME else not subject.never_binds(constraint)):
             continue
-        if subject.workload.pinned or subject.never_binds(constraint) or _tolerates_all(subject):
-            continue
-        if not is_confined(subject.pod, constraint):
+        if not (subject.workload.pinned or _tolerates_all(subject) or is_confined(subject.pod, constraint)):
             path, message = subject.at(constraint, "nodeTaintsPolicy"), f"must be Honor, or {_EMPTY[key]} as empty"
             yield Cause(path, message, constraint.node_taints_policy, HONOR)
 
 
-def _may_be_barred(workload: Workload, constraint: Constraint) -> bool:
-    """Whether it may have more replicas than one zone takes while another is empty."""
+def _may_bar(workload: Workload, constraint: Constraint) -> bool:
+    """Whether there may be more replicas than one zone takes while another is empty."""
     most, known = constraint.max_skew, workload.kind.api_version != BATCH
     return known and most > 0 and (workload.replicas > most or (workload.most_replicas or 0) > most)
 

@@ -63,7 +63,7 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
     labels, added = "", _added(subject)
     for constraint in subject.constraints:
         selector = constraint.selector
-        if selector.empty or selector.matches_nothing:  # which is empty-selector's
+        if selector.empty or selector.matches_nothing:
             continue
         if selector.match(subject.workload.labels, subject.addable, added) is not Match.NO:
             continue

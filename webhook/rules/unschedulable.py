@@ -9,7 +9,7 @@ from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
-from webhook.objects.reading import Reader
+from webhook.objects.reading import Reader, brief
 from webhook.scheduler.capacity import Bound, bound
 from webhook.scheduler.constraint import HARD, HONOR
 from webhook.scheduler.incoming import IncomingPod
@@ -170,6 +170,7 @@ def _without_room(subject: Subject, which: str, fitting: int) -> Cause:
     for constraint in subject.hard:
         key = constraint.topology_key
         if key not in subject.nodes.label_keys:
-            return Cause(subject.at(constraint, "topologyKey"), f"{which}: none has the key", key, "a key of nodes")
+            path, wanted = subject.at(constraint, "topologyKey"), "a key that nodes carry"
+            return Cause(path, f"{which}: none has the label {brief(key, 40)}", brief(key), wanted)
     wanted, fix = f"room for {subject.workload.replicas}", "free room, add nodes, or request less"
     return Cause(subject.at(subject.hard[0]), f"{which}: no room", f"room for {fitting} replicas", wanted, fix=fix)
