@@ -8,6 +8,7 @@ from tests.support.build import (
     FEATURES,
     ZONE,
     constraint,
+    honoring,
     namespace,
     pod,
     policy,
@@ -49,7 +50,7 @@ CASES = [
         at_validate(deployment(constraint(topologyKey="failure-domain.beta.kubernetes.io/hostname"))),
         warned=("misspelt-topology-key",),
     ),
-    Case("a good Deployment", at_validate(deployment(constraint(matchLabelKeys=["pod-template-hash"]))), audited=False),
+    Case("a good Deployment", at_validate(deployment(honoring(matchLabelKeys=["pod-template-hash"]))), audited=False),
     Case("an error denies", at_validate(deployment(EMPTY)), denied=("empty-selector",)),
     *(
         Case(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from tests.support.build import SELECTOR, ZONE, constraint, hpa, namespace, node, pod, service, workload
+from tests.support.build import SELECTOR, ZONE, constraint, honoring, hpa, namespace, node, pod, service, workload
 from tests.support.commands import POLICY, Run
 from webhook.admission.weighing import MOST_CONSTRAINTS
 
@@ -232,7 +232,7 @@ def test_what_is_too_large_to_judge_is_said(run):
 
 
 def test_an_autoscaler_in_the_input_gives_a_workload_its_replicas(run):
-    unscaled = workload("Deployment", constraint(), spec={"replicas": None})
+    unscaled = workload("Deployment", honoring(), spec={"replicas": None})
     found = [
         json.loads(run("admit -f new -o json", new=[unscaled, *others]).out.splitlines()[0])["findings"]
         for others in ([], [hpa()], [hpa(1, 1)])

@@ -14,17 +14,17 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.build import constraint, namespace, node, pod, workload
+from tests.support.build import constraint, honoring, namespace, node, pod, workload
 from webhook.cli import main as cli
 from webhook.lint import files as lint_files
 from webhook.lint import session
 
 SCRIPT = Path(sys.executable).parent / "evenkeel"
 POLICY = "{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, rules: {%s}}"
-FINE = workload("StatefulSet", constraint())
-ERROR = workload("StatefulSet", constraint(labelSelector={}))
+FINE = workload("StatefulSet", honoring())
+ERROR = workload("StatefulSet", honoring(labelSelector={}))
 WARNING = workload("StatefulSet", constraint(topologyKey="kubernetes.io/zone"), name="db")
-INFO = workload("Deployment", constraint(), name="api")
+INFO = workload("Deployment", honoring(), name="api")
 
 
 class Run(NamedTuple):
@@ -65,7 +65,7 @@ error: spec.template.spec.topologySpreadConstraints[0].labelSelector: must selec
 (empty-selector)
   --> shop/web.yaml:27:7  StatefulSet shop/web
    |
-27 |       "labelSelector": {}
+27 |       "labelSelector": {},
    |       ^^^^^^^^^^^^^^^^^^^ found {}, wanted labels that the Pods carry
    = write labelSelector: {matchLabels: {app: web}}
 

@@ -26,6 +26,7 @@ from tests.e2e.words import (
 )
 from tests.support.build import HOSTNAME, SELECTOR, ZONE, constraint
 from tests.support.serving import until
+from webhook.cli.main import main
 
 SPREAD = [kind for kind in KINDS if kind != "DaemonSet"]
 
@@ -110,6 +111,31 @@ def test_what_is_right_is_made_without_a_word(plane, running, namespace):
     output = plane.apply(deployment(namespace, constraint(matchLabelKeys=["pod-template-hash"])))
 
     assert (0, "deployment.apps/web created\n", "") == output
+
+
+def admitted(tmp_path, capsys, made):
+    """The warnings of `evenkeel admit`, which sees the object as it was written."""
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps(made))
+    assert 0 == main(["admit", "-f", str(file)])
+    return "".join(line for line in capsys.readouterr().out.splitlines(True) if line.startswith("Warning"))
+
+
+@pytest.mark.parametrize("key", ["job-name", "batch.kubernetes.io/job-name", "controller-uid"])
+@pytest.mark.parametrize("operator", ["In", "NotIn", "Exists", "DoesNotExist"])
+@pytest.mark.parametrize("kind", ["Job", "CronJob"])
+def test_a_job_is_answered_as_if_the_api_server_had_not_written_its_labels(
+    plane, running, namespace, tmp_path, capsys, kind, operator, key
+):
+    values = {"values": ["web"]} if operator.endswith("In") else {}
+    asked = constraint(labelSelector={"matchExpressions": [{"key": key, "operator": operator, **values}]})
+    made = of(kind, namespace, asked)
+    output = plane.apply(made)
+    known = kind == "Job" and key != "controller-uid"
+
+    assert 0 == output.code, output
+    assert (operator in ("DoesNotExist", "NotIn" if known else "In")) == ("selector-misses-own-pod" in output.stderr)
+    assert output.stderr == admitted(tmp_path, capsys, made)
 
 
 def test_more_warnings_than_a_person_reads_are_counted(plane, running, namespace):

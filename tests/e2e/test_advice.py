@@ -75,6 +75,29 @@ def test_a_domain_whose_every_node_is_tainted(plane, namespace, tainted, key, no
     assert [True] * left == [UNEVEN in said for said in waiting(plane, namespace)]
 
 
+@pytest.mark.parametrize(
+    ("fields", "said", "left"),
+    [
+        ({}, "topologyKey: refuses no node: nodeSelector leaves only a", 0),
+        ({"whenUnsatisfiable": "ScheduleAnyway"}, "topologyKey: prefers no node: nodeSelector leaves only a", 0),
+        ({"minDomains": 3}, "minDomains: 1 of 6 Pods can ever run: nodeSelector leaves 1 domain", 5),
+        (
+            {"nodeAffinityPolicy": "Ignore"},
+            "nodeAffinityPolicy: must be Honor, or 5 of 6 Pods wait: b and 1 more count as empty",
+            5,
+        ),
+    ],
+    ids=["hard", "soft", "minDomains", "the others count"],
+)
+def test_domains_that_the_node_selector_leaves(plane, namespace, fields, said, left):
+    made = deployment(namespace, constraint(**fields), spec=AT_ONCE)
+    made["spec"]["template"]["spec"]["nodeSelector"] = {ZONE: "a"}
+    output = plane.apply(made)
+
+    assert (0, CREATED, f"Warning: pinned-domain: topologySpreadConstraints[0].{said}\n") == output
+    assert [True] * left == [UNEVEN in each for each in waiting(plane, namespace)]
+
+
 def test_taints_that_are_honoured_bar_nothing(plane, namespace, tainted):
     tainted("c1", "c2", "c3")
     output = plane.apply(deployment(namespace, constraint(nodeTaintsPolicy="Honor"), spec=AT_ONCE))

@@ -114,7 +114,7 @@ def test_a_repository_like_real_ones_has_what_those_have(tmp_path, monkeypatch, 
     found = json.loads(capsys.readouterr().out)
 
     assert (0, files, []) == (code, found["summary"]["files"], found["problems"])
-    assert {"rollout-skew"} == {one["rule"] for one in found["findings"]}
+    assert {"counts-tainted-nodes", "rollout-skew"} == {one["rule"] for one in found["findings"]}
     assert {"kustomization", "template"} == {one["reason"] for one in found["notes"]}
     assert size > 500_000
 

@@ -24,7 +24,11 @@ EXPECTED = {
         "mistakes/overlay.yaml:10 misspelt-topology-key",
     },
     # Each of its nodes counts, those with taints, too.
-    "kruise": {"kruise/cloneset.yaml:30 counts-tainted-nodes"},
+    "kruise": {"kruise/cloneset.yaml:12 counts-tainted-nodes", "kruise/cloneset.yaml:30 counts-tainted-nodes"},
+    # And so does each of its zones, a lost one, too.
+    "dump": {"dump/cluster.yaml:29 counts-tainted-nodes"},
+    "rollouts": {"rollouts/rollout.yaml:14 counts-tainted-nodes"},
+    "shop": {"shop/deployments.yaml:33 counts-tainted-nodes"},
     # Its operator copies a selector as it is, unless additionalLabelSelectors asks it to add to it.
     "monitoring": {"monitoring/prometheus.yaml:7 empty-selector"},
     # Two operators copy what is written, one sets all but the key itself.

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from tests.support.build import constraint, hpa, policy, workload
+from tests.support.build import constraint, honoring, hpa, policy, workload
 from tests.support.lint import terms
 from webhook.lint import judging
 from webhook.lint.beside import NOTHING_STATED, packed, unpacked
 from webhook.lint.judging import judge
 
-SPREAD = workload("StatefulSet", constraint(), name="db")
+SPREAD = workload("StatefulSet", honoring(), name="db")
 OTHER = workload("Deployment")
 REQUIRED = "rules: {missing-constraints: {severity: warning}}"
 
@@ -41,7 +41,7 @@ def test_another_workload_of_the_file_is_seen(content):
 
 
 def test_the_namespace_that_is_given_is_that_of_objects_without_one():
-    nowhere = workload("StatefulSet", constraint(), name="db", namespace=None)
+    nowhere = workload("StatefulSet", honoring(), name="db", namespace=None)
 
     assert ["selector-matches-others"] == found(text(nowhere, OTHER), namespace="shop")
     assert [] == found(text(nowhere, OTHER), namespace="default")
@@ -55,7 +55,7 @@ def test_a_kind_that_a_policy_describes_is_seen():
     assert ["selector-matches-others"] == found(text(SPREAD, fleet), policy=policy(f"workloads: [{described}]"))
 
 
-UNSCALED = workload("Deployment", constraint(), spec={"replicas": None})
+UNSCALED = workload("Deployment", honoring(), spec={"replicas": None})
 
 
 @pytest.mark.parametrize(
@@ -115,4 +115,4 @@ def test_a_workload_asks_where_a_rule_is_run_on_it():
 
 
 def test_a_patch_states_nothing():
-    assert ([], []) == stated(workload("StatefulSet", constraint(), labels={}, spec={"selector": None}))
+    assert ([], []) == stated(workload("StatefulSet", honoring(), labels={}, spec={"selector": None}))

@@ -12,7 +12,7 @@ import threading
 
 import pytest
 
-from tests.support.build import constraint, hpa, namespace, workload
+from tests.support.build import constraint, honoring, hpa, namespace, workload
 from tests.support.lint import terms
 from webhook.lint import files as lint_files
 from webhook.lint.beside import NOTHING_STATED, unpacked
@@ -136,8 +136,8 @@ def test_what_stands_in_other_files_matters(tree, monkeypatch, most):
     """In one process and in several: a workload that the selector counts, and an autoscaler."""
     monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", most)
     monkeypatch.setattr(lint_files, "cpus", lambda: 2)
-    spread, other = workload("StatefulSet", constraint()), workload("Deployment", name="api", spec={"selector": {}})
-    unscaled = workload("Deployment", constraint(), labels={"app": "x"}, name="web", spec={"replicas": None})
+    spread, other = workload("StatefulSet", honoring()), workload("Deployment", name="api", spec={"selector": {}})
+    unscaled = workload("Deployment", honoring(), labels={"app": "x"}, name="web", spec={"replicas": None})
     unscaled["spec"]["template"]["spec"]["topologySpreadConstraints"][0]["labelSelector"] = {
         "matchLabels": {"app": "x"}
     }

@@ -10,7 +10,7 @@ import pytest
 from tests.support.lint import KEYS, WEB, judged, terms
 from webhook.lint.kustomization import Built, Change, Kustomization, read_kustomization
 from webhook.lint.labelling import read_labellings
-from webhook.lint.touched import EVERYTHING, NOTHING, Touched
+from webhook.lint.touched import EVERYTHING, NOTHING, RENAMED, Touched
 
 FILES = {
     "scale.yaml": "kind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3}",
@@ -34,7 +34,9 @@ class Case(NamedTuple):
 
 
 CASES = [
-    Case("nothing", "resources: [a.yaml]\nimages: [{name: a}]\nnamePrefix: a-", []),
+    Case("nothing", "resources: [a.yaml]\nimages: [{name: a}]\nnamePrefix: ''", []),
+    Case("a name", "namePrefix: a-", [Change(RENAMED, "CronJob"), Change(RENAMED, "Job")]),
+    Case("the end of a name", "nameSuffix: -a", [Change(RENAMED, "CronJob"), Change(RENAMED, "Job")]),
     Case("a label without a known value", "commonLabels: {a: '${A}'}", [Change(LABEL)]),
     Case("replicas", "replicas: [{name: web, count: 3}]", [Change(REPLICAS, "", "web")]),
     Case("a patch in a file", "patches: [{path: scale.yaml}]", [Change(REPLICAS, "Deployment", "web")]),

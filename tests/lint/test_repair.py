@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.build import constraint, workload
+from tests.support.build import honoring, workload
 from tests.support.lint import judged
 from webhook.documents.reading import read_documents
 from webhook.lint.repair import repair
@@ -38,6 +38,7 @@ spec:
 WEB, DB = HEAD.format(kind="Deployment"), HEAD.format(kind="StatefulSet")
 TAIL = "      # the end\n      containers: []\n---\n# more\n"
 KEYS = "      - maxSkew: 1\n        topologyKey: zone   # own\n        whenUnsatisfiable: DoNotSchedule\n"
+KEYS += "        nodeTaintsPolicy: Honor\n"
 GOOD = "        labelSelector: {matchLabels: {app: web}}\n"
 
 
@@ -256,25 +257,25 @@ def test_what_cannot_be_repaired_keeps_nothing_else_from_it():
 
 @pytest.mark.parametrize("indent", [None, 2, "\t"])
 def test_json_stays_json(indent):
-    broken = [constraint(topologyKey="kubernetes.io/zone", labelSelector=None)]
+    broken = [honoring(topologyKey="kubernetes.io/zone", labelSelector=None)]
     obj = workload("StatefulSet", *broken)
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [obj, obj]}, indent=indent)
     done = repaired(text)
 
     assert (4, []) == (done.count, done.left.found)
     selector = {"matchLabels": {"app": "web"}}
-    mended = workload("StatefulSet", constraint(topologyKey="topology.kubernetes.io/zone", labelSelector=selector))
+    mended = workload("StatefulSet", honoring(topologyKey="topology.kubernetes.io/zone", labelSelector=selector))
     assert [mended, mended] == json.loads(done.text)["items"]
     assert indent is None or len(text.splitlines()) + 2 == len(done.text.splitlines())
 
 
 @pytest.mark.parametrize("indent", [None, 1])
 def test_a_stream_of_json_stays_one(indent):
-    obj = json.dumps(workload("StatefulSet", constraint(labelSelector={})), indent=indent)
+    obj = json.dumps(workload("StatefulSet", honoring(labelSelector={})), indent=indent)
     done = repaired(f"{obj}\n{obj}\n")
 
     assert (2, []) == (done.count, done.left.found)
-    assert 2 * [workload("StatefulSet", constraint())] == list(read_documents(done.text))
+    assert 2 * [workload("StatefulSet", honoring())] == list(read_documents(done.text))
 
 
 STYLES = {

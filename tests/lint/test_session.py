@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.build import constraint, workload
+from tests.support.build import constraint, honoring, workload
 from tests.support.lint import MISSPELT, WEB, terms
 from webhook.findings.finding import Severity
 from webhook.lint import session as module
@@ -64,7 +64,7 @@ def test_a_repair_is_written_and_what_is_left_is_reported(tree):
     assert (RIGHT, 1, 0) == ((path / "a").read_text(), run.summary.repaired, run.repairable)
 
 
-ROLLING = workload("Deployment", constraint(), constraint(topologyKey="rack"))
+ROLLING = workload("Deployment", honoring(), constraint(topologyKey="rack"))
 
 
 @pytest.mark.parametrize(("severity", "repairable", "left"), [("warning", 0, ["rollout-skew"]), ("info", 2, [])])
@@ -97,7 +97,7 @@ FAILURES = {"module.repair": KeyError("x"), "writing.write_over": OSError(13, "P
 
 
 def test_what_a_repaired_selector_counts_in_another_file_is_reported_in_the_same_run(tree):
-    wrong = workload("StatefulSet", constraint(labelSelector={"matchLabels": {"app": "db"}}))
+    wrong = workload("StatefulSet", honoring(labelSelector={"matchLabels": {"app": "db"}}))
     tree(a=json.dumps(wrong), b=json.dumps(workload("CronJob", name="job")))
     run = session(repairs=True, writes=True)
     outcome, _ = run.judge(["a", "b"])

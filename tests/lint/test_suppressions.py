@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from tests.support.build import constraint, policy, workload
+from tests.support.build import constraint, honoring, policy, workload
 from tests.support.lint import KEYS, MISSPELT, WEB, judged, shown, terms
 from webhook.findings.finding import Severity
 
@@ -82,9 +82,9 @@ def annotated(rules, *constraints):
 
 ANNOTATIONS = [
     Case("what it names", annotated("empty-selector", constraint(labelSelector={})), []),
-    Case("a rule that finds nothing", annotated("pinned-pod", constraint()), ["unused-suppression"]),
-    Case("a rule that there is not", annotated("empty-selektor", constraint()), ["unused-suppression"]),
-    Case("a rule that is off", annotated("soft-constraint", constraint()), []),
+    Case("a rule that finds nothing", annotated("pinned-pod", honoring()), ["unused-suppression"]),
+    Case("a rule that there is not", annotated("empty-selektor", honoring()), ["unused-suppression"]),
+    Case("a rule that is off", annotated("soft-constraint", honoring()), []),
 ]
 
 

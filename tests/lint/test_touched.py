@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
 
 from tests.support.build import constraint, workload
 from webhook.findings.finding import Finding, Severity
-from webhook.lint.touched import ADDED, EVERYTHING, NOTHING, Touched, by_patch, holds_although, left_open, union
+from webhook.lint.touched import (
+    ADDED,
+    EVERYTHING,
+    NOTHING,
+    RENAMED,
+    Touched,
+    by_patch,
+    by_path,
+    holds_although,
+    left_open,
+    union,
+)
 from webhook.objects.workload import parse_workloads
 
 FIELD = "topologySpreadConstraints"
@@ -129,6 +141,16 @@ def test_the_labels_of_a_job_that_is_touched_may_be_all_of_its_kind():
     assert not job.addable
     assert job.kind.addable == left_open(job, fields("manualSelector")).addable
     assert job.kind.addable == left_open(job, fields("completionMode")).addable
+
+
+@pytest.mark.parametrize("touched", [RENAMED, fields("manualSelector"), EVERYTHING])
+def test_a_job_whose_name_is_touched_is_not_known_by_it(touched):
+    (job,) = parse_workloads(workload("Job", constraint()))
+
+    assert job.job_labels
+    assert not left_open(job, replace(touched, labels=frozenset())).job_labels
+    assert RENAMED == by_path(["metadata", "name"])
+    assert NOTHING == by_path(["spec", "template", "metadata", "name"])
 
 
 def test_replicas_that_are_touched_may_be_one():

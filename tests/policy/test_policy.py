@@ -27,6 +27,7 @@ def selecting(text):
 TEAM = "namespaceSelector: {matchLabels: {team: batch}}"
 NAMED = "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %s}}"
 ALL, WEB = "podSelector: {}", "podSelector: {matchLabels: {app: web}}"
+NAMED_JOB = "podSelector: {matchLabels: {job-name: sync}}"
 HASHED = "podSelector: {matchExpressions: [{key: pod-template-hash, operator: Exists}]}"
 
 
@@ -55,6 +56,8 @@ PLACES = [
     Place("the labels of the Pod are others", (WEB,), "none", given=pod(labels={"app": "db"})),
     Place("a label that the controller adds", (HASHED,), "none ?", given=workload("Deployment")),
     Place("a label that no controller adds", (HASHED,), "none", given=workload("StatefulSet")),
+    Place("the name of its Job", (NAMED_JOB,), "a", given=workload("Job", name="sync")),
+    Place("the name of another Job", (NAMED_JOB,), "none", given=workload("Job")),
     Place("the scheduler of the Pod", ("schedulerName: gpu",), "a", given=pod(spec={"schedulerName": "gpu"})),
     Place("no scheduler is the default one", ("schedulerName: default-scheduler",), "a"),
     Place("one of two conditions does not hold", (f"{WEB}, schedulerName: gpu",), "none"),

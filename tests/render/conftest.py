@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.support.build import constraint, node, pod, policy, snapshot, workload
+from tests.support.build import constraint, honoring, node, pod, policy, snapshot, workload
 from tests.support.lint import EVIL, summary, terms
 from webhook.scheduler.features import LATEST
 
@@ -16,7 +16,7 @@ def everything():
     """Findings, a problem, a template, a kind that no policy describes: with names that every form must escape."""
     crd = {"apiVersion": "example.com/v1", "kind": EVIL, "spec": {"topologySpreadConstraints": [{}]}}
     evil = workload("StatefulSet", constraint(topologyKey=EVIL, labelSelector=None), name=EVIL)
-    info = workload("Deployment", constraint(), name="api")
+    info = workload("Deployment", honoring(), name="api")
     files = {
         "a b,c%é.yaml": json.dumps(evil, indent=1),
         "bad.yaml": "kind: [",

@@ -23,7 +23,7 @@ def test_a_section_has_the_headings_that_the_rule_has_a_use_for(rule):
     more = {
         "Parameters": bool(rule.parameters),
         "Switch it on": rule.severity is Severity.IGNORE,
-        "Yields to": rule.yields_to is not None,
+        "Yields to": bool(rule.yields_to),
     }
 
     why, *examples = ALWAYS

@@ -7,14 +7,14 @@ import json
 import pytest
 
 from tests.report.test_impact import EMPTY
-from tests.support.build import constraint
+from tests.support.build import constraint, honoring
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
 from webhook.render import openreports
 from webhook.render.openreports import FORMS, dumped, objects, same
 
 OPEN, POLICY = FORMS["openreports"], FORMS["policyreport"]
 BAD = deployment(EMPTY, constraint(topologyKey="rack"), uid="u1")
-SPREAD = constraint(labelSelector={"matchLabels": {"app": "good"}}, matchLabelKeys=["pod-template-hash"])
+SPREAD = honoring(labelSelector={"matchLabels": {"app": "good"}}, matchLabelKeys=["pod-template-hash"])
 GOOD = deployment(SPREAD, name="good", uid="u2")
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from tests.support.build import HOSTNAME, constraint, hpa
+from tests.support.build import HOSTNAME, ZONE, constraint, hpa
 from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, only, pods
 from webhook.report.idle import NEVER_BINDS
 from webhook.rules import RULES
 
 SELECTOR = "its selector counts no Pod"
+CONFINED = "its nodeSelector or node affinity leaves one domain"
 
 
 def why(*objects, nodes=ZONES, **options):
@@ -31,6 +32,15 @@ def test_one_domain_and_none():
         "no node has the label",
         "no node with the label counts: each lacks the key of another constraint, or a policy leaves it out",
     ] == why(*both[:1], *both[1:], *pods("a1", "a2"), nodes=[node("a1", "a"), node("a2", "a")])
+
+
+def test_one_domain_that_affinity_leaves():
+    """Though nodes of other domains may count: the soft constraint prefers none."""
+    in_a = deployment(constraint(), constraint(topologyKey=HOSTNAME), constraint(whenUnsatisfiable="ScheduleAnyway"))
+    for one in in_a:
+        one["spec"]["template"]["spec"]["nodeSelector"] = {ZONE: "a"}
+
+    assert [CONFINED, "", CONFINED] == why(*in_a, *pods("a1", "a2"))
 
 
 def test_a_hard_constraint_whose_min_domains_are_missing_refuses():

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import placing
-from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, node, owned_by, pod, snapshot, workload
+from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, honoring, node, owned_by, pod, snapshot, workload
 from webhook.documents.reading import read_documents
 from webhook.findings import wording
 from webhook.findings.evaluation import evaluate
@@ -59,7 +59,7 @@ class TestEveryRule:
         assert one.check.__module__ == f"webhook.rules.{one.id.replace('-', '_')}"
 
     def test_what_it_yields_to_is_a_rule(self, one):
-        assert one.yields_to is None or one.yields_to in RULES
+        assert set(one.yields_to) <= RULES.keys() - {one.id}
 
     def test_it_says_what_was_found_what_is_wanted_and_the_fix(self, one):
         assert all(f.found and f.wanted and f.fix and f.message for f in self.found(one, one.bad))
@@ -333,7 +333,10 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_is_found(case):
-    assert case.finds == shown(case.obj, minor=case.minor, snapshot=snapshot(*case.nodes) if case.nodes else None)
+    """That taints are to be honoured is TestCountsTaintedNodes'."""
+    there, off = snapshot(*case.nodes) if case.nodes else None, RULES["counts-tainted-nodes"].setting(Severity.IGNORE)
+
+    assert case.finds == shown(case.obj, minor=case.minor, snapshot=there, counts_tainted_nodes=off)
 
 
 def test_a_policy_may_ask_for_rollout_skew_of_soft_constraints():
@@ -424,10 +427,70 @@ def test_a_label_that_every_pod_gets_cannot_be_asked_not_to_exist(kind, key):
     assert "selector-misses-own-pod" not in found["Exists"] + found["In"]
 
 
-def test_a_job_with_a_selector_of_its_own_does_not_get_its_labels():
-    asked = {"matchExpressions": [{"key": "job-name", "operator": "DoesNotExist"}]}
+@pytest.mark.parametrize("key", ["job-name", "controller-uid"])
+def test_a_job_with_a_selector_of_its_own_does_not_get_its_labels(key):
+    asked = constraint(labelSelector={"matchExpressions": [{"key": key, "operator": "DoesNotExist"}]})
 
-    assert () == findings(workload("Job", constraint(labelSelector=asked)))
+    assert [] == misses_own_pod(workload("Job", asked, spec={"manualSelector": True}))
+    assert misses_own_pod(workload("Job", asked))
+
+
+def misses_own_pod(obj, **given):
+    """The fields at which a selector misses the Pod's own labels."""
+    return [one for one in shown(obj, **given) if one.startswith("selector-misses-own-pod")]
+
+
+SERVER_WRITES = {"job-name": "web", "batch.kubernetes.io/job-name": "web", "controller-uid": "u"}
+
+
+@pytest.mark.parametrize("key", ["job-name", "batch.kubernetes.io/job-name"])
+@pytest.mark.parametrize(("name", "misses"), [("web", False), ("other", True)])
+def test_a_job_is_judged_as_after_the_api_server_has_written_its_name(key, name, misses):
+    asked = constraint(labelSelector={"matchLabels": {key: name}})
+    before, after = workload("Job", asked, labels={}), workload("Job", asked, labels=SERVER_WRITES)
+
+    assert misses == bool(misses_own_pod(before))
+    assert shown(after) == shown(before)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"name": None, "generateName": "web-"},
+        {"spec": {"manualSelector": True}, "labels": {"job-name": "other"}},
+        {"labels": {"job-name": "other"}},
+        {"name": "{{ .Release.Name }}"},
+    ],
+    ids=["a name that is generated", "a selector of its own", "a label that is written", "a name that is rendered"],
+)
+def test_the_name_of_a_job_is_not_known(given):
+    asked = constraint(labelSelector={"matchLabels": {"job-name": "other"}})
+
+    assert [] == misses_own_pod(workload("Job", asked, **given))
+
+
+@pytest.mark.parametrize("kind", ["Job", "CronJob"])
+@pytest.mark.parametrize("key", ["controller-uid", "batch.kubernetes.io/controller-uid"])
+def test_nobody_knows_the_uid_of_a_job_before(key, kind):
+    assert misses_own_pod(workload(kind, constraint(labelSelector={"matchLabels": {key: "8a3f"}})))
+    assert [] == misses_own_pod(workload(kind, constraint(labelSelector={}, matchLabelKeys=[key])))
+
+
+@pytest.mark.parametrize("name", ["web", "web-1", "other"])
+def test_a_cron_job_never_has_a_job_of_a_name_that_stands_in_it(name):
+    """Its Jobs are named after the time at which each is due."""
+    asked = {
+        operator: {"matchExpressions": [{"key": "job-name", **one}]}
+        for operator, one in (
+            ("In", {"operator": "In", "values": [name]}),
+            ("NotIn", {"operator": "NotIn", "values": [name]}),
+            ("Exists", {"operator": "Exists"}),
+        )
+    }
+    found = {name: misses_own_pod(workload("CronJob", constraint(labelSelector=one))) for name, one in asked.items()}
+
+    assert {"In": ["selector-misses-own-pod [0].labelSelector"], "NotIn": [], "Exists": []} == found
+    assert [] == shown(workload("CronJob", constraint(labelSelector={}, matchLabelKeys=["job-name"])))
 
 
 def test_a_selector_of_expressions_that_misses_its_own_pod_has_no_single_repair():
@@ -465,7 +528,7 @@ def test_the_api_server_warns_of_a_null_selector_since_1_28(minor, said):
     ],
 )
 def test_the_prefixed_labels_of_a_job_are_there_since_1_27(minor, key, found):
-    job = workload("Job", constraint(labelSelector={"matchLabels": {key: "x"}}))
+    job = workload("Job", constraint(labelSelector={"matchLabels": {key: "web"}}))
 
     assert found == [f.rule for f in findings(job, minor=minor)]
 
@@ -493,7 +556,7 @@ def templated(pod_spec):
     ],
 )
 def test_a_key_in_both_is_refused_for_the_reason_of_the_version(minor, wanted):
-    (found,) = findings(deployment(IN_BOTH), minor)
+    (found,) = findings(deployment({**IN_BOTH, "nodeTaintsPolicy": "Honor"}), minor)
 
     assert wanted == found.wanted
 
@@ -637,8 +700,8 @@ class TestAdvice:
     def test_what_needs_nodes_or_may_be_meant_is_advice(self):
         """The table of rules that need nodes: these, and those that hold of the object alone."""
         assert {
-            *("counts-tainted-nodes", "selector-matches-others", "skew-never-binds", "tainted-domain"),
-            *("too-few-domains", "unknown-topology-key", "unlabelled-nodes", "unschedulable"),
+            *("counts-tainted-nodes", "pinned-domain", "selector-matches-others", "skew-never-binds"),
+            *("tainted-domain", "too-few-domains", "unknown-topology-key", "unlabelled-nodes", "unschedulable"),
         } == {rule.id for rule in ADVICE}
         assert all(rule.advice for rule in RULES.values() if rule.needs)
 
@@ -726,6 +789,135 @@ class TestUnlabelledNodes:
         assert ["unknown-topology-key [0].topologyKey"] == on(pod(constraint(topologyKey="rack")), *ZONES)
 
 
+def in_zones(*zones, operator="In", key=ZONE):
+    """The spec of a Pod whose node affinity requires one of these zones."""
+    terms = [{"matchExpressions": [{"key": key, "operator": operator, "values": [*zones]}]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {"affinity": {"nodeAffinity": required}}
+
+
+IN_A, ON_A, IN_AB = {"nodeSelector": {ZONE: "a"}}, {"nodeSelector": {HOSTNAME: "a"}}, in_zones("a", "b")
+ANYWAY, IGNORING = {"whenUnsatisfiable": "ScheduleAnyway"}, {"nodeAffinityPolicy": "Ignore"}
+
+
+class TestPinnedDomain:
+    def found(self, obj, *nodes, **given):
+        there = findings(obj, snapshot=snapshot(*nodes) if nodes else None, **given)
+        return [(f.path[-1], f.message, f.fix) for f in there if f.rule == "pinned-domain"]
+
+    @pytest.mark.parametrize(
+        ("fields", "pod_spec", "message"),
+        [
+            ({}, IN_A, "refuses no node: nodeSelector leaves only a"),
+            (ANYWAY, IN_A, "prefers no node: nodeSelector leaves only a"),
+            (ANYWAY, in_zones("a"), "prefers no node: node affinity leaves only a"),
+            ({}, IN_AB | IN_A, "refuses no node: nodeSelector leaves only a"),
+            (ANYWAY | IGNORING, IN_A, "prefers no node: nodeSelector leaves only a"),
+            ({"topologyKey": HOSTNAME}, ON_A, "refuses no node: nodeSelector leaves only a"),
+        ],
+    )
+    def test_one_domain_spreads_nothing(self, fields, pod_spec, message):
+        obj = stateful(constraint(**fields), pod_spec=pod_spec)
+
+        assert [("topologyKey", message, RULES["pinned-domain"].fix)] == self.found(obj)
+        assert self.found(obj) == self.found(obj, *ZONES), "whatever nodes there are"
+
+    def test_only_the_constraint_on_that_key(self):
+        obj = stateful(constraint(), HARD_HOST, constraint(topologyKey="rack"), pod_spec=IN_A)
+
+        assert ["pinned-domain [0].topologyKey"] == [f for f in shown(obj) if "pinned" in f]
+
+    @pytest.mark.parametrize(
+        ("fields", "pod_spec", "replicas", "message"),
+        [
+            ({"minDomains": 3}, IN_A, 6, "1 of 6 Pods can ever run: nodeSelector leaves 1 domain"),
+            ({"minDomains": 3, "maxSkew": 2}, IN_AB, 6, "4 of 6 Pods can ever run: node affinity leaves 2 domains"),
+            (IGNORING | {"minDomains": 2}, IN_A, 6, "1 of 6 Pods can ever run: nodeSelector leaves 1 domain"),
+            ({"minDomains": 3, "maxSkew": 3}, IN_AB, 6, None),
+            ({"minDomains": 2}, IN_AB, 6, None),
+            ({"minDomains": 3}, IN_A, 1, None),
+            ({"minDomains": 3}, {}, 6, None),
+        ],
+        ids=["one", "two", "whatever else counts", "they take all", "enough", "one replica", "any"],
+    )
+    def test_fewer_domains_than_min_domains(self, fields, pod_spec, replicas, message):
+        obj = stateful(constraint(**fields), pod_spec=pod_spec, replicas=replicas)
+
+        assert [("minDomains", message)] * bool(message) == [f[:2] for f in self.found(obj)]
+        assert self.found(obj) == self.found(obj, *ZONES), "whatever nodes there are"
+
+    @pytest.mark.parametrize(
+        ("fields", "pod_spec", "options", "nodes", "message"),
+        [
+            ({}, IN_A, {}, ZONES, "must be Honor, or 5 of 6 Pods wait: b counts as empty"),
+            ({}, IN_AB, {}, THREE, "must be Honor, or 4 of 6 Pods wait: c counts as empty"),
+            ({}, IN_A, {}, (), None),
+            ({}, IN_A, {}, ZONES[:1], None),
+            ({}, IN_A, {"replicas": 1}, ZONES, None),
+            ({"maxSkew": 6}, IN_A, {}, ZONES, None),
+            ({"nodeTaintsPolicy": "Honor"}, IN_A, {}, (ZONES[0], INFRA), None),
+        ],
+        ids=["one", "two", "no node is known", "none is elsewhere", "one replica", "it takes all", "it does not count"],
+    )
+    def test_a_domain_that_is_not_left_but_counts(self, fields, pod_spec, options, nodes, message):
+        obj = stateful(constraint(**IGNORING, **fields), pod_spec=pod_spec, **options)
+        wanted = [("nodeAffinityPolicy", message, "set nodeAffinityPolicy: Honor")]
+
+        assert wanted * bool(message) == self.found(obj, *nodes)
+
+    @pytest.mark.parametrize(
+        "obj",
+        [
+            stateful(constraint(), pod_spec=IN_A, replicas=1),
+            stateful(constraint(), pod_spec=in_zones("a", operator="NotIn")),
+            stateful(constraint(), pod_spec=in_zones(operator="Exists")),
+            stateful(constraint(), pod_spec=in_zones("1", operator="Gt")),
+            stateful(constraint(), pod_spec=IN_AB),
+            stateful(constraint(), pod_spec=in_zones("b") | IN_A),
+            stateful(constraint(), pod_spec={"nodeSelector": {"topology.kubernetes.io/region": "r"}}),
+            stateful(constraint(labelSelector={"matchLabels": {"app": "db"}}), pod_spec=IN_A),
+            workload("DaemonSet", constraint()),
+            pod(constraint(), spec=pinned(["n1"]) | IN_A),
+            pod(constraint(), spec=IN_A, annotations={"evenkeel.dev/defaulted-by": "policy"}),
+            workload("Job", constraint(minDomains=3), spec={"parallelism": 6, **templated(IN_A)}),
+        ],
+        ids=[
+            "one replica",
+            "any but one",
+            "any",
+            "any above",
+            "two",
+            "none, so that nothing runs",
+            "the region is none of its keys",
+            "it counts others",
+            "a DaemonSet",
+            "a Pod for one node",
+            "what evenkeel wrote",
+            "the Pods of a Job make room",
+        ],
+    )
+    def test_nothing_is_wrong_with_the_domains(self, obj):
+        assert [] == self.found(obj, *ZONES)
+
+    def test_a_pod_may_be_one_of_many(self):
+        assert self.found(pod(constraint(), spec=IN_A))
+        assert [] == self.found(pod(constraint(minDomains=3), spec=IN_A))
+
+    @pytest.mark.parametrize(
+        ("fields", "nodes", "finds"),
+        [
+            ({"topologyKey": "rack"}, ZONES, "unknown-topology-key [0].topologyKey"),
+            ({"topologyKey": "kubernetes.io/zone"}, (), "misspelt-topology-key [0].topologyKey"),
+            ({"minDomains": 3}, ZONES, "pinned-domain [0].minDomains"),
+        ],
+    )
+    def test_which_rule_speaks_for_a_field(self, fields, nodes, finds):
+        left = {"nodeSelector": {ZONE: "a", "rack": "r", "kubernetes.io/zone": "z"}}
+        obj = stateful(constraint(nodeTaintsPolicy="Honor", **fields), pod_spec=left)
+
+        assert [finds] == shown(obj, snapshot=snapshot(*nodes))
+
+
 class TestTooFewDomains:
     def test_a_domain_takes_max_skew_pods(self):
         message, fix = said(stateful(constraint(minDomains=4, maxSkew=2)), *ZONES, rule="too-few-domains")
@@ -758,6 +950,22 @@ class TestTooFewDomains:
     )
     def test_nobody_waits(self, fields, options):
         assert [] == [f for f in on(stateful(constraint(**fields), **options), *ZONES) if "too-few" in f]
+
+    @pytest.mark.parametrize("allowed", [["a"], ["a", "b"]])
+    def test_nodes_that_join_are_no_help_where_affinity_leaves_no_further_domain(self, allowed):
+        obj = stateful(constraint(minDomains=3), pod_spec=in_zones(*allowed))
+        off = {"pinned_domain": RULES["pinned-domain"].setting(Severity.IGNORE)}
+        message, fix = said(obj, *ZONES, rule="too-few-domains", **off)
+
+        assert f"{len(allowed)} of 6 Pods ever fit, as affinity leaves no other" == message.partition(": ")[2]
+        assert f"lower minDomains to {len(allowed)}, or let the node affinity leave others" == fix
+
+    @pytest.mark.parametrize("allowed", [["a", "c"], ["a", "b", "c"]])
+    def test_nodes_that_join_are_some_help_where_affinity_leaves_a_further_domain(self, allowed):
+        obj = stateful(constraint(minDomains=4), pod_spec=in_zones(*allowed))
+        off = {"pinned_domain": RULES["pinned-domain"].setting(Severity.IGNORE)}
+
+        assert said(obj, *ZONES, rule="too-few-domains", **off)[0].endswith("fit until nodes join others")
 
     def test_a_domain_whose_nodes_do_not_count_is_none(self):
         honoring = stateful(constraint(minDomains=3, nodeTaintsPolicy="Honor"))
@@ -848,7 +1056,9 @@ class TestTaintedDomain:
 
     def test_a_domain_that_counts_for_no_other_constraint_does_not_count(self):
         """A node counts only if it carries the key of each hard constraint."""
-        assert [] == [f for f in on(stateful(constraint(), constraint(topologyKey="rack")), *THREE) if "tainted" in f]
+        both = stateful(constraint(), constraint(topologyKey="rack"))
+
+        assert [] == [f for f in on(both, *THREE) if "tainted-domain" in f]
 
     @pytest.mark.parametrize("kind", ["DaemonSet", "Job", "CronJob"])
     def test_a_kind_whose_pods_do_not_wait_for_it(self, kind):
@@ -865,11 +1075,39 @@ class TestCountsTaintedNodes:
 
     def test_what_the_nodes_say_is_worse(self):
         assert ["tainted-domain [0].nodeTaintsPolicy"] == on(stateful(HARD_HOST), *THREE)
+        assert ["tainted-domain [0].nodeTaintsPolicy"] == on(stateful(constraint()), *THREE)
+
+    @pytest.mark.parametrize(
+        ("key", "message"),
+        [
+            (HOSTNAME, "must be Honor, or tainted nodes count as empty"),
+            (ZONE, "must be Honor, or a lost zone counts as empty"),
+            ("topology.kubernetes.io/region", "must be Honor, or a lost region counts as empty"),
+        ],
+    )
+    def test_it_says_what_will_count_as_empty(self, key, message):
+        assert (message, "set nodeTaintsPolicy: Honor") == said(
+            stateful(constraint(topologyKey=key)), rule="counts-tainted-nodes"
+        )
+
+    def test_a_lost_zone_bars_the_others_in_the_cluster_that_it_warns_of(self):
+        """Its Node objects stay, tainted as unreachable: as tainted-domain then says."""
+        lost = node("n2", ["node.kubernetes.io/unreachable:NoSchedule"], **{ZONE: "b"})
+        pair = stateful(constraint(), replicas=2)
+
+        assert [self.FOUND] == on(pair, *ZONES)
+        assert ["tainted-domain [0].nodeTaintsPolicy"] == on(pair, ZONES[0], lost)
+        assert [] == on(stateful(constraint(nodeTaintsPolicy="Honor"), replicas=2), ZONES[0], lost)
 
     @pytest.mark.parametrize(
         ("obj", "minor"),
         [
-            (stateful(constraint()), None),
+            (stateful(constraint(topologyKey="rack")), None),
+            (stateful(constraint(), replicas=1), None),
+            (stateful(constraint(maxSkew=0)), None),
+            (pod(constraint()), None),
+            (workload("Job", constraint(), spec={"parallelism": 3}), None),
+            (stateful(constraint(), pod_spec={"nodeSelector": {ZONE: "a"}}), None),
             (stateful(HARD_HOST | {"nodeTaintsPolicy": "Honor"}), None),
             (stateful(HARD_HOST | {"whenUnsatisfiable": "ScheduleAnyway"}), None),
             (stateful(HARD_HOST, pod_spec={"tolerations": [{"operator": "Exists"}]}), None),
@@ -881,7 +1119,12 @@ class TestCountsTaintedNodes:
             (stateful(HARD_HOST | {"labelSelector": {}}), None),
         ],
         ids=[
-            "zones",
+            "a key of ones own",
+            "one replica",
+            "an invalid constraint",
+            "a Pod, which nothing replaces",
+            "the Pods of a Job make room",
+            "a zone that is the only one",
             "taints are honoured",
             "a soft constraint",
             "every taint is tolerated",
@@ -1031,6 +1274,14 @@ class TestSelectorMatchesOthers:
 
         assert [self.FOUND] * found == [f for f in on(self.stable(), node(), there) if "matches-others" in f]
 
+    def test_the_selector_of_a_job_is_made_up_when_it_is_created(self):
+        there, made_up = pod(labels=CANARY, spec={"nodeName": "n1"}), {"batch.kubernetes.io/controller-uid": "u1"}
+        before = workload("Job", constraint(), spec={"selector": None})
+        after = workload("Job", constraint(), labels=SERVER_WRITES | {"app": "web"} | made_up)
+        after["spec"]["selector"] = {"matchLabels": made_up}
+
+        assert [] == on(before, node(), there) == on(after, node(), there)
+
     def test_a_pod_in_another_namespace_is_not_counted(self):
         there = pod(labels=CANARY, spec={"nodeName": "n1"}, namespace="other")
 
@@ -1098,6 +1349,7 @@ def room(zone, pods="110", **spec):
     return placing.node(f"n-{zone}", zone, pods=pods, **spec)
 
 
+SHUT = room("c", taints=[{"key": "x", "effect": "NoSchedule"}])
 OTHER_POD = pod(name="agent", labels={"app": "agent"}, spec={"nodeName": "n-a"}, uid="u1")
 
 
@@ -1142,12 +1394,52 @@ class TestUnschedulable:
 
         assert "replica 1 of 3 fits no node now" in found.message
 
-    def test_what_tainted_domain_or_too_few_domains_find_is_left_to_them(self):
-        shut = room("c", taints=[{"key": "x", "effect": "NoSchedule"}])
+    @pytest.mark.parametrize(
+        ("fields", "nodes", "pod_spec", "above", "field"),
+        [
+            ({}, [room("a"), room("b"), SHUT], {}, "tainted-domain", "nodeTaintsPolicy"),
+            ({"topologyKey": "rack"}, [room("a")], {}, "unknown-topology-key", "topologyKey"),
+            ({"minDomains": 3}, [room("a")], IN_A, "pinned-domain", "minDomains"),
+            ({"nodeAffinityPolicy": "Ignore"}, [room("a"), room("b")], IN_A, "pinned-domain", "nodeAffinityPolicy"),
+        ],
+    )
+    def test_it_yields_to_what_is_reported_as_gravely_on_the_field(self, fields, nodes, pod_spec, above, field):
+        obj = stateful(constraint(**fields), pod_spec=pod_spec)
+        there = snapshot(*nodes, OTHER_POD, features=LATEST)
 
-        assert [] == self.found(stateful(constraint(), replicas=6), room("a"), room("b"), shut)
-        assert [] == self.found(stateful(constraint(minDomains=3), replicas=6), room("a"), room("b"))
-        assert [] == self.found(stateful(constraint(topologyKey="rack"), replicas=6), room("a"))
+        def reported(severity):
+            given = {above.replace("-", "_"): RULES[above].setting(severity)}
+            return [f.rule for f in findings(obj, snapshot=there, **given) if f.path[-1] == field]
+
+        assert [above] == reported(Severity.WARNING)
+        assert ["unschedulable"] == reported(Severity.INFO) == reported(Severity.IGNORE)
+
+    @pytest.mark.parametrize("severity", [Severity.WARNING, Severity.INFO])
+    def test_that_domains_are_too_few_is_left_to_that_rule_while_nodes_may_join(self, severity):
+        obj, there = stateful(constraint(minDomains=3)), snapshot(room("a"), room("b"), OTHER_POD, features=LATEST)
+
+        def reported(severity):
+            given = findings(obj, snapshot=there, too_few_domains=RULES["too-few-domains"].setting(severity))
+            return [(f.rule, f.severity) for f in given if f.path[-1] == "minDomains"]
+
+        assert [("too-few-domains", severity)] == reported(severity)
+        assert [("unschedulable", Severity.INFO)] == reported(Severity.IGNORE)
+
+    def test_the_three_rules_on_min_domains_yield_in_this_order(self):
+        obj, rules = stateful(constraint(minDomains=3), pod_spec=IN_A), ["pinned-domain", "too-few-domains"]
+        there, given = snapshot(room("a"), OTHER_POD, features=LATEST), {}
+        for above in (*rules, "unschedulable"):
+            rest = {rule.replace("-", "_"): RULES[rule].setting(Severity.WARNING) for rule in rules} | given
+
+            assert [above] == [f.rule for f in findings(obj, snapshot=there, **rest) if f.path[-1] == "minDomains"]
+            given[above.replace("-", "_")] = RULES[above].setting(Severity.IGNORE)
+
+    def test_what_an_annotation_silences_silences_nothing(self):
+        obj = stateful(constraint(minDomains=3), pod_spec=IN_A, annotations={"evenkeel.dev/ignore": "pinned-domain"})
+        (found,) = self.found(obj, room("a"))
+
+        assert "replica 2 of 6 fits no node now: fewer domains than minDomains" == found.message
+        assert Severity.WARNING is found.severity
 
     def test_without_what_nodes_have_only_the_spread_is_judged(self):
         assert [] == self.found(stateful(constraint(), replicas=9), *THREE)
@@ -1193,7 +1485,7 @@ class TestAutoscaled:
         ("least", "most", "found"), [(0, 1, []), (1, 2, ["rollout-skew"]), (2, 2, ["rollout-skew"]), (1, None, [])]
     )
     def test_a_rollout_of_what_may_have_several_pods(self, least, most, found):
-        assert found == by_autoscaler(least, most, self.unscaled(constraint()))
+        assert found == by_autoscaler(least, most, self.unscaled(constraint(nodeTaintsPolicy="Honor")))
 
     @pytest.mark.parametrize(("least", "most", "found"), [(1, 9, False), (2, 9, True), (2, None, True)])
     def test_what_always_has_several_pods_must_have_constraints(self, least, most, found):
@@ -1205,21 +1497,31 @@ class TestAutoscaled:
 
     @pytest.mark.parametrize(("least", "most", "found"), [(1, 3, True), (1, 4, False), (3, 3, True), (1, None, False)])
     def test_a_skew_that_the_most_pods_never_reach(self, least, most, found):
-        obj = self.unscaled(constraint(maxSkew=3), kind="StatefulSet")
+        obj = self.unscaled(honoring(maxSkew=3), kind="StatefulSet")
 
         assert ["skew-never-binds"] * found == by_autoscaler(least, most, obj)
 
+    @pytest.mark.parametrize(
+        ("least", "most", "found"), [(1, 1, False), (1, 9, True), (2, None, True), (1, None, False)]
+    )
+    def test_a_zone_that_may_be_lost(self, least, most, found):
+        obj = self.unscaled(constraint(), kind="StatefulSet")
+
+        assert ["counts-tainted-nodes"] * found == [
+            rule for rule in by_autoscaler(least, most, obj) if rule != "skew-never-binds"
+        ]
+
     def test_a_skew_that_is_written_for_fewer_replicas_may_bind(self):
-        obj = workload("StatefulSet", constraint(maxSkew=3))
+        obj = workload("StatefulSet", honoring(maxSkew=3))
 
         assert (["skew-never-binds"], []) == (by_autoscaler(1, 3, obj), by_autoscaler(1, 9, obj))
 
     @pytest.mark.parametrize(("least", "found"), [(1, False), (3, True)])
     def test_domains_that_are_too_few_for_the_fewest_pods(self, least, found):
         nodes = node("n1", **{ZONE: "a"}), node("n2", **{ZONE: "b"})
-        obj = self.unscaled(constraint(minDomains=3), kind="StatefulSet")
+        obj = self.unscaled(constraint(minDomains=3, nodeTaintsPolicy="Honor"), kind="StatefulSet")
 
         assert ["too-few-domains"] * found == by_autoscaler(least, 9, obj, *nodes)
         tainted = node("n1", **{ZONE: "a"}), node("n2", taints=["a=b:NoSchedule"], **{ZONE: "b"})
         obj = self.unscaled(constraint(), kind="StatefulSet")
-        assert ["tainted-domain"] * found == by_autoscaler(least, 9, obj, *tainted)
+        assert found == ("tainted-domain" in by_autoscaler(least, 9, obj, *tainted))

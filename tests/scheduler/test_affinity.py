@@ -122,3 +122,51 @@ def test_what_is_preferred():
 
 def test_a_preference_without_weight_or_that_matches_nothing_is_left_out():
     assert () == preferring((0, term("disk", "Exists")), (5, {}), (5, term("gen", "Gt", "x")))
+
+
+LEFT = [
+    ("a Pod that asks nothing", pod(), None),
+    ("a node selector", pod(nodeSelector={"zone": "a", "disk": "ssd"}), "a"),
+    ("of another label", pod(nodeSelector={"disk": "ssd"}), None),
+    ("In", pod(term("zone", "In", "a", "b")), "a b"),
+    ("one of two terms", pod(term("zone", "In", "a"), term("zone", "In", "b", "c")), "a b c"),
+    ("a term without the key leaves it open", pod(term("zone", "In", "a"), term("disk", "In", "ssd")), None),
+    (
+        "several of one key",
+        pod(
+            both := {
+                "matchExpressions": [
+                    {"key": "zone", "operator": "In", "values": ["a", "b"]},
+                    {"key": "zone", "operator": "In", "values": ["b", "c"]},
+                    {"key": "zone", "operator": "Exists"},
+                ]
+            }
+        ),
+        "b",
+    ),
+    ("and a node selector", pod(both, nodeSelector={"zone": "a"}), ""),
+    ("a node selector of every term", pod(term("zone", "In", "a", "b"), nodeSelector={"zone": "b"}), "b"),
+    ("NotIn", pod(term("zone", "NotIn", "a")), None),
+    ("Exists", pod(term("zone", "Exists")), None),
+    ("DoesNotExist", pod(term("zone", "DoesNotExist")), None),
+    ("Gt", pod(term("zone", "Gt", "6")), None),
+    ("an empty term matches nothing", pod({}, term("zone", "In", "a")), "a"),
+    ("terms that match nothing", pod({}), ""),
+    ("a name leaves it open", pod(NAMED), None),
+]
+
+
+@pytest.mark.parametrize(("raw", "left"), [given[1:] for given in LEFT], ids=[given[0] for given in LEFT])
+def test_the_values_that_are_left(raw, left):
+    found = read_incoming_pod(Reader(), raw).affinity.values("zone")
+
+    assert (None if left is None else {*left.split()}) == found
+
+
+@pytest.mark.parametrize("key", ["zone", "disk", "gen", "rack"])
+@pytest.mark.parametrize("raw", [given[1] for given in AFFINE + LEFT], ids=[given[0] for given in AFFINE + LEFT])
+def test_a_node_that_matches_has_one_of_the_values_that_are_left(raw, key):
+    affinity, nodes = read_incoming_pod(Reader(), raw).affinity, Nodes(NODES)
+    left = affinity.values(key)
+
+    assert left is None or {node.labels.get(key) for node in nodes.members(affinity.matching(nodes))} <= left

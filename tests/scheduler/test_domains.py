@@ -7,7 +7,7 @@ import pytest
 from tests.support.build import FEATURES, ZONE, constraint, node, pod, snapshot
 from webhook.objects.reading import Reader
 from webhook.scheduler.constraint import parse_constraints
-from webhook.scheduler.domains import reach
+from webhook.scheduler.domains import is_confined, reach
 from webhook.scheduler.inclusion import carrying_every_key, included
 from webhook.scheduler.incoming import read_incoming_pod
 
@@ -79,3 +79,22 @@ def test_a_node_counts_only_if_it_carries_every_key(nodes):
     hard = parse_constraints([constraint(), constraint(topologyKey="rack")], {"app": "web"}, FEATURES)
 
     assert 0 == reach(incoming({}), nodes).eligible(hard[0], carrying_every_key(nodes, hard))
+
+
+@pytest.mark.parametrize(
+    ("fields", "spec", "confined"),
+    [
+        ({}, IN_B, True),
+        ({"whenUnsatisfiable": "ScheduleAnyway"}, IN_B, True),
+        ({"whenUnsatisfiable": "ScheduleAnyway", "nodeAffinityPolicy": "Ignore"}, IN_B, True),
+        ({"nodeAffinityPolicy": "Ignore"}, IN_B, False),
+        ({"minDomains": 1}, IN_B, True),
+        ({"minDomains": 2}, IN_B, False),
+        ({"topologyKey": "rack"}, IN_B, False),
+        ({}, {}, False),
+    ],
+)
+def test_a_constraint_that_affinity_leaves_one_domain(fields, spec, confined):
+    (parsed,) = parse_constraints([constraint(**fields)], {"app": "web"}, FEATURES)
+
+    assert confined == is_confined(incoming(spec), parsed)

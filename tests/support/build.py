@@ -22,6 +22,11 @@ def constraint(**fields):
     return {name: value for name, value in (base | fields).items() if value is not None}
 
 
+def honoring(**fields):
+    """Likewise, but such that a lost zone bars no other: no rule finds anything in it."""
+    return constraint(nodeTaintsPolicy="Honor", **fields)
+
+
 def selecting(*expressions, **labels):
     """The selector of a constraint: expressions, and labels that must be there."""
     return {"labelSelector": {"matchLabels": labels, "matchExpressions": list(expressions)}}

@@ -6,7 +6,7 @@ Runs every rule over one workload.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from webhook.findings.finding import Cause, Evaluation, Finding, Severity, Skipped
 from webhook.findings.rule import (
     CLOSED_NODES,
+    NODE_AFFINITY,
     RULES,
     UNKNOWN_FIELDS,
     UNLABELLED_NODES,
@@ -23,7 +24,7 @@ from webhook.findings.rule import (
     RuleSettings,
     Subject,
 )
-from webhook.objects.fields import FieldPath
+from webhook.objects.fields import FieldPath, as_mapping
 from webhook.objects.kinds import PREFIXED_JOB_LABELS, Kind
 from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import HARD, Reading, read_constraints
@@ -68,6 +69,8 @@ def find_all(
     running = _running(workload, settings)
     if not running:
         return NOTHING_FOUND
+    if workload.job_labels:
+        workload = _with_job_labels(workload, features)
     reading = read_constraints(workload.raw_constraints, features)
     added = workload.addable if features.prefixed_job_labels else workload.addable - PREFIXED_JOB_LABELS
     addable = added | (TOPOLOGY_LABELS if features.topology_labels else frozenset())
@@ -76,6 +79,7 @@ def find_all(
     constraints, unmet = reading.parsed(workload.labels), _unmet(workload, snapshot, others)
     there = reading.words | _words(reading, snapshot)
     there |= {UNKNOWN_FIELDS} if reading.unknown or workload.misplaced else set()
+    there |= {NODE_AFFINITY} if _chooses(workload.pod_spec, reading) else set()
     bare = Subject(
         workload,
         reading,
@@ -103,6 +107,13 @@ def find_all(
     return Evaluation(tuple(findings), tuple(skipped))
 
 
+def _with_job_labels(workload: Workload, features: Features) -> Workload:
+    """A Job with its labels as they are at /validate."""
+    written = workload.job_labels.items()
+    there = {key: value for key, value in written if features.prefixed_job_labels or key not in PREFIXED_JOB_LABELS}
+    return replace(workload, labels={**there, **workload.labels})
+
+
 def _needs_no_labels(rule: Rule, kind: Kind) -> bool:
     """Whether a rule can be run where the labels of the Pods are not known."""
     return rule.operators_too or (
@@ -126,6 +137,15 @@ def _unmet(workload: Workload, snapshot: Snapshot | None, others: Others | None)
     if pod_spec is None or not (PLACING.isdisjoint(pod_spec) or places_quickly(pod_spec)):
         unmet.add(Need.POD_SPEC)
     return unmet
+
+
+def _chooses(pod_spec: Mapping[str, object] | None, reading: Reading) -> bool:
+    """Return whether Pods may choose among domains, by node affinity or by a nodeSelector that names a topology key."""
+    if pod_spec is None:
+        return True
+    if "affinity" in pod_spec and as_mapping(pod_spec["affinity"]).get("nodeAffinity") is not None:
+        return True
+    return "nodeSelector" in pod_spec and not reading.topology_keys.isdisjoint(as_mapping(pod_spec["nodeSelector"]))
 
 
 def _words(reading: Reading, snapshot: Snapshot | None) -> Set[str]:
@@ -197,5 +217,4 @@ def _one_per_field(findings: Sequence[Finding], field_length: int) -> tuple[Find
 
 @cache
 def _depth(rule_id: str) -> int:
-    above = RULES[rule_id].yields_to
-    return 0 if above is None else 1 + _depth(above)
+    return max((1 + _depth(above) for above in RULES[rule_id].yields_to), default=0)

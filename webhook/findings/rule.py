@@ -29,6 +29,7 @@ MOST_LABELS_COPIED = 20
 NO_NODES = Nodes()
 ADVICE = "it is advice, and never denies"
 CLOSED_NODES, UNLABELLED_NODES = "closed nodes", "nodes without a topology key"
+NODE_AFFINITY = "node affinity"
 MATCH_LABEL_KEYS, MIN_DOMAINS, UNKNOWN_FIELDS = "matchLabelKeys", "minDomains", "unknown fields"
 
 
@@ -123,9 +124,10 @@ class Subject:
 
     def never_binds(self, constraint: Constraint) -> bool:
         """Whether the constraint counts this workload's Pods only, and there are never more than maxSkew of them."""
-        most, own = self.workload.most_pods, _comparable(self.workload_selector)
+        most = self.workload.most_pods
         if most is None or constraint.max_skew < most or self.workload.pinned or not self.counts_own(constraint):
             return False
+        own = _comparable(self.workload_selector)
         return bool(own) and own <= _comparable(constraint.selector)
 
     @cached_property
@@ -137,6 +139,12 @@ class Subject:
     def reach(self) -> Reach:
         """The nodes that its Pods may run on."""
         return reach(self.pod, self.nodes)
+
+    def may_get_domains(self, constraint: Constraint) -> bool:
+        """Whether nodes may join in a further domain, which node affinity leaves to its Pods."""
+        left = self.pod.affinity.values(constraint.topology_key)
+        there, eligible = self.nodes.domains(constraint.topology_key), self.reach.eligible(constraint, self.labelled)
+        return left is None or any(not there.get(domain, 0) & eligible for domain in left)
 
     @cached_property
     def labelled(self) -> NodeSet:
@@ -195,9 +203,9 @@ class Rule:
     """
     One rule.  Of the `required` parameters one must be given; `example` has those under which the bad example is bad.
 
-    `yields_to` is the rule whose finding is shown if both find the same field.  Only rules that are `operators_too` are
-    run where the Pods' labels are not known, as in a custom resource whose operator makes the Pods, and those that are
-    `of_selector_alone` where it is known, too, what the operator fills in.
+    `yields_to` are the rules whose findings are shown if they are as grave and on the same field.  Only rules that are
+    `operators_too` are run where the Pods' labels are not known, as in a custom resource whose operator makes the Pods,
+    and those that are `of_selector_alone` where it is known, too, what the operator fills in.
 
     If it is `rejected_by_api_server`, the API server rejects what the rule finds, and no other rule is reported on that
     field.  If `defaults_keep`, the constraints that defaulting writes never break the rule.
@@ -206,7 +214,8 @@ class Rule:
     skipped where one of its `needs` is not known.  `beside` are the objects that its examples stand beside.
 
     It is run only where all that it `looks_for` is there: words of `Reading.words`, UNKNOWN_FIELDS, CLOSED_NODES
-    (tainted or cordoned), UNLABELLED_NODES.  There may still be nothing to find.
+    (tainted or cordoned), UNLABELLED_NODES, NODE_AFFINITY (or a nodeSelector that names a topology key).  There may
+    still be nothing to find.
     """
 
     id: str
@@ -220,7 +229,7 @@ class Rule:
     required: tuple[str, ...]
     example: Mapping[str, object]
     needs_constraints: bool
-    yields_to: str | None
+    yields_to: tuple[str, ...]
     operators_too: bool
     of_selector_alone: bool
     rejected_by_api_server: bool
@@ -268,7 +277,7 @@ def rule(
     required: tuple[str, ...] = (),
     example: Mapping[str, object] | None = None,
     needs_constraints: bool = True,
-    yields_to: str | None = None,
+    yields_to: tuple[str, ...] = (),
     operators_too: bool = False,
     of_selector_alone: bool = False,
     rejected_by_api_server: bool = False,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from webhook.documents.reading import items_of, read_documents
 from webhook.documents.scalars import DocumentError
 from webhook.lint.labelling import Labelling, conflict, labelled, read_labellings
-from webhook.lint.touched import EVERYTHING, NOTHING, Touched, by_patch, by_path, union
+from webhook.lint.touched import EVERYTHING, NOTHING, RENAMED, Touched, by_patch, by_path, union
 from webhook.objects.fields import as_list, as_mapping, texts_at, value_at
 from webhook.objects.names import IGNORE_ANNOTATION
 
@@ -107,6 +107,8 @@ def read_kustomization(text: str, read_file: ReadFile) -> Kustomization:
         Change(Touched(fields=frozenset({"replicas"})), name=texts_at(one, "name")[0])
         for one in as_list(found.get("replicas"))
     ]
+    if any(texts_at(found, "namePrefix", "nameSuffix")):
+        changes += [Change(RENAMED, kind=kind) for kind in ("CronJob", "Job")]
     changes += [change for one in as_list(found.get("replacements")) for change in _replaced(one, read_file)]
     if any(name in found for name in _UNKNOWN) or IGNORE_ANNOTATION in as_mapping(found.get("commonAnnotations")):
         changes.append(Change(EVERYTHING))

@@ -23,6 +23,7 @@ _SCALE = frozenset({"replicas", "parallelism", "strategy"})
 _ASKS = frozenset({"containers", "initContainers", "resources", "overhead"})
 _PLACES = frozenset({"tolerations", "nodeSelector", "affinity", "nodeName", "schedulerName"})
 _LABELLING = frozenset({"completionMode", "manualSelector"})  # by which a Job labels its Pods
+NAME = "name"  # of the object, by which a Job labels them, too
 _FIELDS = _SCALE | _ASKS | _PLACES | _LABELLING
 _MERGED = frozenset(kind.kind for kind in BUILT_IN_KINDS)  # of others, kustomize replaces lists as a whole
 
@@ -50,7 +51,8 @@ class Touched:
 
 NOTHING = Touched()
 ANY_LABELS = Touched(labels=None)
-EVERYTHING = Touched(None, None, _FIELDS)
+EVERYTHING = Touched(None, None, _FIELDS | {NAME})
+RENAMED = Touched(fields=frozenset({NAME}))
 ADDED: Pair = ("", "")
 
 
@@ -138,6 +140,8 @@ def _at(parts: Sequence[str], operation: Mapping[str, object]) -> Touched:
         return Touched(constraints=frozenset({ADDED}) if adds else None)
     if not parts or parts[-1] in _WHOLE:
         return EVERYTHING
+    if parts == ["metadata", NAME]:
+        return RENAMED
     value = None if parts[-1] in _LABELS else operation.get("value")
     for part in reversed(parts):
         value = {part: value}
@@ -157,8 +161,8 @@ def left_open(workload: Workload, touched: Touched) -> Workload:
         labels={key: value for key, value in workload.labels.items() if key not in labels},
         addable=workload.addable | labels,
     )
-    if fields & _LABELLING:
-        found = replace(found, addable=found.addable | workload.kind.addable)
+    if fields & (_LABELLING | {NAME}):
+        found = replace(found, addable=found.addable | workload.kind.addable, job_labels={})
     if fields & _SCALE:
         spec = {name: value for name, value in found.spec.items() if name not in _SCALE}
         found = replace(found, replicas=1, scaling=None, strategy="Recreate", surges=False, spec=spec)

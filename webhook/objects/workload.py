@@ -26,7 +26,7 @@ from webhook.objects.kinds import (
     Kinds,
     find_kinds,
 )
-from webhook.objects.labels import Labels, labels_of
+from webhook.objects.labels import Labels, label_value_errors, labels_of
 from webhook.objects.names import DEFAULT_SCHEDULER, IGNORE_ANNOTATION
 from webhook.objects.references import ObjectRef, Owner, Scaling, Target, controller_of
 
@@ -46,7 +46,7 @@ class Workload:
 
     `replicas` are those that are written, or the fewest that an autoscaler sets, whose bounds are `scaling`.  `surges`
     says whether a rolling update may run more Pods.  `misplaced` are the paths of constraints that stand where the API
-    has no such field.
+    has no such field.  `job_labels` are those that the API server adds to the `labels` of a Job.
 
     It is `stored` if it is a Pod that an API server has accepted, whose matchLabelKeys are merged already.  `spec` is
     the object's, and `pod_spec` that of its Pods, None if the constraints are outside a Pod template; both are raw.
@@ -76,6 +76,7 @@ class Workload:
     spec: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
     pod_spec: Mapping[str, object] | None = field(default=None, repr=False, compare=False)
     scaling: Scaling | None = None
+    job_labels: Labels = field(default_factory=dict)
     is_pod: bool = field(init=False)
     stored: bool = field(init=False)
     has_constraints: bool = field(init=False)
@@ -147,7 +148,7 @@ class Workload:
 
     def pods_labels(self) -> Labels:
         """The labels that every Pod of it has, with "added" for each value that only the controller knows."""
-        return {**dict.fromkeys(self.kind.added_labels, "added"), **self.labels}
+        return {**dict.fromkeys(self.kind.added_labels, "added"), **self.job_labels, **self.labels}
 
     @property
     def ref(self) -> ObjectRef:
@@ -285,6 +286,7 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         else (),
         spec=shared.spec,
         pod_spec=pod_spec if kind.template is not None else None,
+        job_labels=_job_labels(kind, obj, above) if kind.api_version == BATCH else {},
     )
 
 
@@ -297,6 +299,20 @@ def _addable(kind: Kind, job: Mapping[str, object]) -> frozenset[str]:
     added = () if job.get("manualSelector") is True else kind.added_labels
     possible = () if job.get("completionMode") in (None, "NonIndexed") else kind.possible_labels
     return frozenset((*added, *possible))
+
+
+def _job_labels(kind: Kind, obj: Mapping[str, object], job: Mapping[str, object]) -> Labels:
+    """
+    The labels that the API server writes into the template of a Job before it is validated, where it knows its name.
+
+    A CronJob adds a time to its own name, and a uid is made up: TIME and UID stand for these, which no author can know.
+    (batch/job/strategy.go:generateSelector, cronjob/utils.go:getJobName)
+    """
+    (name,) = texts_at(obj, "metadata.name")
+    named = f"{name}-TIME" if name and kind.kind == "CronJob" else name
+    values = {"job-name": "" if label_value_errors(named) else named, "controller-uid": "UID"}
+    found = {key: values.get(key.rpartition("/")[2]) for key in sorted(_addable(kind, job))}
+    return {key: value for key, value in found.items() if value}
 
 
 def _misplaced(template: FieldPath, places: Iterable[Mapping[str, object]]) -> tuple[FieldPath, ...]:

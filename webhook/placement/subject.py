@@ -164,7 +164,8 @@ def next_replica(raw: Raw, others: Mapping[Key, Raw], kinds: Kinds = KINDS) -> t
         daemon = kind.kind == "DaemonSet"
         owner = _replica_set(raw, ref, template, others) if kind.kind == "Deployment" else raw
         made = labels_of(value_at(owner, ("spec", "template", "metadata", "labels"))) if owner is not None else {}
-        labels = {**dict.fromkeys(kind.added_labels, NEW), **made, **labels_of(metadata.get("labels"))}
+        known = {**made, **workload.job_labels, **labels_of(metadata.get("labels"))}
+        labels = {**dict.fromkeys(kind.added_labels, NEW), **known}
         if kind.kind == "StatefulSet" and (revision := texts_at(raw, "status.updateRevision")[0]):
             labels[REVISION_HASH] = revision
         pod = {

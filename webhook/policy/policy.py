@@ -78,8 +78,8 @@ class Override:
             return Match.NO
         found = {Match.YES}
         if self.pod_selector is not None:
-            known = workload.labels_known
-            found.add(self.pod_selector.match(workload.labels, workload.addable if known else self.pod_selector.keys))
+            labels, known = {**workload.job_labels, **workload.labels}, workload.labels_known
+            found.add(self.pod_selector.match(labels, workload.addable if known else self.pod_selector.keys))
         if self.namespace_selector is not None:
             found.add(namespace if isinstance(namespace, Match) else self.namespace_selector.match(namespace))
         return Match.NO if Match.NO in found else Match.UNKNOWN if Match.UNKNOWN in found else Match.YES

@@ -58,7 +58,7 @@ def section(rule: Rule) -> Iterator[str]:
         setting = json.dumps({"severity": "error", **rule.example}).replace('"', "")
         yield from ("### Switch it on", "", "```yaml", "rules:", f"  {rule.id}: {setting}", "```", "")
     if rule.yields_to:
-        yield from ("### Yields to", "", f"[`{rule.yields_to}`](#{rule.yields_to})", "")
+        yield from ("### Yields to", "", ", ".join(f"[`{above}`](#{above})" for above in rule.yields_to), "")
 
 
 def _parameter(name: str, schema: Mapping[str, object], rule: Rule) -> str:

@@ -21,6 +21,8 @@ def why_idle(spread: Spread, findings: Sequence[Finding] = ()) -> str:
         if spread.excluded:
             return "no node with the label counts: each lacks the key of another constraint, or a policy leaves it out"
         return "no node has the label"
+    if spread.confined:
+        return "its nodeSelector or node affinity leaves one domain"
     if len(counted.eligible) == 1 and constraint.min_domains <= 1:
         return "all nodes that count are in one domain"
     if constraint.hard and any(_is_of(finding, constraint.index) for finding in findings):

@@ -19,6 +19,7 @@ from webhook.report.inventory import Inventory, LiveWorkload, Raw, key_of, named
 from webhook.report.made import CONSTRAINTS
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import LabelSet, PodGroup
+from webhook.scheduler.domains import is_confined
 from webhook.scheduler.features import Features
 from webhook.scheduler.filtering import DomainCounts
 from webhook.scheduler.inclusion import carrying_every_key, included
@@ -39,7 +40,8 @@ class Spread:
     several Pod templates, by their number; it is 0 elsewhere.  `unlabelled` is the number of nodes that lack its key,
     `excluded` of those that its node inclusion policies, or another constraint's key, leave out: none of them counts.
     `closed` are eligible domains where no node takes its Pods, as cordons, taints and node affinity go.  `shared` is
-    the number of Pods of other workloads that it counts, by their names: of all `makers` of Pods but its `own`.
+    the number of Pods of other workloads that it counts, by their names: of all `makers` of Pods but its `own`.  It is
+    `confined` if node affinity leaves its Pods one domain.
     """
 
     constraint: Constraint
@@ -51,6 +53,7 @@ class Spread:
     closed: tuple[str, ...]
     makers: Mapping[Key, int]
     own: Key
+    confined: bool
 
     @property
     def shared(self) -> Mapping[str, int]:
@@ -165,7 +168,8 @@ class Spreading:
         for counted in count_each(cycle._replace(snapshot=counting)):
             makers = own.makers(counted.constraint.selector) if counted.counts else {}
             nodes = self._nodes(cycle, counted.constraint)
-            yield Spread(counted.constraint, source, template, counted, *nodes, makers, key_of(workload))
+            confined = is_confined(cycle.pod, counted.constraint)
+            yield Spread(counted.constraint, source, template, counted, *nodes, makers, key_of(workload), confined)
 
     def _of(self, namespace: str) -> _Namespace:
         found = self._namespaces.get(namespace)

@@ -14,7 +14,7 @@ from webhook.objects.reading import brief
     title="matchLabelKeys names a label that the Pod will not have",
     severity=Severity.WARNING,
     fix="name a label that the Pod carries, or remove the key",
-    yields_to="wrong-revision-key",
+    yields_to=("wrong-revision-key",),
     looks_for=(MATCH_LABEL_KEYS,),
     bad="""
     apiVersion: v1

@@ -6,18 +6,27 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Need, Subject, rule
-from webhook.scheduler.constraint import HARD, HONOR
+from webhook.objects.kinds import BATCH
+from webhook.objects.workload import Workload
+from webhook.scheduler.constraint import HARD, HONOR, Constraint
+from webhook.scheduler.domains import is_confined
 from webhook.scheduler.nodes import HOSTNAME, TOLERATION_EXISTS
+
+_EMPTY = {
+    HOSTNAME: "tainted nodes count",
+    "topology.kubernetes.io/zone": "a lost zone counts",
+    "topology.kubernetes.io/region": "a lost region counts",
+}
 
 
 @rule(
-    title="a hard constraint on hostname counts nodes whose taints keep the Pod off",
+    title="a hard constraint counts nodes whose taints keep the Pod off, such as those of a lost zone",
     severity=Severity.INFO,
     fix="set nodeTaintsPolicy: Honor",
-    yields_to="tainted-domain",
+    yields_to=("tainted-domain",),
     advice=True,
     needs=(Need.POD_SPEC,),
-    looks_for=(HARD, HOSTNAME),
+    looks_for=(HARD,),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet
@@ -58,17 +67,31 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
     which none can join.  The other nodes then take maxSkew Pods each and no more.  It is the commonest cause of a
     rollout that does not finish.
 
-    Pods that tolerate every taint are not reported, and neither are those of a constraint whose skew never refuses.
+    A zone that is lost leaves its Node objects, tainted as unreachable: until somebody deletes them, it is an empty
+    domain, and the other zones take maxSkew Pods each and no more.  So the loss of a zone becomes an outage.  A zone or
+    region is reported where there may be more replicas than maxSkew; an autoscaler among the manifests counts by its
+    maximum.  Jobs are not, since their Pods make room.
+
+    Pods that tolerate every taint are not reported, and neither are those of a constraint whose skew never refuses, or
+    to which node affinity leaves one domain.
     """
-    if subject.workload.pinned or not subject.features.node_inclusion_policies or _tolerates_all(subject):
+    if not subject.features.node_inclusion_policies:
         return
     for constraint in subject.hard:
-        if constraint.topology_key != HOSTNAME or constraint.node_taints_policy == HONOR:
+        key = constraint.topology_key
+        if key not in _EMPTY or constraint.node_taints_policy == HONOR or not subject.counts_own(constraint):
             continue
-        if subject.counts_own(constraint) and not subject.never_binds(constraint):
-            path = subject.at(constraint, "nodeTaintsPolicy")
-            message = "must be Honor, or tainted nodes count as empty"
+        if not (_may_bar(subject.workload, constraint) if key != HOSTNAME else not subject.never_binds(constraint)):
+            continue
+        if not (subject.workload.pinned or _tolerates_all(subject) or is_confined(subject.pod, constraint)):
+            path, message = subject.at(constraint, "nodeTaintsPolicy"), f"must be Honor, or {_EMPTY[key]} as empty"
             yield Cause(path, message, constraint.node_taints_policy, HONOR)
+
+
+def _may_bar(workload: Workload, constraint: Constraint) -> bool:
+    """Whether there may be more replicas than one zone takes while another is empty."""
+    most, known = constraint.max_skew, workload.kind.api_version != BATCH
+    return known and most > 0 and (workload.replicas > most or (workload.most_replicas or 0) > most)
 
 
 def _tolerates_all(subject: Subject) -> bool:

@@ -29,6 +29,7 @@ from webhook.scheduler.constraint import Constraint
           - maxSkew: 1
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {}
     """,
     good="""
@@ -45,6 +46,7 @@ from webhook.scheduler.constraint import Constraint
           - maxSkew: 1
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: web}}
             matchLabelKeys: [pod-template-hash]
     """,

@@ -13,7 +13,7 @@ from webhook.objects.reading import brief
     title="topologyKey is one that the policy forbids",
     severity=Severity.IGNORE,
     fix="use a key that the policy allows",
-    yields_to="misspelt-topology-key",
+    yields_to=("misspelt-topology-key",),
     parameters={
         "topologyKeys": {
             "type": "array",

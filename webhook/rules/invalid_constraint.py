@@ -38,6 +38,7 @@ MOST_CAUSES = 100
           - maxSkew: 0
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: web}}
             matchLabelKeys: [pod-template-hash]
     """,
@@ -55,6 +56,7 @@ MOST_CAUSES = 100
           - maxSkew: 1
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: web}}
             matchLabelKeys: [pod-template-hash]
     """,

@@ -36,7 +36,7 @@ DEPRECATED = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kub
     title="topologyKey is nearly a well-known one",
     severity=Severity.WARNING,
     fix="use the well-known key, or label your nodes with this one",
-    yields_to="malformed-topology-key",
+    yields_to=("malformed-topology-key",),
     operators_too=True,
     bad="""
     apiVersion: v1

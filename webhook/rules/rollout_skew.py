@@ -16,7 +16,7 @@ REVISION_KEYS = frozenset({"pod-template-hash", "controller-revision-hash", "rol
     title="a rolling update counts old and new Pods together",
     severity=Severity.INFO,
     fix="add matchLabelKeys: [pod-template-hash]",
-    yields_to="absent-match-label-key",
+    yields_to=("absent-match-label-key",),
     parameters={
         "soft": {
             "type": "boolean",
@@ -38,6 +38,7 @@ REVISION_KEYS = frozenset({"pod-template-hash", "controller-revision-hash", "rol
           - maxSkew: 1
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: web}}
     """,
     good="""
@@ -54,6 +55,7 @@ REVISION_KEYS = frozenset({"pod-template-hash", "controller-revision-hash", "rol
           - maxSkew: 1
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: web}}
             matchLabelKeys: [pod-template-hash]
     """,
@@ -86,9 +88,9 @@ def rollout_skew(subject: Subject) -> Iterator[Cause]:
 
 def _counts_old_pods(subject: Subject, constraint: Constraint) -> bool:
     """Whether it is one of those that the rule applies to, and matches the Pods of any revision."""
-    if not (subject.workload.surges if constraint.hard else subject.flag("soft")):
-        return False
     selector = constraint.selector
-    if selector.empty or not REVISION_KEYS.isdisjoint((*constraint.match_label_keys, *selector.keys)):
+    if selector.empty or not (subject.workload.surges if constraint.hard else subject.flag("soft")):
+        return False
+    if not REVISION_KEYS.isdisjoint((*constraint.match_label_keys, *selector.keys)):
         return False
     return selector.match(subject.workload.labels, subject.addable) is not Match.NO

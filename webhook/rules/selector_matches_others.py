@@ -16,7 +16,7 @@ from webhook.scheduler.selectors import Match, as_selector
     title="labelSelector also counts the Pods of another workload",
     severity=Severity.INFO,
     fix="select labels that only its own Pods have",
-    yields_to="selector-misses-own-pod",
+    yields_to=("selector-misses-own-pod",),
     advice=True,
     needs=(Need.OTHERS,),
     beside="""
@@ -43,6 +43,7 @@ from webhook.scheduler.selectors import Match, as_selector
           - maxSkew: 1
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: db}}
     """,
     good="""
@@ -59,6 +60,7 @@ from webhook.scheduler.selectors import Match, as_selector
           - maxSkew: 1
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: db, role: primary}}
     """,
 )
@@ -101,8 +103,8 @@ def _other_workload(subject: Subject, constraint: Constraint) -> tuple[str, Labe
 def _other_pods(subject: Subject, constraint: Constraint) -> tuple[str, Labels] | None:
     """Pods in the cluster that the constraint counts, and that cannot be the workload's, in words, and their labels."""
     own, added = subject.workload_selector, subject.workload.kind.added_labels
-    if subject.snapshot is None or own.matches_nothing or own.empty:
-        return None
+    if subject.snapshot is None or own.matches_nothing or own.empty or own.keys & subject.workload.addable:
+        return None  # A Job's selector is made up when it is created.
     for group in subject.snapshot.pods.get(subject.workload.namespace, {}).values():
         may_be_own = own.matches(group.labels) and group.labels.keys() >= set(added)
         if not may_be_own and constraint.selector.matches(group.labels):

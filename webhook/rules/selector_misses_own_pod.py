@@ -7,7 +7,6 @@ from itertools import islice
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Subject, rule
-from webhook.objects.kinds import BATCH, Kind
 from webhook.objects.reading import brief
 from webhook.scheduler.selectors import Match, as_selector
 
@@ -30,6 +29,7 @@ from webhook.scheduler.selectors import Match, as_selector
           - maxSkew: 1
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: wbe}}
             matchLabelKeys: [pod-template-hash]
     """,
@@ -47,6 +47,7 @@ from webhook.scheduler.selectors import Match, as_selector
           - maxSkew: 1
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: web}}
             matchLabelKeys: [pod-template-hash]
     """,
@@ -55,11 +56,16 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
     """
     The scheduler counts only the Pods that the selector matches.  A Pod that its own selector does not match is never
     counted, so the skew does not change for the next replica, and all replicas may be placed in one domain.
+
+    The Pods of a Job have its name as the label job-name.  The name of a CronJob's Job ends in the time at which it is
+    due, and the controller-uid is made up when a Job is created: a selector that names either matches no such Pod.
     """
-    labels, added = "", _added(subject.workload.kind)
+    labels, added = "", _added(subject)
     for constraint in subject.constraints:
         selector = constraint.selector
-        if selector.matches_nothing or selector.match(subject.workload.labels, subject.addable, added) is not Match.NO:
+        if selector.empty or selector.matches_nothing:
+            continue
+        if selector.match(subject.workload.labels, subject.addable, added) is not Match.NO:
             continue
         path, written = subject.at(constraint, "labelSelector"), str(as_selector(constraint.label_selector))
         # Only the author knows what was meant by expressions, so they are not replaced.
@@ -77,9 +83,9 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
         )
 
 
-def _added(kind: Kind) -> tuple[str, ...]:
+def _added(subject: Subject) -> tuple[str, ...]:
     """The labels that every Pod gets; those of a Job do not come where it has a selector of its own."""
-    return () if kind.api_version == BATCH else kind.added_labels
+    return tuple([key for key in subject.workload.kind.added_labels if key in subject.addable])
 
 
 def _shown(subject: Subject) -> str:

@@ -29,6 +29,7 @@ from webhook.scheduler.constraint import HARD
           - maxSkew: 3
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: db}}
     """,
     good="""
@@ -45,6 +46,7 @@ from webhook.scheduler.constraint import HARD
           - maxSkew: 1
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: db}}
     """,
 )

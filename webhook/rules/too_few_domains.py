@@ -15,6 +15,7 @@ from webhook.scheduler.constraint import HARD
     title="there are fewer domains than minDomains, so some replicas wait until nodes join",
     severity=Severity.INFO,
     fix="lower minDomains, or add nodes in further domains",
+    yields_to=("pinned-domain",),
     advice=True,
     needs=(Need.POD_SPEC, Need.NODES),
     looks_for=(HARD, MIN_DOMAINS),
@@ -42,6 +43,7 @@ from webhook.scheduler.constraint import HARD
             minDomains: 3
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: db}}
     """,
     good="""
@@ -59,6 +61,7 @@ from webhook.scheduler.constraint import HARD
             minDomains: 2
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: db}}
     """,
 )
@@ -81,10 +84,12 @@ def too_few_domains(subject: Subject) -> Iterator[Cause]:
         domains = subject.nodes.number_of_domains(constraint.topology_key, eligible)
         fit = constraint.max_skew * domains
         if 0 < domains < constraint.min_domains and workload.replicas > fit and subject.counts_own(constraint):
-            counted = "1 domain" if domains == 1 else f"{domains} domains"
-            message = f"{counted}: {fit} of {workload.replicas} Pods fit until nodes join others"
-            fix = f"lower minDomains to {domains}, or add nodes in further domains"
             each = subject.nodes.domains(constraint.topology_key).items()
             names = some(domain for domain, those in each if those & eligible)
+            counted = "1 domain" if domains == 1 else f"{domains} domains"
+            until, others = "ever fit, as affinity leaves no other", "let the node affinity leave others"
+            if subject.may_get_domains(constraint):
+                until, others = "fit until nodes join others", "add nodes in further domains"
+            message, fix = f"{counted}: {fit} of {workload.replicas} Pods {until}", f"lower minDomains to {domains}"
             path, found = subject.at(constraint, "minDomains"), f"{constraint.min_domains}, domains {names}"
-            yield Cause(path, message, found, f"at most {domains}, or further domains", fix=fix)
+            yield Cause(path, message, found, f"at most {domains}, or further domains", fix=f"{fix}, or {others}")

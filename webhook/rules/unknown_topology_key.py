@@ -14,7 +14,7 @@ from webhook.rules.misspelt_topology_key import WELL_KNOWN
     title="no node carries the topologyKey",
     severity=Severity.WARNING,
     fix="label the nodes, or use a key that they carry",
-    yields_to="misspelt-topology-key",
+    yields_to=("misspelt-topology-key",),
     operators_too=True,
     advice=True,
     needs=(Need.NODES,),

@@ -14,7 +14,7 @@ from webhook.scheduler.constraint import HARD
     title="nodes that would take the Pod lack the topologyKey of a hard constraint",
     severity=Severity.INFO,
     fix="label these nodes",
-    yields_to="unknown-topology-key",
+    yields_to=("unknown-topology-key",),
     advice=True,
     needs=(Need.POD_SPEC, Need.NODES),
     looks_for=(HARD, UNLABELLED_NODES),

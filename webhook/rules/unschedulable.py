@@ -9,7 +9,7 @@ from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
-from webhook.objects.reading import Reader
+from webhook.objects.reading import Reader, brief
 from webhook.scheduler.capacity import Bound, bound
 from webhook.scheduler.constraint import HARD, HONOR
 from webhook.scheduler.incoming import IncomingPod
@@ -22,6 +22,7 @@ MOST_REPLICAS = 200
     title="the cluster has no place for all replicas now",
     severity=Severity.WARNING,
     fix="ask evenkeel explain what would let the next Pod in",
+    yields_to=("pinned-domain", "tainted-domain", "too-few-domains", "unknown-topology-key"),
     advice=True,
     needs=(Need.POD_SPEC, Need.NODES, Need.PODS),
     looks_for=(HARD,),
@@ -58,6 +59,7 @@ MOST_REPLICAS = 200
           - maxSkew: 1
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: db}}
     """,
     good="""
@@ -75,6 +77,7 @@ MOST_REPLICAS = 200
           - maxSkew: 1
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: db}}
     """,
 )
@@ -86,8 +89,8 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
     The finding is certain: in no order can the scheduler place more of the replicas.  Those that run are counted where
     they are; nothing is said where the strategy Recreate may take them away first.  An autoscaler of the workload among
     the manifests counts by its minimum.  What an autoscaler of nodes would add, or preemption take away, is not known.
-    More than 200 replicas are not judged, and neither is what tainted-domain,
-    too-few-domains or unknown-topology-key finds.
+    More than 200 replicas are not judged.  That fewer domains are there than minDomains is no more than an info while
+    nodes may join in others.
     """
     workload = subject.workload
     if workload.pinned or workload.kind.api_version == BATCH or workload.replicas > MOST_REPLICAS or workload.stored:
@@ -97,7 +100,7 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
     if there is None or wanted <= 0 or (running and (_new_revision(subject) or workload.strategy == "Recreate")):
         return
     found = bound(_with_labels(subject), subject.hard, subject.reach.usable, there, subject.features, wanted)
-    if found.number < wanted and not _found_by_others(subject, found):
+    if found.number < wanted:
         yield _cause(subject, found, running)
 
 
@@ -124,16 +127,6 @@ def _with_labels(subject: Subject) -> IncomingPod:
     return replace(subject.pod, requests=requests, labels=subject.workload.pods_labels())
 
 
-def _found_by_others(subject: Subject, found: Bound) -> bool:
-    """Whether another rule says it: a key that no node has, too few domains, a domain that is shut by taints."""
-    if found.constraint is None:
-        return any(one.topology_key not in subject.nodes.label_keys for one in subject.hard)
-    if not found.scarce:
-        return True
-    shut = not subject.reach.usable & _scarce(subject, found)
-    return shut and found.constraint.node_taints_policy != HONOR and not _left_out(subject, found)
-
-
 def _scarce(subject: Subject, found: Bound) -> NodeSet:
     """The nodes of the domain that keeps the minimum down."""
     return subject.nodes.domains(found.constraint.topology_key)[found.scarce] if found.constraint else 0
@@ -146,21 +139,38 @@ def _left_out(subject: Subject, found: Bound) -> bool:
 
 
 def _cause(subject: Subject, found: Bound, running: int) -> Cause:
+    """The cause, at the field that has it: other rules may say more of that."""
     replicas, constraint = subject.workload.replicas, found.constraint
     which = f"replica {running + found.number + 1} of {replicas} fits no node now"
     if constraint is None:
-        path = subject.at(subject.hard[0])
-        room = f"room for {running + found.number} replicas"
-        return Cause(
-            path, f"{which}: no room", room, f"room for {replicas}", fix="free room, add nodes, or request less"
-        )
+        return _without_room(subject, which, running + found.number)
+    if not found.scarce:
+        path, number = subject.at(constraint, "minDomains"), str(constraint.min_domains)
+        message, wanted = f"{which}: fewer domains than minDomains", "at most the number of domains"
+        # Where nodes may join in others, that is what minDomains is for.
+        grave = Severity.INFO if subject.may_get_domains(constraint) else Severity.ERROR
+        return Cause(path, message, number, wanted, at_most=grave)
     place = f"{constraint.topology_key.rpartition('/')[2]} {some([found.scarce])}"
     if _left_out(subject, found):
         message = f"{which}: {place} counts, and affinity or nodeSelector bars it"
         path, policy = subject.at(constraint, "nodeAffinityPolicy"), constraint.node_affinity_policy
         return Cause(path, message, policy, HONOR, fix=f"set nodeAffinityPolicy: {HONOR}")
+    if constraint.node_taints_policy != HONOR and not subject.reach.usable & _scarce(subject, found):
+        path, policy = subject.at(constraint, "nodeTaintsPolicy"), constraint.node_taints_policy
+        return Cause(path, f"{which}: {place} counts, and taints or cordons bar it", policy, HONOR)
     message = f"{which}: {place} takes only {found.takes} more"
     wanted = f"room in {place}, or maxSkew of more than {constraint.max_skew}"
     return Cause(
         subject.at(constraint, "maxSkew"), message, f"{constraint.max_skew}", wanted, fix=f"make room in {place}"
     )
+
+
+def _without_room(subject: Subject, which: str, fitting: int) -> Cause:
+    """The cause where it is no constraint's skew: a key that no node has, or else too little room."""
+    for constraint in subject.hard:
+        key = constraint.topology_key
+        if key not in subject.nodes.label_keys:
+            path, wanted = subject.at(constraint, "topologyKey"), "a key that nodes carry"
+            return Cause(path, f"{which}: none has the label {brief(key, 40)}", brief(key), wanted)
+    wanted, fix = f"room for {subject.workload.replicas}", "free room, add nodes, or request less"
+    return Cause(subject.at(subject.hard[0]), f"{which}: no room", f"room for {fitting} replicas", wanted, fix=fix)

@@ -29,6 +29,7 @@ HASH = "pod-template-hash"
           - maxSkew: 1
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: db}}
             matchLabelKeys: [pod-template-hash]
     """,
@@ -46,6 +47,7 @@ HASH = "pod-template-hash"
           - maxSkew: 1
             topologyKey: topology.kubernetes.io/zone
             whenUnsatisfiable: DoNotSchedule
+            nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: db}}
             matchLabelKeys: [controller-revision-hash]
     """,

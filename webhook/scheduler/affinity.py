@@ -22,6 +22,11 @@ class NodeTerm(NamedTuple):
     expressions: tuple[Requirement, ...]
     fields: tuple[Requirement, ...]
 
+    def values(self, key: str) -> frozenset[str] | None:
+        """The values of a label that are left to the nodes that meet the term; None where it names none."""
+        named = [frozenset(one.values) for one in self.expressions if one.key == key and one.operator == IN]
+        return frozenset.intersection(*named) if named else None
+
     def matching(self, nodes: Nodes) -> NodeSet:
         """
         upstream: nodeaffinity.go:nodeSelectorTerm.match (v1.37)
@@ -79,6 +84,23 @@ class RequiredNodeAffinity:
     selector: Selector
     terms: tuple[NodeTerm, ...] | None = None
     names: frozenset[str] | None = None
+
+    def values(self, key: str) -> frozenset[str] | None:
+        """
+        The values of a label that are left to the nodes on which the Pod may run, whatever nodes join; None if any is.
+
+        A node has at most one value, so that In narrows them; other operators leave them open.
+        """
+        left: frozenset[str] | None = None
+        if self.terms is not None:
+            of_terms = [term.values(key) for term in self.terms]
+            named = [values for values in of_terms if values is not None]
+            left = frozenset().union(*named) if len(named) == len(of_terms) else None
+        for requirement in self.selector.requirements:
+            if requirement.key == key:
+                asked = frozenset(requirement.values)
+                left = asked if left is None else left & asked
+        return left
 
     def matching(self, nodes: Nodes) -> NodeSet:
         """

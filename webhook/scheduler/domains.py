@@ -1,5 +1,5 @@
 """
-The nodes that a hard constraint counts, and those that would take the Pod; the Pods that are there do not matter here.
+The domains that a constraint counts, and the nodes that would take the Pod; the Pods that are there do not matter here.
 
     nodes ──carry every key, inclusion policies──> eligible ──taints, cordoned, node affinity──> usable
 """
@@ -35,6 +35,14 @@ class Reach(NamedTuple):
         if constraint.node_affinity_policy == HONOR:
             found &= self.affine
         return found & self.tolerated if constraint.node_taints_policy == HONOR else found
+
+
+def is_confined(pod: IncomingPod, constraint: Constraint) -> bool:
+    """Whether node affinity leaves one domain, so that the constraint refuses no node and prefers none to another."""
+    values = pod.affinity.values(constraint.topology_key)
+    if values is None or len(values) != 1:
+        return False
+    return constraint.soft or (constraint.node_affinity_policy == HONOR and constraint.min_domains <= 1)
 
 
 def reach(pod: IncomingPod, nodes: Nodes) -> Reach:

@@ -62,6 +62,8 @@ def read_incoming_pod(reader: Reader, raw: Mapping[str, object], features: Featu
 def pod_of(workload: Workload) -> IncomingPod:
     """Return a Pod of the workload without its requests; what has the wrong type reads as if it were absent."""
     spec = {name: value for name, value in (workload.pod_spec or {}).items() if name in PLACING}
+    if not spec:
+        return IncomingPod(workload.namespace, workload.labels)
     pod = read_incoming_pod(Reader(), {"metadata": {"namespace": workload.namespace}, "spec": spec})
     return replace(pod, labels=workload.labels)  # which may be many, and are read already
 

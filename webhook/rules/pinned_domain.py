@@ -1,0 +1,116 @@
+"""pinned-domain: node affinity that leaves fewer domains than the constraint needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+
+from webhook.findings.finding import Cause, Severity
+from webhook.findings.rule import NODE_AFFINITY, Need, Subject, rule
+from webhook.findings.wording import some
+from webhook.objects.kinds import BATCH
+from webhook.objects.names import DEFAULTED_BY_ANNOTATION
+from webhook.scheduler.constraint import HONOR, Constraint
+from webhook.scheduler.domains import is_confined
+
+
+@rule(
+    title="nodeSelector or node affinity leaves fewer domains than the constraint needs",
+    severity=Severity.WARNING,
+    fix="remove the constraint, or let nodeSelector and node affinity leave more domains",
+    yields_to=("unknown-topology-key",),
+    advice=True,
+    needs=(Need.POD_SPEC,),
+    looks_for=(NODE_AFFINITY,),
+    bad="""
+    apiVersion: apps/v1
+    kind: StatefulSet
+    metadata: {name: db}
+    spec:
+      replicas: 3
+      selector: {matchLabels: {app: db}}
+      template:
+        metadata: {labels: {app: db}}
+        spec:
+          nodeSelector: {topology.kubernetes.io/zone: a}
+          topologySpreadConstraints:
+          - maxSkew: 1
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: ScheduleAnyway
+            labelSelector: {matchLabels: {app: db}}
+    """,
+    good="""
+    apiVersion: apps/v1
+    kind: StatefulSet
+    metadata: {name: db}
+    spec:
+      replicas: 3
+      selector: {matchLabels: {app: db}}
+      template:
+        metadata: {labels: {app: db}}
+        spec:
+          nodeSelector: {topology.kubernetes.io/zone: a}
+          topologySpreadConstraints:
+          - maxSkew: 1
+            topologyKey: kubernetes.io/hostname
+            whenUnsatisfiable: ScheduleAnyway
+            labelSelector: {matchLabels: {app: db}}
+    """,
+)
+def pinned_domain(subject: Subject) -> Iterator[Cause]:
+    """
+    Where nodeSelector or required node affinity leaves the Pods one value of the topology key, the constraint spreads
+    nothing: a hard one refuses no node that is left, and a soft one prefers none.
+
+    A hard constraint may need more values than are left.  If they are fewer than minDomains, each takes maxSkew Pods
+    and no more, whatever nodes join.  With nodeAffinityPolicy Ignore a domain that is not left counts all the same, as
+    empty, and bars the others likewise; that is reported where nodes are known and one is in such a domain.  Either is
+    reported if there are more replicas than fit.
+
+    Only In and nodeSelector name values.  A workload of one replica is not reported; a Pod is, for it may be one of
+    many.  Not reported are constraints that evenkeel has written, those that do not count their own Pods, and, if they
+    only lack room, Jobs, whose Pods make room.
+    """
+    workload = subject.workload
+    waits = workload.kind.api_version != BATCH
+    if workload.pinned or DEFAULTED_BY_ANNOTATION in workload.annotations:
+        return
+    for constraint in subject.constraints:
+        left = subject.pod.affinity.values(constraint.topology_key)
+        if not left or not subject.counts_own(constraint):
+            continue
+        if is_confined(subject.pod, constraint):
+            if workload.is_pod or workload.replicas > 1:
+                yield _spreads_nothing(subject, constraint, left)
+        elif constraint.hard and waits and workload.replicas > constraint.max_skew * len(left) > 0:
+            yield from _bars(subject, constraint, left)
+
+
+def _spreads_nothing(subject: Subject, constraint: Constraint, left: Set[str]) -> Cause:
+    effect = "refuses" if constraint.hard else "prefers"
+    message = f"{effect} no node: {_by(subject, constraint)} leaves only {some(left)}"
+    return Cause(subject.at(constraint, "topologyKey"), message, f"the domain {some(left)}", "several domains")
+
+
+def _bars(subject: Subject, constraint: Constraint, left: Set[str]) -> Iterator[Cause]:
+    """The cause where more replicas wait than the domains that are left can take."""
+    by, replicas = _by(subject, constraint), subject.workload.replicas
+    fit, those = constraint.max_skew * len(left), f"{len(left)} domain{'s' if len(left) > 1 else ''}"
+    if constraint.min_domains > len(left):
+        message = f"{fit} of {replicas} Pods can ever run: {by} leaves {those}"
+        path, found = subject.at(constraint, "minDomains"), f"{constraint.min_domains}, domains {some(left)}"
+        fix = f"lower minDomains to {len(left)}, or let the {by} leave more domains"
+        yield Cause(path, message, found, f"at most {len(left)}, or further domains", fix=fix)
+        return
+    eligible = subject.reach.eligible(constraint, subject.labelled)
+    each = subject.nodes.domains(constraint.topology_key).items()
+    if others := {domain for domain, nodes in each if nodes & eligible} - left:
+        count = "counts" if len(others) == 1 else "count"
+        message = f"must be Honor, or {replicas - fit} of {replicas} Pods wait: {some(others, 1)} {count} as empty"
+        path, found = subject.at(constraint, "nodeAffinityPolicy"), constraint.node_affinity_policy
+        found = f"{found}, and the {by} leaves {some(left)}"
+        yield Cause(path, message, found, HONOR, fix=f"set nodeAffinityPolicy: {HONOR}")
+
+
+def _by(subject: Subject, constraint: Constraint) -> str:
+    """The field that leaves so few domains."""
+    return "nodeSelector" if constraint.topology_key in subject.pod.affinity.selector.keys else "node affinity"
