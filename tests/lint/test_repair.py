@@ -47,6 +47,12 @@ class Case(NamedTuple):
     after: str
     head: str = WEB
 
+    @property
+    def head_after(self):
+        right = "topologySpreadConstraints"
+        quoted = self.head.replace("'TopologySpreadConstraints'", f"'{right}'")
+        return quoted.replace("topologySpreadConstraint:", f"{right}:")
+
 
 REPAIRED = [
     Case(
@@ -113,6 +119,43 @@ REPAIRED = [
         DB,
     ),
     Case(
+        "a word that is misspelt",
+        f"{KEYS}{GOOD}".replace("DoNotSchedule", '"DoNotSchedul" # hard'),
+        f"{KEYS}{GOOD}".replace("DoNotSchedule", '"DoNotSchedule" # hard'),
+    ),
+    Case(
+        "a word in another case",
+        f"{KEYS}{GOOD}        nodeTaintsPolicy: honor  # them\n",
+        f"{KEYS}{GOOD}        nodeTaintsPolicy: Honor  # them\n",
+    ),
+    Case(
+        "a key with a blank",
+        f"{KEYS}{GOOD}".replace("zone ", "'kubernetes.io/hostname '").replace("own", "own\n        nodeTaintsPolicy: Honor"),
+        f"{KEYS}{GOOD}".replace("zone ", "'kubernetes.io/hostname'").replace("own", "own\n        nodeTaintsPolicy: Honor"),
+    ),
+    Case(
+        "the name of a field",
+        f"{KEYS}{GOOD}        nodeTaintPolicy: &n Honor  # them\n",
+        f"{KEYS}{GOOD}        nodeTaintsPolicy: &n Honor  # them\n",
+    ),
+    Case(
+        "the name of a field that is missed, too",
+        f"{KEYS}        labelSelecter:\n          # why\n          matchLabels: {{app: web}}\n",
+        f"{KEYS}        labelSelector:\n          # why\n          matchLabels: {{app: web}}\n",
+    ),
+    Case(
+        "the name of the constraints",
+        f"      # hard\n{KEYS}{GOOD}",
+        f"      # hard\n{KEYS}{GOOD}",
+        WEB.replace("Constraints:", "Constraint: # spread"),
+    ),
+    Case(
+        "their name in another case, in quotes",
+        f"{KEYS}{GOOD}",
+        f"{KEYS}{GOOD}",
+        WEB.replace("topologySpreadConstraints", "'TopologySpreadConstraints'"),
+    ),
+    Case(
         "revisions that are counted together",
         f"{KEYS}{GOOD}",
         f"{KEYS}{GOOD}        matchLabelKeys: [pod-template-hash]\n",
@@ -141,7 +184,7 @@ def repaired(text):
 def test_a_repair_changes_one_thing(case):
     done = repaired(f"{case.head}{case.before}{TAIL}")
 
-    assert f"{case.head}{case.after}{TAIL}" == done.text
+    assert f"{case.head_after}{case.after}{TAIL}" == done.text
     assert (1, []) == (done.count, done.left.found)
 
 
@@ -149,14 +192,14 @@ def test_a_repair_changes_one_thing(case):
 def test_a_repair_keeps_the_line_ends_of_windows(case):
     done = repaired(f"{case.head}{case.before}{TAIL}".replace("\n", "\r\n"))
 
-    assert f"{case.head}{case.after}{TAIL}".replace("\n", "\r\n") == done.text
+    assert f"{case.head_after}{case.after}{TAIL}".replace("\n", "\r\n") == done.text
 
 
 @pytest.mark.parametrize("case", REPAIRED, ids=lambda case: case.name)
 def test_a_repair_needs_no_line_end_after_it(case):
     done = repaired(f"{case.head}{case.before}".rstrip("\n"))
 
-    assert f"{case.head}{case.after}".rstrip("\n") == done.text.rstrip("\n")
+    assert f"{case.head_after}{case.after}".rstrip("\n") == done.text.rstrip("\n")
 
 
 LEFT = [
@@ -172,6 +215,7 @@ LEFT = [
         "",
     ),
     Case("something else refers to it", f"{KEYS}        labelSelector: &x {{}}\n", ""),
+    Case("a field comes by a merge", f"{KEYS}{GOOD}        <<: {{nodeTaintPolicy: Honor}}\n", ""),
     Case("it has a tag", f"{KEYS}{GOOD}".replace("zone ", "!!str kubernetes.io/zone "), ""),
 ]
 

@@ -83,7 +83,8 @@ def annotated(rules, *constraints):
 ANNOTATIONS = [
     Case("what it names", annotated("empty-selector", constraint(labelSelector={})), []),
     Case("a rule that finds nothing", annotated("pinned-pod", constraint()), ["unused-suppression"]),
-    Case("a rule that there is not", annotated("empty-selektor", constraint()), ["unused-suppression"]),
+    Case("a rule that there is not", annotated("empty-selektor", constraint()), ["idle-switch"]),
+    Case("such a finding, too", annotated("empty-selektor, idle-switch", constraint()), []),
     Case("a rule that is off", annotated("soft-constraint", constraint()), []),
 ]
 

@@ -16,6 +16,7 @@ from webhook.findings.rule import (
     CLOSED_NODES,
     PLACING,
     RULES,
+    SWITCHES,
     UNKNOWN_FIELDS,
     UNLABELLED_NODES,
     Need,
@@ -76,7 +77,7 @@ def find_all(
     skipped: list[Skipped] = []
     constraints, unmet = reading.parsed(workload.labels), _unmet(workload, snapshot, others)
     there = reading.words | _words(reading, snapshot)
-    there |= {UNKNOWN_FIELDS} if reading.unknown or workload.misplaced else set()
+    there |= _astray(workload) | ({UNKNOWN_FIELDS} if reading.unknown else set())
     bare = Subject(
         workload,
         reading,
@@ -153,17 +154,22 @@ def _words(reading: Reading, snapshot: Snapshot | None) -> Set[str]:
 
 
 def _running(workload: Workload, settings: RuleSettings) -> list[tuple[Rule, RuleSetting]]:
-    """The rules that are on, not silenced by an annotation, and have constraints to look at if they need them."""
-    found = []
+    """The rules that are on, not silenced by an annotation, and have something to look at if they need it."""
+    found, astray = [], _astray(workload)
     for rule_id, setting in settings.items():
         if setting.severity is Severity.IGNORE or (rule_id in workload.ignored_rules and not setting.enforced):
             continue
         rule = RULES[rule_id]
         if rule.advice and workload.owner is not None:  # nobody would read it
             continue
-        if workload.has_constraints or workload.misplaced or not rule.needs_constraints:
+        if workload.has_constraints or not rule.needs_constraints or not astray.isdisjoint(rule.looks_for):
             found.append((rule, setting))
     return found
+
+
+def _astray(workload: Workload) -> Set[str]:
+    """What a rule may look for that does not stand in the constraints."""
+    return ({UNKNOWN_FIELDS} if workload.misplaced else set()) | ({SWITCHES} if workload.switches else set())
 
 
 def _finding(rule: Rule, setting: RuleSetting, cause: Cause, built_in: bool) -> Finding:

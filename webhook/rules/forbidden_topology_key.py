@@ -62,6 +62,6 @@ def forbidden_topology_key(subject: Subject) -> Iterator[Cause]:
     for constraint in subject.constraints:
         key = constraint.topology_key
         if key in forbidden or (allowed and key not in allowed):
-            wanted = f"one of {', '.join(sorted(allowed))}" if allowed else f"none of {', '.join(sorted(forbidden))}"
+            wanted = f"one of {', '.join(sorted(allowed))}" if allowed else f"a key other than {', '.join(sorted(forbidden))}"
             message = f"the policy does not allow {brief(key)}"
             yield Cause(subject.at(constraint, "topologyKey"), message, brief(key), wanted)
