@@ -208,7 +208,7 @@ def test_constraints_under_a_name_that_is_nearly_the_fields_are_misplaced(name, 
     assert ((*one.path[:-1], name),) * is_one == one.misplaced
 
 
-def test_of_a_spec_with_very_many_fields_no_name_is_looked_at_but_the_first():
+def test_in_a_spec_with_very_many_fields_no_name_is_looked_at():
     many = {f"topologySpreadConstraint{i}": [] for i in range(200)}
     (one,) = parse_workloads(pod(spec={**many, "topologySpreadConstraint": [{}]}))
 

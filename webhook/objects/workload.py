@@ -39,6 +39,7 @@ LONGEST_IGNORE = 4_096
 DEPLOYMENT = (APPS, "Deployment")
 REPLICATED = {DEPLOYMENT, (APPS, "StatefulSet"), (APPS, "ReplicaSet"), (CORE, "ReplicationController")}
 DEFAULT_SURGE = "25%"  # of a Deployment
+_BEGIN, _ALIKE = len(SWITCHES), range(len(FIELD) - 2, len(FIELD) + 3)  # A look at lengths is cheap.
 _PERCENT = re.compile("[0-9]{1,9}%")
 
 
@@ -318,23 +319,21 @@ def _misplaced(
     if kind.built_in and template and any(FIELD in place for place in places):
         paths = (template[:-1], template, (*template, "metadata"))
         found += [(*path, FIELD) for path, place in zip(paths, places, strict=True) if place.get(FIELD)]
-    if FIELD not in pod_spec:
-        length, fields = len(FIELD), islice(pod_spec, MOST_FIELDS)
-        alike = [name for name in fields if -3 < len(name) - length < 3 and pod_spec[name]]
+    if FIELD not in pod_spec and len(pod_spec) <= MOST_FIELDS:
+        alike = [name for name in pod_spec if len(name) in _ALIKE and pod_spec[name]]
         found += [(*template, "spec", name) for name in alike if nearest(name, (FIELD,))]
     return tuple(found)
 
 
 def _switches(path: FieldPath, metadata: Mapping[str, object]) -> tuple[Switch, ...]:
     """The labels and annotations of evenkeel in the metadata at `path`, but for those that it writes."""
-    return tuple(
-        [
-            ((*path, place, name), value)
-            for place in ("labels", "annotations")
-            for name, value in as_mapping(metadata.get(place)).items()
-            if name.startswith(SWITCHES) and name != DEFAULTED_BY_ANNOTATION
-        ]
-    )
+    found: list[Switch] = []
+    for place in ("labels", "annotations"):
+        written = as_mapping(metadata.get(place))
+        for name in written:
+            if name[:_BEGIN] == SWITCHES and name != DEFAULTED_BY_ANNOTATION:
+                found.append(((*path, place, name), written[name]))
+    return tuple(found)
 
 
 def _surges(strategy: object) -> bool:
