@@ -130,8 +130,8 @@ REPAIRED = [
     ),
     Case(
         "a key with a blank",
-        f"{KEYS}{GOOD}".replace("zone ", "'kubernetes.io/hostname '").replace("own", "own\n        nodeTaintsPolicy: Honor"),
-        f"{KEYS}{GOOD}".replace("zone ", "'kubernetes.io/hostname'").replace("own", "own\n        nodeTaintsPolicy: Honor"),
+        f"{KEYS}{GOOD}        nodeTaintsPolicy: Honor\n".replace("zone ", "'kubernetes.io/hostname '"),
+        f"{KEYS}{GOOD}        nodeTaintsPolicy: Honor\n".replace("zone ", "'kubernetes.io/hostname'"),
     ),
     Case(
         "the name of a field",

@@ -30,7 +30,9 @@ CASES = [
     Case("an empty object grows into a block", "a: {}\n", ("a",), {"b": {"c": "d"}}, "a:\n  b:\n    c: d\n"),
     Case("an empty object in a flow stays in it", "{a: {}}\n", ("a",), {"b": "c"}, "{a: {b: c}}\n"),
     Case("only the member that differs", "a: {b: 1, c: x}\n", ("a",), {"b": 1, "c": "z"}, "a: {b: 1, c: z}\n"),
-    Case("the name of a member", "a:\n  b: &x 1 # c\n  d: 2\n", ("a",), {"z": 1, "d": 2}, "a:\n  z: &x 1 # c\n  d: 2\n"),
+    Case(
+        "the name of a member", "a:\n  b: &x 1 # c\n  d: 2\n", ("a",), {"z": 1, "d": 2}, "a:\n  z: &x 1 # c\n  d: 2\n"
+    ),
     Case("a name in quotes", "a: {'b': 1}\n", ("a",), {"z": 1}, "a: {'z': 1}\n"),
     Case("a name in JSON", '{"a": {"b": [1]}}', ("a",), {"z": [1]}, '{"a": {"z": [1]}}', json=True),
     Case("a name and a value", "a:\n  b: 1\n  d: 2\n", ("a",), {"z": 3, "d": 2}, "a:\n  z: 3\n  d: 2\n"),

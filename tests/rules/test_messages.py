@@ -10,7 +10,7 @@ from hypothesis import given
 from tests.rules.test_rules import findings
 from tests.scheduler.test_validation import FULL, NEW_PODS, STANDING, WRONG
 from tests.support import strategies as some
-from tests.support.build import constraint, keys, pod, selecting, snapshot, term, workload
+from tests.support.build import constraint, keys, pod, selecting, snapshot, term
 from webhook.documents.reading import read_documents
 from webhook.findings import wording
 from webhook.findings.finding import Severity
@@ -124,7 +124,9 @@ def test_another_value_is_not_guessed(value):
     assert ("must be DoNotSchedule or ScheduleAnyway", None) == (found.message, found.edit)
 
 
-@pytest.mark.parametrize("fields", [keys("app "), selecting(term(" app", "Exists")), selecting(term("app", "In", "a\t"))])
+@pytest.mark.parametrize(
+    "fields", [keys("app "), selecting(term(" app", "Exists")), selecting(term("app", "In", "a\t"))]
+)
 def test_blanks_around_a_label_are_taken_away(fields):
     (found,) = invalid([constraint(**fields)])
 

@@ -73,8 +73,8 @@ def idle_switch(subject: Subject) -> Iterator[Cause]:
 
 def _ignoring(path: FieldPath, value: object) -> Iterator[Cause]:
     if path[-2] != "annotations":
-        right = path_text((*path[:-2], "annotations"))
-        yield Cause(path, "does nothing: it is an annotation, and no label", "a label", right, fix=f"move it to {right}")
+        right, message = path_text((*path[:-2], "annotations")), "does nothing: it is an annotation, and no label"
+        yield Cause(path, message, "a label", right, fix=f"move it to {right}")
         return
     for rule_id in sorted(ignored(value if isinstance(value, str) else None)):
         if rule_id not in RULES and rule_id != UNUSED_SUPPRESSION:

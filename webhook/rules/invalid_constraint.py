@@ -9,7 +9,7 @@ from typing import NamedTuple
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.rule import Subject, rule
 from webhook.objects.fields import DUPLICATE, FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED, TYPE_INVALID, FieldError
-from webhook.objects.labels import wanted_instead, label_key_errors, label_value_errors
+from webhook.objects.labels import label_key_errors, label_value_errors, wanted_instead
 from webhook.objects.likeness import nearest
 from webhook.objects.reading import brief
 from webhook.scheduler.constraint import ACTIONS, HARD, POLICIES
@@ -122,9 +122,7 @@ class Remedy(NamedTuple):
 
 
 LABEL_KEY, LABEL_VALUE = "label key", "label value"
-_ACTION, _POLICY, _OPERATOR = (
-    f"{', '.join(words[:-1])} or {words[-1]}" for words in (ACTIONS, POLICIES, OPERATORS)
-)
+_ACTION, _POLICY, _OPERATOR = (f"{', '.join(words[:-1])} or {words[-1]}" for words in (ACTIONS, POLICIES, OPERATORS))
 _OF_POLICY = Remedy(f"must be {_POLICY}", _POLICY, f"remove the field, or set it to {_POLICY}")
 # By the type of the error and its field; of a label by what it is, of a wrong type by the right one.
 REMEDIES: dict[tuple[str, str], Remedy] = {

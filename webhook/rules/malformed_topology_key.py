@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Subject, rule
-from webhook.objects.labels import wanted_instead, label_key_errors
+from webhook.objects.labels import label_key_errors, wanted_instead
 from webhook.objects.reading import brief
 from webhook.rules.misspelt_topology_key import likely_meant, put_right
 

@@ -62,7 +62,8 @@ def unknown_field(subject: Subject) -> Iterator[Cause]:
         if path[:-1] == workload.path[:-1]:
             yield _misspelt(path, FIELD, workload.pod_spec)
         else:
-            yield Cause(path, "is ignored: constraints stand in the Pod's spec", FIELD, right, fix=f"move it to {right}")
+            message = "is ignored: constraints stand in the Pod's spec"
+            yield Cause(path, message, FIELD, right, fix=f"move it to {right}")
     for field in islice(subject.reading.unknown, MOST_CAUSES):
         name = str(field.path[-1])
         if len(field.path) == OF_A_CONSTRAINT and name in own:
