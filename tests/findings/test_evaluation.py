@@ -58,7 +58,7 @@ def test_only_what_the_api_server_rejects_is_marked_as_that():
 def test_rules_say_of_themselves_what_defaults_keep():
     keep = {rule.id for rule in RULES.values() if rule.defaults_keep}
 
-    assert {"invalid-constraint", "malformed-topology-key", "empty-selector", "idle-switch"} == keep
+    assert {"invalid-constraint", "malformed-topology-key", "empty-selector"} == keep
 
 
 def test_what_is_enforced_is_not_silenced_by_what_is_not():

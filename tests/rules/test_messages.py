@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -40,6 +41,7 @@ def invalid(raw, minor=None):
     return [finding for finding in findings(obj, minor) if finding.rule == "invalid-constraint"]
 
 
+@cache
 def every_invalid():
     """All that the tests of validation hold against the API server, in the oldest and the newest version."""
     lists = [[constraint() | case.raw] if isinstance(case.raw, dict) else case.raw for case in (*NEW_PODS, *STANDING)]
@@ -49,11 +51,8 @@ def every_invalid():
     return [(raw, minor) for raw in lists for minor in (OLDEST, NEWEST)]
 
 
-EVERY_INVALID = every_invalid()
-
-
 def test_every_validation_error_says_what_to_write_remove_or_set():
-    said = [finding for raw, minor in EVERY_INVALID for finding in invalid(raw, minor)]
+    said = [finding for raw, minor in every_invalid() for finding in invalid(raw, minor)]
 
     assert len(said) > 100
     assert [] == [wording.in_full(finding) for finding in said if not can_be_followed(finding)]
@@ -61,7 +60,7 @@ def test_every_validation_error_says_what_to_write_remove_or_set():
 
 
 def test_each_remedy_is_that_of_an_error():
-    said = {finding.wanted.partition(":")[0] for raw, minor in EVERY_INVALID for finding in invalid(raw, minor)}
+    said = {finding.wanted.partition(":")[0] for raw, minor in every_invalid() for finding in invalid(raw, minor)}
 
     assert {remedy.wanted for remedy in REMEDIES.values()} == said
 

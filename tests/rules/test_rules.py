@@ -589,12 +589,20 @@ class TestUnknownField:
         assert ["hostNetwork", "topologySpreadConstraints", "containers"] == [*found.edit.value]
 
     def test_a_name_that_is_there_already_is_written_by_no_repair(self):
-        (found,) = findings(pod(constraint(matchLabelKey=["app"], matchLabelKeys=["tier"])), absent_match_label_key=OFF)
+        off = RULES["absent-match-label-key"].setting(Severity.IGNORE)
+        (found,) = findings(pod(constraint(matchLabelKey=["app"], matchLabelKeys=["tier"])), absent_match_label_key=off)
 
         assert ("unknown-field", None) == (found.rule, found.edit)
 
 
-OFF = RULES["absent-match-label-key"].setting(Severity.IGNORE)
+    def test_among_very_many_fields_none_is_renamed(self):
+        """Each would be a copy of all."""
+        many = {f"field{i}": 0 for i in range(300)}
+        found = [f.edit for f in findings(pod(constraint(nodeTaintPolicy="Honor", **many))) if "did you" in f.message]
+
+        assert [None] == found
+
+
 DEPRECATED = "failure-domain.beta.kubernetes.io"
 
 
@@ -652,7 +660,7 @@ SWITCHED = [
         "there is no rule empty-selectr: did you mean empty-selector?",
         "write empty-selector",
     ),
-    Switch("like none", pod(annotations={IGNORE: "all"}), "there is no rule all", "remove all"),
+    Switch("like none", pod(annotations={IGNORE: "all"}), "there is no rule all", 'remove "all"'),
     Switch(
         "in a template",
         workload("Deployment", template={"annotations": {IGNORE: "rollout-skw"}}),
@@ -776,8 +784,9 @@ ADVICE = [rule for rule in RULES.values() if rule.advice]
 
 class TestAdvice:
     def test_what_needs_nodes_or_may_be_meant_is_advice(self):
-        """The table of rules that need nodes: these, and those that hold of the object alone."""
+        """The table of rules that need nodes: these, those that hold of the object alone, and that on switches."""
         assert {
+            "idle-switch",
             *("counts-tainted-nodes", "selector-matches-others", "skew-never-binds", "tainted-domain"),
             *("too-few-domains", "unknown-topology-key", "unlabelled-nodes", "unschedulable"),
         } == {rule.id for rule in ADVICE}

@@ -40,6 +40,7 @@ TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes
 
 OPERATOR_LABELS = "an operator makes the Pods from its custom resource, with labels that are not known"
 NOTHING_FOUND = Evaluation()
+_NOTHING = frozenset[str]()
 
 
 def evaluate(
@@ -77,7 +78,7 @@ def find_all(
     skipped: list[Skipped] = []
     constraints, unmet = reading.parsed(workload.labels), _unmet(workload, snapshot, others)
     there = reading.words | _words(reading, snapshot)
-    there |= _astray(workload) | ({UNKNOWN_FIELDS} if reading.unknown else set())
+    there |= _astray(workload) | ({UNKNOWN_FIELDS} if reading.unknown else _NOTHING)
     bare = Subject(
         workload,
         reading,
@@ -162,14 +163,16 @@ def _running(workload: Workload, settings: RuleSettings) -> list[tuple[Rule, Rul
         rule = RULES[rule_id]
         if rule.advice and workload.owner is not None:  # nobody would read it
             continue
-        if workload.has_constraints or not rule.needs_constraints or not astray.isdisjoint(rule.looks_for):
+        if workload.has_constraints or not rule.needs_constraints or (astray and astray & rule.looks_for):
             found.append((rule, setting))
     return found
 
 
 def _astray(workload: Workload) -> Set[str]:
     """What a rule may look for that does not stand in the constraints."""
-    return ({UNKNOWN_FIELDS} if workload.misplaced else set()) | ({SWITCHES} if workload.switches else set())
+    if not (workload.misplaced or workload.switches):
+        return _NOTHING
+    return ({UNKNOWN_FIELDS} if workload.misplaced else _NOTHING) | ({SWITCHES} if workload.switches else _NOTHING)
 
 
 def _finding(rule: Rule, setting: RuleSetting, cause: Cause, built_in: bool) -> Finding:

@@ -34,7 +34,7 @@ from webhook.objects.references import ObjectRef, Owner, Scaling, Target, contro
 Indices = tuple[int | str, ...]
 Switch = tuple[FieldPath, object]
 MOST_TEMPLATES = 50  # of one object
-MOST_FIELDS = 200  # of a Pod's spec, which has some 40
+MOST_FIELDS = 200  # that are looked at: a Pod's spec has some 40
 LONGEST_IGNORE = 4_096
 DEPLOYMENT = (APPS, "Deployment")
 REPLICATED = {DEPLOYMENT, (APPS, "StatefulSet"), (APPS, "ReplicaSet"), (CORE, "ReplicationController")}
@@ -329,10 +329,11 @@ def _switches(path: FieldPath, metadata: Mapping[str, object]) -> tuple[Switch, 
     """The labels and annotations of evenkeel in the metadata at `path`, but for those that it writes."""
     found: list[Switch] = []
     for place in ("labels", "annotations"):
-        written = as_mapping(metadata.get(place))
-        for name in written:
-            if name[:_BEGIN] == SWITCHES and name != DEFAULTED_BY_ANNOTATION:
-                found.append(((*path, place, name), written[name]))
+        written = metadata.get(place)
+        if isinstance(written, dict) and len(written) <= MOST_FIELDS:
+            for name in written:
+                if name[:_BEGIN] == SWITCHES and name != DEFAULTED_BY_ANNOTATION:
+                    found.append(((*path, place, name), written[name]))
     return tuple(found)
 
 

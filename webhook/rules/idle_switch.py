@@ -13,7 +13,7 @@ from webhook.objects.names import IGNORE_ANNOTATION, SKIP_LABEL
 from webhook.objects.reading import brief
 from webhook.objects.workload import Workload, ignored
 
-MOST_CAUSES = 20
+MOST_CAUSES = 5  # more warnings are not shown
 ON, OFF = "true", "false"
 
 
@@ -23,7 +23,7 @@ ON, OFF = "true", "false"
     fix="move it to where it counts, or remove it",
     looks_for=(SWITCHES,),
     operators_too=True,
-    defaults_keep=True,
+    advice=True,
     bad="""
     apiVersion: v1
     kind: Pod
@@ -76,13 +76,13 @@ def _ignoring(path: FieldPath, value: object) -> Iterator[Cause]:
         right, message = path_text((*path[:-2], "annotations")), "does nothing: it is an annotation, and no label"
         yield Cause(path, message, "a label", right, fix=f"move it to {right}")
         return
-    for rule_id in sorted(ignored(value if isinstance(value, str) else None)):
-        if rule_id not in RULES and rule_id != UNUSED_SUPPRESSION:
-            meant, message = nearest(rule_id, RULES), f"there is no rule {brief(rule_id, 40)[1:-1]}"
-            if meant is None:
-                yield Cause(path, message, brief(rule_id), "ids that evenkeel rules lists", fix=f"remove {rule_id}")
-            else:
-                yield Cause(path, f"{message}: did you mean {meant}?", brief(rule_id), meant, fix=f"write {meant}")
+    unknown = ignored(value if isinstance(value, str) else None) - {*RULES, UNUSED_SUPPRESSION}
+    for rule_id in sorted(unknown)[:MOST_CAUSES]:
+        meant, message = nearest(rule_id, RULES), f"there is no rule {brief(rule_id, 40)[1:-1]}"
+        if meant is None:
+            yield Cause(path, message, brief(rule_id), "ids that evenkeel rules lists", fix=f"remove {brief(rule_id)}")
+        else:
+            yield Cause(path, f"{message}: did you mean {meant}?", brief(rule_id), meant, fix=f"write {meant}")
 
 
 def _skipping(path: FieldPath, value: object, workload: Workload) -> Iterator[Cause]:

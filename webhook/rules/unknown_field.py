@@ -11,6 +11,7 @@ from webhook.objects.fields import FieldPath, as_mapping, path_text, value_at
 from webhook.objects.kinds import FIELD
 from webhook.objects.likeness import nearest
 from webhook.objects.reading import brief
+from webhook.objects.workload import MOST_FIELDS
 
 MOST_CAUSES = 100
 OF_A_CONSTRAINT = 2  # The length of the path of a constraint's own field: its index and its name.
@@ -77,8 +78,8 @@ def unknown_field(subject: Subject) -> Iterator[Cause]:
 
 def _misspelt(path: FieldPath, meant: str, parent: object) -> Cause:
     """`path` is that of a field of `parent`, whose name should have been another one."""
-    name, fields = path[-1], as_mapping(parent)
-    renamed = {meant if each == name else each: value for each, value in fields.items()}
-    edit = None if meant in fields else Edit(path[:-1], renamed)
+    name, fields, edit = path[-1], as_mapping(parent), None
+    if meant not in fields and len(fields) <= MOST_FIELDS:
+        edit = Edit(path[:-1], {meant if each == name else each: value for each, value in fields.items()})
     message = f"is no field, and ignored: did you mean {meant}?"
     return Cause(path, message, brief(name), meant, fix=f"write {meant}", edit=edit)
