@@ -19,11 +19,10 @@ from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
 from webhook.documents.reading import read_documents
-from webhook.findings.finding import Severity
+from webhook.findings.finding import UNUSED_SUPPRESSION, Severity
 from webhook.findings.others import Others
 from webhook.lint.judging import judge
 from webhook.lint.repair import repair
-from webhook.lint.results import UNUSED_SUPPRESSION
 from webhook.objects.fields import path_text
 from webhook.policy.parsing import built_in
 from webhook.render.applied import dump

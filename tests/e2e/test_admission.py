@@ -27,6 +27,7 @@ from tests.e2e.words import (
 from tests.support.build import HOSTNAME, SELECTOR, ZONE, constraint
 from tests.support.serving import until
 from webhook.cli.main import main
+from webhook.objects.kinds import FIELD
 
 SPREAD = [kind for kind in KINDS if kind != "DaemonSet"]
 
@@ -194,6 +195,31 @@ def test_what_the_api_server_refuses_it_refuses_first(plane, running, namespace)
         'The Deployment "web" is invalid: spec.template.spec.topologySpreadConstraints[0].maxSkew: '
         "Invalid value: 0: must be greater than zero\n",
     )
+
+
+@pytest.mark.parametrize("name", ["topologySpreadConstraint", "TopologySpreadConstraints"])
+def test_a_misspelt_field_is_refused_by_kubectl_and_dropped_for_others(plane, running, namespace, name):
+    """JSON names are read with their case, and the webhook is not called: the object has no constraints."""
+    made = deployment(namespace)
+    made["spec"]["template"]["spec"][name] = [EMPTY]
+    refused = plane.apply(made)
+    dropped = plane.kubectl("apply", "--validate=ignore", "-f", "-", stdin=json.dumps(made))
+
+    assert 1 == refused.code
+    assert f'unknown field "{name}"' in refused.stderr
+    assert (0, "deployment.apps/web created\n", "") == dropped
+    assert "evenkeel" not in refused.stderr
+    assert not {name, FIELD} & stored(plane, namespace, "deployments/web", "apps/v1")["spec"]["template"]["spec"].keys()
+
+
+def test_a_switch_with_a_typo_is_said_once(plane, running, namespace):
+    annotations = {"evenkeel.dev/ignore": "empty-selectr,hard-constraint"}
+    made = deployment(namespace, constraint(nodeTaintsPolicy="Honor"))
+    made["metadata"]["annotations"] = annotations
+    output = plane.apply(made)
+
+    said = "idle-switch: evenkeel.dev/ignore: there is no rule empty-selectr: did you mean empty-selector?"
+    assert (0, "deployment.apps/web created\n", f"Warning: {said}\n") == output
 
 
 # What is owned

@@ -65,7 +65,7 @@ LIBRARIES = (
     *("cryptography", "dataclasses", "flask", "gunicorn", "jsonschema", "kubernetes", "prometheus_client", "yaml"),
 )
 UNMEASURED = {"COVERAGE_PROCESS_START": "", "COVERAGE_PROCESS_CONFIG": ""}
-MOST_OF_OURS, MOST = 91, 560  # of ours without the rules, of which each is a file; and of all
+MOST_OF_OURS, MOST = 92, 560  # of ours without the rules, of which each is a file; and of all
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ WITHOUT_TESTS = {
 }
 ABOUT_MANY = {
     "rules/test_rules.py",  # each rule is tested by its own examples, and all of them by one table
+    "rules/test_messages.py",  # what they say, held against one list of verbs
 }
 # Folders that are about no single folder of the code.
 OF_THE_WHOLE = {"browser", "conformance", "e2e", "fuzz", "house", "image", "oracle", "properties", "release"}

@@ -37,8 +37,8 @@ spec:
 """
 WEB, DB = HEAD.format(kind="Deployment"), HEAD.format(kind="StatefulSet")
 TAIL = "      # the end\n      containers: []\n---\n# more\n"
-KEYS = "      - maxSkew: 1\n        topologyKey: zone   # own\n        whenUnsatisfiable: DoNotSchedule\n"
-KEYS += "        nodeTaintsPolicy: Honor\n"
+COUNTING = "      - maxSkew: 1\n        topologyKey: zone   # own\n        whenUnsatisfiable: DoNotSchedule\n"
+KEYS = f"{COUNTING}        nodeTaintsPolicy: Honor\n"
 GOOD = "        labelSelector: {matchLabels: {app: web}}\n"
 
 
@@ -47,6 +47,12 @@ class Case(NamedTuple):
     before: str
     after: str
     head: str = WEB
+
+    @property
+    def head_after(self):
+        right = "topologySpreadConstraints"
+        quoted = self.head.replace("'TopologySpreadConstraints'", f"'{right}'")
+        return quoted.replace("topologySpreadConstraint:", f"{right}:")
 
 
 REPAIRED = [
@@ -114,6 +120,43 @@ REPAIRED = [
         DB,
     ),
     Case(
+        "a word that is misspelt",
+        f"{KEYS}{GOOD}".replace("DoNotSchedule", '"DoNotSchedul" # hard'),
+        f"{KEYS}{GOOD}".replace("DoNotSchedule", '"DoNotSchedule" # hard'),
+    ),
+    Case(
+        "a word in another case",
+        f"{COUNTING}{GOOD}        nodeTaintsPolicy: honor  # them\n",
+        f"{COUNTING}{GOOD}        nodeTaintsPolicy: Honor  # them\n",
+    ),
+    Case(
+        "a key with a blank",
+        f"{KEYS}{GOOD}".replace("zone ", "'kubernetes.io/hostname '"),
+        f"{KEYS}{GOOD}".replace("zone ", "'kubernetes.io/hostname'"),
+    ),
+    Case(
+        "the name of a field",
+        f"{COUNTING}{GOOD}        nodeTaintPolicy: &n Honor  # them\n",
+        f"{COUNTING}{GOOD}        nodeTaintsPolicy: &n Honor  # them\n",
+    ),
+    Case(
+        "the name of a field that is missed, too",
+        f"{KEYS}        labelSelecter:\n          # why\n          matchLabels: {{app: web}}\n",
+        f"{KEYS}        labelSelector:\n          # why\n          matchLabels: {{app: web}}\n",
+    ),
+    Case(
+        "the name of the constraints",
+        f"      # hard\n{KEYS}{GOOD}",
+        f"      # hard\n{KEYS}{GOOD}",
+        WEB.replace("Constraints:", "Constraint: # spread"),
+    ),
+    Case(
+        "their name in another case, in quotes",
+        f"{KEYS}{GOOD}",
+        f"{KEYS}{GOOD}",
+        WEB.replace("topologySpreadConstraints", "'TopologySpreadConstraints'"),
+    ),
+    Case(
         "revisions that are counted together",
         f"{KEYS}{GOOD}",
         f"{KEYS}{GOOD}        matchLabelKeys: [pod-template-hash]\n",
@@ -142,7 +185,7 @@ def repaired(text):
 def test_a_repair_changes_one_thing(case):
     done = repaired(f"{case.head}{case.before}{TAIL}")
 
-    assert f"{case.head}{case.after}{TAIL}" == done.text
+    assert f"{case.head_after}{case.after}{TAIL}" == done.text
     assert (1, []) == (done.count, done.left.found)
 
 
@@ -150,14 +193,14 @@ def test_a_repair_changes_one_thing(case):
 def test_a_repair_keeps_the_line_ends_of_windows(case):
     done = repaired(f"{case.head}{case.before}{TAIL}".replace("\n", "\r\n"))
 
-    assert f"{case.head}{case.after}{TAIL}".replace("\n", "\r\n") == done.text
+    assert f"{case.head_after}{case.after}{TAIL}".replace("\n", "\r\n") == done.text
 
 
 @pytest.mark.parametrize("case", REPAIRED, ids=lambda case: case.name)
 def test_a_repair_needs_no_line_end_after_it(case):
     done = repaired(f"{case.head}{case.before}".rstrip("\n"))
 
-    assert f"{case.head}{case.after}".rstrip("\n") == done.text.rstrip("\n")
+    assert f"{case.head_after}{case.after}".rstrip("\n") == done.text.rstrip("\n")
 
 
 LEFT = [
@@ -173,6 +216,7 @@ LEFT = [
         "",
     ),
     Case("something else refers to it", f"{KEYS}        labelSelector: &x {{}}\n", ""),
+    Case("a field comes by a merge", f"{COUNTING}{GOOD}        <<: {{nodeTaintPolicy: Honor}}\n", ""),
     Case("it has a tag", f"{KEYS}{GOOD}".replace("zone ", "!!str kubernetes.io/zone "), ""),
 ]
 

@@ -30,6 +30,13 @@ CASES = [
     Case("an empty object grows into a block", "a: {}\n", ("a",), {"b": {"c": "d"}}, "a:\n  b:\n    c: d\n"),
     Case("an empty object in a flow stays in it", "{a: {}}\n", ("a",), {"b": "c"}, "{a: {b: c}}\n"),
     Case("only the member that differs", "a: {b: 1, c: x}\n", ("a",), {"b": 1, "c": "z"}, "a: {b: 1, c: z}\n"),
+    Case(
+        "the name of a member", "a:\n  b: &x 1 # c\n  d: 2\n", ("a",), {"z": 1, "d": 2}, "a:\n  z: &x 1 # c\n  d: 2\n"
+    ),
+    Case("a name in quotes", "a: {'b': 1}\n", ("a",), {"z": 1}, "a: {'z': 1}\n"),
+    Case("a name in JSON", '{"a": {"b": [1]}}', ("a",), {"z": [1]}, '{"a": {"z": [1]}}', json=True),
+    Case("a name and a value", "a:\n  b: 1\n  d: 2\n", ("a",), {"z": 3, "d": 2}, "a:\n  z: 3\n  d: 2\n"),
+    Case("the name of a merged member", "a: &x {b: c}\nd: {<<: *x, e: f}\n", ("d",), {"z": "c", "e": "f"}, None),
     Case("an item more, in a flow", "a: [b]\n", ("a",), ["b", "c"], "a: [b, c]\n"),
     Case("an item more, in a block", "a:\n  - b # x\nd: 1\n", ("a",), ["b", "c"], "a:\n  - b # x\n  - c\nd: 1\n"),
     Case("a member that is absent", "a:\n  b: 1\nd: 2\n", ("a", "c"), ["e"], "a:\n  b: 1\n  c: [e]\nd: 2\n"),

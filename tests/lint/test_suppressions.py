@@ -83,7 +83,8 @@ def annotated(rules, *constraints):
 ANNOTATIONS = [
     Case("what it names", annotated("empty-selector", constraint(labelSelector={})), []),
     Case("a rule that finds nothing", annotated("pinned-pod", honoring()), ["unused-suppression"]),
-    Case("a rule that there is not", annotated("empty-selektor", honoring()), ["unused-suppression"]),
+    Case("a rule that there is not", annotated("empty-selektor", honoring()), ["idle-switch"]),
+    Case("such a finding, too", annotated("empty-selektor, idle-switch", honoring()), []),
     Case("a rule that is off", annotated("soft-constraint", honoring()), []),
 ]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from webhook.objects import labels
-from webhook.objects.labels import label_key_errors, label_value_errors, labels_of
+from webhook.objects.labels import BEFORE_35, SINCE_35, label_key_errors, label_value_errors, labels_of, wanted_instead
 
 HUGE = "x" * 100_000
 
@@ -120,3 +120,31 @@ def test_labels_are_read_as_go_decodes_them():
     """Null is the empty string; what is no string is left out."""
     assert {"a": "x", "null": ""} == labels_of({"a": "x", "null": None, "number": 1, "true": True, "list": []})
     assert {} == labels_of(None) == labels_of([]) == labels_of("a=x")
+
+
+@pytest.mark.parametrize(
+    ("key", "wanted"),
+    [
+        ("/a", "something before the '/', or no '/'"),
+        (f"{'a' * 254}/a", "at most 253 bytes before the '/'"),
+        ("A_/a", "lower case letters, digits, '-' and '.' before the '/'"),
+        ("a/", "a name, after the '/' if there is one"),
+        ("a" * 64, "a name of at most 63 bytes"),
+        ("a b", "a name of letters, digits, '-', '_' and '.', with a letter or a digit at both ends"),
+        ("a/b/c", "at most one '/'"),
+    ],
+)
+@pytest.mark.parametrize("words", [BEFORE_35, SINCE_35])
+def test_what_a_wrong_key_should_be_in_few_words(key, wanted, words):
+    assert wanted == wanted_instead(label_key_errors(key, words)[0])
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ("a" * 64, "at most 63 bytes"),
+        ("a b", "letters, digits, '-', '_' and '.', with a letter or a digit at both ends"),
+    ],
+)
+def test_what_a_wrong_value_should_be_in_few_words(value, wanted):
+    assert wanted == wanted_instead(label_value_errors(value)[0])

@@ -212,6 +212,40 @@ def test_constraints_beside_the_spec_of_the_pods_are_misplaced(path):
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "is_one"),
+    [
+        ("topologySpreadConstraint", [{}], True),
+        ("TOPOLOGYSPREADCONSTRAINTS", [{}], True),
+        ("topologySpreadConstraint", [], False),
+        ("topologySpread", [{}], False),
+        ("terminationGracePeriodSecs", 5, False),
+    ],
+)
+@pytest.mark.parametrize("kind", ["Deployment", "CronJob"])
+def test_constraints_under_a_name_that_is_nearly_the_fields_are_misplaced(name, value, is_one, kind):
+    (one,) = parse_workloads(workload(kind, spec={"template": {"spec": {"containers": [], name: value}}}))
+
+    assert ((*one.path[:-1], name),) * is_one == one.misplaced
+
+
+def test_in_a_spec_with_very_many_fields_no_name_is_looked_at():
+    many = {f"topologySpreadConstraint{i}": [] for i in range(200)}
+    (one,) = parse_workloads(pod(spec={**many, "topologySpreadConstraint": [{}]}))
+
+    assert () == one.misplaced
+
+
+def test_the_switches_of_an_object_and_of_its_template_with_their_paths():
+    skip, ignore, defaulted = "evenkeel.dev/skip", "evenkeel.dev/ignore", "evenkeel.dev/defaulted-by"
+    obj = workload("Deployment", annotations={ignore: "a", "b": "c"}, labels={skip: True, "app": "web"})
+    (one,), (other,) = parse_workloads(obj), parse_workloads(pod(annotations={ignore: "a", defaulted: "policy"}))
+
+    assert (("metadata", "annotations", ignore), "a") == one.switches[0]
+    assert (("spec", "template", "metadata", "labels", skip), True) == one.switches[1]
+    assert ((("metadata", "annotations", ignore), "a"),) == other.switches
+
+
+@pytest.mark.parametrize(
     ("strategy", "surges"),
     [
         (None, True),

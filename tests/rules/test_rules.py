@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.support import placing
 from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, honoring, node, owned_by, pod, snapshot, workload
@@ -19,7 +17,6 @@ from webhook.objects.kinds import KINDS, Kind, Kinds
 from webhook.objects.references import Scaling
 from webhook.objects.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS, RULES
-from webhook.rules.misspelt_topology_key import within
 from webhook.scheduler.features import LATEST, features
 
 
@@ -306,6 +303,24 @@ CASES = [
     ),
     Case("a name that is no field's, beside fields", pod(constraint(weight=1)), ["unknown-field [0].weight"]),
     Case("what kustomize means", pod(constraint(**{"$patch": "replace"})), []),
+    Case("one constraint of a Pod", pod(spec={"topologySpreadConstraint": [constraint()]}), ["unknown-field"]),
+    Case("in another case", pod(spec={"TopologySpreadConstraints": [constraint()]}), ["unknown-field"]),
+    Case("two letters off", pod(spec={"topologySpredConstraint": [constraint()]}), ["unknown-field"]),
+    Case("three letters off", pod(spec={"topolgySpredConstraint": [constraint()]}), []),
+    Case("which hold nothing", pod(spec={"topologySpreadConstraint": []}), []),
+    Case("beside right ones", pod(constraint(), spec={"topologySpreadConstraint": [constraint()]}), []),
+    Case(
+        "in the template of a CronJob",
+        workload("CronJob", spec={"template": {"spec": {"topologySpreadConstraint": [constraint()]}}}),
+        ["unknown-field"],
+    ),
+    Case(
+        "in that of a Rollout",
+        workload("Rollout", spec={"template": {"spec": {"topologySpreadConstraint": [constraint()]}}})
+        | {"apiVersion": "argoproj.io/v1alpha1"},
+        ["unknown-field"],
+    ),
+    Case("in what is no Pod's spec", deployment(spec={"topologySpreadConstraint": [constraint()]}), []),
     Case(
         "constraints of a Deployment that stand beside its template",
         deployment(spec={"strategy": {"type": "Recreate"}, "topologySpreadConstraints": [constraint()]}),
@@ -612,7 +627,7 @@ class TestMissingConstraints:
     def test_it_says_how_many_replicas_it_found(self, count, found, every):
         (one,) = findings(workload("Deployment", spec={"replicas": count}), missing_constraints=every)
 
-        assert f"none, {found}" == one.found
+        assert f"no constraint, {found}" == one.found
 
     @pytest.mark.parametrize(
         "obj", [pod(owner="DaemonSet/x"), workload("Deployment", owner="DaemonSet/x")], ids=["Pod", "Deployment"]
@@ -621,19 +636,152 @@ class TestMissingConstraints:
         assert ["missing-constraints"] == [f.rule for f in findings(obj, missing_constraints=every)]
 
 
-@given(st.text("ab", max_size=6), st.text("ab", max_size=6), st.integers(0, 2))
-def test_a_text_within_so_many_edits_is_one_that_as_many_steps_reach(text, other, edits):
-    reached = {text}
-    for _ in range(edits):
-        reached |= {changed for each in reached for changed in edited(each)}
+class TestUnknownField:
+    @pytest.mark.parametrize("name", ["topologySpreadConstraint", "TopologySpreadConstraints"])
+    def test_a_misspelt_field_is_repaired_by_its_name(self, name):
+        spec = {"hostNetwork": True, name: [constraint()], "containers": []}
+        (found,) = findings(pod(spec=spec))
 
-    assert within(edits, text, other) == (other in reached)
+        assert ("spec", name) == found.path
+        assert "is no field, and ignored: did you mean topologySpreadConstraints?" == found.message
+        assert "write topologySpreadConstraints" == found.fix
+        assert (("spec",), {**spec, "topologySpreadConstraints": [constraint()]}) == (
+            found.edit.path,
+            {**found.edit.value, name: [constraint()]},
+        )
+        assert ["hostNetwork", "topologySpreadConstraints", "containers"] == [*found.edit.value]
+
+    def test_a_name_that_is_there_already_is_written_by_no_repair(self):
+        off = RULES["absent-match-label-key"].setting(Severity.IGNORE)
+        (found,) = findings(pod(constraint(matchLabelKey=["app"], matchLabelKeys=["tier"])), absent_match_label_key=off)
+
+        assert ("unknown-field", None) == (found.rule, found.edit)
+
+    def test_among_very_many_fields_none_is_renamed(self):
+        """Each would be a copy of all."""
+        many = {f"field{i}": 0 for i in range(300)}
+        found = [f.edit for f in findings(pod(constraint(nodeTaintPolicy="Honor", **many))) if "did you" in f.message]
+
+        assert [None] == found
 
 
-def edited(text):
-    """The text with any one letter of two put in, taken away or replaced."""
-    for i in range(len(text) + 1):
-        yield from (text[:i] + new + text[rest:] for new in ("", "a", "b") for rest in (i, i + 1))
+DEPRECATED = "failure-domain.beta.kubernetes.io"
+
+
+@pytest.mark.parametrize(("name", "key"), [("zone", ZONE), ("region", "topology.kubernetes.io/region")])
+def test_a_deprecated_key_is_not_called_misspelt(name, key):
+    (found,) = findings(pod(constraint(topologyKey=f"{DEPRECATED}/{name}")))
+
+    assert (f"deprecated, replaced by {key}", f"use {key}") == (found.message, found.fix)
+    assert (key, True) == (found.edit.value, found.said_by_api_server)
+    assert len(wording.warning(found)) <= 120
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        (f"{HOSTNAME} ", HOSTNAME),
+        ("\track", "rack"),
+        ("kubernetes.io/zone ", ZONE),
+        ("topology/kubernetes.io/zone", ZONE),
+        ("a b", None),
+        (" ", None),
+    ],
+)
+def test_a_malformed_key_gets_advice_for_the_key_that_was_meant(key, meant):
+    (found,) = findings(pod(constraint(topologyKey=key)))
+
+    assert "malformed-topology-key" == found.rule
+    assert (f"use {meant}" if meant else RULES[found.rule].fix) == found.fix
+    assert meant == (found.edit and found.edit.value)
+
+
+IGNORE, SKIP = "evenkeel.dev/ignore", "evenkeel.dev/skip"
+IN_TEMPLATE = "spec.template.metadata.labels"
+
+
+class Switch(NamedTuple):
+    """What is said of a label or an annotation: nothing, or a message that begins so, and a fix with these words."""
+
+    name: str
+    obj: dict
+    message: str = ""
+    fix: str = ""
+
+
+def labelled(kind, *constraints, **labels):
+    return workload(kind, *constraints, labels={"app": "web", **labels})
+
+
+SWITCHED = [
+    Switch("a rule", pod(constraint(), annotations={IGNORE: "pinned-pod, rollout-skew"})),
+    Switch("what lint reports", pod(constraint(), annotations={IGNORE: "unused-suppression"})),
+    Switch(
+        "a rule that is none",
+        pod(constraint(), annotations={IGNORE: "pinned-pod,empty-selectr"}),
+        "there is no rule empty-selectr: did you mean empty-selector?",
+        "write empty-selector",
+    ),
+    Switch("like none", pod(annotations={IGNORE: "all"}), "there is no rule all", 'remove "all"'),
+    Switch(
+        "in a template",
+        workload("Deployment", template={"annotations": {IGNORE: "rollout-skw"}}),
+        "there is no rule rollout-skw: did you mean rollout-skew?",
+        "write rollout-skew",
+    ),
+    Switch(
+        "as a label",
+        pod(labels={"app": "web", IGNORE: "pinned-pod"}),
+        "does nothing: it is an annotation",
+        "move it to metadata.annotations",
+    ),
+    Switch("which is no text", pod(annotations={IGNORE: ["pinned-pod"]})),
+    Switch("a Pod that opts out", pod(labels={"app": "web", SKIP: "true"})),
+    Switch("one that does not", pod(labels={"app": "web", SKIP: "false"})),
+    Switch("a template", labelled("Deployment", **{SKIP: "true"})),
+    Switch("another value", labelled("Deployment", **{SKIP: "yes"}), 'does nothing: only "true" does', 'write "true"'),
+    Switch("without quotes", labelled("StatefulSet", **{SKIP: True}), 'does nothing: only "true" does', "the quotes"),
+    Switch(
+        "on a Deployment",
+        workload("Deployment") | {"metadata": {"labels": {SKIP: "true"}}},
+        "does nothing on a Deployment: it is a label of its Pods",
+        f"move it to {IN_TEMPLATE}",
+    ),
+    Switch(
+        "on a CronJob",
+        workload("CronJob") | {"metadata": {"labels": {SKIP: "true"}}},
+        "does nothing on a CronJob",
+        f"move it to spec.jobTemplate.{IN_TEMPLATE}",
+    ),
+    Switch("on both", labelled("Deployment", **{SKIP: "true"}) | {"metadata": {"labels": {SKIP: "true"}}}),
+    Switch(
+        "on a custom resource, which may hand it on",
+        workload("Rollout") | {"apiVersion": "argoproj.io/v1alpha1", "metadata": {"labels": {SKIP: "true"}}},
+    ),
+    Switch(
+        "as an annotation",
+        workload("Deployment", annotations={SKIP: "true"}),
+        "does nothing: it is a label",
+        f"move it to {IN_TEMPLATE}",
+    ),
+    Switch("of a Pod", pod(annotations={SKIP: "true"}), "does nothing: it is a label", "move it to metadata.labels"),
+    Switch(
+        "a name that is nearly one",
+        pod(annotations={"evenkeel.dev/Ignored": "pinned-pod"}),
+        f"does nothing: did you mean {IGNORE}?",
+        f"write {IGNORE}",
+    ),
+    Switch("a name of its own", pod(annotations={"evenkeel.dev/owner": "us", "evenkeel.dev/defaulted-by": "policy"})),
+]
+
+
+@pytest.mark.parametrize("case", SWITCHED, ids=lambda case: case.name)
+def test_a_switch_that_does_nothing_is_said_once(case):
+    found = findings(case.obj, rollout_skew=RULES["rollout-skew"].setting(Severity.IGNORE))
+
+    assert ["idle-switch"] * bool(case.message) == [f.rule for f in found]
+    assert all(f.message.startswith(case.message) and case.fix in f.fix for f in found)
+    assert all(len(wording.warning(f)) <= 120 for f in found)
 
 
 class TestOutsideAPodTemplate:
@@ -698,9 +846,9 @@ ADVICE = [rule for rule in RULES.values() if rule.advice]
 
 class TestAdvice:
     def test_what_needs_nodes_or_may_be_meant_is_advice(self):
-        """The table of rules that need nodes: these, and those that hold of the object alone."""
+        """The table of rules that need nodes: these, those that hold of the object alone, and that on switches."""
         assert {
-            *("counts-tainted-nodes", "pinned-domain", "selector-matches-others", "skew-never-binds"),
+            *("counts-tainted-nodes", "idle-switch", "pinned-domain", "selector-matches-others", "skew-never-binds"),
             *("tainted-domain", "too-few-domains", "unknown-topology-key", "unlabelled-nodes", "unschedulable"),
         } == {rule.id for rule in ADVICE}
         assert all(rule.advice for rule in RULES.values() if rule.needs)
@@ -1206,8 +1354,8 @@ class TestSkewNeverBinds:
         message, fix = said(stateful(constraint(maxSkew=6)), rule="skew-never-binds")
 
         assert "never refuses a node: there are at most 6 Pods" == message
-        assert "lower maxSkew below 6, or drop the constraint" == fix
-        assert "drop the constraint" == said(stateful(constraint(), replicas=1), rule="skew-never-binds")[1]
+        assert "lower maxSkew below 6, or remove the constraint" == fix
+        assert "remove the constraint" == said(stateful(constraint(), replicas=1), rule="skew-never-binds")[1]
 
 
 STABLE, CANARY = ({"app": "web", "track": track} for track in ("stable", "canary"))

@@ -23,12 +23,12 @@ from pathlib import Path
 from webhook.cli import inputs, progress
 from webhook.cli.rules import suggestion
 from webhook.cli.usage import UsageError
-from webhook.findings.finding import Severity
+from webhook.findings.finding import UNUSED_SUPPRESSION, Severity
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.baseline import Baseline, BaselineError, read_baseline
 from webhook.lint.files import FileReader, WorkerDied, read_context, read_overlays
 from webhook.lint.notes import many
-from webhook.lint.results import UNUSED_SUPPRESSION, Summary
+from webhook.lint.results import Summary
 from webhook.lint.session import FileOutcome, Session
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound, find

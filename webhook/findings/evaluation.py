@@ -16,6 +16,7 @@ from webhook.findings.rule import (
     CLOSED_NODES,
     NODE_AFFINITY,
     RULES,
+    SWITCHES,
     UNKNOWN_FIELDS,
     UNLABELLED_NODES,
     Need,
@@ -39,6 +40,7 @@ TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes
 
 OPERATOR_LABELS = "an operator makes the Pods from its custom resource, with labels that are not known"
 NOTHING_FOUND = Evaluation()
+_NOTHING = frozenset[str]()
 
 
 def evaluate(
@@ -78,8 +80,8 @@ def find_all(
     skipped: list[Skipped] = []
     constraints, unmet = reading.parsed(workload.labels), _unmet(workload, snapshot, others)
     there = reading.words | _words(reading, snapshot)
-    there |= {UNKNOWN_FIELDS} if reading.unknown or workload.misplaced else set()
-    there |= {NODE_AFFINITY} if _chooses(workload.pod_spec, reading) else set()
+    there |= _astray(workload) | ({UNKNOWN_FIELDS} if reading.unknown else _NOTHING)
+    there |= {NODE_AFFINITY} if _chooses(workload.pod_spec, reading) else _NOTHING
     bare = Subject(
         workload,
         reading,
@@ -161,17 +163,24 @@ def _words(reading: Reading, snapshot: Snapshot | None) -> Set[str]:
 
 
 def _running(workload: Workload, settings: RuleSettings) -> list[tuple[Rule, RuleSetting]]:
-    """The rules that are on, not silenced by an annotation, and have constraints to look at if they need them."""
-    found = []
+    """The rules that are on, not silenced by an annotation, and have something to look at if they need it."""
+    found, astray = [], _astray(workload)
     for rule_id, setting in settings.items():
         if setting.severity is Severity.IGNORE or (rule_id in workload.ignored_rules and not setting.enforced):
             continue
         rule = RULES[rule_id]
         if rule.advice and workload.owner is not None:  # nobody would read it
             continue
-        if workload.has_constraints or workload.misplaced or not rule.needs_constraints:
+        if workload.has_constraints or not rule.needs_constraints or (astray and astray & rule.looks_for):
             found.append((rule, setting))
     return found
+
+
+def _astray(workload: Workload) -> Set[str]:
+    """What a rule may look for that does not stand in the constraints."""
+    if not (workload.misplaced or workload.switches):
+        return _NOTHING
+    return ({UNKNOWN_FIELDS} if workload.misplaced else _NOTHING) | ({SWITCHES} if workload.switches else _NOTHING)
 
 
 def _finding(rule: Rule, setting: RuleSetting, cause: Cause, built_in: bool) -> Finding:

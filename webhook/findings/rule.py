@@ -31,6 +31,7 @@ ADVICE = "it is advice, and never denies"
 CLOSED_NODES, UNLABELLED_NODES = "closed nodes", "nodes without a topology key"
 NODE_AFFINITY = "node affinity"
 MATCH_LABEL_KEYS, MIN_DOMAINS, UNKNOWN_FIELDS = "matchLabelKeys", "minDomains", "unknown fields"
+SWITCHES = "switches of evenkeel"
 
 
 class Need(Enum):
@@ -213,9 +214,9 @@ class Rule:
     One that is `advice` is at most a warning, is never enforced, and does not judge what a controller creates.  It is
     skipped where one of its `needs` is not known.  `beside` are the objects that its examples stand beside.
 
-    It is run only where all that it `looks_for` is there: words of `Reading.words`, UNKNOWN_FIELDS, CLOSED_NODES
-    (tainted or cordoned), UNLABELLED_NODES, NODE_AFFINITY (or a nodeSelector that names a topology key).  There may
-    still be nothing to find.
+    It is run only where all that it `looks_for` is there: words of `Reading.words`, UNKNOWN_FIELDS, SWITCHES,
+    CLOSED_NODES (tainted or cordoned), UNLABELLED_NODES, NODE_AFFINITY (or a nodeSelector that names a topology key).
+    There may still be nothing to find.
     """
 
     id: str
@@ -263,7 +264,7 @@ class Rule:
         return bool(self.required) and not any(setting.parameters.get(name) for name in self.required)
 
 
-RULES: dict[str, Rule] = {}  # Filled as webhook.rules imports its files, in the order of their names.
+RULES: dict[str, Rule] = {}  # Filled as webhook.rules imports its files.
 
 
 def rule(

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from webhook.documents.positions import spans
-from webhook.findings.finding import Finding, Severity
+from webhook.findings.finding import UNUSED_SUPPRESSION, Finding, Severity
 from webhook.lint.chunks import Lines
-from webhook.lint.results import PROBLEM, UNUSED_SUPPRESSION, Located, Problem
+from webhook.lint.results import PROBLEM, Located, Problem
 from webhook.objects.fields import as_list, as_mapping
 
 VERSION = 1

@@ -74,13 +74,18 @@ class _Repair:
 
 
 def _one_per_object(found: Iterable[Located], refused: Set[tuple[str, FieldPath]]) -> Iterable[_Repair]:
-    """The first repair of each object that was not refused; repairs of different objects are independent."""
+    """
+    A repair of each object that was not refused; repairs of different objects are independent.
+
+    The one that is the nearest to the root comes first: what a field is named decides what is wrong below.
+    """
     first: dict[Address, _Repair] = {}
     for located in found:
         if located.address is not None and located.finding.edit is not None:
             repair = _Repair(located.address, located.finding.edit, located.identity)
-            if repair.key not in refused:
-                first.setdefault(located.address, repair)
+            before = first.setdefault(located.address, repair) if repair.key not in refused else repair
+            if len(repair.path) < len(before.path):
+                first[located.address] = repair
     return first.values()
 
 

@@ -15,7 +15,6 @@ from webhook.lint.notes import Note
 from webhook.objects.fields import FieldPath
 from webhook.objects.references import ObjectRef
 
-UNUSED_SUPPRESSION = "unused-suppression"
 PROBLEM = "problem"
 
 

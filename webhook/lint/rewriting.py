@@ -1,5 +1,5 @@
 """
-Finds the smallest change to a text that sets one value; comments, order and formatting stay.
+Finds the smallest change to a text that sets one value, or renames one; comments, order and formatting stay.
 
 A value that has an anchor or a tag, or comes from an alias or merge is not changed, because other values share it.
 """
@@ -60,6 +60,8 @@ class Text:
         return self._put(found[-1], found[-2], old, new) if len(found) == len(path) + 1 else None
 
     def _put(self, span: Span, parent: Span, old: object, new: object) -> Change | None:
+        if isinstance(old, dict) and isinstance(new, dict) and (names := _renamed(old, new)):
+            return self._rename(span.members.get(names[0]), names[1])
         if any(map(_is_tied, (span, *span.members.values()))):
             return None
         if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
@@ -69,6 +71,13 @@ class Text:
         if isinstance(old, list) and isinstance(new, list) and old and new[:-1] == old:
             return self._append(span, new[-1])
         return self._replace(span, parent, new)
+
+    def _rename(self, member: Span | None, name: str) -> Change | None:
+        """Only the name of a member is changed, so that others share its value does not matter."""
+        if member is None or member.key is None or member.elsewhere:
+            return None
+        start, end = member.key.start, member.key.end
+        return Change(start, end, self._like(self.text[start:end], name))
 
     def _replace(self, span: Span, parent: Span, new: object) -> Change | None:
         written = self.text[span.start : span.end]
@@ -148,6 +157,15 @@ class Text:
         if written[0] == "'" and "'" not in new:
             return f"'{new}'"
         return json.dumps(new, ensure_ascii=False) if written[0] == '"' else self._flow(new)
+
+
+def _renamed(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[str, str] | None:
+    """The old and the new name of a member, if it is the only difference."""
+    gone, come = old.keys() - new.keys(), new.keys() - old.keys()
+    if len(gone) != 1 or len(come) != 1:
+        return None
+    names = gone.pop(), come.pop()
+    return names if list(old.values()) == list(new.values()) else None
 
 
 def _is_tied(span: Span) -> bool:

@@ -9,16 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
 from webhook.documents.positions import comments
 from webhook.findings.evaluation import evaluate, find_all
-from webhook.findings.finding import Finding, Severity
+from webhook.findings.finding import UNUSED_SUPPRESSION, Finding, Severity
 from webhook.findings.rule import RuleSetting, RuleSettings
-from webhook.lint.results import UNUSED_SUPPRESSION
 from webhook.lint.terms import LintTerms
 from webhook.objects.fields import FieldPath, as_mapping, value_at
 from webhook.objects.labels import labels_of
+from webhook.objects.likeness import nearest
 from webhook.objects.names import IGNORE_ANNOTATION
 from webhook.objects.workload import Workload, ignored
 from webhook.rules import RULES
@@ -47,8 +46,12 @@ def unused_in_comment(comment: Comment, used: Collection[str], settings: RuleSet
     """A finding for each rule in a comment that suppressed nothing; `used` are the rules that suppressed something."""
     if not comment.rules:
         yield _unused((), "must name the rules that it suppresses", "no rule", "write evenkeel: ignore[rule-id]")
+    idle = {name: _reason(settings[name]) for name in rules_run(settings) - set(used)}
     for rule in comment.rules:
-        idle = {name: _reason(settings[name]) for name in rules_run(settings) - set(used)}
+        if rule not in RULES and rule != UNUSED_SUPPRESSION:
+            near = nearest(rule, RULES)
+            hint = f"write {near}" if near else "remove it; evenkeel rules lists them"
+            yield _unused((), f"there is no rule {rule}" + (f": did you mean {near}?" if near else ""), rule, hint)
         yield from _unused_rule((), rule, idle)
 
 
@@ -103,12 +106,12 @@ def _unused_annotations(
 
 
 def _unused_rule(path: FieldPath, rule: str, idle: Mapping[str, str]) -> Iterator[Finding]:
-    """`idle` maps the rules that ran and found nothing to the reason; a rule that did not run is not reported."""
-    if rule not in RULES and rule != UNUSED_SUPPRESSION:
-        near = get_close_matches(rule, RULES, 1)
-        hint = f"did you mean {near[0]}?" if near else "evenkeel rules lists them"
-        yield _unused(path, f"there is no rule {rule}", rule, hint)
-    elif rule in idle:
+    """
+    `idle` maps the rules that ran and found nothing to the reason; a rule that did not run is not reported.
+
+    Of an annotation that names no rule, idle-switch says so.
+    """
+    if rule in idle:
         yield _unused(path, f"suppresses no finding of {rule}: {idle[rule]}", rule, "remove it")
 
 

@@ -124,3 +124,22 @@ def _value_errors(value: str, words: Words) -> tuple[str, ...]:
         return ()
     too_long = (f"must be no more than 63 {words.unit}",) if _bytes(value) > 63 else ()
     return too_long if not value or _name.fullmatch(value) else (*too_long, _VALUE_ERROR)
+
+
+_CHARACTERS = "letters, digits, '-', '_' and '.', with a letter or a digit at both ends"
+_IN_FEW_WORDS = {
+    "prefix part must be non-empty": "something before the '/', or no '/'",
+    "prefix part must be no more": "at most 253 bytes before the '/'",
+    "prefix part": "lower case letters, digits, '-' and '.' before the '/'",
+    "name part must be non-empty": "a name, after the '/' if there is one",
+    "name part must be no more": "a name of at most 63 bytes",
+    "name part": f"a name of {_CHARACTERS}",
+    "must be no more": "at most 63 bytes",
+    "a valid label must": _CHARACTERS,
+    "": "at most one '/'",
+}
+
+
+def wanted_instead(error: str) -> str:
+    """What an error of a label key or value asks for, in few words."""
+    return next(words for begin, words in _IN_FEW_WORDS.items() if error.startswith(begin))

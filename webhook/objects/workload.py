@@ -27,15 +27,19 @@ from webhook.objects.kinds import (
     find_kinds,
 )
 from webhook.objects.labels import Labels, label_value_errors, labels_of
-from webhook.objects.names import DEFAULT_SCHEDULER, IGNORE_ANNOTATION
+from webhook.objects.likeness import nearest
+from webhook.objects.names import DEFAULT_SCHEDULER, DEFAULTED_BY_ANNOTATION, IGNORE_ANNOTATION, SWITCHES
 from webhook.objects.references import ObjectRef, Owner, Scaling, Target, controller_of
 
 Indices = tuple[int | str, ...]
+Switch = tuple[FieldPath, object]
 MOST_TEMPLATES = 50  # of one object
+MOST_FIELDS = 200  # that are looked at: a Pod's spec has some 40
 LONGEST_IGNORE = 4_096
 DEPLOYMENT = (APPS, "Deployment")
 REPLICATED = {DEPLOYMENT, (APPS, "StatefulSet"), (APPS, "ReplicaSet"), (CORE, "ReplicationController")}
 DEFAULT_SURGE = "25%"  # of a Deployment
+_BEGIN, _ALIKE = len(SWITCHES), range(len(FIELD) - 2, len(FIELD) + 3)  # A look at lengths is cheap.
 _PERCENT = re.compile("[0-9]{1,9}%")
 
 
@@ -45,8 +49,9 @@ class Workload:
     One Pod template, or a Pod, of an object; `path` is where its constraints stand in the object.
 
     `replicas` are those that are written, or the fewest that an autoscaler sets, whose bounds are `scaling`.  `surges`
-    says whether a rolling update may run more Pods.  `misplaced` are the paths of constraints that stand where the API
-    has no such field.  `job_labels` are those that the API server adds to the `labels` of a Job.
+    says whether a rolling update may run more Pods.  `misplaced` are the paths of constraints that the API has not: at
+    another place, or under a name that is nearly the field's.  `switches` are labels and annotations of evenkeel, right
+    ones and others, by their paths.  `job_labels` are those that the API server adds to the `labels` of a Job.
 
     It is `stored` if it is a Pod that an API server has accepted, whose matchLabelKeys are merged already.  `spec` is
     the object's, and `pod_spec` that of its Pods, None if the constraints are outside a Pod template; both are raw.
@@ -73,6 +78,7 @@ class Workload:
     uid: str
     scheduled: bool
     misplaced: tuple[FieldPath, ...]
+    switches: tuple[Switch, ...]
     spec: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
     pod_spec: Mapping[str, object] | None = field(default=None, repr=False, compare=False)
     scaling: Scaling | None = None
@@ -180,7 +186,10 @@ def parse_workloads(obj: Mapping[str, object], kinds: Kinds = KINDS, namespace: 
         controller_of(metadata) if "ownerReferences" in metadata else None,
     )
     places = ((kind, indices) for kind in found for indices in _expand(obj, kind))
-    return tuple([_workload(shared, kind, indices) for kind, indices in islice(places, MOST_TEMPLATES + 1)])
+    workloads = [_workload(shared, kind, indices) for kind, indices in islice(places, MOST_TEMPLATES + 1)]
+    if workloads and (own := _switches(("metadata",), metadata)):
+        workloads[0] = replace(workloads[0], switches=(*own, *workloads[0].switches))
+    return tuple(workloads)
 
 
 def scaling_of(workloads: Sequence[Workload], scalings: Mapping[Target, Scaling]) -> Scaling | None:
@@ -281,9 +290,8 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         owner=shared.owner,
         uid=shared.uid,
         scheduled=is_pod and _was_scheduled(obj.get("status")),
-        misplaced=_misplaced(template, (beside, in_template, metadata))
-        if kind.built_in and not is_pod and (FIELD in beside or FIELD in in_template or FIELD in metadata)
-        else (),
+        misplaced=_misplaced(kind, template, (beside, in_template, metadata), pod_spec),
+        switches=() if is_pod else _switches((*template, "metadata"), metadata),
         spec=shared.spec,
         pod_spec=pod_spec if kind.template is not None else None,
         job_labels=_job_labels(kind, obj, above) if kind.api_version == BATCH else {},
@@ -315,10 +323,34 @@ def _job_labels(kind: Kind, obj: Mapping[str, object], job: Mapping[str, object]
     return {key: value for key, value in found.items() if value}
 
 
-def _misplaced(template: FieldPath, places: Iterable[Mapping[str, object]]) -> tuple[FieldPath, ...]:
-    """The paths of constraints in the three places: beside the Pod template, in it, and in its metadata."""
-    paths = (template[:-1], template, (*template, "metadata"))
-    return tuple([(*path, FIELD) for path, found in zip(paths, places, strict=True) if found.get(FIELD)])
+def _misplaced(
+    kind: Kind, template: FieldPath, places: Sequence[Mapping[str, object]], pod_spec: Mapping[str, object]
+) -> tuple[FieldPath, ...]:
+    """
+    The paths of constraints in `places`: beside the Pod template, in it, and in its metadata.
+
+    And of those that are in the Pod's spec under a name that is nearly the field's, if it has not the field itself.
+    """
+    found: list[FieldPath] = []
+    if kind.built_in and template and any(FIELD in place for place in places):
+        paths = (template[:-1], template, (*template, "metadata"))
+        found += [(*path, FIELD) for path, place in zip(paths, places, strict=True) if place.get(FIELD)]
+    if FIELD not in pod_spec and len(pod_spec) <= MOST_FIELDS:
+        alike = [name for name in pod_spec if len(name) in _ALIKE and pod_spec[name]]
+        found += [(*template, "spec", name) for name in alike if nearest(name, (FIELD,))]
+    return tuple(found)
+
+
+def _switches(path: FieldPath, metadata: Mapping[str, object]) -> tuple[Switch, ...]:
+    """The labels and annotations of evenkeel in the metadata at `path`, but for those that it writes."""
+    found: list[Switch] = []
+    for place in ("labels", "annotations"):
+        written = metadata.get(place)
+        if isinstance(written, dict) and len(written) <= MOST_FIELDS:
+            for name in written:
+                if name[:_BEGIN] == SWITCHES and name != DEFAULTED_BY_ANNOTATION:
+                    found.append(((*path, place, name), written[name]))
+    return tuple(found)
 
 
 def _surges(strategy: object) -> bool:

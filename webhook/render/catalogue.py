@@ -20,9 +20,9 @@ At most one rule is reported for a field: the one with the gravest severity, and
 yield to. A rule that cannot be run, because it needs labels, nodes or other workloads that are not known, is reported
 as skipped.
 
-Some rules are advice: what they find holds in the cluster as it is now, or may be what was wanted. They are at most a
-`warning`, a policy that sets them to `error` or enforces them is refused, and they do not judge what a controller
-creates.
+Some rules are advice: what they find holds in the cluster as it is now, may be what was wanted, or is about evenkeel
+itself. They are at most a `warning`, a policy that sets them to `error` or enforces them is refused, and they do not
+judge what a controller creates.
 """
 
 

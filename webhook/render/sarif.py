@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from webhook import __version__
-from webhook.findings.finding import Severity, Skipped
+from webhook.findings.finding import UNUSED_SUPPRESSION, Severity, Skipped
 from webhook.findings.rule import Rule
 from webhook.lint.baseline import fingerprint
 from webhook.lint.notes import Note, alike, together
-from webhook.lint.results import UNUSED_SUPPRESSION, Located, Problem, Summary
+from webhook.lint.results import Located, Problem, Summary
 from webhook.rules import RULES
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

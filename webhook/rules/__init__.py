@@ -9,6 +9,8 @@ from webhook.findings.rule import RULES, RuleSettings
 
 for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
     importlib.import_module(f"{__name__}.{_module}")
+for _rule_id in sorted(RULES):  # One file may import another, and so come after it.
+    RULES[_rule_id] = RULES.pop(_rule_id)
 WITHOUT_CONSTRAINTS = tuple(rule for rule in RULES.values() if not rule.needs_constraints)
 DEFAULT_SETTINGS: RuleSettings = {rule_id: rule.setting() for rule_id, rule in RULES.items()}
 

@@ -62,6 +62,7 @@ def forbidden_topology_key(subject: Subject) -> Iterator[Cause]:
     for constraint in subject.constraints:
         key = constraint.topology_key
         if key in forbidden or (allowed and key not in allowed):
-            wanted = f"one of {', '.join(sorted(allowed))}" if allowed else f"none of {', '.join(sorted(forbidden))}"
+            keys = ", ".join(sorted(allowed or forbidden))
+            wanted = f"one of {keys}" if allowed else f"a key other than {keys}"
             message = f"the policy does not allow {brief(key)}"
             yield Cause(subject.at(constraint, "topologyKey"), message, brief(key), wanted)

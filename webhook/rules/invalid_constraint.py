@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import NamedTuple
 
-from webhook.findings.finding import Cause, Severity
+from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.rule import Subject, rule
-from webhook.objects.fields import FORBIDDEN, FieldError
+from webhook.objects.fields import DUPLICATE, FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED, TYPE_INVALID, FieldError
+from webhook.objects.labels import label_key_errors, label_value_errors, wanted_instead
+from webhook.objects.likeness import nearest
 from webhook.objects.reading import brief
-from webhook.scheduler.constraint import ACTIONS, POLICIES
-from webhook.scheduler.features import Features
+from webhook.scheduler.constraint import ACTIONS, HARD, POLICIES
 from webhook.scheduler.selectors import OPERATORS
-from webhook.scheduler.validation import IN_BOTH, NOT_REPEATED, errors_in, on_stored_pod, shown_path, validate
+from webhook.scheduler.validation import IN_BOTH, REPEATED, errors_in, on_stored_pod, shown_path, validate
 
 MOST_CAUSES = 100
 
@@ -20,7 +22,7 @@ MOST_CAUSES = 100
 @rule(
     title="the API server rejects the constraint, or the Pods made from it",
     severity=Severity.ERROR,
-    fix="correct the field",
+    fix="set the field to what the API server accepts",
     operators_too=True,
     rejected_by_api_server=True,
     defaults_keep=True,
@@ -70,7 +72,7 @@ def invalid_constraint(subject: Subject) -> Iterator[Cause]:
     creates the Pods, and whoever applied the object does not see it.
     """
     for error in islice(_errors(subject), MOST_CAUSES):
-        yield _cause(error, subject.features)
+        yield _cause(error, subject)
 
 
 def _errors(subject: Subject) -> Iterator[FieldError]:
@@ -113,38 +115,133 @@ def _errors_of_its_pods(subject: Subject) -> Iterator[FieldError]:
     yield from (error for error in of_pods if error.detail == IN_BOTH and shown_path(error) not in known)
 
 
-def _cause(error: FieldError, features: Features) -> Cause:
-    path, found = shown_path(error), brief(error.value)
-    if error.detail == IN_BOTH:
-        message = "must name a key only once, here or in labelSelector"
-        how = "merges the two, then rejects" if features.selector_merge else "rejects"
-        wanted = f"each key once: the API server {how} the Pod"
-        return Cause(path, message, found, wanted, fix="remove the key from matchLabelKeys or from labelSelector")
-    field, message = error.path[-1], error.detail or NOT_REPEATED
-    if not error.detail:
-        found = str(error.value)
-    if field == "minDomains" and not message.startswith("can only"):
-        return Cause(path, message, found, "1 or more", "remove minDomains, or set it to 1 or more")
-    return Cause(path, message, found, *_REMEDIES.get(field, (_wanted(error), None)))
+class Remedy(NamedTuple):
+    """What must hold where the API server reports an error, what is wanted there, and what to write, remove or set."""
+
+    message: str
+    wanted: str
+    fix: str
 
 
-_REMEDIES: dict[str | int, tuple[str, str | None]] = {
-    "maxSkew": ("1 or more", "set maxSkew to 1, or to the difference you can accept"),
-    "topologyKey": ("a node label key", "set it to topology.kubernetes.io/zone or kubernetes.io/hostname"),
-    "whenUnsatisfiable": (" or ".join(ACTIONS), f"set it to one of {' and '.join(ACTIONS)}"),
-    "minDomains": (
-        "minDomains only with DoNotSchedule",
-        "remove minDomains, or set whenUnsatisfiable to DoNotSchedule",
+LABEL_KEY, LABEL_VALUE = "label key", "label value"
+_ACTION, _POLICY, _OPERATOR = (f"{', '.join(words[:-1])} or {words[-1]}" for words in (ACTIONS, POLICIES, OPERATORS))
+_OF_POLICY = Remedy(f"must be {_POLICY}", _POLICY, f"remove the field, or set it to {_POLICY}")
+# By the type of the error and its field; of a label by what it is, of a wrong type by the right one.
+REMEDIES: dict[tuple[str, str], Remedy] = {
+    (INVALID, "maxSkew"): Remedy(
+        "must be greater than zero", "1 or more", "set maxSkew to 1, or to the difference you can accept"
     ),
-    "nodeAffinityPolicy": (" or ".join(POLICIES), "remove the field, or set it to one of the two"),
-    "nodeTaintsPolicy": (" or ".join(POLICIES), "remove the field, or set it to one of the two"),
-    "matchLabelKeys": ("none, or a labelSelector beside them", "add a labelSelector, or remove matchLabelKeys"),
-    "operator": (" or ".join(OPERATORS), "set one of the four operators"),
-    "{topologyKey, whenUnsatisfiable}": ("each pair once", "merge the two constraints into one"),
+    (REQUIRED, "topologyKey"): Remedy(
+        "must not be empty", "a node label key", "set it to topology.kubernetes.io/zone or kubernetes.io/hostname"
+    ),
+    (NOT_SUPPORTED, "whenUnsatisfiable"): Remedy(f"must be {_ACTION}", _ACTION, f"set it to {_ACTION}"),
+    (INVALID, "minDomains"): Remedy(
+        "must be greater than zero", "1 or more", "remove minDomains, or set it to 1 or more"
+    ),
+    (FORBIDDEN, "minDomains"): Remedy(
+        f"must not be set unless whenUnsatisfiable is {HARD}",
+        f"minDomains only with {HARD}",
+        f"remove minDomains, or set whenUnsatisfiable to {HARD}",
+    ),
+    (NOT_SUPPORTED, "nodeAffinityPolicy"): _OF_POLICY,
+    (NOT_SUPPORTED, "nodeTaintsPolicy"): _OF_POLICY,
+    (FORBIDDEN, "matchLabelKeys"): Remedy(
+        "must not be set without a labelSelector",
+        "none, or a labelSelector beside them",
+        "add a labelSelector, or remove matchLabelKeys",
+    ),
+    (DUPLICATE, "matchLabelKeys"): Remedy(
+        "must name a key only once, here or in labelSelector",
+        "each key once",
+        "remove the key from matchLabelKeys or from labelSelector",
+    ),
+    (INVALID, "operator"): Remedy(f"must be {_OPERATOR}", _OPERATOR, f"set it to {_OPERATOR}"),
+    (REQUIRED, "values"): Remedy(
+        "must not be empty with the operator In or NotIn",
+        "one value or more",
+        "add the values, or set operator to Exists or DoesNotExist",
+    ),
+    (FORBIDDEN, "values"): Remedy(
+        "must be empty with the operator Exists or DoesNotExist",
+        "no values",
+        "remove the values, or set operator to In or NotIn",
+    ),
+    (INVALID, LABEL_KEY): Remedy(
+        "must be a valid label key",
+        "a label key",
+        "write such a key, or remove it",
+    ),
+    (INVALID, LABEL_VALUE): Remedy(
+        "must be a valid label value",
+        "a label value",
+        "write such a value, or remove it",
+    ),
+    (DUPLICATE, REPEATED): Remedy(
+        "must differ in topologyKey or whenUnsatisfiable",
+        "each pair once",
+        "remove one of the two, or set another topologyKey or whenUnsatisfiable",
+    ),
+    (TYPE_INVALID, "a 32-bit integer"): Remedy(
+        "must be a 32-bit integer", "a whole number", "write a whole number, without quotes"
+    ),
+    (TYPE_INVALID, "a string"): Remedy("must be a string", "a string", "write text, and a number in quotes"),
+    (TYPE_INVALID, "an object"): Remedy("must be an object", "an object", "write fields, each as name: value"),
+    (TYPE_INVALID, "an array"): Remedy("must be an array", "an array", "write a list, each item after a dash"),
+}
+_WORDS: dict[str, tuple[str, ...]] = {
+    "whenUnsatisfiable": ACTIONS,
+    "nodeAffinityPolicy": POLICIES,
+    "nodeTaintsPolicy": POLICIES,
+    "operator": OPERATORS,
 }
 
 
-def _wanted(error: FieldError) -> str:
-    if error.detail.startswith("must be a") or error.path[-1] == "values":
-        return error.detail.removeprefix("must be ")
-    return "a valid label key" if error.path[-1] == "key" else "a valid label"
+def _cause(error: FieldError, subject: Subject) -> Cause:
+    path, (type_, what), edit = shown_path(error), _classified(error), None
+    (message, wanted, fix), found = REMEDIES[type_, what], _found(error)
+    if what == REPEATED:
+        message, found = _repeated(int(path[-1]), subject)
+    elif type_ == DUPLICATE:
+        how = "merges the two, then rejects" if subject.features.selector_merge else "rejects"
+        wanted += f": the API server {how} the Pod"
+    elif what in (LABEL_KEY, LABEL_VALUE):
+        wanted += f": {wanted_instead(error.detail)}"
+        stripped, errors_of = str(error.value).strip(), label_key_errors if what == LABEL_KEY else label_value_errors
+        if stripped and not errors_of(stripped):
+            fix = f"write {stripped}, without the blanks around it"
+            edit = Edit(path, stripped) if path[-1] != "matchLabels" else None
+    elif what in _WORDS and (meant := nearest(str(error.value), _WORDS[what])):
+        message, fix, edit = f"did you mean {meant}?", f"write {meant}", Edit(path, meant)
+    return Cause(path, message, found, wanted, fix, edit)
+
+
+def _found(error: FieldError) -> str:
+    if error.value not in ("", [], {}):
+        return brief(error.value)
+    return f"an empty {_TYPES[type(error.value)]}" if error.type == TYPE_INVALID else "nothing"
+
+
+_TYPES: dict[type, str] = {str: "string", list: "array", dict: "object"}
+
+
+def _classified(error: FieldError) -> tuple[str, str]:
+    """Its type, and the field, the label or the type that it is about; upstream has one type for several faults."""
+    field = next((part for part in reversed(error.path) if isinstance(part, str)), "")
+    if error.type == TYPE_INVALID:
+        return TYPE_INVALID, error.detail.removeprefix("must be ")
+    if error.detail == IN_BOTH:
+        return DUPLICATE, "matchLabelKeys"
+    if error.type != INVALID or field in ("maxSkew", "operator"):
+        return error.type, field
+    if field == "minDomains":
+        return FORBIDDEN if error.detail.startswith("can only") else INVALID, field
+    return INVALID, LABEL_VALUE if error.detail.startswith(("must be no more", "a valid label must")) else LABEL_KEY
+
+
+def _repeated(index: int, subject: Subject) -> tuple[str, str]:
+    """The message of a constraint that repeats a pair, which names the other one, and what was found."""
+    pairs = [(written.topology_key, written.when_unsatisfiable) for written in subject.reading.written]
+    other = max(i for i, pair in enumerate(pairs) if pair == pairs[index])
+    key, action = pairs[index]
+    found = f"{brief(key) if key else 'no topologyKey'} with {brief(action) if action else 'no whenUnsatisfiable'}"
+    return f"constraints {index} and {other} must differ in topologyKey or whenUnsatisfiable", f"{found} in both"

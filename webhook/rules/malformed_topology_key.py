@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Subject, rule
-from webhook.objects.labels import label_key_errors
+from webhook.objects.labels import label_key_errors, wanted_instead
 from webhook.objects.reading import brief
+from webhook.rules.misspelt_topology_key import likely_meant, put_right
 
 
 @rule(
@@ -45,8 +46,15 @@ def malformed_topology_key(subject: Subject) -> Iterator[Cause]:
     constraint leaves every Pod Pending, a soft one does nothing.
     """
     for constraint in subject.constraints:
-        if constraint.topology_key and (errors := label_key_errors(constraint.topology_key)):
-            wanted = f"a label key: {errors[0].partition(' (e.g.')[0]}"
-            key = brief(constraint.topology_key)
-            path = subject.at(constraint, "topologyKey")
-            yield Cause(path, "must be a valid label key", key, wanted, extent=constraint.hard)
+        key = constraint.topology_key
+        if key and (errors := label_key_errors(key)):
+            path, meant = subject.at(constraint, "topologyKey"), _meant(key)
+            fix, edit = (None, None) if meant is None else put_right(meant, constraint, subject)
+            wanted = f"a label key: {wanted_instead(errors[0])}"
+            yield Cause(path, "must be a valid label key", brief(key), wanted, fix, edit, extent=constraint.hard)
+
+
+def _meant(key: str) -> str | None:
+    """The well-known key that it nearly is, or the key without the blanks around it."""
+    stripped = key.strip()
+    return likely_meant(key) or (None if label_key_errors(stripped) else stripped)

@@ -70,7 +70,7 @@ def missing_constraints(subject: Subject) -> Iterator[Cause]:
     if alone or max(1, workload.replicas) < subject.number("minReplicas"):
         return
     have, asked = {constraint.topology_key for constraint in subject.constraints}, subject.keys("topologyKeys")
-    found = f"{', '.join(sorted(have)) or 'none'}, {workload.replicas} replica{'s'[: workload.replicas != 1]}"
+    found = f"{', '.join(sorted(have)) or 'no constraint'}, {workload.replicas} replica{'s'[: workload.replicas != 1]}"
     for key in sorted(asked - have):
         yield Cause(workload.path, f"must have a constraint for {key}", found, key, fix=f"add a constraint for {key}")
     if not asked and not have:

@@ -7,7 +7,9 @@ from functools import lru_cache
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.rule import Subject, rule
+from webhook.objects.likeness import within
 from webhook.objects.reading import brief
+from webhook.scheduler.constraint import Constraint
 
 HOSTNAME, ZONE, REGION = "kubernetes.io/hostname", "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 WELL_KNOWN = (HOSTNAME, ZONE, REGION, "node.kubernetes.io/instance-type", "kubernetes.io/arch", "kubernetes.io/os")
@@ -33,7 +35,7 @@ DEPRECATED = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kub
 
 
 @rule(
-    title="topologyKey is nearly a well-known one",
+    title="topologyKey is nearly a well-known one, or a deprecated one",
     severity=Severity.WARNING,
     fix="use the well-known key, or label your nodes with this one",
     yields_to=("malformed-topology-key",),
@@ -64,31 +66,34 @@ DEPRECATED = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kub
 def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
     """
     No node has a label with a misspelt key: a hard constraint leaves every Pod Pending, a soft one does nothing, and
-    there is no message about it.  Keys of your own, such as `rack` or `example.com/zone`, are not reported, and neither
-    is a key that a node of the cluster has.
+    there is no message about it.  A deprecated key is one that nodes had before Kubernetes 1.17, and most have no more.
+    Keys of your own, such as `rack` or `example.com/zone`, are not reported, and neither is a key that a node of the
+    cluster has.
     """
     carried = subject.snapshot.nodes.label_keys if subject.snapshot is not None else ()
     for constraint in subject.constraints:
         key = constraint.topology_key
         if key not in carried and (meant := likely_meant(key)) is not None:
-            path = subject.at(constraint, "topologyKey")
-            message = f"did you mean {meant}?"
-            there = _stands_already(meant, constraint.when_unsatisfiable, subject)
+            path, (fix, edit) = subject.at(constraint, "topologyKey"), put_right(meant, constraint, subject)
+            deprecated = key in DEPRECATED
             yield Cause(
                 path,
-                message,
+                f"deprecated, replaced by {meant}" if deprecated else f"did you mean {meant}?",
                 found=brief(key),
                 wanted=meant,
-                fix=f"remove the constraint: there is one for {meant}" if there else f"use {meant}",
-                edit=None if there else Edit(path, meant),
+                fix=fix,
+                edit=edit,
                 extent=constraint.hard,
-                said_by_api_server=key in DEPRECATED,
+                said_by_api_server=deprecated,
             )
 
 
-def _stands_already(key: str, when: str, subject: Subject) -> bool:
-    """Whether another constraint has the two; the API server rejects a pair that repeats."""
-    return any((one.topology_key, one.when_unsatisfiable) == (key, when) for one in subject.constraints)
+def put_right(key: str, constraint: Constraint, subject: Subject) -> tuple[str, Edit | None]:
+    """The fix that gives a constraint the right key, in words and as an edit; the API server rejects a pair twice."""
+    when = constraint.when_unsatisfiable
+    if any((one.topology_key, one.when_unsatisfiable) == (key, when) for one in subject.constraints):
+        return f"remove the constraint: there is one for {key}", None
+    return f"use {key}", Edit(subject.at(constraint, "topologyKey"), key)
 
 
 def likely_meant(key: str) -> str | None:
@@ -101,19 +106,3 @@ def likely_meant(key: str) -> str | None:
 @lru_cache(maxsize=1024)
 def _near(key: str) -> str | None:
     return next((known for known in WELL_KNOWN if within(2 if len(known) > 16 else 1, key.lower(), known)), None)
-
-
-def within(edits: int, text: str, other: str) -> bool:
-    """Whether so many edits turn one text into the other: their Levenshtein distance is not larger."""
-    if edits == 0 or text == other:
-        return text == other
-    if abs(len(text) - len(other)) > edits:
-        return False
-    alike = 0
-    for left, right in zip(text, other, strict=False):
-        if left != right:
-            break
-        alike += 1
-    text, other, left_over = text[alike:], other[alike:], edits - 1
-    replaced, dropped, added = (text[1:], other[1:]), (text[1:], other), (text, other[1:])
-    return within(left_over, *replaced) or within(left_over, *dropped) or within(left_over, *added)

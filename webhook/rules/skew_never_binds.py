@@ -12,7 +12,7 @@ from webhook.scheduler.constraint import HARD
 @rule(
     title="maxSkew is not smaller than the number of Pods, so the skew never refuses a node",
     severity=Severity.INFO,
-    fix="lower maxSkew, or drop the constraint",
+    fix="lower maxSkew, or remove the constraint",
     advice=True,
     looks_for=(HARD,),
     bad="""
@@ -63,7 +63,7 @@ def skew_never_binds(subject: Subject) -> Iterator[Cause]:
         if constraint.max_skew >= subject.workload.replicas and subject.never_binds(constraint):
             most = subject.workload.most_pods or 0
             count = "1 Pod" if most == 1 else f"{most} Pods"
-            fix = f"lower maxSkew below {most}, or drop the constraint" if most > 1 else "drop the constraint"
+            fix = f"lower maxSkew below {most}, or remove the constraint" if most > 1 else "remove the constraint"
             path, wanted = subject.at(constraint, "maxSkew"), f"less than {most}, the most Pods there are at a time"
             message = f"never refuses a node: there are at most {count}"
             yield Cause(path, message, str(constraint.max_skew), wanted, fix=fix)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
-from webhook.findings.finding import Cause, Severity
+from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.rule import UNKNOWN_FIELDS, Subject, rule
-from webhook.objects.fields import path_text
+from webhook.objects.fields import FieldPath, as_mapping, path_text, value_at
 from webhook.objects.kinds import FIELD
+from webhook.objects.likeness import nearest
 from webhook.objects.reading import brief
-from webhook.rules.misspelt_topology_key import within
+from webhook.objects.workload import MOST_FIELDS
 
 MOST_CAUSES = 100
 OF_A_CONSTRAINT = 2  # The length of the path of a constraint's own field: its index and its name.
@@ -50,24 +51,35 @@ OF_A_CONSTRAINT = 2  # The length of the path of a constraint's own field: its i
 def unknown_field(subject: Subject) -> Iterator[Cause]:
     """
     The API server drops a field that it does not know, so what was meant by it does not hold.  kubectl refuses such a
-    field; other clients may not even warn of it.
+    field; other clients may not even warn of it.  A name in another case is another name.
 
-    Constraints that stand beside the Pod template, or in its metadata, are dropped as a whole.
+    A `topologySpreadConstraint` in a Pod's spec is dropped as a whole, and so are constraints that stand beside the Pod
+    template, or in its metadata.  Only `lint` and `admit` see these: the API server has dropped them before it calls
+    the webhook, and does not call it for a custom resource that keeps them, since that has no constraints.
     """
     workload, right = subject.workload, path_text(subject.workload.path)
     own = workload.kind.operator.own_fields if workload.kind.operator is not None else ()
     for path in workload.misplaced:
-        yield Cause(path, "is ignored: constraints stand in the Pod's spec", FIELD, right, fix=f"move it to {right}")
+        if path[:-1] == workload.path[:-1]:
+            yield _misspelt(path, FIELD, workload.pod_spec)
+        else:
+            message = "is ignored: constraints stand in the Pod's spec"
+            yield Cause(path, message, FIELD, right, fix=f"move it to {right}")
     for field in islice(subject.reading.unknown, MOST_CAUSES):
-        name, message = str(field.path[-1]), "is no field, and ignored"
+        name = str(field.path[-1])
         if len(field.path) == OF_A_CONSTRAINT and name in own:
             continue
-        path, meant = (*workload.path, *field.path), _meant(name, field.known)
+        path, meant = (*workload.path, *field.path), nearest(name, field.known)
         if meant is not None:
-            yield Cause(path, f"{message}: did you mean {meant}?", brief(name), meant, fix=f"write {meant}")
+            yield _misspelt(path, meant, value_at(workload.raw_constraints, field.path[:-1]))
         elif not field.alone and not name.startswith("$"):  # as kustomize's $patch does
-            yield Cause(path, message, brief(name), f"one of {', '.join(sorted(field.known))}")
+            yield Cause(path, "is no field, and ignored", brief(name), f"one of {', '.join(sorted(field.known))}")
 
 
-def _meant(name: str, known: Iterable[str]) -> str | None:
-    return next((each for each in sorted(known) if within(2, name.lower(), each.lower())), None)
+def _misspelt(path: FieldPath, meant: str, parent: object) -> Cause:
+    """`path` is that of a field of `parent`, whose name should have been another one."""
+    name, fields, edit = path[-1], as_mapping(parent), None
+    if meant not in fields and len(fields) <= MOST_FIELDS:
+        edit = Edit(path[:-1], {meant if each == name else each: value for each, value in fields.items()})
+    message = f"is no field, and ignored: did you mean {meant}?"
+    return Cause(path, message, brief(name), meant, fix=f"write {meant}", edit=edit)

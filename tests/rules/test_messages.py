@@ -1,0 +1,140 @@
+"""What the rules say can be followed: each fix begins with what to do, and what was found and is wanted are words."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+from hypothesis import given
+
+from tests.rules.test_rules import findings
+from tests.scheduler.test_validation import FULL, NEW_PODS, STANDING, WRONG
+from tests.support import strategies as some
+from tests.support.build import constraint, keys, pod, selecting, snapshot, term
+from webhook.documents.reading import read_documents
+from webhook.findings import wording
+from webhook.findings.finding import Severity
+from webhook.findings.others import Others
+from webhook.objects.fields import with_value
+from webhook.objects.workload import parse_workloads
+from webhook.rules import RULES
+from webhook.rules.invalid_constraint import REMEDIES
+from webhook.scheduler.features import LATEST, NEWEST, OLDEST
+
+VERBS = {"add", "label", "lower", "move", "name", "remove", "select", "set", "tolerate", "uncordon", "use", "write"}
+VERBS |= {"ask", "free", "make"}  # where only who runs the cluster can help
+RIDDLES = re.compile(r"\[\]|\{, ?\}|\{\}|`|wanted (must|may|can|be|not) |regex|supported values|\bnot $")
+SECOND = re.compile(r"constraints (\d+) and (\d+) must differ")
+
+
+def can_be_followed(finding):
+    """Whether the fix begins with a verb, and nothing of the text is of a program."""
+    said = f"{finding.message}; found {finding.found if finding.rule == 'invalid-constraint' else ''}"
+    text = f"{said}, wanted {finding.wanted}; {finding.fix}"
+    return finding.fix.partition(" ")[0] in VERBS and not RIDDLES.search(text)
+
+
+def invalid(raw, minor=None):
+    obj = pod()
+    obj["spec"]["topologySpreadConstraints"] = raw
+    return [finding for finding in findings(obj, minor) if finding.rule == "invalid-constraint"]
+
+
+@cache
+def every_invalid():
+    """All that the tests of validation hold against the API server, in the oldest and the newest version."""
+    lists = [[constraint() | case.raw] if isinstance(case.raw, dict) else case.raw for case in (*NEW_PODS, *STANDING)]
+    lists += [with_value([FULL], path, value) for path, values in WRONG for value in values]
+    lists += [[{}, {}], [constraint(**selecting(**{key: "x" * 64})) for key in ("/a", "a/", "A/b", f"{'a' * 64}/b")]]
+    lists += [[constraint(**keys(f"{'a.' * 127}/{'b' * 64}", "a/b/c", "app "))]]
+    return [(raw, minor) for raw in lists for minor in (OLDEST, NEWEST)]
+
+
+def test_every_validation_error_says_what_to_write_remove_or_set():
+    said = [finding for raw, minor in every_invalid() for finding in invalid(raw, minor)]
+
+    assert len(said) > 100
+    assert [] == [wording.in_full(finding) for finding in said if not can_be_followed(finding)]
+    assert {"write", "remove", "set", "add"} == {finding.fix.partition(" ")[0] for finding in said}
+
+
+def test_each_remedy_is_that_of_an_error():
+    said = {finding.wanted.partition(":")[0] for raw, minor in every_invalid() for finding in invalid(raw, minor)}
+
+    assert {remedy.wanted for remedy in REMEDIES.values()} == said
+
+
+@given(some.constraint_lists)
+def test_whatever_comes_can_be_followed(raw):
+    obj = pod()
+    obj["spec"]["topologySpreadConstraints"] = raw
+
+    assert [] == [wording.in_full(finding) for finding in findings(obj) if not can_be_followed(finding)]
+
+
+@pytest.mark.parametrize("one", RULES.values(), ids=lambda one: one.id)
+def test_what_a_rule_says_of_its_example_can_be_followed(one):
+    setting = one.setting(Severity.WARNING if one.severity is Severity.IGNORE else None, False, one.example)
+    (obj,), beside = read_documents(one.bad), read_documents(one.beside)
+    others = Others.of(other for each in beside for other in parse_workloads(each))
+    found = findings(obj, snapshot=snapshot(*beside, features=LATEST), others=others, **{one.id: setting})
+
+    assert one.fix.partition(" ")[0] in VERBS
+    assert found
+    assert all(map(can_be_followed, found))
+
+
+@pytest.mark.parametrize(("count", "pairs"), [(2, [(0, 1)]), (3, [(0, 2), (1, 2)])])
+def test_constraints_that_repeat_each_other_are_named_both(count, pairs):
+    found = invalid([constraint() for _ in range(count)])
+
+    assert pairs == [tuple(map(int, SECOND.search(finding.message).groups())) for finding in found]
+    assert {'"topology.kubernetes.io/zone" with "DoNotSchedule" in both'} == {finding.found for finding in found}
+
+
+def test_what_is_absent_twice_is_named():
+    (repeated,) = [finding for finding in invalid([{}, {}]) if "differ" in finding.message]
+
+    assert "no topologyKey with no whenUnsatisfiable in both" == repeated.found
+
+
+@pytest.mark.parametrize(
+    ("fields", "meant"),
+    [
+        ({"whenUnsatisfiable": "DoNotSchedul"}, "DoNotSchedule"),
+        ({"whenUnsatisfiable": "scheduleAnyway "}, "ScheduleAnyway"),
+        ({"nodeTaintsPolicy": "honor"}, "Honor"),
+        ({"nodeAffinityPolicy": "Ignored"}, "Ignore"),
+        (selecting(term("app", "in", "web")), "In"),
+        (selecting(term("app", "exist")), "Exists"),
+    ],
+)
+def test_a_misspelt_value_is_offered_right(fields, meant):
+    (found,) = invalid([constraint(**fields)])
+
+    assert (f"did you mean {meant}?", f"write {meant}", meant) == (found.message, found.fix, found.edit.value)
+
+
+@pytest.mark.parametrize("value", ["Never", "", "NoSchedule"])
+def test_another_value_is_not_guessed(value):
+    (found,) = invalid([constraint(whenUnsatisfiable=value)])
+
+    assert ("must be DoNotSchedule or ScheduleAnyway", None) == (found.message, found.edit)
+
+
+@pytest.mark.parametrize(
+    "fields", [keys("app "), selecting(term(" app", "Exists")), selecting(term("app", "In", "a\t"))]
+)
+def test_blanks_around_a_label_are_taken_away(fields):
+    (found,) = invalid([constraint(**fields)])
+
+    assert found.fix.endswith("without the blanks around it")
+    assert found.edit.value in ("app", "a")
+
+
+def test_a_label_with_blanks_among_others_is_changed_by_hand():
+    """The path of the API server's error ends at all of them."""
+    (found,) = invalid([constraint(**selecting(**{"app ": "x"}))])
+
+    assert ("write app, without the blanks around it", None) == (found.fix, found.edit)

@@ -1,0 +1,101 @@
+"""idle-switch: a label or annotation of evenkeel that does nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from webhook.findings.finding import UNUSED_SUPPRESSION, Cause, Severity
+from webhook.findings.rule import RULES, SWITCHES, Subject, rule
+from webhook.objects.fields import FieldPath, path_text
+from webhook.objects.likeness import nearest
+from webhook.objects.names import IGNORE_ANNOTATION, SKIP_LABEL
+from webhook.objects.reading import brief
+from webhook.objects.workload import Workload, ignored
+
+MOST_CAUSES = 5  # more warnings are not shown
+ON, OFF = "true", "false"
+
+
+@rule(
+    title="a label or annotation of evenkeel does nothing",
+    severity=Severity.WARNING,
+    fix="move it to where it counts, or remove it",
+    looks_for=(SWITCHES,),
+    operators_too=True,
+    advice=True,
+    bad="""
+    apiVersion: v1
+    kind: Pod
+    metadata:
+      name: web
+      labels: {app: web}
+      annotations: {evenkeel.dev/skip: "true"}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+    """,
+    good="""
+    apiVersion: v1
+    kind: Pod
+    metadata:
+      name: web
+      labels: {app: web, evenkeel.dev/skip: "true"}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+    """,
+)
+def idle_switch(subject: Subject) -> Iterator[Cause]:
+    """
+    The annotation `evenkeel.dev/ignore` of an object, or of its Pod template, names rules by their ids.  The label
+    `evenkeel.dev/skip: "true"` of a Pod keeps defaults out of it, and that of a Namespace exempts all that is in it.
+    Anywhere else, with another value or under another name they do nothing, and nobody says so.
+
+    The webhook sees only what it is sent, which is objects with constraints; `lint` and `admit` see all.
+    """
+    for path, value in islice(subject.workload.switches, MOST_CAUSES):
+        name = str(path[-1])
+        meant = nearest(name, (IGNORE_ANNOTATION, SKIP_LABEL))
+        if meant == IGNORE_ANNOTATION == name:
+            yield from _ignoring(path, value)
+        elif meant == SKIP_LABEL == name:
+            yield from _skipping(path, value, subject.workload)
+        elif meant is not None:
+            yield Cause(path, f"does nothing: did you mean {meant}?", brief(name), meant, fix=f"write {meant}")
+
+
+def _ignoring(path: FieldPath, value: object) -> Iterator[Cause]:
+    if path[-2] != "annotations":
+        right, message = path_text((*path[:-2], "annotations")), "does nothing: it is an annotation, and no label"
+        yield Cause(path, message, "a label", right, fix=f"move it to {right}")
+        return
+    unknown = ignored(value if isinstance(value, str) else None) - {*RULES, UNUSED_SUPPRESSION}
+    for rule_id in sorted(unknown)[:MOST_CAUSES]:
+        meant, message = nearest(rule_id, RULES), f"there is no rule {brief(rule_id, 40)[1:-1]}"
+        if meant is None:
+            yield Cause(path, message, brief(rule_id), "ids that evenkeel rules lists", fix=f"remove {brief(rule_id)}")
+        else:
+            yield Cause(path, f"{message}: did you mean {meant}?", brief(rule_id), meant, fix=f"write {meant}")
+
+
+def _skipping(path: FieldPath, value: object, workload: Workload) -> Iterator[Cause]:
+    labels = (*workload.path[:-2], "metadata", "labels") if workload.in_template else ()
+    if path[:-1] == labels:
+        if value not in (ON, OFF):
+            fix = f'write "{ON}", with the quotes, or remove it'
+            yield Cause(path, f'does nothing: only "{ON}" does', brief(value), f'"{ON}"', fix=fix)
+    elif path[-2] != "labels":
+        right = path_text(labels) or "the labels of the Pods"
+        fix = f"move it to {right}, so that the Pods get no defaults"
+        yield Cause(path, "does nothing: it is a label, and no annotation", "an annotation", right, fix=fix)
+    elif workload.kind.built_in and workload.labels.get(SKIP_LABEL) != ON:  # An operator may hand its labels on.
+        right, kind = path_text(labels), workload.kind.kind
+        fix = f"move it to {right}, so that the Pods get no defaults"
+        yield Cause(path, f"does nothing on a {kind}: it is a label of its Pods", f"a label of the {kind}", right, fix)
