@@ -7,7 +7,7 @@ Decides on one request: denies, warns or patches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.admission.decision import ALLOWED, Decision, Outcome, bad_request, not_judged
@@ -19,19 +19,24 @@ from webhook.admission.terms import Terms
 from webhook.admission.weighing import TooLarge, weigh
 from webhook.findings import wording
 from webhook.findings.evaluation import evaluate
-from webhook.findings.finding import Finding, Severity, Skipped
+from webhook.findings.finding import Evaluation, Finding, Severity, Skipped
+from webhook.findings.rule import RuleSettings
 from webhook.objects.fields import path_text
 from webhook.objects.labels import Labels
 from webhook.objects.names import SKIP_LABEL
 from webhook.objects.workload import Workload
+from webhook.scheduler.features import Features
+from webhook.scheduler.snapshot import Snapshot
 
+Judging = Callable[[Workload, RuleSettings, Snapshot | None, Features], Evaluation]
 LONGEST_NAME = 253  # of an object, a group or a kind; anything longer is cut before it goes back
 
 
-def review(request: AdmissionRequest, terms: Terms) -> Decision:
+def review(request: AdmissionRequest, terms: Terms, judging: Judging = evaluate) -> Decision:
     """
     Decide on a request; the same request and terms always give the same decision.
 
+    `judging` finds what the rules say of a workload, for lint knows of more than requests and the cluster show.
     A request that is malformed is answered with status 400; one that cannot be judged, as `not_judged` says.
     """
     if request.unread:
@@ -46,7 +51,7 @@ def review(request: AdmissionRequest, terms: Terms) -> Decision:
         return ALLOWED
     if request.lacks_constraints:
         return _default(request, labels, terms)
-    return _judge(request, labels, terms) if _is_judged(request, terms) else ALLOWED
+    return _judge(request, labels, terms, judging) if _is_judged(request, terms) else ALLOWED
 
 
 def _is_judged(request: AdmissionRequest, terms: Terms) -> bool:
@@ -68,7 +73,7 @@ def _default(request: AdmissionRequest, namespace_labels: Labels | None, terms: 
     return Decision(Outcome.DEFAULTED, patch=found.patch, defaulted=found, audit_annotations={"defaulted": found.note})
 
 
-def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Terms) -> Decision:
+def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Terms, judging: Judging) -> Decision:
     policy = terms.policy
     in_force = {workload.path: policy.in_force(workload, namespace_labels) for workload in request.workloads}
     try:
@@ -86,7 +91,7 @@ def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Te
     skipped: dict[Skipped, None] = {}
     for workload in request.workloads:
         rules = in_force[workload.path]
-        found = evaluate(workload, rules.settings, terms.snapshot, terms.features, terms.others)
+        found = judging(workload, rules.settings, terms.snapshot, terms.features)
         only_audited = _audited(workload, request, terms)
         for finding in found.findings:
             certain = finding.enforced or finding.rule not in rules.doubted

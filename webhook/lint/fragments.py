@@ -139,7 +139,7 @@ def _of_values(document: object, path: FieldPath, every_text: bool) -> Iterator[
 def findings_on(fragment: Fragment, terms: Terms, unsettled: Unsettled) -> Iterator[tuple[Finding, Finding]]:
     """Each finding that holds, on `fragment.workload`, and the same at its place in the document."""
     request = AdmissionRequest.of(fragment.obj, phase=VALIDATE, kinds=FRAGMENTS, namespace="")
-    for finding in review(request._replace(workloads=(fragment.workload,)), terms).findings:
+    for finding in review(request._replace(workloads=(fragment.workload,)), terms, terms.judging).findings:
         held = unsettled.holding(finding, fragment.obj)
         if held is not None and fragment.holds(held):
             yield held, held._replace(path=fragment.placed(held.path))

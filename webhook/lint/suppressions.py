@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from webhook.documents.positions import comments
-from webhook.findings.evaluation import evaluate, find_all
+from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.rule import RuleSetting, RuleSettings
 from webhook.lint.results import UNUSED_SUPPRESSION
@@ -68,7 +68,7 @@ def suppressed_by_annotations(obj: Mapping[str, object], workloads: Sequence[Wor
     for workload in workloads:
         settings = terms.policy.in_force(workload, terms.namespace_labels(workload.namespace)).settings
         unsuppressed = replace(workload, ignored_rules=frozenset())
-        evaluation = evaluate(unsuppressed, settings, terms.snapshot, terms.features, terms.others)
+        evaluation = terms.judging(unsuppressed, settings, terms.snapshot, terms.features)
         suppressing = {rule for rule in workload.ignored_rules if rule in settings and not settings[rule].enforced}
         count += sum(finding.rule in suppressing for finding in evaluation.findings)
         found = find_all(unsuppressed, settings, terms.snapshot, terms.features, terms.others).findings
