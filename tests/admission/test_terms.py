@@ -17,11 +17,12 @@ class Case(NamedTuple):
     labels: dict | None
 
 
+NAMED = "kubernetes.io/metadata.name"  # which kube-apiserver writes, and a manifest seldom has
 CASES = [
     Case("no cluster", None, None),
     Case("a cluster without the namespace", (namespace("bank", team="b"),), None),
-    Case("a namespace with labels", (namespace("bank"), namespace("shop", team="a")), {"team": "a"}),
-    Case("a namespace without", (namespace("shop"),), {}),
+    Case("a namespace with labels", (namespace("bank"), namespace("shop", team="a")), {"team": "a", NAMED: "shop"}),
+    Case("a namespace without", (namespace("shop"),), {NAMED: "shop"}),
 ]
 
 

@@ -14,13 +14,12 @@ from webhook.findings.rule import ADVICE, Rule, RuleSetting, RuleSettings
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.kinds import Kinds
 from webhook.objects.labels import Labels
+from webhook.objects.names import NAMESPACE_NAME
 from webhook.objects.workload import Workload
 from webhook.policy.defaults import Defaulting
 from webhook.rules import DEFAULT_SETTINGS, RULES, WITHOUT_CONSTRAINTS
 from webhook.scheduler.default_constraints import LIST
 from webhook.scheduler.selectors import Match, Selector
-
-NAMESPACE_NAME = "kubernetes.io/metadata.name"
 
 
 class PolicyError(ValueError):
