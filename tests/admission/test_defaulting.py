@@ -27,7 +27,7 @@ from tests.support.build import (
 )
 from tests.support.review import review
 from webhook.admission.defaulting import Defaults, Undefaulted
-from webhook.admission.request import MUTATE
+from webhook.admission.request import MUTATE, VALIDATE
 from webhook.policy import parsing as policies
 from webhook.policy.defaults import Defaulting
 from webhook.policy.policy import Policy
@@ -358,6 +358,12 @@ LACKING = [
         {"nodeSelector": {"pool": "new"}},
     ),
     Lacking(
+        "where no node takes it yet, and none has a zone: it may come before the Pod is placed",
+        (node("n1", taints=["uninitialized=:NoSchedule"], os="linux"),),
+        [],
+        f"1 of 1 nodes that it could run on lacks {ZONE}",
+    ),
+    Lacking(
         "as where its affinity is too large to hold against them",
         (node("n1"), bare("n2")),
         [],
@@ -463,3 +469,59 @@ def test_no_patch_that_could_not_be_judged_ever_leaves(count):
     decision = mutated(pod(labels=dict.fromkeys(keys, "")), *services)
 
     assert ((), "too-large") == (decision.patch, decision.defaulted.reason)
+
+
+BY_EVENKEEL = {"evenkeel.dev/defaulted-by": "policy; selector from Service/web"}
+WRITTEN = [SOFT_ZONE | {"labelSelector": {"matchLabels": {"app": "web"}}}]
+SOFTNESS = {"soft-constraint": "warning", "missing-constraints": {"severity": "warning", "minReplicas": 1}}
+
+
+class Silent(NamedTuple):
+    name: str
+    constraints: list
+    warned: bool
+    annotations: Mapping = MappingProxyType(BY_EVENKEEL)
+    rules: Mapping = MappingProxyType(SOFTNESS)
+    keys: tuple = ()
+
+
+SILENT = [
+    Silent("what evenkeel wrote", WRITTEN, False),
+    Silent("the same without the annotation", WRITTEN, True, {}),
+    Silent("another selector", [SOFT_ZONE | {"labelSelector": {"matchLabels": {"app": "db"}}}], True),
+    Silent("another maxSkew", [WRITTEN[0] | {"maxSkew": 2}], True),
+    Silent("a constraint more", [*WRITTEN, WRITTEN[0] | {"topologyKey": HOSTNAME}], True),
+    Silent("none", [], True),
+    Silent("an enforced rule", WRITTEN, True, rules={"soft-constraint": {"severity": "warning", "enforced": True}}),
+    Silent(
+        "what evenkeel wrote, with matchLabelKeys merged by the API server",
+        [
+            WRITTEN[0]
+            | {
+                "matchLabelKeys": ["tier"],
+                "labelSelector": {
+                    "matchLabels": {"app": "web"},
+                    "matchExpressions": [{"key": "tier", "operator": "In", "values": ["x"]}],
+                },
+            }
+        ],
+        False,
+        keys=("tier",),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", SILENT, ids=lambda case: case.name)
+def test_nobody_is_warned_of_what_evenkeel_wrote_and_of_nothing_else(case):
+    """Anybody may write the annotation."""
+    default = SOFT_ZONE | ({"matchLabelKeys": list(case.keys)} if case.keys else {})
+    labels = {"app": "web", "tier": "x"}
+    obj = pod(*case.constraints, labels=labels, annotations=dict(case.annotations))
+    decision = validated(obj, service(), policy=policy_with(default, rules=dict(case.rules)))
+
+    assert case.warned == bool(decision.warnings)
+    assert decision.findings
+
+
+def validated(obj, *objects, policy):
+    return review(request(obj), VALIDATE, policy, snapshot(*objects), FEATURES)

@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.build import FEATURES, namespace, snapshot
 from webhook.admission.terms import Terms
+from webhook.objects.names import NAMESPACE_NAME as NAME
 from webhook.policy.parsing import built_in
-from webhook.policy.policy import NAMESPACE_NAME as NAME
 
 
 class Case(NamedTuple):
@@ -19,6 +19,7 @@ class Case(NamedTuple):
     given: dict | None = None
 
 
+NAMED = "kubernetes.io/metadata.name"  # which kube-apiserver writes, and a manifest seldom has
 CASES = [
     Case("no cluster", None, None),
     Case("a cluster without the namespace", (namespace("bank", team="b"),), None),

@@ -8,8 +8,10 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from tests.support.build import SELECTOR, ZONE, constraint, honoring, hpa, namespace, node, pod, service, workload
+from tests.support.admission_reviews import review
+from tests.support.build import SELECTOR, ZONE, constraint, hpa, namespace, node, pod, request, service, workload
 from tests.support.commands import POLICY, Run
+from webhook.admission.ownership import ACCOUNTS
 from webhook.admission.weighing import MOST_CONSTRAINTS
 
 EMPTY, MISSES = constraint(labelSelector={}), constraint(labelSelector={"matchLabels": {"app": "db"}})
@@ -19,6 +21,7 @@ MERGED = SELECTOR | {"matchExpressions": [{"key": "v", "operator": "In", "values
 STORED = pod(constraint(labelSelector=MERGED, matchLabelKeys=["v"]), labels={"app": "web", "v": "1"}, uid="u1")
 KEPT = STORED["spec"]["topologySpreadConstraints"]
 THERE = pod(name="there", labels={"app": "there"}, spec={"nodeName": "n1"}, uid="u2")
+WATCHING = POLICY | {"watchPods": True}
 DENIES = (
     'Error from server (Forbidden): error when %s "new": '
     'admission webhook "workloads.evenkeel.dev" denied the request: '
@@ -28,7 +31,8 @@ WARNS = "Warning: selector-misses-own-pod: topologySpreadConstraints[0].labelSel
 
 def test_every_object_is_answered_as_kubectl_would_say_it(run):
     objects = [pod(constraint()), WARNED, DENIED, pod(constraint(), name="last")]
-    code, out, err = run("admit -f new --cluster nodes", new=objects, nodes=[node(), THERE])
+    command = "admit -f new --cluster nodes --policy policy"
+    code, out, err = run(command, new=objects, nodes=[node(), THERE], policy=WATCHING)
     fine, warning, warned, denied, last = out.splitlines()
 
     assert (1, "") == (code, err)
@@ -53,7 +57,8 @@ def test_what_is_in_a_system_namespace_is_never_sent(run, obj):
 
 def test_an_update_warns_of_what_was_wrong_already(run):
     new = workload("Deployment", EMPTY, labels={"app": "web", "new": ""})
-    code, out, _ = run("admit -f new --old old --cluster nodes", new=new, old=[WARNED, DENIED], nodes=[node(), THERE])
+    files = {"new": new, "old": [WARNED, DENIED], "nodes": [node(), THERE], "policy": WATCHING}
+    code, out, _ = run("admit -f new --old old --cluster nodes --policy policy", **files)
 
     assert (0, ["Warning", "deployment.apps/web configured"]) == (code, [out.split(":")[0], out.splitlines()[-1]])
     assert "empty-selector" in out
@@ -231,14 +236,127 @@ def test_what_is_too_large_to_judge_is_said(run):
     assert 1 == run("admit -f new --policy policy", new=many, policy=POLICY | {"onError": "Deny"}).code
 
 
-def test_an_autoscaler_in_the_input_gives_a_workload_its_replicas(run):
-    unscaled = workload("Deployment", honoring(), spec={"replicas": None})
+ASKED = POLICY | {"rules": {"missing-constraints": {"severity": "error", "minReplicas": 3}}}
+
+
+def test_what_only_lint_knows_changes_no_answer(run):
+    """The webhook knows of no autoscaler, of no other object of the file, and of Pods only where the policy says so."""
+    command, single = (
+        "admit -f new -o json --policy policy --cluster dump",
+        workload("Deployment", spec={"replicas": 1}),
+    )
+    alone, beside = (
+        run(command, new=[single, *more], policy=ASKED, dump=[namespace(), hpa(3), THERE]).out.splitlines()[0]
+        for more in ([], [hpa(3), workload("StatefulSet")])
+    )
+
+    assert alone == beside
+    assert json.loads(alone)["allowed"]
+
+
+def test_pods_of_a_cluster_count_where_the_policy_watches_them(run):
+    front = {"app": "web", "tier": "front"}
+    shared = workload("Deployment", constraint(), labels=front, spec={"selector": {"matchLabels": front}})
+    command = "admit -f new -o json --policy policy --cluster dump"
     found = [
-        json.loads(run("admit -f new -o json", new=[unscaled, *others]).out.splitlines()[0])["findings"]
-        for others in ([], [hpa()], [hpa(1, 1)])
+        json.loads(run(command, new=shared, policy=policy, dump=[node(), pod(spec={"nodeName": "n1"}, uid="u3")]).out)
+        for policy in (POLICY, WATCHING)
     ]
 
-    assert [[], ["rollout-skew"], []] == [[one["rule"] for one in each] for each in found]
+    assert [False, True] == ["selector-matches-others" in [one["rule"] for one in each["findings"]] for each in found]
+
+
+def test_the_resource_of_an_operator_is_not_judged_unless_the_policy_names_it(run):
+    """None is sent to the webhook."""
+    prometheus = {"apiVersion": "monitoring.coreos.com/v1", "kind": "Prometheus", "metadata": {"name": "x"}}
+    given = prometheus | {"spec": {"topologySpreadConstraints": [constraint(maxSkew=0)]}}
+    named = POLICY | {"workloads": [{"builtIn": "prometheus"}]}
+    code, out, _ = run("admit -f new", new=given)
+
+    assert (0, "  not sent: the webhook is sent no Prometheus unless the policy names it: workloads:") == (
+        code,
+        out.splitlines()[1][:84],
+    )
+    assert 1 == run("admit -f new --policy policy", new=given, policy=named).code
+
+
+class Reviewed(NamedTuple):
+    """The lines printed of a review, each by its beginning."""
+
+    name: str
+    review: dict
+    lines: tuple[str, ...]
+    code: int = 0
+
+
+BY_CONTROLLER = {"userInfo": {"username": f"{ACCOUNTS}replicaset-controller"}}
+OWNED = pod(EMPTY, owner="ReplicaSet/web")
+ENFORCED = POLICY | {"rules": {"empty-selector": {"enforced": True}}}
+REVIEWS = [
+    Reviewed("a creation", review(DENIED), (DENIES % "creating",), 1),
+    Reviewed("an update", review(request=request(DENIED, DENIED)), ("deployment.apps/web configured",)),
+    Reviewed("of an old object that was fine", review(request=request(DENIED, WARNED)), ("Error from server",), 1),
+    Reviewed("by a controller", review(request=request(OWNED, **BY_CONTROLLER)), ("pod/web-1 created",)),
+    Reviewed("by someone else", review(request=request(OWNED)), ("Error from server",), 1),
+    Reviewed(
+        "a deletion",
+        review(request=request(DENIED, operation="DELETE") | {"object": None}),
+        ("deployment.apps/web allowed", "  not judged: DELETE: only CREATE and UPDATE of whole objects are"),
+    ),
+    Reviewed(
+        "of a subresource",
+        review(request=request(DENIED, subResource="scale")),
+        ("deployment.apps/web allowed", "  not judged: CREATE of the subresource scale: only"),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", REVIEWS, ids=lambda case: case.name)
+def test_a_review_is_answered_as_the_request_that_it_holds(run, case):
+    code, out, err = run("admit -f new --policy policy", new=case.review, policy=ENFORCED)
+    lines = [line for line in out.splitlines() if "skipped: " not in line and "note: " not in line]
+
+    assert (case.code, "") == (code, err)
+    assert [line[: len(wanted)] for line, wanted in zip(lines, case.lines, strict=True)] == [*case.lines]
+
+
+def test_several_reviews_are_answered_in_order_beside_objects(run):
+    listed = {"apiVersion": "v1", "kind": "List", "items": [review(DENIED), WARNED, review(WARNED)]}
+    code, out, _ = run("admit -f new -o json", new=[listed, review(pod(constraint()))])
+
+    assert (1, [False, True, True, True]) == (code, [json.loads(line)["allowed"] for line in out.splitlines()])
+
+
+def test_a_review_is_in_the_namespace_of_its_request(run):
+    homeless = review(request=request(pod(namespace=None), namespace="shop"))
+
+    assert (
+        "  defaulted: selector app=web from Service/web"
+        in run("admit -f new --cluster dump", new=homeless, dump=[namespace(), service()]).out
+    )
+
+
+def test_nothing_is_stored_of_a_review_that_is_not_judged(run):
+    deletion = review(request=request(DENIED, operation="DELETE") | {"object": None})
+    code, out, err = run("admit -f new -o yaml", new=deletion)
+
+    assert (0, "", True) == (code, out, "not judged: DELETE" in err)
+    assert json.loads(run("admit -f new -o json", new=deletion).out)["notJudged"].startswith("DELETE: ")
+
+
+def test_a_review_has_its_old_object_in_it(run):
+    code, _, err = run("admit -f new --old old", new=review(DENIED), old=DENIED)
+
+    assert (2, "evenkeel: new: object 1: AdmissionReview: has its old object in it; leave --old out\n") == (code, err)
+
+
+def test_a_review_that_cannot_be_used_is_bad_input(run):
+    code, out, err = run("admit -f new", new=[DENIED, review(DENIED, apiVersion="admission.k8s.io/v1beta1")])
+
+    assert (2, "") == (code, out)
+    assert err.startswith(
+        'evenkeel: new: object 2: AdmissionReview: apiVersion: found "admission.k8s.io/v1beta1", which'
+    )
 
 
 TEAM = {"name": "team-a", "namespaceSelector": {"matchLabels": {"team": "a"}}}

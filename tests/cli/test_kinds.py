@@ -1,10 +1,8 @@
-"""evenkeel kinds: where operators keep constraints; and the commands that judge them."""
+"""evenkeel kinds: where operators keep constraints; and lint, which judges them."""
 
 from __future__ import annotations
 
 import json
-
-import pytest
 
 from tests.support.build import constraint
 from webhook.objects.operators import names
@@ -28,9 +26,8 @@ def test_the_list_for_programs(run):
     assert list(names()) == [kind["name"] for kind in found["kinds"]]
 
 
-@pytest.mark.parametrize("command", ["lint a", "admit -f a"])
-def test_lint_and_admit_judge_them_without_a_policy(run, command):
-    found = run(command, a=AGENT)
+def test_lint_judges_them_without_a_policy(run):
+    found = run("lint a", a=AGENT)
 
     assert "misspelt-topology-key" in found.out
     assert "topologySpreadConstraints[0].topologyKey" in found.out

@@ -163,7 +163,7 @@ def test_what_the_objects_say_is_found():
     found = snapshot(*OBJECTS)
 
     assert [("n1", {"zone": "a"})] == [(node.name, node.labels) for node in found.nodes]
-    assert {"shop": {"team": "web"}} == found.namespaces
+    assert {"shop": {"team": "web", "kubernetes.io/metadata.name": "shop"}} == found.namespaces
     assert ["web"] == [one.name for one in found.services_of("shop", {"app": "web", "v": "1"})]
     assert () == found.services_of("bank", {"app": "web"}) == found.services_of("shop", {"app": "db"})
     owner = found.controller("shop", Owner("apps/v1", "ReplicaSet", "web-1"))

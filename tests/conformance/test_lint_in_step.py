@@ -19,6 +19,7 @@ from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
 from webhook.documents.reading import read_documents
+from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import UNUSED_SUPPRESSION, Severity
 from webhook.findings.others import Others
 from webhook.lint.judging import judge
@@ -55,8 +56,8 @@ def asked(obj, policy):
 
 def by_the_webhook(obj, policy, version=LATEST, beside=()):
     others = Others.of(one for other in beside for one in asked(other, policy).workloads)
-    given = Terms(policy, snapshot(*beside, features=version) if beside else None, version, others)
-    return said(review(asked(obj, policy), given).findings)
+    given = Terms(policy, snapshot(*beside, features=version) if beside else None, version)
+    return said(review(asked(obj, policy), given, partial(evaluate, others=others)).findings)
 
 
 def by_lint(text, policy, version=LATEST, beside=()):

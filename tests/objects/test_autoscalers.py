@@ -36,6 +36,7 @@ def keda(ref=REF, **spec):
         (hpa(minReplicas=0, maxReplicas=5), (0, 5)),
         (hpa(minReplicas="${MIN}", maxReplicas="${MAX}"), (0, None)),
         (hpa(minReplicas=True, maxReplicas=-1), (0, None)),
+        (hpa(minReplicas=2.0, maxReplicas=5.0), (2, 5)),
         (hpa(), (1, None)),
         (keda(), (0, 100)),
         (keda(minReplicaCount=2, maxReplicaCount=5), (2, 5)),

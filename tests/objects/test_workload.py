@@ -378,6 +378,7 @@ def test_the_constraints_of_all_templates_count_together():
         ("ReplicationController", {}, 3),
         ("Deployment", {}, 4),
         ("Deployment", {"replicas": 9}, 12),
+        ("Deployment", {"replicas": 9.0, "strategy": {"rollingUpdate": {"maxSurge": 1.0}}}, 10),
         ("Deployment", {"strategy": {"type": "Recreate"}}, 3),
         ("Deployment", {"strategy": {"rollingUpdate": {"maxSurge": 2}}}, 5),
         ("Deployment", {"strategy": {"rollingUpdate": {"maxSurge": "0%"}}}, 3),
@@ -425,6 +426,13 @@ def test_the_most_replicas_are_those_that_are_written_where_no_autoscaler_is_kno
     found = [parse_workloads(workload("Deployment", spec={"replicas": one}))[0].most_replicas for one in written]
 
     assert [3, None, 0, None, None] == found
+
+
+def test_a_number_that_yaml_writes_with_a_fraction_of_0_is_an_integer():
+    """kubectl sends it as one."""
+    (found,) = parse_workloads(workload("Deployment", spec={"replicas": 3.0}))
+
+    assert (3, 3) == (found.replicas, found.most_replicas)
 
 
 def test_an_autoscaler_names_a_workload_by_group_kind_and_name():

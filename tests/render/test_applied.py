@@ -13,7 +13,6 @@ import yaml
 from tests.support.build import FEATURES, constraint, node, pod, policy, service, snapshot, workload
 from webhook.admission.dry_run import Applied, dry_run
 from webhook.admission.terms import Terms
-from webhook.cli.inputs import with_operators
 from webhook.documents.reading import read_objects
 from webhook.objects.kinds import FIELD
 from webhook.render.applied import as_json, as_yaml, text, title
@@ -32,8 +31,7 @@ def applied(obj, old=None, rules="", objects=None, **options):
 
 def of_operator(rules=""):
     prometheus = {"apiVersion": "monitoring.coreos.com/v1", "kind": "Prometheus", "metadata": {"name": "x"}}
-    judging = with_operators(policy(rules))
-    return dry_run({**prometheus, "spec": {FIELD: [constraint()]}}, None, Terms(judging, None, FEATURES))
+    return applied({**prometheus, "spec": {FIELD: [constraint()]}}, rules=rules)
 
 
 class Case(NamedTuple):

@@ -11,12 +11,13 @@ from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.rule import RULES, RuleSettings
 from webhook.findings.wording import LINE_LIMIT, line, one_line
-from webhook.objects.fields import as_list, as_mapping, path_text
+from webhook.objects.fields import as_list, path_text
 from webhook.objects.labels import MOST_ANNOTATION_BYTES, annotation_bytes
 from webhook.objects.names import DEFAULTED_BY_ANNOTATION, MIRROR_ANNOTATION, SKIP_LABEL
 from webhook.objects.workload import Workload
-from webhook.policy.defaults import Defaulting, SuitedDefaults, suited_defaults
+from webhook.policy.defaults import SuitedDefaults, suited_defaults
 from webhook.policy.policy import InForce
+from webhook.scheduler.constraint import as_stored
 from webhook.scheduler.default_constraints import SYSTEM, default_selector
 from webhook.scheduler.features import Features
 from webhook.scheduler.selectors import Selector, as_label_selector
@@ -155,16 +156,19 @@ def _patch(
     return spread, {"op": "add", "path": f"/metadata/annotations/{escaped}", "value": note}
 
 
-def is_written(pod: Workload, defaulting: Defaulting | None) -> bool:
-    """Return whether the Pod's constraints are defaults that evenkeel has written, and not the author's own."""
-    if DEFAULTED_BY_ANNOTATION not in pod.annotations or defaulting is None:
+def is_written(obj: Mapping[str, object], pod: Workload, in_force: InForce, terms: Terms) -> bool:
+    """
+    Return whether the constraints of `pod`, which is `obj`, are those that evenkeel gives it, and not its author's own.
+
+    The annotation alone proves nothing: anybody may write it.
+    """
+    if DEFAULTED_BY_ANNOTATION not in pod.annotations:
         return False
-    given = [_without_selector(constraint) for constraint in defaulting.constraints]
-    return all(_without_selector(as_mapping(constraint)) in given for constraint in as_list(pod.raw_constraints))
-
-
-def _without_selector(constraint: Mapping[str, object]) -> Mapping[str, object]:
-    return {name: value for name, value in constraint.items() if name not in ("labelSelector", "matchLabelKeys")}
+    given = default_constraints(obj, replace(pod, raw_constraints=None), in_force, terms)
+    if not isinstance(given, Defaults):
+        return False
+    written = list(given.constraints)
+    return pod.raw_constraints in (written, as_stored(written, pod.labels, terms.features))
 
 
 def _denied(pod: Workload, constraints: object, settings: RuleSettings, features: Features) -> list[Finding]:

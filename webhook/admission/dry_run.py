@@ -1,14 +1,13 @@
 """
 Applies an object as kube-apiserver would, without a cluster: the same calls in the same order.
 
-    object ──/mutate──> patched ──PrepareForCreate──> stored
-                           └─────/validate──────> allowed or denied
+    object ──/mutate──> patched ──PrepareForCreate──> stored ──/validate──> allowed or denied
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from webhook.admission.decision import ALLOWED, Decision, Outcome
 from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
@@ -20,9 +19,11 @@ from webhook.objects.labels import labels_of
 from webhook.objects.workload import parse_workloads
 from webhook.scheduler.constraint import as_stored
 from webhook.scheduler.features import Features
+from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.validation import validate
 
 CONSTRAINTS: FieldPath = ("spec", FIELD)
+NEW_UID = "new"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Applied:
     The answers of both phases, and the object as it would be stored if it is allowed.
 
     `kind` is None for a kind that is not judged.  `passed_over`: such a kind has constraints somewhere.  `unsent`: the
-    API server sends nothing from this namespace.
+    API server sends nothing from this namespace.  `unjudged` says why nothing of a request is judged.
     """
 
     obj: Mapping[str, object]
@@ -43,6 +44,7 @@ class Applied:
     kind: Kind | None
     passed_over: bool = False
     unsent: bool = False
+    unjudged: str = ""
 
     @property
     def denied_by(self) -> str | None:
@@ -83,28 +85,45 @@ def dry_run(
     `user` is the name of who applies it: empty for a person, or the account of a controller.  Nothing in the
     namespaces that are `never_sent` reaches the webhook.
     """
-    kinds = terms.policy.kinds
+    terms = as_webhook_sees(terms)
     request = _request(obj, old, MUTATE, terms, namespace, user)
-    found = find_kinds(obj, kinds)
+    found = find_kinds(obj, terms.policy.kinds)
     kind, updated = found[0] if found else None, old is not None
     if kind is not None and request.namespace in never_sent:
         refused = _refused_by_api_server(obj, terms.features)
         return Applied(obj, updated, ALLOWED, ALLOWED, _stored(obj, terms.features), refused, kind, unsent=True)
     mutate = review(request, terms)
     after = patched(obj, mutate.patch)
-    validate = review(_request(after, old, VALIDATE, terms, namespace, user), terms)
-    judged = validate.outcome is not Outcome.NOT_JUDGED
-    refused = judged and _refused_by_api_server(after, terms.features)
+    stored, refused = _stored(after, terms.features), _refused_by_api_server(after, terms.features)
+    request = _request(after if refused else stored, old, VALIDATE, terms, namespace, user)
+    validate = review(request if refused or updated else _created(request), terms)
+    refused = refused and validate.outcome is not Outcome.NOT_JUDGED
     passed_over = kind is None and mentions_constraints(obj)
-    return Applied(obj, updated, mutate, validate, _stored(after, terms.features), refused, kind, passed_over)
+    return Applied(obj, updated, mutate, validate, stored, refused, kind, passed_over)
+
+
+def as_webhook_sees(terms: Terms) -> Terms:
+    """The terms with what the webhook knows of the cluster: Pods only where the policy says so."""
+    if terms.snapshot is None or terms.policy.watch_pods:
+        return terms
+    return replace(terms, snapshot=without_pods(terms.snapshot))
+
+
+def without_pods(snapshot: Snapshot) -> Snapshot:
+    """The cluster as who knows of no Pod sees it."""
+    return replace(snapshot, pods={}, usage={})
 
 
 def _request(
     obj: Mapping[str, object], old: Mapping[str, object] | None, phase: str, terms: Terms, namespace: str, user: str
 ) -> AdmissionRequest:
-    return AdmissionRequest.of(
-        obj, old, phase=phase, kinds=terms.policy.kinds, namespace=namespace, user=user, scalings=terms.scalings
-    )
+    return AdmissionRequest.of(obj, old, phase=phase, kinds=terms.policy.kinds, namespace=namespace, user=user)
+
+
+def _created(request: AdmissionRequest) -> AdmissionRequest:
+    """The request with the uid that kube-apiserver gives a new object, and without the status, which it resets."""
+    created = [one if one.uid else replace(one, uid=NEW_UID, scheduled=False) for one in request.workloads]
+    return request._replace(workloads=tuple(created))
 
 
 def mentions_constraints(obj: object) -> bool:

@@ -13,13 +13,14 @@ from typing import NamedTuple
 from webhook.objects.fields import texts_at, value_at
 from webhook.objects.kinds import Kinds
 from webhook.objects.reading import brief
-from webhook.objects.references import Owner, Scaling, Target
-from webhook.objects.workload import Workload, parse_workloads, scaling_of
+from webhook.objects.references import Owner
+from webhook.objects.workload import Workload, parse_workloads
 
+GROUP, KIND = "admission.k8s.io", "AdmissionReview"
+API_VERSION = f"{GROUP}/v1"
 MUTATE, VALIDATE = "mutate", "validate"
 CREATE, UPDATE = "CREATE", "UPDATE"
 NOTHING: Mapping[str, object] = {}
-NO_SCALINGS: Mapping[Target, Scaling] = {}
 
 
 class AdmissionRequest(NamedTuple):
@@ -62,12 +63,9 @@ class AdmissionRequest(NamedTuple):
         kinds: Kinds,
         namespace: str,
         user: str = "",
-        scalings: Mapping[Target, Scaling] = NO_SCALINGS,
     ) -> AdmissionRequest:
         """
         The request that kube-apiserver makes of `obj`; `namespace` is used if the object has none.
-
-        `scalings` are what autoscalers that are known give workloads.
 
         A namespace that is no string is not replaced: nobody knows which one is meant.
         """
@@ -76,7 +74,7 @@ class AdmissionRequest(NamedTuple):
         )
         goes_to = own_namespace if value_at(obj, ("metadata", "namespace")) else namespace
         operation = CREATE if old is None else UPDATE
-        workloads = _scaled(parse_workloads(obj, kinds, goes_to), scalings)
+        workloads = parse_workloads(obj, kinds, goes_to)
         return cls(
             uid="",
             phase=phase,
@@ -88,15 +86,10 @@ class AdmissionRequest(NamedTuple):
             obj=obj,
             old=NOTHING if old is None else old,
             workloads=workloads,
-            before=() if old is None else _scaled(parse_workloads(old, kinds, goes_to), scalings),
+            before=() if old is None else parse_workloads(old, kinds, goes_to),
             owner=workloads[0].owner if workloads else None,
             lacks_constraints=_lacks_constraints(phase, operation, workloads),
         )
-
-
-def _scaled(workloads: tuple[Workload, ...], scalings: Mapping[Target, Scaling]) -> tuple[Workload, ...]:
-    scaling = scaling_of(workloads, scalings)
-    return workloads if scaling is None else (workloads[0].scaled(scaling),)
 
 
 def read_request(uid: str, raw: Mapping[str, object], phase: str, kinds: Kinds) -> AdmissionRequest:

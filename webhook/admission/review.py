@@ -7,7 +7,7 @@ Decides on one request: denies, warns or patches.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from webhook.admission.decision import ALLOWED, Decision, Judged, Outcome, bad_request, not_judged
@@ -19,20 +19,25 @@ from webhook.admission.terms import Terms
 from webhook.admission.weighing import TooLarge, weigh
 from webhook.findings import wording
 from webhook.findings.evaluation import evaluate
-from webhook.findings.finding import Finding, Severity, Skipped
+from webhook.findings.finding import Evaluation, Finding, Severity, Skipped
+from webhook.findings.rule import RuleSettings
 from webhook.objects.fields import path_text
 from webhook.objects.labels import Labels
 from webhook.objects.names import SKIP_LABEL
 from webhook.objects.workload import Workload
 from webhook.policy.policy import AUDIT, DENY, InForce
+from webhook.scheduler.features import Features
+from webhook.scheduler.snapshot import Snapshot
 
+Judging = Callable[[Workload, RuleSettings, Snapshot | None, Features], Evaluation]
 LONGEST_NAME = 253  # of an object, a group or a kind; anything longer is cut before it goes back
 
 
-def review(request: AdmissionRequest, terms: Terms) -> Decision:
+def review(request: AdmissionRequest, terms: Terms, judging: Judging = evaluate) -> Decision:
     """
     Decide on a request; the same request and terms always give the same decision.
 
+    `judging` finds what the rules say of a workload, for lint knows of more than requests and the cluster show.
     A request that is malformed is answered with status 400; one that cannot be judged, as `not_judged` says.
     """
     if request.unread:
@@ -47,7 +52,7 @@ def review(request: AdmissionRequest, terms: Terms) -> Decision:
         return ALLOWED
     if request.lacks_constraints:
         return _default(request, labels, terms)
-    return _judge(request, labels, terms) if _is_judged(request, terms) else ALLOWED
+    return _judge(request, labels, terms, judging) if _is_judged(request, terms) else ALLOWED
 
 
 def _is_judged(request: AdmissionRequest, terms: Terms) -> bool:
@@ -69,26 +74,33 @@ def _default(request: AdmissionRequest, namespace_labels: Labels | None, terms: 
     return Decision(Outcome.DEFAULTED, patch=found.patch, defaulted=found, audit_annotations={"defaulted": found.note})
 
 
-def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Terms) -> Decision:
+def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Terms, judging: Judging) -> Decision:
     try:
         weigh(request.workloads)
     except TooLarge as error:
         return _too_large(request, namespace_labels, terms, error)
     skipped: dict[Skipped, None] = {}
     if not terms.foresees or namespace_labels is not None:
-        return _decide(request, _judged(request, namespace_labels, terms, skipped), skipped)
+        return _decide(request, _judged(request, namespace_labels, terms, judging, skipped), skipped)
     from webhook.admission.foreseeing import agreed  # which a server does not need
 
     namespace = request.workloads[0].namespace
     possible = terms.policy.possible(namespace, namespace_labels)
     judged, differ = agreed(
-        {name: _judged(request, None, replace(terms, policy=policy), skipped) for name, policy in possible.items()}
+        {
+            name: _judged(request, None, replace(terms, policy=policy), judging, skipped)
+            for name, policy in possible.items()
+        }
     )
     return _decide(request, judged, skipped)._replace(unknown_labels_of=namespace if differ else "")
 
 
 def _judged(
-    request: AdmissionRequest, namespace_labels: Labels | None, terms: Terms, skipped: dict[Skipped, None]
+    request: AdmissionRequest,
+    namespace_labels: Labels | None,
+    terms: Terms,
+    judging: Judging,
+    skipped: dict[Skipped, None],
 ) -> list[Judged]:
     """Each finding on the workloads, with what becomes of it; rules that could not be run are added to `skipped`."""
     in_force = {workload.path: terms.policy.in_force(workload, namespace_labels) for workload in request.workloads}
@@ -96,29 +108,30 @@ def _judged(
     found: list[tuple[Workload, Finding]] = []
     for workload in request.workloads:
         settings = in_force[workload.path].settings
-        evaluation = evaluate(workload, settings, terms.snapshot, terms.features, terms.others)
+        evaluation = judging(workload, settings, terms.snapshot, terms.features)
         found += ((workload, finding) for finding in evaluation.findings)
         skipped |= dict.fromkeys(evaluation.skipped)
     excused = old.excuse(found) if old is not None else [False] * len(found)
+    pod = request.workloads[0]
+    written = bool(found) and pod.is_pod and is_written(request.obj, pod, in_force[pod.path], terms)
     return [
-        _outcome_of(finding, workload, in_force[workload.path], request.user, old=was_there)
+        _outcome_of(finding, workload, in_force[workload.path], request.user, old=was_there, written=written)
         for (workload, finding), was_there in zip(found, excused, strict=True)
     ]
 
 
-def _outcome_of(finding: Finding, workload: Workload, rules: InForce, user: str, *, old: bool) -> Judged:
+def _outcome_of(finding: Finding, workload: Workload, rules: InForce, user: str, *, old: bool, written: bool) -> Judged:
     """
     Return what becomes of a finding on a workload that `user` sends.
 
-    What is only audited neither denies nor warns.  Nobody is warned of constraints that evenkeel has written, since the
-    author of the Pod does not know them.
+    What is only audited neither denies nor warns.  The author of a Pod is not warned of constraints that evenkeel has
+    `written`, unless a rule is enforced.
     """
     only_audited = workload.owner is not None and audited(workload, user, rules.owned_objects)[finding.enforced]
     certain = finding.enforced or finding.rule not in rules.doubted
     enforcement = rules.of_enforced if finding.enforced else rules.enforcement
     would_deny = finding.severity is Severity.ERROR and certain and not old and not only_audited
-    written = workload.is_pod and is_written(workload, rules.defaulting)
-    hushed = only_audited or written or finding.said_by_api_server or enforcement == AUDIT
+    hushed = only_audited or finding.said_by_api_server or enforcement == AUDIT or (written and not finding.enforced)
     warns = finding.severity in (Severity.ERROR, Severity.WARNING) and not hushed
     return Judged(finding, would_deny, would_deny and enforcement == DENY, warns)
 

@@ -2,7 +2,8 @@
 Print how the webhook answers when an object is applied.
 
 Takes the object through /mutate, then /validate, as kube-apiserver does, with or without a cluster or a dump of one.
-It is judged as sent by a person: what a built-in controller creates may only be audited.
+It is judged as sent by a person: what a built-in controller creates may only be audited.  An AdmissionReview is
+answered as the request that it holds.
 Exit code 0: allowed, 1: denied, 2: bad input.
 """
 
@@ -12,18 +13,17 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
+from webhook.admission.decision import ALLOWED
 from webhook.admission.dry_run import Applied, dry_run
-from webhook.admission.request import VALIDATE, AdmissionRequest
+from webhook.admission.ownership import CONTROLLERS
+from webhook.admission.recorded import Recorded, is_review, read_recorded
 from webhook.admission.terms import Terms
 from webhook.cli import inputs
 from webhook.cli.usage import UsageError
-from webhook.findings.others import Others
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
-from webhook.objects.autoscalers import read_autoscaler, scalings
 from webhook.objects.fields import as_mapping
 from webhook.objects.labels import Labels, labels_of
 from webhook.objects.references import ObjectRef
-from webhook.objects.workload import Workload
 from webhook.policy.policy import Policy
 from webhook.render import applied as render
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         required=True,
         action="append",
-        help="a file with the objects, or - for standard input; repeatable",
+        help="a file with the objects, or with AdmissionReviews, or - for standard input; repeatable",
     )
     parser.add_argument(
         "-n",
@@ -64,24 +64,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if [*args.filename, args.old].count("-") > 1:
         raise UsageError("-f and --old: standard input can be read only once")
-    objects = [(file, obj) for file in args.filename for obj in inputs.objects(file)]
+    asked = [(file, one) for file in args.filename for one in _asked(file, args)]
     given = inputs.objects(args.old) if args.old is not None else None
     old = {identity(obj, args.namespace): obj for obj in given} if given is not None else None
     source = inputs.source(args)
     features = inputs.features(args.kubernetes_version, source)
-    policy = inputs.with_operators(inputs.policy_of_today(args.policy, features))
-    cluster = inputs.cluster(source, features, policy.watch_pods)
-    others = Others.of(_workloads(objects, policy, args.namespace))
-    autoscalers = filter(None, (read_autoscaler(obj, args.namespace) for _, obj in objects))
+    policy = inputs.policy_of_today(args.policy, features)
     labels = inputs.namespace_labels(args)
     if "" not in labels:
-        labels = {**_namespaces(obj for _, obj in objects), **labels}
-    terms = Terms(policy, cluster, features, others, scalings(autoscalers), labels, foresees=True)
+        labels = {**_namespaces(each.obj for _, each in asked), **labels}
+    cluster = inputs.cluster(source, features, policy.watch_pods)
+    terms = Terms(policy, cluster, features, labels, foresees=True)
     code = 0
-    for file, obj in objects:
-        before = _before(obj, old, args)
-        applied = dry_run(obj, before, terms, namespace=args.namespace, never_sent=SYSTEM_NAMESPACES)
-        _print(applied, file, args.output, terms.policy)
+    for file, (obj, before, namespace, user, unjudged) in asked:
+        if unjudged:
+            applied = Applied(obj, False, ALLOWED, ALLOWED, obj, False, None, unjudged=unjudged)
+        else:
+            before = before or _before(obj, old, args)
+            applied = dry_run(obj, before, terms, namespace=namespace, never_sent=SYSTEM_NAMESPACES, user=user)
+        _print(applied, file, args.output, None if user in CONTROLLERS else policy)
         code = code if applied.denied_by is None else 1
     return code
 
@@ -92,11 +93,19 @@ def _namespaces(objects: Iterable[Mapping[str, object]]) -> dict[str, Labels]:
     return {ref.name: labels_of(found.get("labels")) for ref, found in named if ref.key[:2] == NAMESPACE}
 
 
-def _workloads(
-    objects: Iterable[tuple[str, Mapping[str, object]]], policy: Policy, namespace: str
-) -> Iterator[Workload]:
-    for _, obj in objects:
-        yield from AdmissionRequest.of(obj, phase=VALIDATE, kinds=policy.kinds, namespace=namespace).workloads
+def _asked(file: str, args: argparse.Namespace) -> Iterator[Recorded]:
+    """What is asked of each object in a file, or by each review."""
+    for number, obj in enumerate(inputs.objects(file), 1):
+        if not is_review(obj):
+            yield Recorded(obj, None, args.namespace, "")
+            continue
+        where = f"{file}: object {number}: AdmissionReview"
+        if args.old is not None:
+            raise UsageError(f"{where}: has its old object in it; leave --old out")
+        try:
+            yield read_recorded(obj)
+        except ValueError as error:
+            raise UsageError(f"{where}: {error}") from error
 
 
 def _before(
@@ -122,12 +131,13 @@ def identity(obj: Mapping[str, object], namespace: str) -> Identity:
     )
 
 
-def _print(applied: Applied, file: str, output: str, policy: Policy) -> None:
+def _print(applied: Applied, file: str, output: str, policy: Policy | None) -> None:
     if output == "json":
         print(render.as_json(applied))
     elif output == "text":
         print(render.text(applied, file, policy))
     else:
-        said = render.text(applied, file, policy) if applied.denied_by else "\n".join(render.warnings(applied))
+        unstored = applied.denied_by or applied.unjudged
+        said = render.text(applied, file, policy) if unstored else "\n".join(render.warnings(applied))
         print(said, end="\n" if said else "", file=sys.stderr)
-        print("" if applied.denied_by else render.as_yaml(applied), end="")
+        print("" if unstored else render.as_yaml(applied), end="")

@@ -1,5 +1,5 @@
 """
-List the kinds of operators that `evenkeel lint` and `evenkeel admit` judge, and where they keep constraints.
+List the kinds of operators that `evenkeel lint` judges, and where they keep constraints.
 
 The webhook is sent such a kind only where the policy names it:
 

@@ -39,8 +39,8 @@ class Need(Enum):
 
     POD_SPEC = "the tolerations and the node affinity of its Pods are not known, or too large to judge"
     NODES = "no node is known: give a cluster, or manifests of its nodes"
-    PODS = "no Pod of a cluster is known: give a cluster with its Pods, or set watchPods"
-    OTHERS = "no other workload and no Pod is known: give a cluster with its Pods"
+    PODS = "no Pod of a cluster is known: give a cluster with its Pods, and set watchPods"
+    OTHERS = "no other workload and no Pod is known: give a cluster with its Pods, and set watchPods"
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ from webhook.objects.autoscalers import Autoscaler, read_autoscaler
 from webhook.objects.fields import FieldPath, as_mapping, path_text, with_value
 from webhook.objects.kinds import FIELD, Kind, find_kinds
 from webhook.objects.references import ObjectRef
-from webhook.objects.workload import Workload
+from webhook.objects.workload import Workload, scaling_of
 
 NEVER_SENT = "none is sent to the webhook; --include-system judges them"
 BUILD = "lint what is built: kustomize build FOLDER | evenkeel lint -"
@@ -200,7 +200,7 @@ class _File:
             of = (named.kind, named.name) if named is not None and fragment.values else ("", "")
             touched = self._built.touched(*of) | self._built.open_labels
             unsettled = Unsettled(patch=True, touched=touched, template=chunk.has_placeholders)
-            for finding, placed in findings_on(fragment, self.terms, unsettled):
+            for finding, placed in findings_on(fragment, self.terms, self.terms.judging, unsettled):
                 yield _Unlocated(placed, named, _identity(named, [fragment.workload], finding), 0, ())
 
     def _note(self, chunk: Chunk, why: str, what: str, done: str, advice: str) -> None:
@@ -470,10 +470,10 @@ def _concerns(repeated: Repeated, document: int, path: FieldPath) -> bool:
 
 
 def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:
-    """The request that kube-apiserver would send to validate the creation of `obj`."""
-    return AdmissionRequest.of(
-        obj, phase=VALIDATE, kinds=terms.policy.kinds, namespace=terms.namespace, scalings=terms.scalings
-    )
+    """The request that kube-apiserver would send to validate the creation of `obj`, with what autoscalers give it."""
+    found = AdmissionRequest.of(obj, phase=VALIDATE, kinds=terms.policy.kinds, namespace=terms.namespace)
+    scaling = scaling_of(found.workloads, terms.scalings)
+    return found if scaling is None else found._replace(workloads=(found.workloads[0].scaled(scaling),))
 
 
 def _grave(requests: Sequence[AdmissionRequest], unsettled: Unsettled, terms: LintTerms) -> set[tuple[str, FieldPath]]:
@@ -489,7 +489,7 @@ def _grave(requests: Sequence[AdmissionRequest], unsettled: Unsettled, terms: Li
 def _decision(requests: Sequence[AdmissionRequest], unsettled: Unsettled, terms: LintTerms) -> Decision:
     """With the findings that are on each of the requests, in each reading of what is not settled."""
     decision, *others = (
-        review(request._replace(workloads=read), terms)
+        review(request._replace(workloads=read), terms, terms.judging)
         for request in requests
         for read in unsettled.readings(request.workloads)
     )

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
+from webhook.admission.review import Judging
 from webhook.admission.terms import Terms
+from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Severity
 from webhook.findings.others import Others
 from webhook.lint.beside import Around
 from webhook.lint.kustomization import Built
 from webhook.lint.passing_over import for_patches
+from webhook.objects.references import Scaling, Target
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,8 @@ class LintTerms(Terms):
     `namespace` is the namespace of objects that name none; the API server sends nothing in the namespaces `never_sent`.
     `unused` is the severity of suppressions that suppress nothing; `patches` are the files that kustomizations name as
     patches, and `built` is what they make of the objects in other files.  `named` are the files that the command line
-    names.
+    names.  `others` are the other workloads of the input, and `scalings` what the autoscalers in it give workloads: the
+    webhook knows of neither.
     """
 
     namespace: str = "default"
@@ -31,7 +35,13 @@ class LintTerms(Terms):
     patches: frozenset[str] = frozenset()
     built: Mapping[str, Built] = field(default_factory=dict)
     named: frozenset[str] = frozenset()
-    others: Others | None = field(default_factory=Others)
+    others: Others = field(default_factory=Others)
+    scalings: Mapping[Target, Scaling] = field(default_factory=dict)
+
+    @cached_property
+    def judging(self) -> Judging:
+        """What finds all that rules say of a workload, also of what stands beside it."""
+        return partial(evaluate, others=self.others)
 
     def beside(self, around: Around) -> LintTerms:
         """These terms, around which nothing stands, for a file around which this does."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from webhook.objects.fields import mappings_at, texts_at
+from webhook.objects.fields import integer, mappings_at, texts_at
 from webhook.objects.references import Scaling, Target
 
 _HPA, _KEDA = ("autoscaling", "HorizontalPodAutoscaler"), ("keda.sh", "ScaledObject")
@@ -66,7 +66,7 @@ def _of_keda(spec: Mapping[str, object]) -> Scaling:
 
 def _bound(spec: Mapping[str, object], name: str, absent: int | None) -> int | None:
     """An integer of 0 or more; None where what is written is something else."""
-    found = spec.get(name)
-    if found is None:
+    if spec.get(name) is None:
         return absent
-    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else None
+    found = integer(spec[name])
+    return found if found is not None and found >= 0 else None

@@ -80,6 +80,13 @@ def _names(path: str) -> Sequence[str]:
     return path.split(".")
 
 
+def integer(value: object) -> int | None:
+    """The integer that kubectl sends for a value, None if it is none: YAML's 3.0 becomes 3 on the way."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def with_value(value: object, path: FieldPath, new: object) -> object:
     """
     A copy of `value` with `new` at `path`; what lies beside the path is shared, not copied.

@@ -9,4 +9,5 @@ SKIP_LABEL = "evenkeel.dev/skip"
 REVISION_ANNOTATION = "deployment.kubernetes.io/revision"
 DELETION_COST_ANNOTATION = "controller.kubernetes.io/pod-deletion-cost"
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+NAMESPACE_NAME = "kubernetes.io/metadata.name"  # The label that kube-apiserver gives each namespace.
 DEFAULT_SCHEDULER = "default-scheduler"

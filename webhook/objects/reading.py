@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from webhook.objects.fields import TYPE_INVALID, FieldError, FieldPath
+from webhook.objects.fields import TYPE_INVALID, FieldError, FieldPath, integer
 
 _plain = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -21,13 +21,12 @@ class Reader:
         self.errors: list[FieldError] = []
 
     def integer(self, value: object, path: FieldPath, *field: str | int) -> int | None:
-        """An int32; 1.0 is one, because YAML tools turn it into 1 on the way to the API server."""
+        """An int32."""
         if value is None:
             return None
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        if isinstance(value, int) and not isinstance(value, bool) and -(2**31) <= value < 2**31:
-            return value
+        found = integer(value)
+        if found is not None and -(2**31) <= found < 2**31:
+            return found
         self._wrong(value, (*path, *field), "a 32-bit integer")
         return None
 

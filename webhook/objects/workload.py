@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from typing import NamedTuple
 
-from webhook.objects.fields import FieldPath, as_list, as_mapping, mappings_at, texts_at, value_at
+from webhook.objects.fields import FieldPath, as_list, as_mapping, integer, mappings_at, texts_at, value_at
 from webhook.objects.kinds import (
     APPS,
     BATCH,
@@ -124,8 +124,7 @@ class Workload:
     @property
     def most_replicas(self) -> int | None:
         """The most replicas that it has, those that are written or an autoscaler's; None where that is not known."""
-        written = self.spec.get("replicas")
-        known = written if isinstance(written, int) and not isinstance(written, bool) else None
+        known = integer(self.spec.get("replicas"))
         if self.scaling is None:
             return known
         return None if self.scaling.most is None else max(self.scaling.most, known or 0)
@@ -147,8 +146,8 @@ class Workload:
     def _surge(self, replicas: int) -> int:
         """The Pods that a rolling update of a Deployment may add; a percentage is rounded up."""
         surge = value_at(self.spec, ("strategy", "rollingUpdate", "maxSurge"))
-        if isinstance(surge, int) and not isinstance(surge, bool):
-            return max(surge, 0)
+        if (number := integer(surge)) is not None:
+            return max(number, 0)
         percent = surge if isinstance(surge, str) and _PERCENT.fullmatch(surge) else DEFAULT_SURGE
         return -(-replicas * int(percent[:-1]) // 100)
 
@@ -412,5 +411,6 @@ def _was_scheduled(status: object) -> bool:
 
 def _replicas(above: Mapping[str, object], path: FieldPath) -> int:
     """The last field of `path`, which stands in `above`; absent means 1, as the API server reads it."""
-    found = above.get(str(path[-1])) if path else None
-    return found if isinstance(found, int) and not isinstance(found, bool) else 1
+    written = above.get(str(path[-1])) if path else None
+    replicas = written if written is None or type(written) is int else integer(written)
+    return 1 if replicas is None else replicas

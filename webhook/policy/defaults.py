@@ -15,7 +15,7 @@ from webhook.scheduler.default_constraints import LIST, SYSTEM, validate_args
 from webhook.scheduler.domains import reach
 from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import places_quickly, pod_of
-from webhook.scheduler.nodes import Nodes, NodeSet
+from webhook.scheduler.nodes import Nodes
 from webhook.scheduler.validation import in_one_line, validate
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -45,13 +45,16 @@ def suited_defaults(defaulting: Defaulting, pod: Workload, nodes: Nodes) -> Suit
     A Pod with soft constraints of its own avoids every node that lacks any of their topology keys; under the
     scheduler's System defaults it does not (upstream: scoring.go:initPreScoreState, requireAllTopologies).  So of the
     built-in defaults, a constraint is left out if no node that the Pod could run on carries its key, and all of them
-    are left out if only some of these nodes carry a key.  The defaults that a policy names are returned as they are.
+    are left out if only some of these nodes carry a key.  Where no node takes the Pod now, or its spec is too large to
+    tell, every node counts, and all are left out if any lacks a key: a node that joins may be labelled before it takes
+    Pods.  The defaults that a policy names are returned as they are.
     """
     keys = [str(constraint.get("topologyKey")) for constraint in defaulting.constraints]
     everywhere = all(nodes.carried.get(key, 0) == nodes.all or nodes.carrying(key) == nodes.all for key in keys)
     if everywhere or not defaulting.built_in:
         return SuitedDefaults(defaulting.constraints)
-    usable = _usable(pod, nodes)
+    reachable = reach(pod_of(pod), nodes).usable if places_quickly(pod.pod_spec or {}) else 0
+    usable = reachable or nodes.all
     kept: list[Mapping[str, object]] = []
     lacking = ""
     for key, constraint in zip(keys, defaulting.constraints, strict=True):
@@ -59,17 +62,11 @@ def suited_defaults(defaulting: Defaulting, pod: Workload, nodes: Nodes) -> Suit
         if number:
             lack = "lacks" if number == 1 else "lack"
             lacking = f"{number} of {usable.bit_count()} nodes that it could run on {lack} {key}"
-            if number < usable.bit_count():
+            if not reachable or number < usable.bit_count():
                 return SuitedDefaults((), lacking)
         else:
             kept.append(constraint)
     return SuitedDefaults(tuple(kept), lacking)
-
-
-def _usable(pod: Workload, nodes: Nodes) -> NodeSet:
-    """Return the nodes that a Pod could run on now: every node if no node takes it, or if its spec is too large."""
-    found = reach(pod_of(pod), nodes).usable if places_quickly(pod.pod_spec or {}) else 0
-    return found or nodes.all
 
 
 def parse_defaulting(raw: object) -> Defaulting:

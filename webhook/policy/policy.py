@@ -15,6 +15,7 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import Kinds
 from webhook.objects.labels import Labels
+from webhook.objects.names import NAMESPACE_NAME
 from webhook.objects.workload import Workload
 from webhook.policy.defaults import Defaulting, lacking_notes
 from webhook.rules import DEFAULT_SETTINGS, RULES, WITHOUT_CONSTRAINTS
@@ -22,7 +23,6 @@ from webhook.scheduler.default_constraints import LIST
 from webhook.scheduler.nodes import Nodes
 from webhook.scheduler.selectors import EVERYTHING, Match, Selector
 
-NAMESPACE_NAME = "kubernetes.io/metadata.name"
 DENY, WARN, AUDIT = "Deny", "Warn", "Audit"
 STATES = ENDED, ENDS_SOON = "ended", "ends-soon"  # of overrides that end
 

@@ -16,6 +16,8 @@ from webhook.documents.scalars import resolve
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.manifests.configurations import NAME, SYSTEM_NAMESPACES, enforced_entry_name, entry_name
 from webhook.objects.fields import as_mapping, value_at
+from webhook.objects.kinds import KINDS, find_kinds
+from webhook.objects.operators import with_operators
 from webhook.objects.reading import brief
 from webhook.objects.references import ObjectRef
 from webhook.policy.policy import Policy
@@ -36,7 +38,8 @@ def _kubectl(applied: Applied, file: str) -> Iterator[str]:
     answer = applied.answer
     yield from warnings(applied)
     if applied.denied_by is None:
-        yield f"{title(applied.obj)} {'configured' if applied.updated else 'created'}"
+        done = "allowed" if applied.unjudged else "configured" if applied.updated else "created"
+        yield f"{title(applied.obj)} {done}"
         return
     status = answer.status or {}
     doing = f'error when {"patching" if applied.updated else "creating"} "{one_line(file, LINE_LIMIT)}"'
@@ -59,22 +62,29 @@ def _more(applied: Applied) -> Iterator[str]:
         yield from (one_line(f"left out: {reason}", LINE_LIMIT) for reason in defaulted.left_out)
     elif isinstance(defaulted, Undefaulted):
         yield one_line(f"not defaulted: {defaulted}", LINE_LIMIT)
+    if applied.unjudged:
+        yield one_line(f"not judged: {applied.unjudged}", LINE_LIMIT)
     if applied.unsent:
         yield f"not sent: nothing in {' or '.join(SYSTEM_NAMESPACES)} is ever sent to the webhook"
-    if applied.kind is not None and applied.kind.operator is not None and not applied.kind.from_policy:
-        named = f"workloads: [{{builtIn: {applied.kind.operator.name}}}]"
-        yield f"not sent: the webhook is sent no {applied.kind.kind} unless the policy names it: {named}"
     if namespace := applied.answer.unknown_labels_of:
         yield one_line(f"note: the labels of namespace {namespace} are not known; {HOW_TO_KNOW}", LINE_LIMIT)
     if applied.refused_by_api_server:
         yield "note: kube-apiserver itself refuses this with its own message, before it calls /validate"
     if applied.passed_over:
-        kind = f"{applied.obj.get('apiVersion')} {applied.obj.get('kind')}"
-        yield one_line(f"not judged: the policy's workloads do not say where {kind} keeps its constraints", LINE_LIMIT)
+        yield one_line(_passed_over(applied.obj), LINE_LIMIT)
     reasons: dict[str, list[str]] = {}
     for skipped in applied.validate.skipped:
         reasons.setdefault(skipped.reason, []).append(skipped.rule)
     yield from (f"skipped: {', '.join(rules)}: {reason}" for reason, rules in reasons.items())
+
+
+def _passed_over(obj: Mapping[str, object]) -> str:
+    known = find_kinds(obj, with_operators(KINDS))
+    if known and known[0].operator is not None:
+        named = f"workloads: [{{builtIn: {known[0].operator.name}}}]"
+        return f"not sent: the webhook is sent no {obj.get('kind')} unless the policy names it: {named}"
+    of = f"{obj.get('apiVersion')} {obj.get('kind')}"
+    return f"not judged: the policy's workloads do not say where {of} keeps its constraints"
 
 
 def _denied_otherwise(applied: Applied, policy: Policy) -> Iterator[str]:
@@ -118,6 +128,7 @@ def as_json(applied: Applied) -> str:
             else None,
             "findings": [finding_json(finding) for finding in applied.validate.findings],
             "unknownLabelsOf": applied.answer.unknown_labels_of or None,
+            "notJudged": applied.unjudged or None,
             "skipped": [skipped_json(skipped) for skipped in applied.validate.skipped],
             "auditAnnotations": {**applied.mutate.audit_annotations, **applied.validate.audit_annotations},
         }

@@ -13,12 +13,13 @@ from webhook.render.explanation import API_VERSION
 INTRODUCTION = """\
 # The kinds of operators
 
-`evenkeel lint` and `evenkeel admit` judge these custom resources without any entry in a policy, each as its operator
-reads it: what the operator fills in may be absent. The labels of the Pods are the operator's, so no rule that looks at
-them is run. Where it is not known what the operator fills in, nothing is said of a field that is absent, `""` or 0, nor
-of a null or empty `labelSelector`.
+`evenkeel lint` judges these custom resources without any entry in a policy, each as its operator reads it: what the
+operator fills in may be absent. The labels of the Pods are the operator's, so no rule that looks at them is run. Where
+it is not known what the operator fills in, nothing is said of a field that is absent, `""` or 0, nor of a null or empty
+`labelSelector`.
 
-The webhook is sent such a kind only where the [policy](policy.md) names it; RBAC does not change:
+The webhook is sent such a kind only where the [policy](policy.md) names it, and `evenkeel admit` says so; RBAC does not
+change:
 
 ```yaml
 workloads:

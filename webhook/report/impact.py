@@ -9,7 +9,7 @@ What a policy would do to a workload that runs: the webhook's own answers to the
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from webhook.admission.decision import Outcome
 from webhook.admission.defaulting import Defaults
@@ -22,10 +22,8 @@ from webhook.objects.fields import as_mapping, with_value
 from webhook.objects.kinds import BATCH
 from webhook.objects.references import controller_of
 from webhook.objects.workload import parse_workloads
-from webhook.policy.policy import Policy
 from webhook.report.inventory import POD, LiveWorkload, Raw
 from webhook.report.made import MadePod
-from webhook.scheduler.snapshot import Snapshot
 
 # The worst first.  What is denied comes before all of them.
 GRAVITY = (
@@ -91,21 +89,11 @@ class Impact:
 NOTHING = Answer(Outcome.ALLOWED, True, "", (), False)
 
 
-def as_webhook_sees(snapshot: Snapshot, policy: Policy) -> Snapshot:
-    """What the webhook knows of the cluster under a policy: Pods only where that says so."""
-    return snapshot if policy.watch_pods else without_pods(snapshot)
-
-
-def without_pods(snapshot: Snapshot) -> Snapshot:
-    """The cluster as who knows of no Pod sees it."""
-    return replace(snapshot, pods={}, usage={})
-
-
 def impact(workload: LiveWorkload, made: Iterable[MadePod], terms: Terms, never_sent: Collection[str]) -> Impact:
     """
     The webhook's answers; nothing in the namespaces that are `never_sent` reaches it.
 
-    Objects are as they are in the cluster now; `terms` has what the webhook sees of it.
+    Objects are as they are in the cluster now.
     """
 
     def asked(obj: Raw, old: Raw | None = None, user: str = "") -> Applied:

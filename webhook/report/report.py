@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from webhook.admission.decision import Outcome
+from webhook.admission.dry_run import without_pods
 from webhook.admission.terms import Terms
 from webhook.admission.weighing import TooLarge, weigh
 from webhook.findings.evaluation import evaluate
@@ -24,7 +25,7 @@ from webhook.objects.workload import Workload, parse_workloads, scaling_of
 from webhook.placement.given import is_defaulted
 from webhook.policy.policy import Policy
 from webhook.report.idle import why_idle
-from webhook.report.impact import Impact, as_webhook_sees, impact, without_pods
+from webhook.report.impact import Impact, impact
 from webhook.report.inventory import Inventory, LiveWorkload, by_name
 from webhook.report.made import CONSTRAINTS, MadePod, made_pods
 from webhook.report.spread import ZONE, Spread, Spreading, ZoneLoss, zone_loss
@@ -181,8 +182,7 @@ class Reporting:
         return Report(ordered, summary(ordered), len(nodes), len(nodes.domains(ZONE)), self._static)
 
     def _impact(self, live: LiveWorkload, made: Sequence[MadePod], policy: Policy) -> Impact:
-        terms = Terms(policy, as_webhook_sees(self._snapshot, policy), self._features)
-        return impact(live, made, terms, self._never_sent)
+        return impact(live, made, Terms(policy, self._snapshot, self._features), self._never_sent)
 
     def _spreads(
         self, live: LiveWorkload, made: Sequence[MadePod], found: Impact, was: Impact | None

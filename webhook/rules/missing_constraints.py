@@ -60,10 +60,11 @@ from webhook.findings.rule import Subject, rule
 def missing_constraints(subject: Subject) -> Iterator[Cause]:
     """
     A platform team's own policy: a workload with several replicas must be spread.  Replicas are those of the object
-    when it is applied; 0 counts as 1, and scaling later is not judged.  An autoscaler among the manifests counts by its
-    minimum, which the workload always has.  A Pod is one replica: `minReplicas: 1` closes the way around by scaling,
-    and its price is that each Pod that is made by hand, of `kubectl run` or a Job of one, is reported, too.  DaemonSets
-    are not reported, and neither are Pods that can run on one node only.
+    when it is applied; 0 counts as 1, and scaling later is not judged.  For evenkeel lint an autoscaler among the
+    manifests counts by its minimum, which the workload always has; the webhook knows of none, and judges by the
+    replicas that are written.  A Pod is one replica: `minReplicas: 1` closes the way around by scaling, and its price
+    is that each Pod that is made by hand, of `kubectl run` or a Job of one, is reported, too.  DaemonSets are not
+    reported, and neither are Pods that can run on one node only.
     """
     workload = subject.workload
     alone = workload.kind.kind == "DaemonSet" or (workload.is_pod and workload.pinned)

@@ -67,8 +67,8 @@ def rollout_skew(subject: Subject) -> Iterator[Cause]:
     revision label among matchLabelKeys, each revision is spread on its own.
 
     Where maxSurge is 0, an old Pod goes before a new one comes, which then takes its place: a hard constraint keeps the
-    Pods spread.  What is found is reported once an object, at the first of its constraints.  An autoscaler among the
-    manifests counts by its maximum: a workload that it may give several Pods is reported.
+    Pods spread.  What is found is reported once an object, at the first of its constraints.  For evenkeel lint
+    an autoscaler among the manifests counts by its maximum: a workload that it may give several Pods is reported.
     """
     workload = subject.workload
     several = workload.replicas > 1 or (workload.most_replicas or 0) > 1

@@ -56,8 +56,8 @@ def skew_never_binds(subject: Subject) -> Iterator[Cause]:
     those that a rolling update adds there are no more than maxSkew, all of them may be placed in one domain.  What is
     left of the constraint keeps Pods off nodes without the key, which node affinity says more clearly.
 
-    An autoscaler among the manifests counts by its maximum.  Without one, a workload without replicas, or with 0, is
-    not reported, since it may have one.
+    For evenkeel lint an autoscaler among the manifests counts by its maximum; the webhook knows of none.  Where none
+    is known, a workload without replicas, or with 0, is not reported, since it may have one.
     """
     for constraint in subject.hard:
         if constraint.max_skew >= subject.workload.replicas and subject.never_binds(constraint):

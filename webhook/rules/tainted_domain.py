@@ -73,8 +73,8 @@ def tainted_domain(subject: Subject) -> Iterator[Cause]:
     them have a taint that it does not tolerate, or are cordoned.  The domain stays at 0 Pods, so that each of the
     others takes maxSkew Pods and no more, and the remaining replicas wait.
 
-    Jobs are not reported, since their Pods make room, and neither is a workload that no node takes.  An autoscaler of
-    the workload among the manifests counts by its minimum.
+    Jobs are not reported, since their Pods make room, and neither is a workload that no node takes.  For
+    evenkeel lint an autoscaler of the workload among the manifests counts by its minimum.
     """
     workload = subject.workload
     if workload.pinned or workload.kind.api_version == BATCH:

@@ -71,8 +71,8 @@ def too_few_domains(subject: Subject) -> Iterator[Cause]:
     each domain takes maxSkew Pods and no more.  That is what minDomains is for where an autoscaler adds nodes in
     further domains; elsewhere the other replicas wait for ever.
 
-    Jobs are not reported, since their Pods make room, and neither is a workload that no domain is eligible for.  An
-    autoscaler of the workload among the manifests counts by its minimum.
+    Jobs are not reported, since their Pods make room, and neither is a workload that no domain is eligible for.  For
+    evenkeel lint an autoscaler of the workload among the manifests counts by its minimum.
     """
     workload = subject.workload
     if workload.pinned or workload.kind.api_version == BATCH:

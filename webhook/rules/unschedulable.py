@@ -87,10 +87,10 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
     few, all others are held back, and the remaining replicas wait, whatever room the cluster has elsewhere.
 
     The finding is certain: in no order can the scheduler place more of the replicas.  Those that run are counted where
-    they are; nothing is said where the strategy Recreate may take them away first.  An autoscaler of the workload among
-    the manifests counts by its minimum.  What an autoscaler of nodes would add, or preemption take away, is not known.
-    More than 200 replicas are not judged.  That fewer domains are there than minDomains is no more than an info while
-    nodes may join in others.
+    they are; nothing is said where the strategy Recreate may take them away first.  For evenkeel lint, an autoscaler of
+    the workload among the manifests counts by its minimum.  What an autoscaler of nodes would add, or preemption take
+    away, is not known.  More than 200 replicas are not judged.  That fewer domains are there than minDomains is no more
+    than an info while nodes may join in others.
     """
     workload = subject.workload
     if workload.pinned or workload.kind.api_version == BATCH or workload.replicas > MOST_REPLICAS or workload.stored:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from webhook.objects.fields import path_text
 from webhook.objects.kinds import APPS, BATCH, CORE
 from webhook.objects.labels import Labels
+from webhook.objects.names import NAMESPACE_NAME
 from webhook.objects.reading import Reader, brief, printable
 from webhook.objects.references import ObjectRef, Owner
 from webhook.scheduler.constraint import read_selector
@@ -225,7 +226,7 @@ class _Object:
         if self.gvk == (CORE, "Node"):
             return self._node()
         if self.gvk == (CORE, "Namespace"):
-            return Namespace(self.name, self._labels())
+            return Namespace(self.name, {**self._labels(), NAMESPACE_NAME: self.name})  # as kube-apiserver has each
         if self.gvk == (CORE, "Service"):
             selector = self._label_map_selector()
             return Service(self.name, selector) if selector and not _is_large(selecting(selector)) else None

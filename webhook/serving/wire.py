@@ -16,13 +16,12 @@ from math import isinf
 import msgspec
 
 from webhook.admission.decision import Decision
-from webhook.admission.request import AdmissionRequest, read_request
+from webhook.admission.request import API_VERSION, KIND, AdmissionRequest, read_request
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.kinds import Kinds
 from webhook.objects.reading import brief
 from webhook.transport.limits import Limits
 
-API_VERSION, KIND = "admission.k8s.io/v1", "AdmissionReview"
 LONGEST_NUMBER = 4_000
 LONGEST_UID = 128  # It is echoed, and kube-apiserver's has 36.
 MOST_VALUES = 1 << 20

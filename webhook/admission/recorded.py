@@ -1,0 +1,69 @@
+"""
+Reads an AdmissionReview that kube-apiserver sent, from a file: who applies what over what.
+
+    admission.k8s.io/v1 AdmissionReview ──read_recorded──> Recorded ──dry_run──> Applied
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from webhook.admission.request import API_VERSION, CREATE, GROUP, KIND, UPDATE
+from webhook.objects.fields import as_mapping, texts_at
+from webhook.objects.reading import brief
+
+OPERATIONS = (CREATE, UPDATE, "DELETE", "CONNECT")
+
+
+class Recorded(NamedTuple):
+    """What a review asks; `unjudged` says why nothing of it is judged, if so."""
+
+    obj: Mapping[str, object]
+    old: Mapping[str, object] | None
+    namespace: str
+    user: str
+    unjudged: str = ""
+
+
+def is_review(obj: Mapping[str, object]) -> bool:
+    """Whether an object is an AdmissionReview, of any version."""
+    return obj.get("kind") == KIND and str(obj.get("apiVersion")).partition("/")[0] == GROUP
+
+
+def read_recorded(review: Mapping[str, object]) -> Recorded:
+    """What an AdmissionReview asks; ValueError says what is wrong with it."""
+    if review.get("apiVersion") != API_VERSION:
+        found = brief(review.get("apiVersion"))
+        raise ValueError(f"apiVersion: found {found}, which is not supported, wanted {API_VERSION}")
+    request = _mapping(review, "", "request")
+    operation, namespace, user, subresource = texts_at(
+        request, "operation", "namespace", "userInfo.username", "subResource"
+    )
+    if operation not in OPERATIONS:
+        found = brief(request.get("operation"))
+        raise ValueError(f"request.operation: found {found}, wanted one of {', '.join(OPERATIONS)}")
+    if subresource or operation not in (CREATE, UPDATE):
+        of = f"{operation} of the subresource {subresource}" if subresource else operation
+        return Recorded(_subject(request), None, namespace, user, f"{of}: only CREATE and UPDATE of whole objects are")
+    obj = _mapping(request, "request.", "object")
+    if not all(texts_at(obj, "apiVersion", "kind")):
+        raise ValueError("request.object: must have apiVersion and kind")
+    old = _mapping(request, "request.", "oldObject") if operation == UPDATE else None
+    return Recorded(obj, old, namespace, user)
+
+
+def _subject(request: Mapping[str, object]) -> Mapping[str, object]:
+    """The object that a request is about, which it need not hold."""
+    group, version, kind, name, namespace = texts_at(
+        request, "kind.group", "kind.version", "kind.kind", "name", "namespace"
+    )
+    known = {"apiVersion": f"{group}/{version}".lstrip("/"), "kind": kind}
+    return known | {"metadata": {"name": name, "namespace": namespace}}
+
+
+def _mapping(parent: Mapping[str, object], above: str, name: str) -> Mapping[str, object]:
+    found = parent.get(name)
+    if not isinstance(found, dict) or not found:
+        raise ValueError(f"{above}{name}: found {brief(found)}, wanted an object")
+    return as_mapping(found)
