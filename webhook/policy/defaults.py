@@ -49,9 +49,10 @@ def suited_defaults(defaulting: Defaulting, pod: Workload, nodes: Nodes) -> Suit
     tell, every node counts, and all are left out if any lacks a key: a node that joins may be labelled before it takes
     Pods.  The defaults that a policy names are returned as they are.
     """
+    if not defaulting.built_in:
+        return SuitedDefaults(defaulting.constraints)
     keys = [str(constraint.get("topologyKey")) for constraint in defaulting.constraints]
-    everywhere = all(nodes.carried.get(key, 0) == nodes.all or nodes.carrying(key) == nodes.all for key in keys)
-    if everywhere or not defaulting.built_in:
+    if all(nodes.carried.get(key, 0) == nodes.all or nodes.carrying(key) == nodes.all for key in keys):
         return SuitedDefaults(defaulting.constraints)
     reachable = reach(pod_of(pod), nodes).usable if places_quickly(pod.pod_spec or {}) else 0
     usable = reachable or nodes.all

@@ -38,7 +38,7 @@ class Answer:
 
 
 class _OfDay(NamedTuple):
-    """A policy, and what of it is in force on a day."""
+    """A policy, and what of it is in force on a day; `day` is "" for a policy of which nothing ends."""
 
     policy: Policy
     day: str
@@ -61,7 +61,7 @@ class Reviewer:
         today: Callable[[], str] = lambda: datetime.now(UTC).date().isoformat(),
     ) -> None:
         self.today = today
-        self._of_day = _OfDay(policy, today(), policy.on(today()))
+        self._of_day = _of_day(policy, today())
         self.policy = policy
         self.cluster = cluster
         self.features = features
@@ -102,9 +102,9 @@ class Reviewer:
         return answer
 
     def _policy_of_today(self) -> Policy:
-        known, policy, today = self._of_day, self.policy, self.today()
-        if known.policy is not policy or known.day != today:
-            self._of_day = known = _OfDay(policy, today, policy.on(today))
+        known, policy = self._of_day, self.policy
+        if known.policy is not policy or (known.day and known.day != self.today()):
+            self._of_day = known = _of_day(policy, self.today())
         return known.in_force
 
     def refuse(self, code: int, message: str, uid: str = "") -> Answer:
@@ -140,3 +140,8 @@ class Reviewer:
         self.metrics.panics.inc()
         log(logging.ERROR, "unexpected error", uid=request.uid, phase=request.phase, error=repr(error))
         logger.debug("where it was raised", exc_info=error)
+
+
+def _of_day(policy: Policy, day: str) -> _OfDay:
+    ends = any(override.until for override in policy.overrides)
+    return _OfDay(policy, day if ends else "", policy.on(day))
