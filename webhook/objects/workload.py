@@ -146,7 +146,8 @@ class Workload:
 
     def pods_labels(self) -> Labels:
         """The labels that every Pod of it has, with "added" for each value that only the controller knows."""
-        return {**dict.fromkeys(self.kind.added_labels, "added"), **self.labels}
+        added = [key for key in self.kind.added_labels if key in self.addable]
+        return {**dict.fromkeys(added, "added"), **self.labels}
 
     @property
     def ref(self) -> ObjectRef:
