@@ -13,9 +13,8 @@ from pathlib import Path
 from webhook.cli import inputs, policy_test
 from webhook.cli.usage import UsageError
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.objects.names import DEFAULT_SCHEDULER
+from webhook.objects.names import DEFAULT_SCHEDULER, NAMESPACE_NAME
 from webhook.objects.workload import parse_workloads
-from webhook.policy.policy import NAMESPACE_NAME
 from webhook.policy.schema import schema
 from webhook.render import in_force
 

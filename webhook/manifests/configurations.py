@@ -24,8 +24,8 @@ from webhook.manifests.conditions import (
 )
 from webhook.objects.fields import as_list, as_mapping
 from webhook.objects.kinds import TEMPLATE, Kind, find_kinds
-from webhook.objects.names import SKIP_LABEL
-from webhook.policy.policy import NAMESPACE_NAME, Policy
+from webhook.objects.names import NAMESPACE_NAME, SKIP_LABEL
+from webhook.policy.policy import Policy
 from webhook.rules import RULES
 
 SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")  # the API server sends nothing in them to the webhook

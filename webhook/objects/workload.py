@@ -364,5 +364,8 @@ def _was_scheduled(status: object) -> bool:
 
 def _replicas(above: Mapping[str, object], path: FieldPath) -> int:
     """The last field of `path`, which stands in `above`; absent means 1, as the API server reads it."""
-    found = integer(above.get(str(path[-1]))) if path else None
+    written = above.get(str(path[-1])) if path else None
+    if written is None:
+        return 1
+    found = written if type(written) is int else integer(written)
     return 1 if found is None else found
