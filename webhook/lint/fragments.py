@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import review
+from webhook.admission.terms import Terms
 from webhook.findings.finding import Finding
 from webhook.lint.passing_over import completed
-from webhook.lint.terms import LintTerms
 from webhook.lint.touched import pointer_parts
 from webhook.lint.unsettled import Unsettled
 from webhook.objects.fields import FieldPath, value_at, with_value
@@ -136,10 +136,10 @@ def _of_values(document: object, path: FieldPath, every_text: bool) -> Iterator[
                 left.append((at, member))
 
 
-def findings_on(fragment: Fragment, terms: LintTerms, unsettled: Unsettled) -> Iterator[tuple[Finding, Finding]]:
+def findings_on(fragment: Fragment, terms: Terms, unsettled: Unsettled) -> Iterator[tuple[Finding, Finding]]:
     """Each finding that holds, on `fragment.workload`, and the same at its place in the document."""
     request = AdmissionRequest.of(fragment.obj, phase=VALIDATE, kinds=FRAGMENTS, namespace="")
-    for finding in review(request._replace(workloads=(fragment.workload,)), terms, terms.judging).findings:
+    for finding in review(request._replace(workloads=(fragment.workload,)), terms).findings:
         held = unsettled.holding(finding, fragment.obj)
         if held is not None and fragment.holds(held):
             yield held, held._replace(path=fragment.placed(held.path))
