@@ -6,7 +6,19 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.build import FEATURES, SELECTOR, constraint, pod, policy, request, service, snapshot, workload
+from tests.support.build import (
+    FEATURES,
+    SELECTOR,
+    ZONE,
+    constraint,
+    node,
+    pod,
+    policy,
+    request,
+    service,
+    snapshot,
+    workload,
+)
 from tests.support.review import review
 from tests.support.strategies import RECORDED
 from webhook.admission.decision import ALLOWED
@@ -192,3 +204,25 @@ def test_the_answers_are_those_to_the_requests_of_kube_apiserver(rules, user):
 
 def terms_of(terms):
     return terms.policy, terms.snapshot, terms.features
+
+
+@pytest.mark.parametrize(
+    ("obj", "minor", "labels"),
+    [
+        (pod(spec={"nodeName": "n1"}), 37, {"app": "web", ZONE: "a"}),
+        (pod(spec={"nodeName": "n1"}, labels={ZONE: "mine"}), 37, {ZONE: "a"}),
+        (pod(spec={"nodeName": "n1"}), 34, {"app": "web"}),
+        (pod(spec={"nodeName": "gone"}), 37, {"app": "web"}),
+        (pod(), 37, {"app": "web"}),
+    ],
+    ids=["a node that is known", "over its own", "before 1.35", "an unknown node", "none"],
+)
+def test_a_pod_with_a_node_name_is_given_the_zone_of_the_node(obj, minor, labels):
+    """kube-apiserver copies it before it asks any webhook."""
+    assert labels == applied(obj, objects=[node("n0"), node()], version=features(minor)).stored["metadata"]["labels"]
+
+
+def test_an_update_copies_no_zone():
+    named = pod(spec={"nodeName": "n1"})
+
+    assert named == applied(named, named, objects=[node()]).stored

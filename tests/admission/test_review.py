@@ -66,6 +66,17 @@ CASES = [
             ("job-name", {"manualSelector": True}),
         )
     ),
+    Case(
+        "a key in both is merged once where the Pods of a Job do not get the label",
+        at_validate(
+            workload(
+                "Job",
+                constraint(labelSelector={"matchLabels": {"job-name": "web"}}, matchLabelKeys=["job-name"]),
+                spec={"manualSelector": True},
+            )
+        ),
+        warned=("selector-misses-own-pod", "absent-match-label-key"),
+    ),
     Case("a warning warns", at_validate(deployment(MISSES)), warned=("selector-misses-own-pod",)),
     Case("info is only noted", at_validate(deployment(constraint()))),
     Case("a Pod without an owner", at_validate(pod(EMPTY)), denied=("empty-selector",)),

@@ -84,8 +84,8 @@ def test_an_error_is_refused_with_its_path_and_the_way_out(plane, running, names
     entry, path = KINDS[kind]
     output = plane.apply(of(kind, namespace, EMPTY))
 
-    plain = kind in ("Deployment", "ReplicaSet", "StatefulSet")  # whose own selector can be copied
-    fix = {"fix": "write labelSelector: {matchLabels: {app: web}}"} if plain else {"fix": SELECT}
+    copied = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")  # those with a selector of their own
+    fix = {"fix": "write labelSelector: {matchLabels: {app: web}}" if kind in copied else SELECT}
     assert (1, "", denial(empty_selector(path, **fix), entry=entry)) == output
 
 

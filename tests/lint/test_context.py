@@ -57,7 +57,7 @@ def test_the_nodes_of_a_cluster_count_before_those_of_the_manifests():
     found = context({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}, namespace("shop"))
 
     assert ["real"] == [node.name for node in found.snapshot(cluster).nodes]
-    assert {"shop"} == found.snapshot(cluster).namespaces.keys()
+    assert {"shop": {"kubernetes.io/metadata.name": "shop"}} == dict(found.snapshot(cluster).namespaces)
     assert ["n"] == [node.name for node in found.snapshot(Snapshot()).nodes]
 
 

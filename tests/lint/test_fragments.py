@@ -7,7 +7,6 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.lint import terms
-from webhook.findings.evaluation import evaluate
 from webhook.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
 from webhook.lint.touched import Touched
 from webhook.lint.unsettled import Unsettled
@@ -29,7 +28,7 @@ def found(document, unsettled=None):
     placed = [
         placed
         for fragment in fragments
-        for _, placed in findings_on(fragment, terms(), evaluate, unsettled or Unsettled(patch=True))
+        for _, placed in findings_on(fragment, terms(), unsettled or Unsettled(patch=True))
     ]
     assert all(value_at(document, one.path) is not None for one in placed)
     assert all(one.edit is None for one in placed)

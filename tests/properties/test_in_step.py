@@ -69,7 +69,7 @@ hard = st.builds(
     maxSkew=st.sampled_from((1, 1, 2)),
     topologyKey=st.sampled_from((ZONE, ZONE, HOSTNAME, "rack", "topology.kubernetes.io/hostname")),
     labelSelector=st.sampled_from((SELECTOR, SELECTOR, {}, {"matchLabels": {"app": "db"}})),
-    matchLabelKeys=st.sampled_from((None, None, ["tier"], [some.HASH])),
+    matchLabelKeys=st.sampled_from((None, None, ["tier"], [some.HASH], [ZONE])),
     minDomains=st.sampled_from((None, None, 2, 5)),
     nodeTaintsPolicy=st.sampled_from((None, "Honor")),
 )
@@ -160,6 +160,7 @@ def served(obj, old, user, cluster, raw_policy):
         body = json.dumps(asking(obj, old, user)).encode()
         return json.loads(reviewer.answer(phase, body).body)["response"]
 
+    obj = obj if old is not None else labelled(obj, cluster or ())
     mutate = asked(MUTATE, obj)
     if not mutate["allowed"]:
         return said(mutate, [])
@@ -173,6 +174,13 @@ def served(obj, old, user, cluster, raw_policy):
 def asking(obj, old, user):
     kind = {"group": obj["apiVersion"].rpartition("/")[0], "version": "v1", "kind": obj["kind"]}
     return review(request=request(obj, old, kind=kind, userInfo={"username": user}))
+
+
+def labelled(new, cluster):
+    """A new object as kube-apiserver's own plugins leave it: with the zone of the node that a Pod names."""
+    on = [one["metadata"]["labels"] for one in cluster if key_of(one) == ("", new["spec"].get("nodeName"))]
+    zone = {ZONE: on[0][ZONE]} if on and ZONE in on[0] else {}
+    return new | {"metadata": new["metadata"] | {"labels": new["metadata"]["labels"] | zone}} if zone else new
 
 
 def created(new):
@@ -211,6 +219,7 @@ def one_replica(**fields):
 
 FRONT = {"app": "web", "tier": "front"}
 SHARING = workload("Deployment", constraint(), labels=FRONT, spec={"selector": {"matchLabels": FRONT}}), None
+PINNED = pod(constraint(labelSelector={}, matchLabelKeys=[ZONE]), spec={"nodeName": "n1"}), None
 BOUND = pod(name="p1", uid="p1", spec={"nodeName": "n1"})
 
 
@@ -223,6 +232,7 @@ BOUND = pod(name="p1", uid="p1", spec={"nodeName": "n1"})
     beside=st.lists(in_clusters, max_size=2, unique_by=lambda one: (one["kind"], key_of(one))),
 )
 @example((one_replica(), None), None, [*SPACES, hpa(3)], {"rules": ASKED}, [hpa(3)])
+@example(PINNED, None, [*SPACES, node()], {}, [])
 @example(SHARING, None, [*SPACES, node(), BOUND], {"rules": {"selector-matches-others": "warning"}}, [])
 def test_admit_and_serve_answer_alike(applied, user, cluster, raw_policy, beside):
     """Allowed, status, warnings, patch and what goes into the audit log, with the findings."""

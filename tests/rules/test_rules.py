@@ -417,6 +417,15 @@ def test_nobody_is_told_to_copy_the_selector_that_the_api_server_makes_up_for_a_
     assert "write labelSelector: {matchLabels: {app: web}}" == replica_set.fix
 
 
+def test_the_selector_of_a_replication_controller_can_be_copied():
+    """It is a map of labels, and no LabelSelector."""
+    spec = {"selector": {"app": "web"}}
+    (found,) = findings(workload("ReplicationController", constraint(labelSelector={}), spec=spec))
+
+    assert "write labelSelector: {matchLabels: {app: web}}" == found.fix
+    assert {"matchLabels": {"app": "web"}} == found.edit.value
+
+
 ADDED = {
     "Deployment": "pod-template-hash",
     "StatefulSet": "statefulset.kubernetes.io/pod-name",

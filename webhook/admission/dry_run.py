@@ -1,7 +1,7 @@
 """
 Applies an object as kube-apiserver would, without a cluster: the same calls in the same order.
 
-    object ──/mutate──> patched ──PrepareForCreate──> stored ──/validate──> allowed or denied
+    object ──PodTopologyLabels──/mutate──> patched ──PrepareForCreate──> stored ──/validate──> allowed or denied
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from webhook.admission.decision import ALLOWED, Decision, Outcome
 from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
+from webhook.findings.evaluation import TOPOLOGY_LABELS
 from webhook.objects.fields import FieldPath, as_mapping, children, value_at, with_value
 from webhook.objects.kinds import BUILT_IN_KINDS, FIELD, Kind, find_kinds
 from webhook.objects.labels import labels_of
@@ -86,6 +87,7 @@ def dry_run(
     namespaces that are `never_sent` reaches the webhook.
     """
     terms = as_webhook_sees(terms)
+    obj = obj if old is not None else _labelled(obj, terms)
     request = _request(obj, old, MUTATE, terms, namespace, user)
     found = find_kinds(obj, terms.policy.kinds)
     kind, updated = found[0] if found else None, old is not None
@@ -100,6 +102,25 @@ def dry_run(
     refused = refused and validate.outcome is not Outcome.NOT_JUDGED
     passed_over = kind is None and mentions_constraints(obj)
     return Applied(obj, updated, mutate, validate, stored, refused, kind, passed_over)
+
+
+def _labelled(obj: Mapping[str, object], terms: Terms) -> Mapping[str, object]:
+    """
+    A new Pod with the zone and the region of the node that it names, whatever it says of them itself.
+
+    upstream: podtopologylabels/admission.go:Plugin.Admit (v1.37)
+    """
+    name = value_at(obj, ("spec", "nodeName"))
+    if not _is_pod(obj) or not name or not terms.features.topology_labels or terms.snapshot is None:
+        return obj
+    found = next((node.labels for node in terms.snapshot.nodes if node.name == name), {})
+    copied = {key: value for key, value in found.items() if key in TOPOLOGY_LABELS}
+    at = ("metadata", "labels")
+    return as_mapping(with_value(obj, at, {**as_mapping(value_at(obj, at)), **copied})) if copied else obj
+
+
+def _is_pod(obj: Mapping[str, object]) -> bool:
+    return (obj.get("apiVersion"), obj.get("kind")) == ("v1", "Pod")
 
 
 def as_webhook_sees(terms: Terms) -> Terms:
@@ -166,7 +187,7 @@ def patched(obj: Mapping[str, object], operations: Sequence[Mapping[str, object]
 def _stored(obj: Mapping[str, object], features: Features) -> Mapping[str, object]:
     """What PrepareForCreate makes of a Pod that is not stored yet; anything else stays as it is."""
     metadata, constraints = as_mapping(obj.get("metadata")), value_at(obj, CONSTRAINTS)
-    if (obj.get("apiVersion"), obj.get("kind")) != ("v1", "Pod") or metadata.get("uid") or constraints is None:
+    if not _is_pod(obj) or metadata.get("uid") or constraints is None:
         return obj
     stored = as_stored(constraints, labels_of(metadata.get("labels")), features)
     return as_mapping(with_value(obj, CONSTRAINTS, stored))

@@ -155,10 +155,13 @@ class Subject:
     @cached_property
     def workload_selector(self) -> Selector:
         """The workload's own selector, by which its controller finds its Pods; NOTHING if it has none."""
-        raw: object = self.workload.selector or None
-        if raw and self.workload.kind.kind == "ReplicationController":
-            raw = {"matchLabels": raw}
-        return as_selector(read_selector(Reader(), raw, ()))
+        return as_selector(read_selector(Reader(), self._written_selector or None, ()))
+
+    @property
+    def _written_selector(self) -> Mapping[str, object]:
+        """The workload's own selector as a LabelSelector, which that of a ReplicationController is not."""
+        written = self.workload.selector
+        return {"matchLabels": written} if written and self.workload.kind.kind == "ReplicationController" else written
 
     @cached_property
     def own_selector(self) -> dict[str, str]:
@@ -167,7 +170,7 @@ class Subject:
 
         A Job's is not copied: the API server generates it from a uid.
         """
-        raw, labels = self.workload.selector, self.workload.labels
+        raw, labels = self._written_selector, self.workload.labels
         match_labels = raw.get("matchLabels")
         if not isinstance(match_labels, dict) or len(raw) > 1 or len(match_labels) > MOST_LABELS_COPIED:
             return {}

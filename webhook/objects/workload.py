@@ -153,7 +153,8 @@ class Workload:
 
     def pods_labels(self) -> Labels:
         """The labels that every Pod of it has, with "added" for each value that only the controller knows."""
-        return {**dict.fromkeys(self.kind.added_labels, "added"), **self.job_labels, **self.labels}
+        added = [key for key in self.kind.added_labels if key in self.addable]
+        return {**dict.fromkeys(added, "added"), **self.job_labels, **self.labels}
 
     @property
     def ref(self) -> ObjectRef:
@@ -412,5 +413,7 @@ def _was_scheduled(status: object) -> bool:
 def _replicas(above: Mapping[str, object], path: FieldPath) -> int:
     """The last field of `path`, which stands in `above`; absent means 1, as the API server reads it."""
     written = above.get(str(path[-1])) if path else None
-    replicas = written if written is None or type(written) is int else integer(written)
+    if written is None:
+        return 1
+    replicas = written if type(written) is int else integer(written)
     return 1 if replicas is None else replicas

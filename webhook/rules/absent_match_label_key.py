@@ -56,4 +56,4 @@ def absent_match_label_key(subject: Subject) -> Iterator[Cause]:
 
 
 def _carried(subject: Subject) -> str:
-    return brief(sorted((*islice(subject.workload.labels, 10), *subject.workload.addable)), 100)
+    return brief(sorted({*islice(subject.workload.labels, 10), *subject.workload.addable}), 100)
