@@ -371,6 +371,23 @@ def test_the_constraints_of_all_templates_count_together():
 
 
 @pytest.mark.parametrize(
+    ("spec", "replicas"),
+    [
+        ({}, 1),
+        ({"parallelism": 5}, 5),
+        ({"parallelism": 5, "completions": 1}, 1),
+        ({"parallelism": 2, "completions": 9.0}, 2),
+        ({"parallelism": 5, "completions": None}, 5),
+        ({"completions": 3}, 1),
+    ],
+)
+def test_a_job_has_no_more_pods_at_a_time_than_completions(spec, replicas):
+    made = workload("Job", spec=spec)
+
+    assert [replicas] == [one.replicas for one in parse_workloads(made)]
+
+
+@pytest.mark.parametrize(
     ("kind", "spec", "most"),
     [
         ("StatefulSet", {}, 3),

@@ -118,6 +118,7 @@ class Spec(decoding.SpecWithResources, total=False):
     topologySpreadConstraints: Any
     volumes: list[Volume] | None
     # of a workload
+    completions: Any
     jobTemplate: Template | None
     minReadySeconds: Any
     ordinals: Any

@@ -411,9 +411,16 @@ def _was_scheduled(status: object) -> bool:
 
 
 def _replicas(above: Mapping[str, object], path: FieldPath) -> int:
-    """The last field of `path`, which stands in `above`; absent means 1, as the API server reads it."""
+    """
+    Return the last field of `path`, which stands in `above`; absent means 1, as the API server reads it.
+
+    A Job never has more Pods than completions (job_controller.go:manageJob).
+    """
     written = above.get(str(path[-1])) if path else None
     if written is None:
         return 1
     replicas = written if type(written) is int else integer(written)
-    return 1 if replicas is None else replicas
+    if replicas is None:
+        return 1
+    completions = integer(above.get("completions")) if path[-1] == "parallelism" else None
+    return replicas if completions is None else min(replicas, completions)
