@@ -395,7 +395,7 @@ def affine(*nodes):
 
 
 MANY_TERMS = ["a1"] * 50 + ["b1"]
-MISSING = "must have a constraint (missing-constraints): found none, {}, wanted a constraint"
+MISSING = "must have a constraint (missing-constraints): found no constraint, {}, wanted a constraint"
 
 
 @EVERY

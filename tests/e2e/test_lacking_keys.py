@@ -42,7 +42,11 @@ def keys_given(plane, namespace):
     """The topology keys of the constraints that a new Pod gets."""
     made = containers(pod(name="canary", namespace=namespace))
     stored = plane.api.call("POST", f"/api/v1/namespaces/{namespace}/pods?dryRun=All", made)
-    return [one["topologyKey"] for one in stored["spec"].get("topologySpreadConstraints", ())]
+    return topology_keys(stored)
+
+
+def topology_keys(made):
+    return [one["topologyKey"] for one in made["spec"].get("topologySpreadConstraints", ())]
 
 
 def placed(plane, namespace, replicas, **labels):
@@ -67,13 +71,19 @@ def test_pods_are_spread_as_well_as_without_evenkeel(plane, namespace, zones):
 
 
 def test_pods_are_spread_while_labels_come(plane, namespace):
-    """Each Pod gets the defaults of its moment, and none lands beside another while a node is free."""
+    """Each Pod gets the defaults of its moment; with them, none lands beside another while a node is free."""
     label(plane, "")
     plane.apply(selecting(namespace))
     assert 0 == plane.apply(deployment(namespace, spec={"replicas": 0})).code
-    for replicas, zones in ((3, ""), (5, "a"), (7, "ab"), (9, "abc")):
+    before: dict[str, str] = {}
+    for replicas, zones in ((3, ""), (4, "a"), (5, "ab"), (7, "abc")):
+        wanted = CLUSTERS.get(zones, [])
         label(plane, zones)
-        until(lambda zones=zones: keys_given(plane, namespace) == CLUSTERS.get(zones, []), "the labels are known")
+        until(lambda wanted=wanted: keys_given(plane, namespace) == wanted, "the labels are known")
         plane.kubectl("scale", "deployment/web", f"--replicas={replicas}", "-n", namespace)
-        used = Counter(node(one) for one in settled(plane, namespace, replicas))
-        assert set(used.values()) == {1}, (zones, used)
+        there = settled(plane, namespace, replicas)
+        new = [one for one in there if one["metadata"]["uid"] not in before]
+        assert [wanted] * len(new) == [topology_keys(one) for one in new]
+        if wanted:
+            assert len({*before.values(), *map(node, new)}) == len({*before.values()}) + len(new), (zones, before)
+        before = {one["metadata"]["uid"]: node(one) for one in there}
