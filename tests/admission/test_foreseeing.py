@@ -48,6 +48,7 @@ class Case(NamedTuple):
 
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
 WOULD_BE, IF, UNLESS = Outcome.WOULD_BE_DENIED, "(error if override a applies)", "(error unless override a applies)"
+MILDER = "(denied unless override a applies)"
 CASES = [
     Case("an override may deny", IGNORED, (override("a", DENIED),), Outcome.WARNED, WARNING, IF),
     Case("an override may exempt", DENIED, (override("a", IGNORED),), Outcome.WARNED, WARNING, UNLESS),
@@ -55,7 +56,7 @@ CASES = [
     Case("either denies", DENIED, (override("a", {"pinned-pod": "error"}),), Outcome.DENIED, ERROR),
     Case("neither finds it", IGNORED, (override("a", IGNORED),), Outcome.ALLOWED, None),
     Case("either warns", WARNED, (override("a", WARNED),), Outcome.WARNED, WARNING),
-    Case("an override may be milder", DENIED, (override("a", enforcement="Warn"),), WOULD_BE, ERROR),
+    Case("an override may be milder", DENIED, (override("a", enforcement="Warn"),), WOULD_BE, ERROR, MILDER),
     Case(
         "an enforced rule, too",
         {"empty-selector": {"enforced": True}},
@@ -93,6 +94,14 @@ def test_what_may_apply_is_said(case):
     assert [case.severity] * (case.severity is not None) == [finding.severity for finding in found]
     assert all(finding.message.endswith(case.text or "nothing is spread") for finding in found)
     assert bool(case.text) == (decision.unknown_labels_of != "")
+
+
+def test_the_words_of_the_policy_stand_where_it_denies_too():
+    """Not those of an override that may not apply."""
+    helped = [{"empty-selector": {"severity": "error", "help": words}} for words in ("ask us", "ask team a")]
+    decision = decide(policy(rules=QUIET | helped[0], overrides=[override("a", helped[1])]))
+
+    assert ["ask us"] == [finding.help for finding in decision.findings]
 
 
 def test_what_is_known_is_no_doubt():

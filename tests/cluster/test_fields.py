@@ -67,9 +67,9 @@ SPEC = {
     "StatefulSet": "minReadySeconds ordinals.* podManagementPolicy replicas selector.* updateStrategy.*"
     f" volumeClaimTemplates[] {TEMPLATE}",
     "DaemonSet": f"minReadySeconds selector.* updateStrategy.* {TEMPLATE}",
-    "Job": f"completions parallelism selector.* {TEMPLATE}",
+    "Job": f"completionMode completions manualSelector parallelism selector.* {TEMPLATE}",
     "CronJob": f"{below('jobTemplate.metadata', METADATA)} "
-    + below("jobTemplate.spec", f"completions parallelism selector.* {TEMPLATE}"),
+    + below("jobTemplate.spec", f"completionMode completions manualSelector parallelism selector.* {TEMPLATE}"),
     "HorizontalPodAutoscaler": "minReplicas maxReplicas scaleTargetRef.*",
     "PodDisruptionBudget": "selector.* minAvailable maxUnavailable unhealthyPodEvictionPolicy",
 }

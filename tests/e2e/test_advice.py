@@ -78,8 +78,8 @@ def test_a_domain_whose_every_node_is_tainted(plane, namespace, tainted, key, no
 @pytest.mark.parametrize(
     ("fields", "said", "left"),
     [
-        ({}, "topologyKey: refuses no node: nodeSelector leaves only a", 0),
-        ({"whenUnsatisfiable": "ScheduleAnyway"}, "topologyKey: prefers no node: nodeSelector leaves only a", 0),
+        ({}, "topologyKey: spreads nothing: nodeSelector leaves only a", 0),
+        ({"whenUnsatisfiable": "ScheduleAnyway"}, "topologyKey: spreads nothing: nodeSelector leaves only a", 0),
         ({"minDomains": 3}, "minDomains: 1 of 6 Pods can ever run: nodeSelector leaves 1 domain", 5),
         (
             {"nodeAffinityPolicy": "Ignore"},

@@ -965,12 +965,12 @@ class TestPinnedDomain:
     @pytest.mark.parametrize(
         ("fields", "pod_spec", "message"),
         [
-            ({}, IN_A, "refuses no node: nodeSelector leaves only a"),
-            (ANYWAY, IN_A, "prefers no node: nodeSelector leaves only a"),
-            (ANYWAY, in_zones("a"), "prefers no node: node affinity leaves only a"),
-            ({}, IN_AB | IN_A, "refuses no node: nodeSelector leaves only a"),
-            (ANYWAY | IGNORING, IN_A, "prefers no node: nodeSelector leaves only a"),
-            ({"topologyKey": HOSTNAME}, ON_A, "refuses no node: nodeSelector leaves only a"),
+            ({}, IN_A, "spreads nothing: nodeSelector leaves only a"),
+            (ANYWAY, IN_A, "spreads nothing: nodeSelector leaves only a"),
+            (ANYWAY, in_zones("a"), "spreads nothing: node affinity leaves only a"),
+            ({}, IN_AB | IN_A, "spreads nothing: nodeSelector leaves only a"),
+            (ANYWAY | IGNORING, IN_A, "spreads nothing: nodeSelector leaves only a"),
+            ({"topologyKey": HOSTNAME}, ON_A, "spreads nothing: nodeSelector leaves only a"),
         ],
     )
     def test_one_domain_spreads_nothing(self, fields, pod_spec, message):

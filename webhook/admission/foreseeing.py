@@ -28,25 +28,37 @@ def agreed(possible: Mapping[str, Sequence[Judged]]) -> tuple[list[Judged], bool
             by_place.setdefault((each.finding.rule, each.finding.path), {}).setdefault(name, []).append(each)
     found, differ = list[Judged](), False
     for place in by_place.values():
-        ranks = {name: min(each.finding.severity.rank for each in judged) for name, judged in place.items()}
-        there = {name: place[name] for name, rank in ranks.items() if rank == min(ranks.values())}
+        grades = {name: _grade(judged) for name, judged in place.items()}
+        gravest = min(grades.values())
+        there = {name: place[name] for name in sorted(place, key=bool) if grades[name] == gravest}  # "" first
         chosen = (max if denied else min)(there.values(), key=lambda judged: [each.denies for each in judged])
         if len(there) < len(possible):
-            differ, chosen = True, [*_in_doubt(chosen, there, possible, hopeless)]
+            graver = len(place) < len(possible) or len({rank for rank, _ in grades.values()}) > 1
+            differ, chosen = True, [*_in_doubt(chosen, there, possible, hopeless, graver)]
         found += chosen if denied else [each._replace(denies=False) for each in chosen]
     return sorted(found, key=lambda each: each.finding.path), differ
 
 
+def _grade(judged: Sequence[Judged]) -> tuple[int, bool]:
+    """How grave findings are, the gravest first: their severity, then whether they deny."""
+    return min(each.finding.severity.rank for each in judged), not any(each.denies for each in judged)
+
+
 def _in_doubt(
-    judged: Sequence[Judged], there: Collection[str], possible: Collection[str], hopeless: bool
+    judged: Sequence[Judged], there: Collection[str], possible: Collection[str], hopeless: bool, graver: bool
 ) -> Iterator[Judged]:
-    """Findings that are so grave only under the overrides `there`; "" is what applies if none of the possible does."""
+    """
+    Findings that are so grave only under the overrides `there`; "" is what applies if none of the possible does.
+
+    They are `graver` by their severity, or else only by the enforcement, which denies.
+    """
     names = [name for name in possible if (name in there) != ("" in there)]
     which = f"override {some(names)} applies" if len(names) == 1 else f"one of the overrides {some(names)} applies"
     for each in judged:
         severity = each.finding.severity
-        message = f"{each.finding.message} ({severity} {'unless' if '' in there else 'if'} {which})"
-        if severity is Severity.ERROR and not hopeless:
+        what = severity if graver else "denied"
+        message = f"{each.finding.message} ({what} {'unless' if '' in there else 'if'} {which})"
+        if severity is Severity.ERROR and graver and not hopeless:
             severity = Severity.WARNING
         finding = each.finding._replace(message=message, severity=severity)
-        yield each._replace(finding=finding, would_deny=each.would_deny and hopeless)
+        yield each._replace(finding=finding, would_deny=each.would_deny and (hopeless or not graver))

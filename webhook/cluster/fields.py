@@ -118,8 +118,10 @@ class Spec(decoding.SpecWithResources, total=False):
     topologySpreadConstraints: Any
     volumes: list[Volume] | None
     # of a workload
+    completionMode: Any
     completions: Any
     jobTemplate: Template | None
+    manualSelector: Any
     minReadySeconds: Any
     ordinals: Any
     parallelism: Any

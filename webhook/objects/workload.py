@@ -335,7 +335,7 @@ def _misplaced(
     if kind.built_in and template and any(FIELD in place for place in places):
         paths = (template[:-1], template, (*template, "metadata"))
         found += [(*path, FIELD) for path, place in zip(paths, places, strict=True) if place.get(FIELD)]
-    if FIELD not in pod_spec and len(pod_spec) <= MOST_FIELDS:
+    if not pod_spec.get(FIELD) and len(pod_spec) <= MOST_FIELDS:
         alike = [name for name in pod_spec if len(name) in _ALIKE and pod_spec[name]]
         found += [(*template, "spec", name) for name in alike if nearest(name, (FIELD,))]
     return tuple(found)

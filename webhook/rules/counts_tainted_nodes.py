@@ -9,7 +9,6 @@ from webhook.findings.rule import Need, Subject, rule
 from webhook.objects.kinds import BATCH
 from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import HARD, HONOR, Constraint
-from webhook.scheduler.domains import is_confined
 from webhook.scheduler.nodes import HOSTNAME, TOLERATION_EXISTS
 
 _EMPTY = {
@@ -83,7 +82,7 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
             continue
         if not (_may_bar(subject.workload, constraint) if key != HOSTNAME else not subject.never_binds(constraint)):
             continue
-        if not (subject.workload.pinned or _tolerates_all(subject) or is_confined(subject.pod, constraint)):
+        if not (subject.workload.pinned or _tolerates_all(subject) or _counts_one_domain(subject, constraint)):
             path, message = subject.at(constraint, "nodeTaintsPolicy"), f"must be Honor, or {_EMPTY[key]} as empty"
             yield Cause(path, message, constraint.node_taints_policy, HONOR)
 
@@ -92,6 +91,12 @@ def _may_bar(workload: Workload, constraint: Constraint) -> bool:
     """Whether there may be more replicas than one zone takes while another is empty."""
     most, known = constraint.max_skew, workload.kind.api_version != BATCH
     return known and most > 0 and (workload.replicas > most or (workload.most_replicas or 0) > most)
+
+
+def _counts_one_domain(subject: Subject, constraint: Constraint) -> bool:
+    """Whether node affinity leaves one domain, and no other counts."""
+    left = subject.pod.affinity.values(constraint.topology_key)
+    return constraint.node_affinity_policy == HONOR and left is not None and len(left) == 1
 
 
 def _tolerates_all(subject: Subject) -> bool:

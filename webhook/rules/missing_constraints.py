@@ -75,4 +75,5 @@ def missing_constraints(subject: Subject) -> Iterator[Cause]:
     for key in sorted(asked - have):
         yield Cause(workload.path, f"must have a constraint for {key}", found, key, fix=f"add a constraint for {key}")
     if not asked and not have:
-        yield Cause(workload.path, "must have a constraint", found, "a constraint")
+        fix = "add a constraint, such as one on topology.kubernetes.io/zone"
+        yield Cause(workload.path, "must have a constraint", found, "a constraint", fix=fix)

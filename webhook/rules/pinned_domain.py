@@ -86,8 +86,7 @@ def pinned_domain(subject: Subject) -> Iterator[Cause]:
 
 
 def _spreads_nothing(subject: Subject, constraint: Constraint, left: Set[str]) -> Cause:
-    effect = "refuses" if constraint.hard else "prefers"
-    message = f"{effect} no node: {_by(subject, constraint)} leaves only {some(left)}"
+    message = f"spreads nothing: {_by(subject, constraint)} leaves only {some(left)}"
     return Cause(subject.at(constraint, "topologyKey"), message, f"the domain {some(left)}", "several domains")
 
 
@@ -98,7 +97,10 @@ def _bars(subject: Subject, constraint: Constraint, left: Set[str]) -> Iterator[
     if constraint.min_domains > len(left):
         message = f"{fit} of {replicas} Pods can ever run: {by} leaves {those}"
         path, found = subject.at(constraint, "minDomains"), f"{constraint.min_domains}, domains {some(left)}"
-        fix = f"lower minDomains to {len(left)}, or let the {by} leave more domains"
+        lower = f"lower minDomains to {len(left)}" if len(left) > 1 else "remove the constraint"
+        if constraint.node_affinity_policy != HONOR:
+            lower = f"lower minDomains to {len(left)} and set nodeAffinityPolicy: {HONOR}"
+        fix = f"{lower}, or let the {by} leave more domains"
         yield Cause(path, message, found, f"at most {len(left)}, or further domains", fix=fix)
         return
     eligible = subject.reach.eligible(constraint, subject.labelled)

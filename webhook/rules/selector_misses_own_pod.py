@@ -7,8 +7,11 @@ from itertools import islice
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Subject, rule
+from webhook.objects.kinds import PREFIXED_JOB_LABELS
 from webhook.objects.reading import brief
-from webhook.scheduler.selectors import Match, as_selector
+from webhook.scheduler.selectors import Match, Selector, as_selector
+
+_OF_EACH_JOB = frozenset({"job-name", *PREFIXED_JOB_LABELS, "controller-uid"})  # which each Job of a CronJob has anew
 
 
 @rule(
@@ -60,7 +63,7 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
     The Pods of a Job have its name as the label job-name.  The name of a CronJob's Job ends in the time at which it is
     due, and the controller-uid is made up when a Job is created: a selector that names either matches no such Pod.
     """
-    labels, added = "", _added(subject)
+    added = _added(subject)
     for constraint in subject.constraints:
         selector = constraint.selector
         if selector.empty or selector.matches_nothing:
@@ -71,7 +74,9 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
         # Only the author knows what was meant by expressions, so they are not replaced.
         meant = constraint.label_selector is not None and constraint.label_selector.match_expressions
         fix, edit = (None, None) if meant else subject.copy_own_selector(constraint)
-        labels = labels or brief(_shown(subject), 100)
+        labels = brief(_shown(subject, selector), 100)
+        if subject.workload.kind.kind == "CronJob" and not selector.keys.isdisjoint(_OF_EACH_JOB):
+            fix = "select labels of the Pod template, and add matchLabelKeys: [job-name]"
         yield Cause(
             path,
             f"must match the Pod's own labels, but is {brief(written, 50)}",
@@ -88,6 +93,8 @@ def _added(subject: Subject) -> tuple[str, ...]:
     return tuple([key for key in subject.workload.kind.added_labels if key in subject.addable])
 
 
-def _shown(subject: Subject) -> str:
-    first = islice(subject.workload.labels.items(), 10)
-    return ",".join(f"{key}={value}" for key, value in sorted(first)) or "none"
+def _shown(subject: Subject, selector: Selector) -> str:
+    """The labels that the selector asks for, or the first of all if the Pod has none of these."""
+    labels = subject.workload.labels
+    named = {key: labels[key] for key in selector.keys if key in labels}
+    return ",".join(f"{key}={value}" for key, value in sorted(islice((named or labels).items(), 10))) or "none"

@@ -12,6 +12,7 @@ from webhook.objects.kinds import FIELD
 from webhook.objects.likeness import nearest
 from webhook.objects.reading import brief
 from webhook.objects.workload import MOST_FIELDS
+from webhook.scheduler.validation import validate
 
 MOST_CAUSES = 100
 OF_A_CONSTRAINT = 2  # The length of the path of a constraint's own field: its index and its name.
@@ -71,7 +72,8 @@ def unknown_field(subject: Subject) -> Iterator[Cause]:
             continue
         path, meant = (*workload.path, *field.path), nearest(name, field.known)
         if meant is not None:
-            yield _misspelt(path, meant, value_at(workload.raw_constraints, field.path[:-1]))
+            cause = _misspelt(path, meant, value_at(workload.raw_constraints, field.path[:-1]))
+            yield _unless_refused(cause, subject) if len(field.path) == OF_A_CONSTRAINT else cause
         elif not field.alone and not name.startswith("$"):  # as kustomize's $patch does
             yield Cause(path, "is no field, and ignored", brief(name), f"one of {', '.join(sorted(field.known))}")
 
@@ -83,3 +85,13 @@ def _misspelt(path: FieldPath, meant: str, parent: object) -> Cause:
         edit = Edit(path[:-1], {meant if each == name else each: value for each, value in fields.items()})
     message = f"is no field, and ignored: did you mean {meant}?"
     return Cause(path, message, brief(name), meant, fix=f"write {meant}", edit=edit)
+
+
+def _unless_refused(cause: Cause, subject: Subject) -> Cause:
+    """The cause without its edit, if the API server would refuse the constraint for the field that it now takes."""
+    if cause.edit is None:
+        return cause
+    refused = validate([cause.edit.value], {}, (), merged=True, features=subject.features)
+    if not any(error.path[-1] == cause.wanted for error in refused):
+        return cause
+    return cause._replace(fix=f"remove it: here the API server refuses {cause.wanted}", edit=None)

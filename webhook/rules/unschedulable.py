@@ -172,5 +172,8 @@ def _without_room(subject: Subject, which: str, fitting: int) -> Cause:
         if key not in subject.nodes.label_keys:
             path, wanted = subject.at(constraint, "topologyKey"), "a key that nodes carry"
             return Cause(path, f"{which}: none has the label {brief(key, 40)}", brief(key), wanted)
+    if not subject.reach.affine:
+        message, fix = "none matches its nodeSelector or node affinity", "correct these, or label a node accordingly"
+        return Cause(subject.at(subject.hard[0]), f"{which}: {message}", "no such node", "a node that matches", fix=fix)
     wanted, fix = f"room for {subject.workload.replicas}", "free room, add nodes, or request less"
     return Cause(subject.at(subject.hard[0]), f"{which}: no room", f"room for {fitting} replicas", wanted, fix=fix)

@@ -1,0 +1,89 @@
+"""Findings that were untrue, hidden or of no help to the person who read them."""
+
+from __future__ import annotations
+
+from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, honoring, node, pod, snapshot, workload
+from webhook.findings.evaluation import evaluate
+from webhook.objects.workload import parse_workloads
+from webhook.rules import DEFAULT_SETTINGS
+
+IN_ZONE_A = {"nodeSelector": {ZONE: "a"}}
+
+
+def found(obj, *objects, rule):
+    """The findings of one rule on the only workload of an object."""
+    (parsed,) = parse_workloads(obj)
+    findings = evaluate(parsed, DEFAULT_SETTINGS, snapshot(*objects), FEATURES).findings
+    return [finding for finding in findings if finding.rule == rule]
+
+
+def stateful(*constraints, replicas=6, pod_spec=None, **fields):
+    made = workload("StatefulSet", *constraints, spec={"replicas": replicas}, **fields)
+    made["spec"]["template"]["spec"] |= pod_spec or {}
+    return made
+
+
+def misspelt(**fields):
+    made = stateful(honoring(**fields))
+    (written,) = made["spec"]["template"]["spec"]["topologySpreadConstraints"]
+    written["minDomain"] = 2
+    return made
+
+
+def test_a_name_is_not_corrected_to_a_field_that_the_api_server_refuses_there():
+    """minDomains goes with DoNotSchedule only: the repair would make a Pod that can be created one that cannot."""
+    (soft,) = found(misspelt(whenUnsatisfiable="ScheduleAnyway"), rule="unknown-field")
+    (hard,) = found(misspelt(), rule="unknown-field")
+
+    assert (None, "remove it: here the API server refuses minDomains") == (soft.edit, soft.fix)
+    assert hard.edit is not None
+
+
+def test_constraints_under_a_misspelt_name_are_found_beside_an_empty_list():
+    made = pod(spec={"topologySpreadConstraint": [constraint()], "topologySpreadConstraints": []})
+
+    assert ["spec.topologySpreadConstraint"] == [".".join(one.path) for one in found(made, rule="unknown-field")]
+
+
+def test_tainted_nodes_of_other_zones_do_not_count_where_affinity_leaves_one_zone():
+    """Whatever minDomains says: with nodeAffinityPolicy Honor the other zones are no domains."""
+    pinned = stateful(constraint(minDomains=3), pod_spec=IN_ZONE_A)
+
+    assert [] == found(pinned, rule="counts-tainted-nodes")
+    assert found(stateful(constraint(minDomains=3)), rule="counts-tainted-nodes")
+
+
+def test_no_room_is_not_blamed_where_no_node_matches_the_node_selector():
+    there = [
+        node("n1") | {"status": {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "110"}}},
+        pod(name="other", labels={"app": "other"}, spec={"nodeName": "n1"}, uid="u1"),
+    ]
+    (one,) = found(stateful(honoring(), pod_spec={"nodeSelector": {"pool": "x"}}), *there, rule="unschedulable")
+
+    assert "replica 1 of 6 fits no node now: none matches its nodeSelector or node affinity" == one.message
+
+
+def test_the_fix_of_a_pinned_domain_ends_in_no_circle():
+    """Lowering minDomains to 1 leaves a constraint that spreads nothing, or one that other zones still bar."""
+    fixes = [
+        found(stateful(honoring(minDomains=3, **more), pod_spec=IN_ZONE_A), rule="pinned-domain")[0].fix
+        for more in ({}, {"nodeAffinityPolicy": "Ignore"})
+    ]
+
+    assert [
+        "remove the constraint, or let the nodeSelector leave more domains",
+        "lower minDomains to 1 and set nodeAffinityPolicy: Honor, or let the nodeSelector leave more domains",
+    ] == fixes
+
+
+def test_the_labels_that_a_selector_asks_for_are_shown_and_what_a_cron_job_can_select():
+    made = workload("CronJob", honoring(labelSelector={"matchLabels": {"job-name": "nightly"}}), name="nightly")
+    (one,) = found(made, rule="selector-misses-own-pod")
+
+    assert 'labels "job-name=nightly-TIME"' == one.found
+    assert "select labels of the Pod template, and add matchLabelKeys: [job-name]" == one.fix
+
+
+def test_hostname_is_still_reported_where_a_zone_is_pinned():
+    """Within the zone each node is a domain of its own."""
+    assert found(stateful(constraint(topologyKey=HOSTNAME), pod_spec=IN_ZONE_A), rule="counts-tainted-nodes")
