@@ -52,7 +52,8 @@ def test_the_labels_of_a_jobs_pods_follow_its_spec(kind):
     [
         ("Job", {}, {}, "web"),
         ("Job", {"manualSelector": True}, {}, ""),
-        ("Job", {}, {"name": None, "generateName": "web-"}, ""),
+        ("Job", {}, {"name": None, "generateName": "web-"}, "web-RANDOM"),
+        ("CronJob", {}, {"name": None, "generateName": "web-"}, "web-RANDOM-TIME"),
         ("Job", {}, {"name": "x" * 64}, ""),
         ("CronJob", {}, {}, "web-TIME"),
         ("CronJob", {}, {"name": None}, ""),

@@ -123,8 +123,13 @@ class Workload:
 
     @property
     def most_replicas(self) -> int | None:
-        """The most replicas that it has, those that are written or an autoscaler's; None where that is not known."""
-        known = integer(self.spec.get("replicas"))
+        """
+        The most replicas that it has, those that are written or an autoscaler's; None where that is not known.
+
+        A 1 tells nothing: the API server writes it where there is none, as for a workload that an autoscaler scales.
+        """
+        written = integer(self.spec.get("replicas"))
+        known = None if written == 1 else written
         if self.scaling is None:
             return known
         return None if self.scaling.most is None else max(self.scaling.most, known or 0)
@@ -313,10 +318,12 @@ def _job_labels(kind: Kind, obj: Mapping[str, object], job: Mapping[str, object]
     """
     The labels that the API server writes into the template of a Job before it is validated, where it knows its name.
 
-    A CronJob adds a time to its own name, and a uid is made up: TIME and UID stand for these, which no author can know.
+    RANDOM stands for what follows a generateName, TIME for what a CronJob adds to its own name, and UID for a uid: no
+    author can know these.
     (batch/job/strategy.go:generateSelector, cronjob/utils.go:getJobName)
     """
-    (name,) = texts_at(obj, "metadata.name")
+    name, generated_from = texts_at(obj, "metadata.name", "metadata.generateName")
+    name = name or (f"{generated_from}RANDOM" if generated_from else "")
     named = f"{name}-TIME" if name and kind.kind == "CronJob" else name
     values = {"job-name": "" if label_value_errors(named) else named, "controller-uid": "UID"}
     found = {key: values.get(key.rpartition("/")[2]) for key in sorted(_addable(kind, job))}

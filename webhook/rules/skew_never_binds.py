@@ -57,7 +57,8 @@ def skew_never_binds(subject: Subject) -> Iterator[Cause]:
     left of the constraint keeps Pods off nodes without the key, which node affinity says more clearly.
 
     For evenkeel lint an autoscaler among the manifests counts by its maximum; the webhook knows of none.  Where none
-    is known, a workload without replicas, or with 0, is not reported, since it may have one.
+    is known, a workload without replicas, or with 0 or 1, is not reported, since it may have one: where no replicas are
+    written, the API server writes 1.
     """
     for constraint in subject.hard:
         if constraint.max_skew >= subject.workload.replicas and subject.never_binds(constraint):
