@@ -478,7 +478,7 @@ def test_a_job_is_judged_as_after_the_api_server_has_written_its_name(key, name,
 
 
 @pytest.mark.parametrize("kind", ["Job", "CronJob"])
-@pytest.mark.parametrize("name", ["web", "web-"])
+@pytest.mark.parametrize("name", ["web", "web-1"])
 def test_no_author_knows_a_name_that_is_generated(kind, name):
     """The API server has generated it before /validate, where a selector that names another is found."""
     asked = constraint(labelSelector={"matchLabels": {"job-name": name}})
