@@ -314,7 +314,7 @@ LACKING = [
         "no node has a zone",
         (bare("n1"), bare("n2")),
         [HOSTNAME],
-        f"constraint: 2 of 2 nodes that it could run on lack {ZONE}",
+        f"constraint: no node that it could run on has {ZONE}",
     ),
     Lacking(
         "one node has none",
@@ -347,7 +347,7 @@ LACKING = [
         "only nodes without a zone are left by its node selector",
         (node("n1"), bare("n2")),
         [HOSTNAME],
-        f"constraint: 1 of 1 nodes that it could run on lacks {ZONE}",
+        f"constraint: no node that it could run on has {ZONE}",
         {"nodeSelector": {"os": "linux"}},
     ),
     Lacking(

@@ -54,9 +54,10 @@ def _which(gravest: Collection[str], possible: Collection[str]) -> str:
 
 def _in_doubt(judged: Sequence[Judged], which: str, as_grave: bool, would_be_denied: bool) -> Iterator[Judged]:
     """Yield findings that are so grave only under some overrides, or if `as_grave`, that deny only under some."""
+    keeps_severity = as_grave or would_be_denied
     for each in judged:
-        severity = each.finding.severity
-        finding = each.finding._replace(message=f"{each.finding.message} ({'denied' if as_grave else severity} {which})")
-        if severity is Severity.ERROR and not (as_grave or would_be_denied):
+        message, severity = each.finding.message, each.finding.severity
+        finding = each.finding._replace(message=f"{message} ({'denied' if as_grave else severity} {which})")
+        if severity is Severity.ERROR and not keeps_severity:
             finding = finding._replace(severity=Severity.WARNING)
-        yield each._replace(finding=finding, would_deny=each.would_deny and (as_grave or would_be_denied))
+        yield each._replace(finding=finding, would_deny=each.would_deny and keeps_severity)
