@@ -27,7 +27,7 @@ from tests.support.build import (
 )
 from tests.support.review import review
 from webhook.admission.defaulting import Defaults, Undefaulted
-from webhook.admission.request import MUTATE
+from webhook.admission.request import MUTATE, VALIDATE
 from webhook.policy import parsing as policies
 from webhook.policy.defaults import Defaulting
 from webhook.policy.policy import Policy
@@ -427,6 +427,25 @@ def test_an_override_replaces_the_defaults_whole():
     assert [4] == [one["maxSkew"] for one in decision.patch[0]["value"]]
     assert decision.audit_annotations["defaulted"].startswith("override batch;")
     assert [1] == [one["maxSkew"] for one in defaults(pod(), service(), namespace(team="x"), policy=policy)]
+
+
+def test_the_author_of_a_pod_is_warned_only_of_constraints_of_their_own():
+    """No node has the zone of the defaults; an annotation that says whose they are does not make them evenkeel's."""
+    names, cluster = policy_with(SOFT_ZONE), (service(), bare("n1"))
+    written = jsonpatch.apply_patch(pod(), list(mutated(pod(), *cluster, policy=names).patch))
+    own = pod(constraint(whenUnsatisfiable="DoNotSchedule"), annotations=written["metadata"]["annotations"])
+    warnings = [
+        review(request(obj), VALIDATE, names, snapshot(*cluster), FEATURES).warnings for obj in (written, own)
+    ]
+
+    assert [0, 1] == [len(texts) for texts in warnings]
+
+
+def test_an_annotation_alone_hides_no_missing_constraints():
+    asks = policy(rules={"missing-constraints": {"severity": "warning", "minReplicas": 1}})
+    claims = pod(annotations={"evenkeel.dev/defaulted-by": "policy"})
+
+    assert 1 == len(review(request(claims), VALIDATE, asks, snapshot(), FEATURES).warnings)
 
 
 def test_a_skipped_namespace_is_left_alone():

@@ -34,7 +34,7 @@ INSISTS = "p: note: defaulting.defaultConstraints[0].topologyKey: {}: {}"
             None,
             [LABELLED, BARE],
             f"p: note: defaulting: 1 of 2 nodes lacks {ZONE} (n2): Pods that may run there and elsewhere get no "
-            "built-in defaults, which would keep them off; label the nodes",
+            "built-in defaults, or would avoid these nodes; label them",
         ),
         (
             None,
@@ -44,7 +44,8 @@ INSISTS = "p: note: defaulting.defaultConstraints[0].topologyKey: {}: {}"
         (
             SOFT,
             [LABELLED, BARE],
-            INSISTS.format(f"1 of 2 nodes lacks {ZONE} (n2)",
+            INSISTS.format(
+                f"1 of 2 nodes lacks {ZONE} (n2)",
                 "Pods that get it run there only if no other node takes them; label the nodes",
             ),
         ),

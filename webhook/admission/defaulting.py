@@ -157,7 +157,7 @@ def _patch(
 
 def is_written(pod: Workload, defaulting: Defaulting | None) -> bool:
     """Return whether the Pod's constraints are defaults that evenkeel has written, and not the author's own."""
-    if DEFAULTED_BY_ANNOTATION not in pod.annotations or defaulting is None:
+    if DEFAULTED_BY_ANNOTATION not in pod.annotations or not pod.has_constraints or defaulting is None:
         return False
     given = [_without_selector(constraint) for constraint in defaulting.constraints]
     return all(_without_selector(as_mapping(constraint)) in given for constraint in as_list(pod.raw_constraints))

@@ -149,7 +149,7 @@ def _effect(defaulting: Defaulting, constraint: Mapping[str, object], everywhere
     if defaulting.built_in and everywhere:
         return "Pods are given the built-in defaults without it"
     if defaulting.built_in:
-        return "Pods that may run there and elsewhere get no built-in defaults, which would keep them off; label the nodes"
+        return "Pods that may run there and elsewhere get no built-in defaults, or would avoid these nodes; label them"
     if everywhere:
         return f"{'no Pod that gets it can be placed' if hard else 'Pods that get it are not spread'}; use another key"
     return f"Pods that get it run there {'never' if hard else 'only if no other node takes them'}; label the nodes"
