@@ -434,9 +434,7 @@ def test_the_author_of_a_pod_is_warned_only_of_constraints_of_their_own():
     names, cluster = policy_with(SOFT_ZONE), (service(), bare("n1"))
     written = jsonpatch.apply_patch(pod(), list(mutated(pod(), *cluster, policy=names).patch))
     own = pod(constraint(whenUnsatisfiable="DoNotSchedule"), annotations=written["metadata"]["annotations"])
-    warnings = [
-        review(request(obj), VALIDATE, names, snapshot(*cluster), FEATURES).warnings for obj in (written, own)
-    ]
+    warnings = [review(request(obj), VALIDATE, names, snapshot(*cluster), FEATURES).warnings for obj in (written, own)]
 
     assert [0, 1] == [len(texts) for texts in warnings]
 
