@@ -314,7 +314,7 @@ LACKING = [
         "no node has a zone",
         (bare("n1"), bare("n2")),
         [HOSTNAME],
-        f"constraint: 2 of 2 nodes that it could run on lack {ZONE}",
+        f"constraint: no node that it could run on has {ZONE}",
     ),
     Lacking(
         "one node has none",
@@ -347,7 +347,7 @@ LACKING = [
         "only nodes without a zone are left by its node selector",
         (node("n1"), bare("n2")),
         [HOSTNAME],
-        f"constraint: 1 of 1 nodes that it could run on lacks {ZONE}",
+        f"constraint: no node that it could run on has {ZONE}",
         {"nodeSelector": {"os": "linux"}},
     ),
     Lacking(
@@ -361,7 +361,7 @@ LACKING = [
         "where no node takes it yet, and none has a zone: it may come before the Pod is placed",
         (node("n1", taints=["uninitialized=:NoSchedule"], os="linux"),),
         [],
-        f"1 of 1 nodes that it could run on lacks {ZONE}",
+        f"no node that it could run on has {ZONE}",
     ),
     Lacking(
         "as where its affinity is too large to hold against them",
@@ -433,6 +433,23 @@ def test_an_override_replaces_the_defaults_whole():
     assert [4] == [one["maxSkew"] for one in decision.patch[0]["value"]]
     assert decision.audit_annotations["defaulted"].startswith("override batch;")
     assert [1] == [one["maxSkew"] for one in defaults(pod(), service(), namespace(team="x"), policy=policy)]
+
+
+def test_the_author_of_a_pod_is_warned_only_of_constraints_of_their_own():
+    """No node has the zone of the defaults; an annotation that says whose they are does not make them evenkeel's."""
+    names, cluster = policy_with(SOFT_ZONE), (service(), bare("n1"))
+    written = jsonpatch.apply_patch(pod(), list(mutated(pod(), *cluster, policy=names).patch))
+    own = pod(constraint(whenUnsatisfiable="DoNotSchedule"), annotations=written["metadata"]["annotations"])
+    warnings = [review(request(obj), VALIDATE, names, snapshot(*cluster), FEATURES).warnings for obj in (written, own)]
+
+    assert [0, 1] == [len(texts) for texts in warnings]
+
+
+def test_an_annotation_alone_hides_no_missing_constraints():
+    asks = policy(rules={"missing-constraints": {"severity": "warning", "minReplicas": 1}})
+    claims = pod(annotations={"evenkeel.dev/defaulted-by": "policy"})
+
+    assert 1 == len(review(request(claims), VALIDATE, asks, snapshot(), FEATURES).warnings)
 
 
 def test_a_skipped_namespace_is_left_alone():

@@ -35,8 +35,16 @@ def decide(found, labels=None):
     return review(request, Terms(found, None, FEATURES, labels=given, foresees=True))
 
 
+def denial(decision):
+    return decision.status["message"].splitlines() if decision.status else []
+
+
 class Case(NamedTuple):
-    """What is found of an empty selector, and what becomes of the Pod; a text is what is said of the doubt."""
+    """
+    What is found of an empty selector, and what becomes of the Pod.
+
+    A `text` is what the finding says of the doubt; `unknown`: only what becomes of the Pod rests on the labels.
+    """
 
     name: str
     base: dict
@@ -44,11 +52,12 @@ class Case(NamedTuple):
     outcome: Outcome
     severity: Severity | None
     text: str = ""
+    unknown: bool = False
 
 
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
 WOULD_BE, IF, UNLESS = Outcome.WOULD_BE_DENIED, "(error if override a applies)", "(error unless override a applies)"
-MILDER = "(denied unless override a applies)"
+UNLESS_DENIED = "(denied unless override a applies)"
 CASES = [
     Case("an override may deny", IGNORED, (override("a", DENIED),), Outcome.WARNED, WARNING, IF),
     Case("an override may exempt", DENIED, (override("a", IGNORED),), Outcome.WARNED, WARNING, UNLESS),
@@ -56,7 +65,9 @@ CASES = [
     Case("either denies", DENIED, (override("a", {"pinned-pod": "error"}),), Outcome.DENIED, ERROR),
     Case("neither finds it", IGNORED, (override("a", IGNORED),), Outcome.ALLOWED, None),
     Case("either warns", WARNED, (override("a", WARNED),), Outcome.WARNED, WARNING),
-    Case("an override may be milder", DENIED, (override("a", enforcement="Warn"),), WOULD_BE, ERROR, MILDER),
+    Case("an override may be milder", DENIED, (override("a", enforcement="Warn"),), WOULD_BE, ERROR, UNLESS_DENIED),
+    Case("an override may say nothing", DENIED, (override("a", enforcement="Audit"),), WOULD_BE, ERROR, UNLESS_DENIED),
+    Case("nor of a warning", WARNED, (override("a", enforcement="Audit"),), Outcome.WARNED, WARNING, unknown=True),
     Case(
         "an enforced rule, too",
         {"empty-selector": {"enforced": True}},
@@ -93,7 +104,8 @@ def test_what_may_apply_is_said(case):
     assert case.outcome is decision.outcome
     assert [case.severity] * (case.severity is not None) == [finding.severity for finding in found]
     assert all(finding.message.endswith(case.text or "nothing is spread") for finding in found)
-    assert bool(case.text) == (decision.unknown_labels_of != "")
+    assert (case.unknown or case.text != "") == (decision.unknown_labels_of != "")
+    assert bool(found) == any("empty-selector" in warning for warning in (*decision.warnings, *denial(decision)))
 
 
 def test_the_words_of_the_policy_stand_where_it_denies_too():
@@ -145,5 +157,5 @@ def test_what_is_foreseen_holds_whatever_the_labels(base, more, overrides):
     assert foreseen.allowed == any(decision.allowed for decision in known)
     assert gravest.keys() == said.keys()
     assert all(said[at] in (rank, WARNING.rank) and said[at] >= rank for at, rank in gravest.items())
-    lines = [[line(finding) for finding in decision.findings] for decision in (foreseen, *known)]
-    assert foreseen.unknown_labels_of or all(others == lines[0] for others in lines)
+    answers = [(decision.outcome, [*map(line, decision.findings)]) for decision in (foreseen, *known)]
+    assert foreseen.unknown_labels_of or all(answer == answers[0] for answer in answers)

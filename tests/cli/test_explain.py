@@ -328,7 +328,7 @@ def test_what_evenkeel_gave_the_newest_pod_of_a_workload_is_in_force_for_the_nex
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        ({}, "Of the built-in defaults one is left out: 1 of 1 nodes that it could run on lacks"),
+        ({}, "Of the built-in defaults one is left out: no node that it could run on has"),
         ({ZONE: "a"}, ""),
     ],
 )

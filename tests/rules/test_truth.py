@@ -65,14 +65,15 @@ def test_no_room_is_not_blamed_where_no_node_matches_the_node_selector():
 
 def test_the_fix_of_a_pinned_domain_ends_in_no_circle():
     """Lowering minDomains to 1 leaves a constraint that spreads nothing, or one that other zones still bar."""
+    there = [node("n1"), node("n2", **{ZONE: "b"})]
     fixes = [
-        found(stateful(honoring(minDomains=3, **more), pod_spec=IN_ZONE_A), rule="pinned-domain")[0].fix
+        found(stateful(honoring(minDomains=3, **more), pod_spec=IN_ZONE_A), *there, rule="pinned-domain")[0].fix
         for more in ({}, {"nodeAffinityPolicy": "Ignore"})
     ]
 
     assert [
         "remove the constraint, or let the nodeSelector leave more domains",
-        "lower minDomains to 1 and set nodeAffinityPolicy: Honor, or let the nodeSelector leave more domains",
+        "set nodeAffinityPolicy: Honor and minDomains: 1",
     ] == fixes
 
 

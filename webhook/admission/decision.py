@@ -9,7 +9,7 @@ from typing import NamedTuple
 from webhook.admission.defaulting import Defaults, Undefaulted
 from webhook.findings import wording
 from webhook.findings.finding import Finding, Skipped
-from webhook.policy.policy import AUDIT, DENY, WARN, Policy
+from webhook.policy.policy import AUDIT, DENY, Policy, mildest
 
 
 class Outcome(StrEnum):
@@ -71,16 +71,16 @@ def bad_request(message: str) -> Decision:
 
 
 def unexpected(policy: Policy) -> Decision:
-    """The answer if evenkeel itself failed: the policy's `onError`."""
+    """Return the answer if evenkeel itself failed: the policy's `onError`."""
     why = "an unexpected error, see evenkeel's log"
-    return _on_error(_mildest(policy), Outcome.ERROR, why, policy.on_error)
+    return _on_error(mildest(policy.parts), Outcome.ERROR, why, policy.on_error)
 
 
 def not_judged(
     policy: Policy, message: str, enforcement: str = "", *, enforced: bool = False, known: bool = False
 ) -> Decision:
     """
-    The answer to an object that is too large or too deep to judge: the policy's `onError`.
+    Return the answer to an object that is too large or too deep to judge: the policy's `onError`.
 
     `enforcement` is what is in force for it; where that is not known, the mildest.  If a rule is `enforced`, the object
     is denied: otherwise a developer could evade the rule with a large object.  If `known`, the constraints have not
@@ -89,15 +89,8 @@ def not_judged(
     if enforced:
         text = wording.one_line(f"{message}; make it smaller, for an enforced rule must judge it", wording.LINE_LIMIT)
         return Decision(Outcome.NOT_JUDGED, _status(403, "Forbidden", text), error=message)
-    return _on_error(
-        enforcement or _mildest(policy), Outcome.NOT_JUDGED, message, "Allow" if known else policy.on_error
-    )
-
-
-def _mildest(policy: Policy) -> str:
-    """The enforcement of an object of which it is not known what is in force for it."""
-    denies = all(part.enforcement == DENY for part in policy.parts)
-    return policy.enforcement if denies or policy.enforcement != DENY else WARN
+    on_error = "Allow" if known else policy.on_error
+    return _on_error(enforcement or mildest(policy.parts), Outcome.NOT_JUDGED, message, on_error)
 
 
 def _on_error(enforcement: str, outcome: Outcome, message: str, on_error: str) -> Decision:

@@ -15,50 +15,50 @@ Place = tuple[str, FieldPath]
 
 def agreed(possible: Mapping[str, Sequence[Judged]]) -> tuple[list[Judged], bool]:
     """
-    The findings under each override that may apply, by its name, as the findings of one; and whether these differ.
+    Return what is found of an object whichever override applies, and whether what becomes of it rests on that.
 
-    One that not all of them make, or make as grave, says so, and is at most a warning, unless each would deny the
-    object.  Nothing denies where any of them does not.
+    `possible` has the findings under each override that may apply, by its name.  A finding that is graver under some
+    of them says so.  It is at most a warning, unless each would deny the object, and none denies unless each does.
     """
-    hopeless = all(any(each.would_deny for each in judged) for judged in possible.values())
+    would_be_denied = all(any(each.would_deny for each in judged) for judged in possible.values())
     denied = all(any(each.denies for each in judged) for judged in possible.values())
     by_place: dict[Place, dict[str, list[Judged]]] = {}
     for name, judged in possible.items():
         for each in judged:
             by_place.setdefault((each.finding.rule, each.finding.path), {}).setdefault(name, []).append(each)
-    found, differ = list[Judged](), False
+    agreed_on, differ = list[Judged](), False
     for place in by_place.values():
-        grades = {name: _grade(judged) for name, judged in place.items()}
-        gravest = min(grades.values())
-        there = {name: place[name] for name in sorted(place, key=bool) if grades[name] == gravest}  # "" first
-        chosen = (max if denied else min)(there.values(), key=lambda judged: [each.denies for each in judged])
-        if len(there) < len(possible):
-            graver = len(place) < len(possible) or len({rank for rank, _ in grades.values()}) > 1
-            differ, chosen = True, [*_in_doubt(chosen, there, possible, hopeless, graver)]
-        found += chosen if denied else [each._replace(denies=False) for each in chosen]
-    return sorted(found, key=lambda each: each.finding.path), differ
+        gravities = {name: min(map(_gravity, judged)) for name, judged in place.items()}
+        gravity = min(gravities.values())
+        gravest = {name: place[name] for name in sorted(place, key=bool) if gravities[name] == gravity}  # "" first
+        loudest = max(gravest.values(), key=lambda judged: [each.warns for each in judged])
+        differ |= len({(*(each.warns for each in judged),) for judged in place.values()}) > 1
+        if len(gravest) < len(possible):
+            ranks = {rank for rank, _ in gravities.values()}
+            as_grave = len(place) == len(possible) and len(ranks) == 1
+            in_doubt = _in_doubt(loudest, _which(gravest, possible), as_grave, would_be_denied)
+            differ, loudest = True, [*in_doubt]
+        agreed_on += loudest if denied else [each._replace(denies=False) for each in loudest]
+    return sorted(agreed_on, key=lambda each: each.finding.path), differ
 
 
-def _grade(judged: Sequence[Judged]) -> tuple[int, bool]:
-    """How grave findings are, the gravest first: their severity, then whether they deny."""
-    return min(each.finding.severity.rank for each in judged), not any(each.denies for each in judged)
+def _gravity(judged: Judged) -> tuple[int, bool]:
+    return judged.finding.severity.rank, not judged.denies
 
 
-def _in_doubt(
-    judged: Sequence[Judged], there: Collection[str], possible: Collection[str], hopeless: bool, graver: bool
-) -> Iterator[Judged]:
-    """
-    Findings that are so grave only under the overrides `there`; "" is what applies if none of the possible does.
-
-    They are `graver` by their severity, or else only by the enforcement, which denies.
-    """
-    names = [name for name in possible if (name in there) != ("" in there)]
+def _which(gravest: Collection[str], possible: Collection[str]) -> str:
+    """Return under which overrides a finding is gravest; "" is the policy where none of the possible applies."""
+    names = [name for name in possible if (name in gravest) != ("" in gravest)]
     which = f"override {some(names)} applies" if len(names) == 1 else f"one of the overrides {some(names)} applies"
+    return f"{'unless' if '' in gravest else 'if'} {which}"
+
+
+def _in_doubt(judged: Sequence[Judged], which: str, as_grave: bool, would_be_denied: bool) -> Iterator[Judged]:
+    """Yield findings that are so grave only under some overrides, or if `as_grave`, that deny only under some."""
+    keeps_severity = as_grave or would_be_denied
     for each in judged:
-        severity = each.finding.severity
-        what = severity if graver else "denied"
-        message = f"{each.finding.message} ({what} {'unless' if '' in there else 'if'} {which})"
-        if severity is Severity.ERROR and graver and not hopeless:
-            severity = Severity.WARNING
-        finding = each.finding._replace(message=message, severity=severity)
-        yield each._replace(finding=finding, would_deny=each.would_deny and (hopeless or not graver))
+        message, severity = each.finding.message, each.finding.severity
+        finding = each.finding._replace(message=f"{message} ({'denied' if as_grave else severity} {which})")
+        if severity is Severity.ERROR and not keeps_severity:
+            finding = finding._replace(severity=Severity.WARNING)
+        yield each._replace(finding=finding, would_deny=each.would_deny and keeps_severity)

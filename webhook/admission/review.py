@@ -25,7 +25,7 @@ from webhook.objects.fields import path_text
 from webhook.objects.labels import Labels
 from webhook.objects.names import SKIP_LABEL
 from webhook.objects.workload import Workload
-from webhook.policy.policy import AUDIT, DENY, InForce
+from webhook.policy.policy import AUDIT, DENY, InForce, mildest
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 
@@ -81,28 +81,26 @@ def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Te
         return _too_large(request, namespace_labels, terms, error)
     skipped: dict[Skipped, None] = {}
     if not terms.foresees or namespace_labels is not None:
-        return _decide(request, _judged(request, namespace_labels, terms, judging, skipped), skipped)
+        return _decide(request, _judge_workloads(request, namespace_labels, terms, judging, skipped), skipped)
     from webhook.admission.foreseeing import agreed  # which a server does not need
 
     namespace = request.workloads[0].namespace
     possible = terms.policy.possible(namespace, namespace_labels)
+    terms_by_name = {name: replace(terms, policy=policy) for name, policy in possible.items()}
     judged, differ = agreed(
-        {
-            name: _judged(request, None, replace(terms, policy=policy), judging, skipped)
-            for name, policy in possible.items()
-        }
+        {name: _judge_workloads(request, None, each, judging, skipped) for name, each in terms_by_name.items()}
     )
     return _decide(request, judged, skipped)._replace(unknown_labels_of=namespace if differ else "")
 
 
-def _judged(
+def _judge_workloads(
     request: AdmissionRequest,
     namespace_labels: Labels | None,
     terms: Terms,
     judging: Judging,
     skipped: dict[Skipped, None],
 ) -> list[Judged]:
-    """Each finding on the workloads, with what becomes of it; rules that could not be run are added to `skipped`."""
+    """Return each finding on the workloads, with what becomes of it; add rules that cannot be run to `skipped`."""
     in_force = {workload.path: terms.policy.in_force(workload, namespace_labels) for workload in request.workloads}
     old = old_findings(request, in_force.values(), terms) if request.before else None
     found: list[tuple[Workload, Finding]] = []
@@ -115,12 +113,14 @@ def _judged(
     pod = request.workloads[0]
     written = bool(found) and pod.is_pod and is_written(request.obj, pod, in_force[pod.path], terms)
     return [
-        _outcome_of(finding, workload, in_force[workload.path], request.user, old=was_there, written=written)
+        _judge_finding(finding, workload, in_force[workload.path], request.user, old=was_there, written=written)
         for (workload, finding), was_there in zip(found, excused, strict=True)
     ]
 
 
-def _outcome_of(finding: Finding, workload: Workload, rules: InForce, user: str, *, old: bool, written: bool) -> Judged:
+def _judge_finding(
+    finding: Finding, workload: Workload, rules: InForce, user: str, *, old: bool, written: bool
+) -> Judged:
     """
     Return what becomes of a finding on a workload that `user` sends.
 
@@ -139,17 +139,10 @@ def _outcome_of(finding: Finding, workload: Workload, rules: InForce, user: str,
 def _too_large(request: AdmissionRequest, namespace_labels: Labels | None, terms: Terms, error: TooLarge) -> Decision:
     policy, first = terms.policy, request.workloads[0]
     in_force = [policy.in_force(workload, namespace_labels) for workload in request.workloads]
+    enforcing = [rules for rules in in_force if rules.enforces]
+    denies = not all(audited(first, request.user, rules.owned_objects).enforced for rules in enforcing)
     message, known = f"{path_text(first.path)}: {error}", keeps_constraints(request)  # a finding that it had before
-    return not_judged(
-        policy,
-        message,
-        next((rules.enforcement for rules in in_force if rules.enforcement != DENY), DENY),
-        enforced=not known
-        and any(
-            rules.enforces and not audited(first, request.user, rules.owned_objects).enforced for rules in in_force
-        ),
-        known=known,
-    )
+    return not_judged(policy, message, mildest(in_force), enforced=denies and not known, known=known)
 
 
 def _decide(request: AdmissionRequest, judged: Sequence[Judged], skipped: Collection[Skipped]) -> Decision:

@@ -15,7 +15,7 @@ from webhook.scheduler.default_constraints import LIST, SYSTEM, validate_args
 from webhook.scheduler.domains import reach
 from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import places_quickly, pod_of
-from webhook.scheduler.nodes import Nodes
+from webhook.scheduler.nodes import Nodes, NodeSet
 from webhook.scheduler.validation import in_one_line, validate
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -59,15 +59,22 @@ def suited_defaults(defaulting: Defaulting, pod: Workload, nodes: Nodes) -> Suit
     kept: list[Mapping[str, object]] = []
     lacking = ""
     for key, constraint in zip(keys, defaulting.constraints, strict=True):
-        number = (usable & ~nodes.carrying(key)).bit_count()
-        if number:
-            lack = "lacks" if number == 1 else "lack"
-            lacking = f"{number} of {usable.bit_count()} nodes that it could run on {lack} {key}"
-            if not reachable or number < usable.bit_count():
-                return SuitedDefaults((), lacking)
-        else:
+        without_key = usable & ~nodes.carrying(key)
+        if not without_key:
             kept.append(constraint)
+            continue
+        lacking = _lack(without_key, usable, " that it could run on", key)
+        if not reachable or without_key != usable:
+            return SuitedDefaults((), lacking)
     return SuitedDefaults(tuple(kept), lacking)
+
+
+def _lack(without_key: NodeSet, nodes: NodeSet, which: str, key: str) -> str:
+    """Return how many of the nodes lack a key, in words."""
+    if without_key == nodes:
+        return f"no node{which} has {key}"
+    lack = "lacks" if without_key.bit_count() == 1 else "lack"
+    return f"{without_key.bit_count()} of {nodes.bit_count()} nodes{which} {lack} {key}"
 
 
 def parse_defaulting(raw: object) -> Defaulting:
@@ -124,13 +131,14 @@ def lacking_notes(defaulting: Defaulting, path: FieldPath, nodes: Nodes) -> Iter
     """Yield a line for each topology key of the default constraints that nodes lack."""
     for i, constraint in enumerate(defaulting.constraints):
         key = str(constraint.get("topologyKey"))
-        lacking = nodes.all & ~nodes.carrying(key)
-        if not lacking:
+        without_key = nodes.all & ~nodes.carrying(key)
+        if not without_key:
             continue
         at = path_text(path if defaulting.built_in else (*path, "defaultConstraints", i, "topologyKey"))
-        lack = "lacks" if lacking.bit_count() == 1 else "lack"
-        where = f"{lacking.bit_count()} of {len(nodes)} nodes {lack} {key} ({some(nodes.names(lacking))})"
-        yield f"{at}: {where}: {_effect(defaulting, constraint, lacking == nodes.all)}"
+        everywhere = without_key == nodes.all
+        names = "" if everywhere else f" ({some(nodes.names(without_key))})"
+        lacking = _lack(without_key, nodes.all, "", key)
+        yield f"{at}: {lacking}{names}: {_effect(defaulting, constraint, everywhere)}"
 
 
 def _effect(defaulting: Defaulting, constraint: Mapping[str, object], everywhere: bool) -> str:
@@ -139,7 +147,7 @@ def _effect(defaulting: Defaulting, constraint: Mapping[str, object], everywhere
     if defaulting.built_in and everywhere:
         return "Pods are given the built-in defaults without it"
     if defaulting.built_in:
-        return "Pods that may run there and elsewhere get no built-in defaults, or they would avoid these; label them"
+        return "Pods that may run there and elsewhere get no built-in defaults, or would avoid these nodes; label them"
     if everywhere:
         return f"{'no Pod that gets it can be placed' if hard else 'Pods that get it are not spread'}; use another key"
     return f"Pods that get it run there {'never' if hard else 'only if no other node takes them'}; label the nodes"

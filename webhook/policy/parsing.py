@@ -73,9 +73,8 @@ def policy_of(raw: Mapping[str, object], features: Features = LATEST) -> Policy:
 
 @cache
 def built_in() -> Policy:
-    """The policy that is in force where none is given."""
-    raw = as_mapping(read_documents(BUILT_IN)[0])
-    return _policy({name: value for name, value in raw.items() if name != "defaulting"}, LATEST)
+    """Return the policy that is in force where none is given."""
+    return _policy({}, LATEST)
 
 
 def _checked(raw: Mapping[str, object], features: Features) -> Policy:

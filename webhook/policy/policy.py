@@ -6,7 +6,7 @@ The policy, and what of it is in force for one Pod.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from webhook.findings.finding import Severity
@@ -210,7 +210,7 @@ class Policy:
             name,
             settings,
             defaulting if all((each.defaulting or self.defaulting) == defaulting for each in perhaps) else None,
-            WARN if enforcement == DENY and any(each.enforcement != DENY for each in perhaps) else enforcement,
+            mildest((applies, *perhaps)),
             enforcement,
             owned if all(each.owned_objects == owned for each in perhaps) else AUDIT,
             frozenset(rule for rule in RULES for each in perhaps if each.settings[rule] != settings[rule]),
@@ -243,6 +243,12 @@ def _namespace(namespace: str, labels: Labels | None, override: Override) -> Mat
     if override.namespace_selector is None:
         return Match.YES
     return override.namespace_selector.match({NAMESPACE_NAME: namespace}, override.namespace_selector.keys)
+
+
+def mildest(parts: Sequence[Policy | Override | InForce]) -> str:
+    """Return the enforcement where any of the parts may apply: of the first, but Warn for Deny if not all deny."""
+    denies_in_doubt = parts[0].enforcement == DENY and any(part.enforcement != DENY for part in parts)
+    return WARN if denies_in_doubt else parts[0].enforcement
 
 
 def is_enforced(setting: RuleSetting) -> bool:

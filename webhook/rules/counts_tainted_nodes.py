@@ -11,7 +11,7 @@ from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import HARD, HONOR, Constraint
 from webhook.scheduler.nodes import HOSTNAME, TOLERATION_EXISTS
 
-_EMPTY = {
+_COUNTS = {
     HOSTNAME: "tainted nodes count",
     "topology.kubernetes.io/zone": "a lost zone counts",
     "topology.kubernetes.io/region": "a lost region counts",
@@ -66,10 +66,10 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
     which none can join.  The other nodes then take maxSkew Pods each and no more.  It is the commonest cause of a
     rollout that does not finish.
 
-    A zone that is lost leaves its Node objects, tainted as unreachable: until somebody deletes them, it is an empty
-    domain, and the other zones take maxSkew Pods each and no more.  So the loss of a zone becomes an outage.  A zone or
-    region is reported where there may be more replicas than maxSkew; an autoscaler among the manifests counts by its
-    maximum.  Jobs are not, since their Pods make room.
+    A zone that is lost leaves its Node objects, tainted as unreachable.  Until somebody deletes them it counts as
+    empty, and the other zones take maxSkew Pods each and no more: its Pods, and those of the next rollout, find no
+    place.  A zone or region is reported where there may be more replicas than maxSkew; an autoscaler among the
+    manifests counts by its maximum.  Jobs are not reported, since their Pods make room.
 
     Pods that tolerate every taint are not reported, and neither are those of a constraint whose skew never refuses, or
     to which node affinity leaves one domain.
@@ -78,19 +78,19 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
         return
     for constraint in subject.hard:
         key = constraint.topology_key
-        if key not in _EMPTY or constraint.node_taints_policy == HONOR or not subject.counts_own(constraint):
+        if key not in _COUNTS or constraint.node_taints_policy == HONOR or not subject.counts_own(constraint):
             continue
         if not (_may_bar(subject.workload, constraint) if key != HOSTNAME else not subject.never_binds(constraint)):
             continue
         if not (subject.workload.pinned or _tolerates_all(subject) or _counts_one_domain(subject, constraint)):
-            path, message = subject.at(constraint, "nodeTaintsPolicy"), f"must be Honor, or {_EMPTY[key]} as empty"
+            path, message = subject.at(constraint, "nodeTaintsPolicy"), f"must be Honor, or {_COUNTS[key]} as empty"
             yield Cause(path, message, constraint.node_taints_policy, HONOR)
 
 
 def _may_bar(workload: Workload, constraint: Constraint) -> bool:
-    """Whether there may be more replicas than one zone takes while another is empty."""
-    most, known = constraint.max_skew, workload.kind.api_version != BATCH
-    return known and most > 0 and (workload.replicas > most or (workload.most_replicas or 0) > most)
+    """Return whether there may be more replicas than one zone takes while another is empty."""
+    most_replicas = max(workload.replicas, workload.most_replicas or 0)
+    return workload.kind.api_version != BATCH and most_replicas > constraint.max_skew > 0
 
 
 def _counts_one_domain(subject: Subject, constraint: Constraint) -> bool:

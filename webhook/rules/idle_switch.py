@@ -62,12 +62,11 @@ def idle_switch(subject: Subject) -> Iterator[Cause]:
     """
     for path, value in islice(subject.workload.switches, MOST_CAUSES):
         name = str(path[-1])
-        meant = nearest(name, (IGNORE_ANNOTATION, SKIP_LABEL))
-        if meant == IGNORE_ANNOTATION == name:
+        if name == IGNORE_ANNOTATION:
             yield from _ignoring(path, value)
-        elif meant == SKIP_LABEL == name:
+        elif name == SKIP_LABEL:
             yield from _skipping(path, value, subject.workload)
-        elif meant is not None:
+        elif (meant := nearest(name, (IGNORE_ANNOTATION, SKIP_LABEL))) is not None:
             yield Cause(path, f"does nothing: did you mean {meant}?", brief(name), meant, fix=f"write {meant}")
 
 

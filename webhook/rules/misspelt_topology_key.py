@@ -66,9 +66,9 @@ DEPRECATED = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kub
 def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
     """
     No node has a label with a misspelt key: a hard constraint leaves every Pod Pending, a soft one does nothing, and
-    there is no message about it.  A deprecated key is one that nodes had before Kubernetes 1.17, and most have no more.
-    Keys of your own, such as `rack` or `example.com/zone`, are not reported, and neither is a key that a node of the
-    cluster has.
+    there is no message about it.  A deprecated key was replaced in Kubernetes 1.17: cloud providers still give it to
+    nodes, and other nodes have only the new one.  Keys of your own, such as `rack` or `example.com/zone`, are not
+    reported, and neither is a key that a node of the cluster has.
     """
     carried = subject.snapshot.nodes.label_keys if subject.snapshot is not None else ()
     for constraint in subject.constraints:
@@ -89,7 +89,7 @@ def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
 
 
 def put_right(key: str, constraint: Constraint, subject: Subject) -> tuple[str, Edit | None]:
-    """The fix that gives a constraint the right key, in words and as an edit; the API server rejects a pair twice."""
+    """Return the fix that gives a constraint the right key, in words and as an edit; a pair must not be there twice."""
     when = constraint.when_unsatisfiable
     if any((one.topology_key, one.when_unsatisfiable) == (key, when) for one in subject.constraints):
         return f"remove the constraint: there is one for {key}", None
@@ -97,7 +97,7 @@ def put_right(key: str, constraint: Constraint, subject: Subject) -> tuple[str, 
 
 
 def likely_meant(key: str) -> str | None:
-    """The well-known key that `key` was probably meant to be; None if it is one itself, or a key of its own."""
+    """Return the well-known key that `key` was probably meant to be; None if it is one itself, or a key of its own."""
     if key in WELL_KNOWN or "/" not in key or len(key) > 60:
         return None
     return MISTAKES.get(key.lower().strip()) or _near(key)

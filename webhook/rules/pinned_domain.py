@@ -63,12 +63,12 @@ def pinned_domain(subject: Subject) -> Iterator[Cause]:
 
     A hard constraint may need more values than are left.  If they are fewer than minDomains, each takes maxSkew Pods
     and no more, whatever nodes join.  With nodeAffinityPolicy Ignore a domain that is not left counts all the same, as
-    empty, and bars the others likewise; that is reported where nodes are known and one is in such a domain.  Either is
-    reported if there are more replicas than fit.
+    empty, so that the others take maxSkew Pods each.  That is reported where nodes are known and one is in such a
+    domain.  Both are reported only if there are more replicas than fit.
 
-    Only In and nodeSelector name values.  A workload of one replica is not reported; a Pod is, for it may be one of
-    many.  Not reported are constraints that evenkeel has written, those that do not count their own Pods, and, if they
-    only lack room, Jobs, whose Pods make room.
+    Only nodeSelector and the operator In name values.  A workload of one replica is not reported; a Pod is, for it may
+    be one of many.  Not reported are constraints that evenkeel has written, and those that do not count their own Pods.
+    A Job is reported only if its constraint spreads nothing: what waits gets room when others end.
     """
     workload = subject.workload
     waits = workload.kind.api_version != BATCH
@@ -91,16 +91,14 @@ def _spreads_nothing(subject: Subject, constraint: Constraint, left: Set[str]) -
 
 
 def _bars(subject: Subject, constraint: Constraint, left: Set[str]) -> Iterator[Cause]:
-    """The cause where more replicas wait than the domains that are left can take."""
+    """Yield the cause if there are more replicas than the domains that are left can take."""
     by, replicas = _by(subject, constraint), subject.workload.replicas
-    fit, those = constraint.max_skew * len(left), f"{len(left)} domain{'s' if len(left) > 1 else ''}"
-    if constraint.min_domains > len(left):
-        message = f"{fit} of {replicas} Pods can ever run: {by} leaves {those}"
+    fit, domains = constraint.max_skew * len(left), f"{len(left)} domain{'s' if len(left) > 1 else ''}"
+    if constraint.min_domains > len(left) and constraint.node_affinity_policy == HONOR:
+        message = f"{fit} of {replicas} Pods can ever run: {by} leaves {domains}"
         path, found = subject.at(constraint, "minDomains"), f"{constraint.min_domains}, domains {some(left)}"
-        lower = f"lower minDomains to {len(left)}" if len(left) > 1 else "remove the constraint"
-        if constraint.node_affinity_policy != HONOR:
-            lower = f"lower minDomains to {len(left)} and set nodeAffinityPolicy: {HONOR}"
-        fix = f"{lower}, or let the {by} leave more domains"
+        change = f"lower minDomains to {len(left)}" if len(left) > 1 else "remove the constraint"
+        fix = f"{change}, or let the {by} leave more domains"
         yield Cause(path, message, found, f"at most {len(left)}, or further domains", fix=fix)
         return
     eligible = subject.reach.eligible(constraint, subject.labelled)
@@ -110,9 +108,10 @@ def _bars(subject: Subject, constraint: Constraint, left: Set[str]) -> Iterator[
         message = f"must be Honor, or {replicas - fit} of {replicas} Pods wait: {some(others, 1)} {count} as empty"
         path, found = subject.at(constraint, "nodeAffinityPolicy"), constraint.node_affinity_policy
         found = f"{found}, and the {by} leaves {some(left)}"
-        yield Cause(path, message, found, HONOR, fix=f"set nodeAffinityPolicy: {HONOR}")
+        more = f" and minDomains: {len(left)}" if constraint.min_domains > len(left) else ""
+        yield Cause(path, message, found, HONOR, fix=f"set nodeAffinityPolicy: {HONOR}{more}")
 
 
 def _by(subject: Subject, constraint: Constraint) -> str:
-    """The field that leaves so few domains."""
+    """Return the field that leaves so few domains."""
     return "nodeSelector" if constraint.topology_key in subject.pod.affinity.selector.keys else "node affinity"

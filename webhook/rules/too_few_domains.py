@@ -85,11 +85,11 @@ def too_few_domains(subject: Subject) -> Iterator[Cause]:
         fit = constraint.max_skew * domains
         if 0 < domains < constraint.min_domains and workload.replicas > fit and subject.counts_own(constraint):
             each = subject.nodes.domains(constraint.topology_key).items()
-            names = some(domain for domain, those in each if those & eligible)
+            names = some(domain for domain, nodes in each if nodes & eligible)
             counted = "1 domain" if domains == 1 else f"{domains} domains"
-            until, others = "ever fit, as affinity leaves no other", "let the node affinity leave others"
+            limit, remedy = "can ever run, as affinity leaves no other", "let node affinity leave further domains"
             if subject.may_get_domains(constraint):
-                until, others = "fit until nodes join others", "add nodes in further domains"
-            message, fix = f"{counted}: {fit} of {workload.replicas} Pods {until}", f"lower minDomains to {domains}"
+                limit, remedy = "fit until nodes join others", "add nodes in further domains"
+            message, fix = f"{counted}: {fit} of {workload.replicas} Pods {limit}", f"lower minDomains to {domains}"
             path, found = subject.at(constraint, "minDomains"), f"{constraint.min_domains}, domains {names}"
-            yield Cause(path, message, found, f"at most {domains}, or further domains", fix=f"{fix}, or {others}")
+            yield Cause(path, message, found, f"at most {domains}, or further domains", fix=f"{fix}, or {remedy}")

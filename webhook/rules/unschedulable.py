@@ -139,7 +139,7 @@ def _left_out(subject: Subject, found: Bound) -> bool:
 
 
 def _cause(subject: Subject, found: Bound, running: int) -> Cause:
-    """The cause, at the field that has it: other rules may say more of that."""
+    """Return the cause, at the field that has it: other rules may say more of that."""
     replicas, constraint = subject.workload.replicas, found.constraint
     which = f"replica {running + found.number + 1} of {replicas} fits no node now"
     if constraint is None:
@@ -148,8 +148,8 @@ def _cause(subject: Subject, found: Bound, running: int) -> Cause:
         path, number = subject.at(constraint, "minDomains"), str(constraint.min_domains)
         message, wanted = f"{which}: fewer domains than minDomains", "at most the number of domains"
         # Where nodes may join in others, that is what minDomains is for.
-        grave = Severity.INFO if subject.may_get_domains(constraint) else Severity.ERROR
-        return Cause(path, message, number, wanted, at_most=grave)
+        at_most = Severity.INFO if subject.may_get_domains(constraint) else Severity.ERROR
+        return Cause(path, message, number, wanted, at_most=at_most)
     place = f"{constraint.topology_key.rpartition('/')[2]} {some([found.scarce])}"
     if _left_out(subject, found):
         message = f"{which}: {place} counts, and affinity or nodeSelector bars it"
@@ -166,7 +166,7 @@ def _cause(subject: Subject, found: Bound, running: int) -> Cause:
 
 
 def _without_room(subject: Subject, which: str, fitting: int) -> Cause:
-    """The cause where it is no constraint's skew: a key that no node has, or else too little room."""
+    """Return the cause where no skew refuses: a key that no node has, or else too little room."""
     for constraint in subject.hard:
         key = constraint.topology_key
         if key not in subject.nodes.label_keys:
@@ -175,5 +175,6 @@ def _without_room(subject: Subject, which: str, fitting: int) -> Cause:
     if not subject.reach.affine:
         message, fix = "none matches its nodeSelector or node affinity", "correct these, or label a node accordingly"
         return Cause(subject.at(subject.hard[0]), f"{which}: {message}", "no such node", "a node that matches", fix=fix)
-    wanted, fix = f"room for {subject.workload.replicas}", "free room, add nodes, or request less"
-    return Cause(subject.at(subject.hard[0]), f"{which}: no room", f"room for {fitting} replicas", wanted, fix=fix)
+    found, wanted = f"room for {fitting} replica{'s'[: fitting != 1]}", f"room for {subject.workload.replicas}"
+    fix = "free room, add nodes, or request less"
+    return Cause(subject.at(subject.hard[0]), f"{which}: no room", found, wanted, fix=fix)
