@@ -114,7 +114,7 @@ def _judge_finding(finding: Finding, workload: Workload, rules: InForce, user: s
     What is only audited neither denies nor warns.  Nobody is warned of constraints that evenkeel has written, since the
     author of the Pod does not know them.
     """
-    only_audited = audited(workload, user, rules.owned_objects)[finding.enforced]
+    only_audited = workload.owner is not None and audited(workload, user, rules.owned_objects)[finding.enforced]
     certain = finding.enforced or finding.rule not in rules.doubted
     enforcement = rules.of_enforced if finding.enforced else rules.enforcement
     would_deny = finding.severity is Severity.ERROR and certain and not old and not only_audited

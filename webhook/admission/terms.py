@@ -36,7 +36,7 @@ class Terms:
     foresees: bool = False
 
     def namespace_labels(self, namespace: str) -> Labels | None:
-        """The labels of a namespace; None where they are not known."""
+        """Return the labels of a namespace; None where they are not known."""
         known = {} if self.snapshot is None else self.snapshot.namespaces
         for found in (self.labels.get(namespace), self.labels.get(""), known.get(namespace)):
             if found is not None:  # The API server gives each the label with its name.

@@ -48,7 +48,7 @@ def suited_defaults(defaulting: Defaulting, pod: Workload, nodes: Nodes) -> Suit
     are left out if only some of these nodes carry a key.  The defaults that a policy names are returned as they are.
     """
     keys = [str(constraint.get("topologyKey")) for constraint in defaulting.constraints]
-    everywhere = all(nodes.carrying(key) == nodes.all for key in keys)
+    everywhere = all(nodes.carried.get(key) == nodes.all or nodes.carrying(key) == nodes.all for key in keys)
     if everywhere or not defaulting.built_in:
         return SuitedDefaults(defaulting.constraints)
     usable = _usable(pod, nodes)
