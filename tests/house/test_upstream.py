@@ -13,8 +13,8 @@ FORM = re.compile(r"upstream: [a-z_]+\.go:[A-Za-z]+(\.[A-Za-z]+)? \(v1\.37\)")
 OURS = """
 constraint.Reading.topology_keys constraint.Reading.words nodes.Nodes.closed_to_some
 nodes.Nodes.integers nodes.Nodes.number_of_domains nodes.Nodes.replaced_by nodes.integer
-constraint.read_constraints constraint.read_selector constraint.same constraint.Constraint.hard
-constraint.Constraint.soft constraint.Reading.merges constraint.Reading.parsed
+constraint.read_constraints constraint.read_selector constraint.same
+constraint.Reading.merges constraint.Reading.parsed
 constraint.Reading.unmerged counts.in_order counts.label_set counts.NodeUsage.add
 counts.NodeUsage.by_node counts.NodeUsage.remove counts.PodCounts.add counts.PodCounts.groups
 counts.PodCounts.remove filtering.DomainCounts.match_num filtering.DomainCounts.refused

@@ -749,7 +749,7 @@ SWITCHED = [
     Switch(
         "as a label",
         pod(labels={"app": "web", IGNORE: "pinned-pod"}),
-        "does nothing: it is an annotation",
+        "does nothing as a label: it is an annotation",
         "move it to metadata.annotations",
     ),
     Switch("which is no text", pod(annotations={IGNORE: ["pinned-pod"]})),
@@ -778,10 +778,15 @@ SWITCHED = [
     Switch(
         "as an annotation",
         workload("Deployment", annotations={SKIP: "true"}),
-        "does nothing: it is a label",
+        "does nothing as an annotation: it is a label",
         f"move it to {IN_TEMPLATE}",
     ),
-    Switch("of a Pod", pod(annotations={SKIP: "true"}), "does nothing: it is a label", "move it to metadata.labels"),
+    Switch(
+        "of a Pod",
+        pod(annotations={SKIP: "true"}),
+        "does nothing as an annotation: it is a label",
+        "move it to metadata.labels",
+    ),
     Switch(
         "a name that is nearly one",
         pod(annotations={"evenkeel.dev/Ignored": "pinned-pod"}),

@@ -80,7 +80,7 @@ def default_constraints(
     obj: Mapping[str, object], pod: Workload, in_force: InForce, terms: Terms
 ) -> Defaults | Undefaulted:
     """
-    The constraints that kube-scheduler would apply to the new Pod `obj` if it had the policy's defaults.
+    Return the constraints that kube-scheduler would apply to the new Pod `obj` if it had the policy's defaults.
 
     (podTopologySpread.buildDefaultConstraints)  Unlike the scheduler, this keeps matchLabelKeys.  It omits keys that
     the derived selector already has, because the API server rejects a key in both.

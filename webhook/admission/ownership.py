@@ -40,12 +40,12 @@ NEVER = Audited(False, False)
 
 def audited(workload: Workload, user: str, owned_objects: str) -> Audited:
     """
-    Return whether findings on a workload that `user` sends are only audited, with these `ownedObjects` in force.
+    Return whether findings on a workload with an owner are only audited, if `user` sends it.
 
-    They are if it has an owner, because nobody sees the denial; those of enforced rules only if the owner's controller
-    sends it.
+    They are unless `ownedObjects` is Deny, because nobody sees the denial; those of enforced rules only if the owner's
+    controller sends it.
     """
-    if workload.owner is None or owned_objects == DENY:
+    if owned_objects == DENY:
         return NEVER
     return Audited(True, sent_by_controller(workload, user))
 

@@ -74,7 +74,7 @@ _GIVEN: Schema = {"type": ["string", "object"], "minLength": 1}
 
 @cache
 def schema() -> dict[str, object]:
-    """The JSON Schema of a test, draft 2020-12."""
+    """Return the JSON Schema of a test, draft 2020-12."""
     expectation = object_schema(
         outcome={"enum": [str(outcome) for outcome in Outcome]},
         rules={"type": "array", "items": {"enum": list(RULES)}},
@@ -102,7 +102,7 @@ def schema() -> dict[str, object]:
 
 
 def parse_policy_test(text: str) -> PolicyTest:
-    """The test in `text`; PolicyTestError names every cause."""
+    """Return the test in `text`; PolicyTestError names every cause."""
     try:
         documents = read_documents(text)
     except DocumentError as error:

@@ -96,7 +96,7 @@ def _take(left: Mapping[tuple[Mistake, bool], list[int]], workload: Workload, fi
 
 def old_findings(request: AdmissionRequest, in_force: Iterable[InForce], terms: Terms) -> OldFindings:
     """
-    The findings in the old object today, including those that annotations or other findings silenced.
+    Return the findings in the old object today, including those that annotations or other findings silenced.
 
     Each template is judged by what is in force for it, and not for the one that replaces it: whoever brings an object
     under other rules, by a label say, must keep them.  Only the rules that deny in `in_force` are asked.

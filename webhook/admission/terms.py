@@ -28,7 +28,7 @@ class Terms:
     foresees: bool = False
 
     def namespace_labels(self, namespace: str) -> Labels | None:
-        """The labels of a namespace; None where they are not known."""
+        """Return the labels of a namespace; None where they are not known."""
         given = self.labels.get(namespace, self.labels.get(""))
         if given is not None:
             return {NAMESPACE_NAME: namespace, **given}  # as the API server labels each namespace

@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _namespaces(objects: Iterable[Mapping[str, object]]) -> dict[str, Labels]:
-    """The labels of the namespaces among the objects, by their names."""
+    """Return the labels of the namespaces among the objects, by their names."""
     named = ((ObjectRef.of(obj), as_mapping(obj.get("metadata"))) for obj in objects)
     return {ref.name: labels_of(found.get("labels")) for ref, found in named if ref.key[:2] == NAMESPACE}
 

@@ -159,7 +159,7 @@ def _explained(
 
 
 def _defaults(policy: Policy, found: Known) -> Defaults:
-    """The constraints that the policy gives a new Pod without any; None where it leaves that to kube-scheduler."""
+    """Return the constraints that the policy gives a new Pod without any; None where kube-scheduler does."""
 
     def of_policy(subject: Subject) -> list[dict[str, object]] | None:
         return [dict(constraint) for constraint in _suited(subject, policy, found).constraints] or None

@@ -121,12 +121,12 @@ def policy(path: Path | None, features: Features = LATEST) -> Policy:
 
 
 def policy_of_today(path: Path | None, features: Features = LATEST) -> Policy:
-    """The same without the overrides that have ended."""
+    """Return the policy at `path` without the overrides that have ended."""
     return policy(path, features).on(today())
 
 
 def today() -> str:
-    """The day, in UTC, such as 2027-01-31."""
+    """Return the day, in UTC, such as 2027-01-31."""
     return datetime.now(UTC).date().isoformat()
 
 
@@ -141,7 +141,7 @@ def add_namespace_labels_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def namespace_labels(args: argparse.Namespace) -> dict[str, Labels]:
-    """What --namespace-labels says, by the name of the namespace; "" stands for all others."""
+    """Return what --namespace-labels says, by the name of the namespace; "" stands for all others."""
     found: dict[str, Labels] = {}
     for text in args.namespace_labels:
         namespace, colon, pairs = text.rpartition(":")
@@ -152,7 +152,7 @@ def namespace_labels(args: argparse.Namespace) -> dict[str, Labels]:
 
 
 def labels(option: str, text: str) -> dict[str, str]:
-    """The labels in `text`, the value KEY=VALUE,… of an option."""
+    """Return the labels in `text`, the value KEY=VALUE,… of an option."""
     pairs = [pair.partition("=") for pair in text.split(",") if pair]
     if wrong := [key for key, equals, _ in pairs if not (key and equals)]:
         raise UsageError(f'{option}: found "{wrong[0]}", wanted KEY=VALUE')

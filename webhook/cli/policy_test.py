@@ -115,7 +115,7 @@ def _run(file: str) -> FileResults:
 
 
 def _terms(test: PolicyTest, folder: str) -> Terms:
-    """The policy and the cluster of a test; a single review has no other objects beside it."""
+    """Return the policy and the cluster of a test; a single review has no other objects beside it."""
     dump = inputs.NO_CLUSTER
     if isinstance(test.cluster, str):
         with _at("cluster"):

@@ -110,7 +110,7 @@ def find_all(
 
 
 def _with_job_labels(workload: Workload, features: Features) -> Workload:
-    """A Job with its labels as they are at /validate."""
+    """Return a Job with its labels as they are at /validate."""
     written = workload.job_labels.items()
     there = {key: value for key, value in written if features.prefixed_job_labels or key not in PREFIXED_JOB_LABELS}
     return replace(workload, labels={**there, **workload.labels})
@@ -131,7 +131,7 @@ def labels_unknown(kind: Kind) -> str:
 
 
 def _unmet(workload: Workload, snapshot: Snapshot | None, others: Others | None) -> Set[Need]:
-    """What is not known, of all that a rule may need."""
+    """Return what is not known, of all that a rule may need."""
     unmet = set() if snapshot is not None and snapshot.nodes.all else {Need.NODES}
     if snapshot is None or not snapshot.pods:
         unmet |= {Need.PODS} if others is not None else {Need.PODS, Need.OTHERS}
@@ -163,7 +163,7 @@ def _words(reading: Reading, snapshot: Snapshot | None) -> Set[str]:
 
 
 def _running(workload: Workload, settings: RuleSettings) -> list[tuple[Rule, RuleSetting]]:
-    """The rules that are on, not silenced by an annotation, and have something to look at if they need it."""
+    """Return the rules that are on, not silenced by an annotation, and have something to look at if they need it."""
     found, astray = [], _astray(workload)
     for rule_id, setting in settings.items():
         if setting.severity is Severity.IGNORE or (rule_id in workload.ignored_rules and not setting.enforced):
@@ -177,7 +177,7 @@ def _running(workload: Workload, settings: RuleSettings) -> list[tuple[Rule, Rul
 
 
 def _astray(workload: Workload) -> Set[str]:
-    """What a rule may look for that does not stand in the constraints."""
+    """Return what a rule may look for that does not stand in the constraints."""
     if not (workload.misplaced or workload.switches):
         return _NOTHING
     return ({UNKNOWN_FIELDS} if workload.misplaced else _NOTHING) | ({SWITCHES} if workload.switches else _NOTHING)

@@ -124,7 +124,7 @@ class Subject:
         return selector.match(self.workload.labels, self.addable) is not Match.NO
 
     def never_binds(self, constraint: Constraint) -> bool:
-        """Whether the constraint counts this workload's Pods only, and there are never more than maxSkew of them."""
+        """Return whether the constraint counts Pods of this workload only, and there are never more than maxSkew."""
         most = self.workload.most_pods
         if most is None or constraint.max_skew < most or self.workload.pinned or not self.counts_own(constraint):
             return False
@@ -133,7 +133,7 @@ class Subject:
 
     @cached_property
     def pod(self) -> IncomingPod:
-        """What one of its Pods asks of a node but resources."""
+        """Return what one of its Pods asks of a node but resources."""
         return pod_of(self.workload)
 
     @cached_property
@@ -142,7 +142,7 @@ class Subject:
         return reach(self.pod, self.nodes)
 
     def may_get_domains(self, constraint: Constraint) -> bool:
-        """Whether nodes may join in a further domain, which node affinity leaves to its Pods."""
+        """Return whether nodes may join in a further domain, which node affinity leaves to its Pods."""
         left = self.pod.affinity.values(constraint.topology_key)
         there, eligible = self.nodes.domains(constraint.topology_key), self.reach.eligible(constraint, self.labelled)
         return left is None or any(not there.get(domain, 0) & eligible for domain in left)
@@ -256,7 +256,7 @@ class Rule:
         parameters: Mapping[str, object] | None = None,
         said: str = "",
     ) -> RuleSetting:
-        """A setting of this rule, with its defaults for what is not given; `said` is its help."""
+        """Return a setting of this rule, with its defaults for what is not given; `said` is its help."""
         defaults = {name: schema["default"] for name, schema in self.parameters.items() if "default" in schema}
         return RuleSetting(
             self.severity if severity is None else severity, enforced, {**defaults, **(parameters or {})}, said

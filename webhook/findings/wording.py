@@ -38,12 +38,12 @@ def short_path(path: FieldPath) -> str:
 
 
 def warning(finding: Finding) -> str:
-    """One finding as a warning of at most 256 characters."""
+    """Return one finding as a warning of at most 256 characters."""
     return _with_help(f"{finding.rule}: {short_path(finding.path)}: {finding.message}", finding, WARNING_LIMIT)
 
 
 def _with_help(text: str, finding: Finding, limit: int) -> str:
-    """`text` and the policy's help, in one line; where both are too long, the end of `text` is cut."""
+    """Return `text` and the policy's help in one line; where there is no room for both, the end of `text` is cut."""
     said = f"; {finding.help}" if finding.help else ""
     return one_line(text, limit - len(said)) + said
 
@@ -64,13 +64,13 @@ def line(finding: Finding, at: str = "") -> str:
 
 
 def in_full(finding: Finding, at: str = "", limit: int = LINE_LIMIT) -> str:
-    """The line of a finding, then what was found, what is wanted, the fix and the policy's help."""
+    """Return the line of a finding, then what was found, what is wanted, the fix and the policy's help."""
     text = f"{line(finding, at)}: found {finding.found}, wanted {finding.wanted}; {finding.fix}"
     return _with_help(text, finding, limit)
 
 
 def denial(findings: Sequence[Finding]) -> Denial:
-    """A denial for people and for programs; beyond MOST_LINES errors, how many more there are."""
+    """Return a denial for people and for programs; beyond MOST_LINES errors, how many more there are."""
     shown = [(finding, path_text(finding.path)) for finding in findings[:MOST_LINES]]
     lines = [in_full(finding, at) for finding, at in shown]
     if more := findings[MOST_LINES:]:

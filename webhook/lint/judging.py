@@ -225,7 +225,7 @@ class _File:
         return not matters
 
     def _object(self, obj: Mapping[str, object], chunk: Chunk) -> Iterator[_Unlocated]:
-        """The findings on one object; problems and counts are added to the result."""
+        """Yield the findings on one object; add problems and counts to the result."""
         terms = self.terms
         kinds = find_kinds(obj, terms.policy.kinds)
         if not kinds:

@@ -97,7 +97,7 @@ class Kustomization:
 
 
 def read_kustomization(text: str, read_file: ReadFile) -> Kustomization:
-    """The kustomization in `text`; `read_file` reads a file of its folder, None if there is none."""
+    """Return the kustomization in `text`; `read_file` reads a file of its folder, None if there is none."""
     found = as_mapping(next(iter(_documents(text)), None))
     patches = [*_patches(found)]
     changes = [change for patch in patches for change in _changes_by(patch, read_file)]

@@ -75,7 +75,7 @@ class _Repair:
 
 def _one_per_object(found: Iterable[Located], refused: Set[tuple[str, FieldPath]]) -> Iterable[_Repair]:
     """
-    A repair of each object that was not refused; repairs of different objects are independent.
+    Yield a repair of each object that was not refused; repairs of different objects are independent.
 
     The one that is the nearest to the root comes first: what a field is named decides what is wrong below.
     """

@@ -160,7 +160,7 @@ class Text:
 
 
 def _renamed(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[str, str] | None:
-    """The old and the new name of a member, if it is the only difference."""
+    """Return the old and the new name of a member, if it is the only difference."""
     gone, come = old.keys() - new.keys(), new.keys() - old.keys()
     if len(gone) != 1 or len(come) != 1:
         return None

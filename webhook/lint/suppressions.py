@@ -43,7 +43,7 @@ def comments_in(text: str) -> list[Comment]:
 
 
 def unused_in_comment(comment: Comment, used: Collection[str], settings: RuleSettings) -> Iterator[Finding]:
-    """A finding for each rule in a comment that suppressed nothing; `used` are the rules that suppressed something."""
+    """Yield a finding for each rule in a comment that suppressed nothing; `used` are the others."""
     if not comment.rules:
         yield _unused((), "must name the rules that it suppresses", "no rule", "write evenkeel: ignore[rule-id]")
     idle = {name: _reason(settings[name]) for name in rules_run(settings) - set(used)}
@@ -64,7 +64,7 @@ class Suppressed:
 
 
 def suppressed_by_annotations(obj: Mapping[str, object], workloads: Sequence[Workload], terms: LintTerms) -> Suppressed:
-    """What the annotations of `obj` suppress; `workloads` are its workloads, each with its namespace."""
+    """Return what the annotations of `obj` suppress; `workloads` are its workloads, each with its namespace."""
     if not any(workload.ignored_rules for workload in workloads):
         return Suppressed()
     count, used, idle = 0, set[str](), dict[str, str]()
@@ -107,9 +107,9 @@ def _unused_annotations(
 
 def _unused_rule(path: FieldPath, rule: str, idle: Mapping[str, str]) -> Iterator[Finding]:
     """
-    `idle` maps the rules that ran and found nothing to the reason; a rule that did not run is not reported.
+    Yield a finding if `rule` is among the `idle`, the rules that ran and found nothing, each with the reason.
 
-    Of an annotation that names no rule, idle-switch says so.
+    A rule that did not run is not reported; an annotation that names no rule is, by idle-switch.
     """
     if rule in idle:
         yield _unused(path, f"suppresses no finding of {rule}: {idle[rule]}", rule, "remove it")

@@ -154,7 +154,7 @@ def by_path(parts: Sequence[str]) -> Touched:
 
 
 def left_open(workload: Workload, touched: Touched) -> Workload:
-    """The workload, in which fields that are touched may have any value; `touched.labels` must not be None."""
+    """Return the workload, in which fields that are touched may have any value; `touched.labels` must not be None."""
     labels, fields = touched.labels or frozenset(), touched.fields
     found = replace(
         workload,

@@ -141,5 +141,5 @@ _IN_FEW_WORDS = {
 
 
 def wanted_instead(error: str) -> str:
-    """What an error of a label key or value asks for, in few words."""
+    """Return what an error of a label key or value asks for, in few words."""
     return next(words for begin, words in _IN_FEW_WORDS.items() if error.startswith(begin))

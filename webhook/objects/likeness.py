@@ -8,7 +8,7 @@ LONGEST = 100  # What is longer is like no word.
 
 
 def nearest(text: str, known: Iterable[str]) -> str | None:
-    """The known word that at most two edits and another case make of `text`, of short words fewer; None if none is."""
+    """Return the known word that at most two edits, fewer if it is short, and another case make of `text`, or None."""
     if len(text) > LONGEST:
         return None
     text, words = text.strip().lower(), sorted(known)
@@ -17,7 +17,7 @@ def nearest(text: str, known: Iterable[str]) -> str | None:
 
 
 def within(edits: int, text: str, other: str) -> bool:
-    """Whether so many edits turn one text into the other: their Levenshtein distance is not larger."""
+    """Return whether so many edits turn one text into the other: their Levenshtein distance is not larger."""
     if edits == 0 or text == other:
         return text == other
     if abs(len(text) - len(other)) > edits:

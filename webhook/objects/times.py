@@ -10,7 +10,7 @@ DAYS_BEFORE_1970 = 719_468  # from 1 March of the year 0, from which leap days a
 
 
 def seconds_at(value: object) -> float | None:
-    """The seconds since 1970 at a time in UTC; None for anything else."""
+    """Return the seconds since 1970 at a time in UTC; None for anything else."""
     found = _TIME.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         return None
@@ -20,7 +20,7 @@ def seconds_at(value: object) -> float | None:
 
 
 def days_at(text: str) -> int | None:
-    """The days from 1970 to one such as 2026-01-31; None for anything else, and for a day that no calendar has."""
+    """Return the days from 1970 to one such as 2026-01-31; None for anything else, and if no calendar has that day."""
     found = _DAY.fullmatch(text)
     if found is None:
         return None

@@ -157,7 +157,7 @@ class Workload:
         return -(-replicas * int(percent[:-1]) // 100)
 
     def pods_labels(self) -> Labels:
-        """The labels that every Pod of it has, with "added" for each value that only the controller knows."""
+        """Return the labels that every Pod of it has, with "added" for each value that only the controller knows."""
         added = [key for key in self.kind.added_labels if key in self.addable]
         return {**dict.fromkeys(added, "added"), **self.job_labels, **self.labels}
 
@@ -169,7 +169,7 @@ class Workload:
 
 def parse_workloads(obj: Mapping[str, object], kinds: Kinds = KINDS, namespace: str = "") -> tuple[Workload, ...]:
     """
-    The workloads in an object, none if its kind is not known; at most MOST_TEMPLATES + 1, one more than can be judged.
+    Return the workloads in an object, none if its kind is not known; at most one more than can be judged.
 
     `namespace` is that of the request, and is used instead of the object's own where it is given.  Anything that has
     the wrong type reads as if it were absent, except the constraints, which are kept as they are.
@@ -316,7 +316,7 @@ def _addable(kind: Kind, job: Mapping[str, object]) -> frozenset[str]:
 
 def _job_labels(kind: Kind, obj: Mapping[str, object], job: Mapping[str, object]) -> Labels:
     """
-    The labels that the API server writes into the template of a Job before it is validated, where it knows its name.
+    Return the labels that the API server writes into the template of a Job before /validate, if its name is known.
 
     RANDOM stands for what follows a generateName, TIME for what a CronJob adds to its own name, and UID for a uid: no
     author can know these.
@@ -334,7 +334,7 @@ def _misplaced(
     kind: Kind, template: FieldPath, places: Sequence[Mapping[str, object]], pod_spec: Mapping[str, object]
 ) -> tuple[FieldPath, ...]:
     """
-    The paths of constraints in `places`: beside the Pod template, in it, and in its metadata.
+    Return the paths of constraints in `places`: beside the Pod template, in it, and in its metadata.
 
     And of those that are in the Pod's spec under a name that is nearly the field's, if it has not the field itself.
     """
@@ -349,7 +349,7 @@ def _misplaced(
 
 
 def _switches(path: FieldPath, metadata: Mapping[str, object]) -> tuple[Switch, ...]:
-    """The labels and annotations of evenkeel in the metadata at `path`, but for those that it writes."""
+    """Return the labels and annotations of evenkeel in the metadata at `path`, but for those that it writes."""
     found: list[Switch] = []
     for place in ("labels", "annotations"):
         written = metadata.get(place)

@@ -153,7 +153,7 @@ def alone(subject: Subject, snapshot: Snapshot, features: Features) -> Snapshot:
 
 
 def next_replica(raw: Raw, others: Mapping[Key, Raw], kinds: Kinds = KINDS) -> tuple[Subject, ...]:
-    """The next Pod of each template of a workload; none if its kind is not known or has no Pod template."""
+    """Return the next Pod of each template of a workload; none if its kind is not known or has no Pod template."""
     ref, found = ObjectRef.of(raw), []
     for workload in parse_workloads(raw, kinds):
         kind = workload.kind

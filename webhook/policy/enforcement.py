@@ -13,7 +13,7 @@ MISSING = "missing-constraints"
 
 
 def notes_on(policy: Policy) -> Iterator[str]:
-    """A line for each way past an enforced rule that the policy leaves, or that it cannot close; it names what can."""
+    """Yield a line for each way past an enforced rule that the policy leaves or cannot close; it names what can."""
     yield from _denying_nothing(policy)
     rules = ", ".join(policy.enforced)
     if not rules:
@@ -66,7 +66,7 @@ def _missing(policy: Policy) -> Iterator[tuple[str, RuleSetting]]:
 
 
 def _changed_by_anyone(policy: Policy, i: int) -> list[str]:
-    """The rules that are enforced where this override does not match, if a developer decides whether it does."""
+    """Return the rules that are enforced where this override does not match, if a developer decides whether it does."""
     override = policy.overrides[i]
     if override.namespace_selector is not None:
         return []

@@ -123,7 +123,7 @@ def _defaultings(raw: Mapping[str, object]) -> Iterator[tuple[FieldPath, object]
 
 
 def _settings(raw: object, base: RuleSettings, path: FieldPath, causes: list[str]) -> RuleSettings:
-    """`base` with the changes in `raw`: a field of a rule that is not in it stays as it is."""
+    """Return `base` with the changes in `raw`: a field of a rule that is not in it stays as it is."""
     settings = dict(base)
     for rule_id, value in as_mapping(raw).items():
         given = dict(as_mapping(value)) if isinstance(value, dict) else {"severity": value}
@@ -141,7 +141,7 @@ def _settings(raw: object, base: RuleSettings, path: FieldPath, causes: list[str
 
 
 def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str]) -> tuple[Override, ...]:
-    """The overrides; what one does not set is that of the policy, which `raw` has whole."""
+    """Return the overrides; what one does not set is that of the policy, which `raw` has whole."""
     found: list[Override] = []
     for i, item in enumerate(map(as_mapping, as_list(raw.get("overrides")))):
         path: FieldPath = ("overrides", i)
@@ -166,7 +166,7 @@ def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str])
 
 
 def parse_day(raw: object, path: FieldPath, causes: list[str]) -> str:
-    """A day such as 2027-01-31; "" if there is none, or the calendar has no such day."""
+    """Return a day such as 2027-01-31; "" if there is none, or the calendar has no such day."""
     if raw is None:
         return ""
     from webhook.objects.times import days_at  # which few policies need

@@ -55,12 +55,12 @@ class Override:
 
     @property
     def selectors(self) -> dict[str, Selector]:
-        """Those that it has, by the name of their field."""
+        """Return the selectors that it has, by the names of their fields."""
         given = {"namespaceSelector": self.namespace_selector, "podSelector": self.pod_selector}
         return {name: selector for name, selector in given.items() if selector is not None}
 
     def covers(self, later: Override) -> bool:
-        """Whether it is seen that it matches all that `later` matches, on each day, so that `later` never applies."""
+        """Return whether it plainly matches all that `later` matches, on each day, so that `later` never applies."""
         if self.scheduler_name not in (None, later.scheduler_name):
             return False
         if self.until and not (later.until and later.until <= self.until):
@@ -70,7 +70,7 @@ class Override:
 
     def matches(self, namespace: Match | Labels, workload: Workload) -> Match:
         """
-        Whether it applies to the Pods of `workload`, in three values.
+        Return whether it applies to the Pods of `workload`, in three values.
 
         `namespace` is the labels of their namespace, or whether `namespace_selector` matches where they are not known.
         """
@@ -106,7 +106,7 @@ class InForce:
 
     @property
     def enforces(self) -> bool:
-        """Whether any rule denies, whatever an annotation or an owner reference says."""
+        """Return whether any rule denies, whatever an annotation or an owner reference says."""
         return self.of_enforced == DENY and any(map(is_enforced, self.settings.values()))
 
 
@@ -127,23 +127,23 @@ class Policy:
 
     @property
     def enforced(self) -> tuple[str, ...]:
-        """The rules that are enforced, in the policy or in any override, and deny."""
+        """Return the rules that are enforced, in the policy or in any override, and deny."""
         denying = [part.settings for part in self.parts if part.enforcement == DENY]
         return tuple(rule for rule in RULES if any(is_enforced(settings[rule]) for settings in denying))
 
     @property
     def parts(self) -> tuple[Override | Policy, ...]:
-        """All that may apply to a workload: itself, and each override."""
+        """Return all that may apply to a workload: itself, and each override."""
         return (self, *self.overrides)
 
     def on(self, day: str) -> Policy:
-        """The policy of a day, in UTC, such as 2027-01-31: without the overrides that have ended."""
+        """Return the policy of a day, in UTC, such as 2027-01-31: without the overrides that have ended."""
         left = tuple([each for each in self.overrides if not each.until or day <= each.until])
         return self if len(left) == len(self.overrides) else replace(self, overrides=left)
 
     @property
     def defaults(self) -> bool:
-        """Whether it has default constraints, in the policy or in any override."""
+        """Return whether it has default constraints, in the policy or in any override."""
         return any(defaulting.type == LIST and defaulting.constraints for _, defaulting in self.defaultings())
 
     def defaultings(self) -> Iterator[tuple[FieldPath, Defaulting]]:
@@ -160,7 +160,7 @@ class Policy:
 
     @property
     def judges_without_constraints(self) -> bool:
-        """Whether any rule is run on workloads without constraints."""
+        """Return whether any rule is run on workloads without constraints."""
         return any(
             part.settings[rule.id].severity is not Severity.IGNORE
             for part in self.parts
@@ -191,7 +191,7 @@ class Policy:
         return replace(self, settings=_changed(self.settings, severities), overrides=overrides)
 
     def in_force(self, workload: Workload, namespace_labels: Labels | None) -> InForce:
-        """The policy for the Pods of `workload`: the first override that matches, and only that one."""
+        """Return the policy for the Pods of `workload`: the first override that matches, and only that one."""
         applies: Override | Policy = self
         perhaps: list[Override] = []
         for override in self.overrides:
@@ -219,9 +219,10 @@ class Policy:
 
     def possible(self, namespace: str, labels: Labels | None) -> Mapping[str, Policy]:
         """
-        The policy where each of the overrides in doubt is the first to match the labels of a namespace, by its name.
+        Return the policies that may apply in a namespace, one of them if its labels are known.
 
-        The last one, by the name "", is the policy where none of them does.  There is no other where labels are known.
+        Where they are not, there is one for each override in doubt, by its name, in which that is the first to match
+        the labels, and one by the name "" in which none does.
         """
         in_doubt = {each.name: each for each in self.overrides if _namespace(namespace, labels, each) is Match.UNKNOWN}
         earlier: list[Override] = []
@@ -237,7 +238,7 @@ class Policy:
 
 
 def _namespace(namespace: str, labels: Labels | None, override: Override) -> Match | Labels:
-    """The labels of a namespace, or where they are not known, whether the override matches its name alone."""
+    """Return the labels of a namespace, or where they are not known, whether the override matches its name alone."""
     if labels is not None:
         return labels
     if override.namespace_selector is None:

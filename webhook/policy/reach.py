@@ -12,7 +12,7 @@ SOON_DAYS = 30
 
 
 def notes_on(policy: Policy) -> Iterator[str]:
-    """A line for each override that never applies, and each selector that selects nothing out."""
+    """Yield a line for each override that never applies, and each selector that matches everything."""
     overrides = policy.overrides
     for i, override in enumerate(overrides):
         empty = [name for name, selector in override.selectors.items() if selector.empty]
@@ -35,7 +35,7 @@ def _covered(earlier: Override, later: Override, at: int) -> str:
 
 
 def ends(policy: Policy, today: str) -> Mapping[str, list[str]]:
-    """A line for each override that has ENDED, or ENDS_SOON: within 30 days."""
+    """Return a line for each override that has ended, or ends within 30 days, by the two STATES."""
     found: dict[str, list[str]] = {state: [] for state in STATES}
     for i, override in enumerate(policy.overrides):
         last, now = days_at(override.until), days_at(today)

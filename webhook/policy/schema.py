@@ -85,7 +85,7 @@ _WORKLOAD = object_schema(
 
 @cache
 def schema() -> dict[str, object]:
-    """The whole schema, draft 2020-12."""
+    """Return the whole schema, draft 2020-12."""
     from webhook.objects.operators import names  # which a server without a policy file does not need
 
     rules = object_schema(**{rule.id: _rule(rule) for rule in RULES.values()})

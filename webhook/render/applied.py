@@ -106,7 +106,7 @@ def title(obj: Mapping[str, object]) -> str:
 
 
 def as_json(applied: Applied) -> str:
-    """One JSON document on one line."""
+    """Return one JSON document on one line."""
     metadata, defaulted = as_mapping(applied.obj.get("metadata")), applied.mutate.defaulted
     return json.dumps(
         {

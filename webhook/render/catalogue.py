@@ -40,7 +40,7 @@ def table() -> str:
 
 
 def section(rule: Rule) -> Iterator[str]:
-    """One rule, always under the same headings."""
+    """Yield one rule, always under the same headings."""
     yield from (f"## {rule.id}", "", f"{rule.title[0].upper()}{rule.title[1:]}.", "")
     advice = " It is advice: at most a `warning`, and never enforced." if rule.advice else ""
     yield from (f"Default severity: `{rule.severity}`.{advice}", "")

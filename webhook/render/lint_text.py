@@ -73,7 +73,7 @@ def _finding(located: Located, style: Style) -> str:
 
 
 def _advice(finding: Finding) -> tuple[str, ...]:
-    """The fix, and the policy's help."""
+    """Return the fix, and the policy's help."""
     return (finding.fix, finding.help) if finding.help else (finding.fix,)
 
 

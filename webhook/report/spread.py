@@ -150,7 +150,7 @@ class Spreading:
 
     def of(self, workload: LiveWorkload, pod: Raw, given: Sequence[object], template: int = 0) -> Iterator[Spread]:
         """
-        Each constraint in force on a new Pod of the workload, and how the Pods that it counts are spread.
+        Yield each constraint in force on a new Pod of the workload, and how the Pods that it counts are spread.
 
         `given` are constraints that evenkeel's policy gives the Pod, which has none of its own.
         """

@@ -56,7 +56,7 @@ def idle_switch(subject: Subject) -> Iterator[Cause]:
     """
     The annotation `evenkeel.dev/ignore` of an object, or of its Pod template, names rules by their ids.  The label
     `evenkeel.dev/skip: "true"` of a Pod keeps defaults out of it, and that of a Namespace exempts all that is in it.
-    Anywhere else, with another value or under another name they do nothing, and nobody says so.
+    Anywhere else, with another value or under another name they do nothing, and Kubernetes does not warn.
 
     The webhook sees only what it is sent, which is objects with constraints; `lint` and `admit` see all.
     """
@@ -72,7 +72,7 @@ def idle_switch(subject: Subject) -> Iterator[Cause]:
 
 def _ignoring(path: FieldPath, value: object) -> Iterator[Cause]:
     if path[-2] != "annotations":
-        right, message = path_text((*path[:-2], "annotations")), "does nothing: it is an annotation, and no label"
+        right, message = path_text((*path[:-2], "annotations")), "does nothing as a label: it is an annotation"
         yield Cause(path, message, "a label", right, fix=f"move it to {right}")
         return
     unknown = ignored(value if isinstance(value, str) else None) - {*RULES, UNUSED_SUPPRESSION}
@@ -93,7 +93,7 @@ def _skipping(path: FieldPath, value: object, workload: Workload) -> Iterator[Ca
     elif path[-2] != "labels":
         right = path_text(labels) or "the labels of the Pods"
         fix = f"move it to {right}, so that the Pods get no defaults"
-        yield Cause(path, "does nothing: it is a label, and no annotation", "an annotation", right, fix=fix)
+        yield Cause(path, "does nothing as an annotation: it is a label", "an annotation", right, fix=fix)
     elif workload.kind.built_in and workload.labels.get(SKIP_LABEL) != ON:  # An operator may hand its labels on.
         right, kind = path_text(labels), workload.kind.kind
         fix = f"move it to {right}, so that the Pods get no defaults"

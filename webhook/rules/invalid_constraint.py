@@ -126,7 +126,7 @@ class Remedy(NamedTuple):
 LABEL_KEY, LABEL_VALUE = "label key", "label value"
 _ACTION, _POLICY, _OPERATOR = (f"{', '.join(words[:-1])} or {words[-1]}" for words in (ACTIONS, POLICIES, OPERATORS))
 _OF_POLICY = Remedy(f"must be {_POLICY}", _POLICY, f"remove the field, or set it to {_POLICY}")
-# By the type of the error and its field; of a label by what it is, of a wrong type by the right one.
+# By the type of the error, and its field; for a label LABEL_KEY or LABEL_VALUE, for a wrong type the right one.
 REMEDIES: dict[tuple[str, str], Remedy] = {
     (INVALID, "maxSkew"): Remedy(
         "must be greater than zero", "1 or more", "set maxSkew to 1, or to the difference you can accept"
@@ -225,7 +225,7 @@ _TYPES: dict[type, str] = {str: "string", list: "array", dict: "object"}
 
 
 def _classified(error: FieldError) -> tuple[str, str]:
-    """Its type, and the field, the label or the type that it is about; upstream has one type for several faults."""
+    """Return its type, and the field, label or type that it is about; upstream has one type for several faults."""
     field = next((part for part in reversed(error.path) if isinstance(part, str)), "")
     if error.type == TYPE_INVALID:
         return TYPE_INVALID, error.detail.removeprefix("must be ")
@@ -239,7 +239,7 @@ def _classified(error: FieldError) -> tuple[str, str]:
 
 
 def _repeated(index: int, subject: Subject) -> tuple[str, str]:
-    """The message of a constraint that repeats a pair, which names the other one, and what was found."""
+    """Return the message of a constraint that repeats a pair, which names the other one, and what was found."""
     pairs = [(written.topology_key, written.when_unsatisfiable) for written in subject.reading.written]
     other = max(i for i, pair in enumerate(pairs) if pair == pairs[index])
     key, action = pairs[index]

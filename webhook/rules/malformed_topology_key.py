@@ -55,6 +55,6 @@ def malformed_topology_key(subject: Subject) -> Iterator[Cause]:
 
 
 def _meant(key: str) -> str | None:
-    """The well-known key that it nearly is, or the key without the blanks around it."""
+    """Return the well-known key that it nearly is, or the key without the blanks around it."""
     stripped = key.strip()
     return likely_meant(key) or (None if label_key_errors(stripped) else stripped)

@@ -87,7 +87,7 @@ def rollout_skew(subject: Subject) -> Iterator[Cause]:
 
 
 def _counts_old_pods(subject: Subject, constraint: Constraint) -> bool:
-    """Whether it is one of those that the rule applies to, and matches the Pods of any revision."""
+    """Return whether it is one of those that the rule applies to, and matches the Pods of any revision."""
     selector = constraint.selector
     if selector.empty or not (subject.workload.surges if constraint.hard else subject.flag("soft")):
         return False

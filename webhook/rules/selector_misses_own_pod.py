@@ -89,7 +89,7 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
 
 
 def _added(subject: Subject) -> tuple[str, ...]:
-    """The labels that every Pod gets; those of a Job do not come where it has a selector of its own."""
+    """Return the labels that every Pod gets; those of a Job do not come where it has a selector of its own."""
     return tuple([key for key in subject.workload.kind.added_labels if key in subject.addable])
 
 

@@ -79,7 +79,7 @@ def unknown_field(subject: Subject) -> Iterator[Cause]:
 
 
 def _misspelt(path: FieldPath, meant: str, parent: object) -> Cause:
-    """`path` is that of a field of `parent`, whose name should have been another one."""
+    """Return the cause at the field of `parent` that stands at `path`, and was meant to have another name."""
     name, fields, edit = path[-1], as_mapping(parent), None
     if meant not in fields and len(fields) <= MOST_FIELDS:
         edit = Edit(path[:-1], {meant if each == name else each: value for each, value in fields.items()})

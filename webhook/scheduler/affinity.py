@@ -23,7 +23,7 @@ class NodeTerm(NamedTuple):
     fields: tuple[Requirement, ...]
 
     def values(self, key: str) -> frozenset[str] | None:
-        """The values of a label that are left to the nodes that meet the term; None where it names none."""
+        """Return the values of a label that nodes may have that meet the term; None where it names none."""
         named = [frozenset(one.values) for one in self.expressions if one.key == key and one.operator == IN]
         return frozenset.intersection(*named) if named else None
 
@@ -87,7 +87,7 @@ class RequiredNodeAffinity:
 
     def values(self, key: str) -> frozenset[str] | None:
         """
-        The values of a label that are left to the nodes on which the Pod may run, whatever nodes join; None if any is.
+        Return the values of a label that nodes may have on which the Pod can run, whatever nodes join; None if any.
 
         A node has at most one value, so that In narrows them; other operators leave them open.
         """

@@ -69,14 +69,12 @@ class Constraint:
     node_affinity_policy: str
     node_taints_policy: str
     match_label_keys: tuple[str, ...]
+    hard: bool = field(init=False)
+    soft: bool = field(init=False)
 
-    @property
-    def hard(self) -> bool:
-        return self.when_unsatisfiable == HARD
-
-    @property
-    def soft(self) -> bool:
-        return self.when_unsatisfiable == SOFT
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hard", self.when_unsatisfiable == HARD)
+        object.__setattr__(self, "soft", self.when_unsatisfiable == SOFT)
 
 
 class UnknownField(NamedTuple):

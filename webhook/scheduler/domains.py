@@ -38,7 +38,7 @@ class Reach(NamedTuple):
 
 
 def is_confined(pod: IncomingPod, constraint: Constraint) -> bool:
-    """Whether node affinity leaves one domain, so that the constraint refuses no node and prefers none to another."""
+    """Return whether node affinity leaves one domain, so that the constraint neither refuses nor prefers a node."""
     values = pod.affinity.values(constraint.topology_key)
     if values is None or len(values) != 1:
         return False

@@ -59,7 +59,7 @@ class Requirement(NamedTuple):
         return Match.UNKNOWN
 
     def implies(self, other: Requirement) -> bool:
-        """Whether all labels that meet this requirement meet the other one, too."""
+        """Return whether all labels that meet this requirement meet the other one, too."""
         if self.key != other.key:
             return False
         own, wanted = set(self.values), set(other.values)
@@ -138,7 +138,7 @@ class Selector:
         return found
 
     def implies(self, other: Selector) -> bool:
-        """Whether it is seen, of one requirement after the other, that what this matches the other one matches, too."""
+        """Return whether `other` plainly matches all that this one matches, held requirement by requirement."""
         if self.matches_nothing or other.matches_nothing:
             return self.matches_nothing
         return all(any(own.implies(wanted) for own in self.requirements) for wanted in other.requirements)

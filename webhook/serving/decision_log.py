@@ -25,7 +25,7 @@ LEFT_OUT_MESSAGE = (logging.INFO, "defaults left out")
 
 def log_decision(request: AdmissionRequest, decision: Decision) -> None:
     """
-    One line for each request that was or would be denied, given defaults or not judged.
+    Log one line for each request that was or would be denied, given defaults or not judged.
 
     Other requests are logged at debug.
     """

@@ -20,7 +20,7 @@ class PolicyFile:
     """Puts the file's policy in force whenever it changes; without a path, the policy stays the built-in one."""
 
     def __init__(self, path: Path | None, reviewer: Reviewer) -> None:
-        """The file's policy is in force already; OSError if the file cannot be read."""
+        """Follow the file whose policy is in force already; OSError if the file cannot be read."""
         self.path, self.reviewer = path, reviewer
         self.problem = ""
         self.content = Followed(path.read_bytes(), path.read_bytes) if path is not None else None
