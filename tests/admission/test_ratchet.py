@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.build import (
-    HOSTNAME,
-    ZONE,
-    constraint,
-)
-from tests.support.review import Case, at_validate, deployment, validate
+from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, policy, request
+from tests.support.review import Case, at_validate, deployment, review, validate
 from tests.support.strategies import nested
+from webhook.admission.request import VALIDATE
+from webhook.scheduler.features import features
 
 EMPTY = constraint(labelSelector={})
 SCALED = deployment(EMPTY, spec={"replicas": 9, "template": deployment(EMPTY)["spec"]["template"]})
@@ -248,3 +246,15 @@ def test_constraints_too_deep_to_compare_are_not_known_to_be_kept(levels):
     obj["spec"]["template"]["spec"]["x"] = old["spec"]["x"] = "y"
 
     assert (levels < 1_000) == validate(obj, old, rules="{onError: Deny}").allowed
+
+
+@pytest.mark.parametrize("minor", [26, 38])
+def test_what_is_only_an_info_uses_up_no_old_error(minor):
+    """A selector of {} counts every Pod there, which is no error; that of null is one."""
+    listed = EMPTY, constraint(labelSelector=None)
+    restarted = request(deployment(*listed, template={"annotations": {"note": "x"}}), deployment(*listed))
+
+    decision = review(restarted, VALIDATE, policy("{rules: {invalid-constraint: ignore}}"), None, features(minor))
+
+    assert ["info", "error"] == [each.severity for each in decision.findings if each.rule == "empty-selector"]
+    assert decision.allowed

@@ -69,16 +69,18 @@ class OldFindings:
         """
         Return for each finding whether it is old: the old object had one of the same mistake, as bad or worse.
 
-        Each old finding excuses one.  What the update did to the constraint does not matter, whether it was moved,
-        relaxed or given another topology key, as long as the rule finds no more than before, and nothing worse.  Where
-        it finds more, those on constraints that were there before come first, so that a denial names what was added.
+        Each old finding excuses one; only errors need it.  What the update did to the constraint does not matter,
+        whether it was moved, relaxed or given another topology key, as long as the rule finds no more than before, and
+        nothing worse.  Where it finds more, those on constraints that were there before come first, so that a denial
+        names what was added.
 
         A finding of an enforced rule is old only where the rule was enforced, and the old object could be judged.
         """
         if not self._known:
             return [not finding.enforced for _, finding in findings]
         left = {mistake: [*extents] for mistake, extents in self._extents.items()}
-        familiar_first = sorted(range(len(findings)), key=lambda i: identity(*findings[i]) not in self._identities)
+        errors = [i for i, (_, finding) in enumerate(findings) if finding.severity is Severity.ERROR]
+        familiar_first = sorted(errors, key=lambda i: identity(*findings[i]) not in self._identities)
         excused = {i for i in familiar_first if _take(left, *findings[i])}
         return [i in excused for i in range(len(findings))]
 
