@@ -258,3 +258,17 @@ def test_what_is_only_an_info_uses_up_no_old_error(minor):
 
     assert ["info", "error"] == [each.severity for each in decision.findings if each.rule == "empty-selector"]
     assert decision.allowed
+
+
+@pytest.mark.parametrize("enforced", [False, True])
+def test_an_old_error_hides_no_new_one_on_its_field(enforced):
+    """A deprecated key is replaced by a deprecated one that is forbidden, too: of the two rules one would be shown."""
+    setting = {"severity": "error", "enforced": enforced}
+    forbidden = {**setting, "topologyKeys": ["failure-domain.beta.kubernetes.io/region"]}
+    rules = {"misspelt-topology-key": setting, "forbidden-topology-key": forbidden}
+    old, new = (constraint(topologyKey=f"failure-domain.beta.kubernetes.io/{name}") for name in ("zone", "region"))
+    update = request(deployment(new), deployment(old))
+
+    decision = review(update, VALIDATE, policy(rules=rules), None, FEATURES)
+
+    assert ["forbidden-topology-key"] == [cause["reason"] for cause in decision.status["details"]["causes"]]

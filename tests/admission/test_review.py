@@ -43,8 +43,19 @@ ENFORCED_FOR_ONE = one_team("rules: {empty-selector: {enforced: true}}")
 ENFORCING = "{empty-selector: {severity: error, enforced: true}}"
 EARLY = "{earlyAnswer: true}"
 IGNORED = {"evenkeel.dev/ignore": "empty-selector"}
+DEPRECATED_ZONE = "failure-domain.beta.kubernetes.io/zone"
+TWO_ON_A_KEY = one_team(
+    "rules: {misspelt-topology-key: warning}",
+    rules="{misspelt-topology-key: error, forbidden-topology-key: "
+    f"{{severity: error, topologyKeys: [{DEPRECATED_ZONE}]}}}}",
+)
 
 CASES = [
+    Case(
+        "what an override leaves in doubt hides nothing that is certain on its field",
+        at_validate(deployment(constraint(topologyKey=DEPRECATED_ZONE)), rules=TWO_ON_A_KEY),
+        denied=("forbidden-topology-key",),
+    ),
     Case(
         "a key that the API server is silent about",
         at_validate(deployment(constraint(topologyKey="failure-domain.beta.kubernetes.io/hostname"))),

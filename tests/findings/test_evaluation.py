@@ -25,6 +25,7 @@ def with_constraint(obj, **fields):
     return {**obj, "spec": {**obj["spec"], "template": {**obj["spec"]["template"], "spec": spec}}}
 
 
+MISSES = "selector-misses-own-pod"
 ZONE, REGION = (f"failure-domain.beta.kubernetes.io/{name}" for name in ("zone", "region"))
 
 
@@ -53,6 +54,16 @@ def test_only_what_the_api_server_rejects_is_marked_as_that():
     found = findings(pod(constraint(maxSkew=0, labelSelector={})))
 
     assert {"invalid-constraint": True, "empty-selector": False} == {f.rule: f.rejected_by_api_server for f in found}
+
+
+def test_what_the_api_server_rejects_silences_nothing_that_the_policy_takes_for_graver():
+    obj = pod(constraint(labelSelector={"matchLabels": {"app": "x y"}}))
+    info, error = RULES["invalid-constraint"].setting(Severity.INFO), RULES[MISSES].setting(Severity.ERROR)
+
+    assert ["invalid-constraint"] == [f.rule for f in findings(obj)]
+    assert [MISSES, "invalid-constraint"] == [
+        f.rule for f in findings(obj, invalid_constraint=info, selector_misses_own_pod=error)
+    ]
 
 
 def test_rules_say_of_themselves_what_defaults_keep():

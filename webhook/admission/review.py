@@ -18,10 +18,10 @@ from webhook.admission.request import MUTATE, UPDATE, VALIDATE, AdmissionRequest
 from webhook.admission.terms import Terms
 from webhook.admission.weighing import TooLarge, weigh
 from webhook.findings import wording
-from webhook.findings.evaluation import evaluate
+from webhook.findings.evaluation import find_all, one_per_field
 from webhook.findings.finding import Evaluation, Finding, Severity, Skipped
 from webhook.findings.rule import RuleSettings
-from webhook.objects.fields import path_text
+from webhook.objects.fields import FieldPath, path_text
 from webhook.objects.labels import Labels
 from webhook.objects.names import SKIP_LABEL
 from webhook.objects.workload import Workload
@@ -33,7 +33,7 @@ Judging = Callable[[Workload, RuleSettings, Snapshot | None, Features], Evaluati
 LONGEST_NAME = 253  # of an object, a group or a kind; anything longer is cut before it goes back
 
 
-def review(request: AdmissionRequest, terms: Terms, judging: Judging = evaluate) -> Decision:
+def review(request: AdmissionRequest, terms: Terms, judging: Judging = find_all) -> Decision:
     """
     Decide on a request; the same request and terms always give the same decision.
 
@@ -112,10 +112,20 @@ def _judge_workloads(
     excused = old.excuse(found) if old is not None else [False] * len(found)
     pod = request.workloads[0]
     written = bool(found) and pod.is_pod and is_written(request.obj, pod, in_force[pod.path], terms)
-    return [
-        _judge_finding(finding, workload, in_force[workload.path], request.user, old=was_there, written=written)
-        for (workload, finding), was_there in zip(found, excused, strict=True)
-    ]
+    judged: dict[FieldPath, list[Judged]] = {}
+    for (workload, finding), was_there in zip(found, excused, strict=True):
+        rules = in_force[workload.path]
+        outcome = _judge_finding(finding, workload, rules, request.user, old=was_there, written=written)
+        judged.setdefault(workload.path, []).append(outcome)
+    return [each for path, of_workload in judged.items() for each in _shown(of_workload, path)]
+
+
+def _shown(judged: Sequence[Judged], path: FieldPath) -> Sequence[Judged]:
+    """Return those of at most one rule per field of the workload at `path`."""
+    if len(judged) == 1:
+        return judged
+    denying = {i for i, each in enumerate(judged) if each.would_deny}
+    return [judged[i] for i in one_per_field([each.finding for each in judged], len(path) + 2, denying)]
 
 
 def _judge_finding(

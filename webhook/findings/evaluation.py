@@ -6,7 +6,7 @@ Runs every rule over one workload.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -57,7 +57,10 @@ def evaluate(
     skipped.
     """
     found = find_all(workload, settings, snapshot, features, others)
-    return replace(found, findings=_one_per_field(found.findings, len(workload.path) + 2)) if found.findings else found
+    if not found.findings:
+        return found
+    shown = one_per_field(found.findings, len(workload.path) + 2)
+    return replace(found, findings=tuple([found.findings[i] for i in shown]))
 
 
 def find_all(
@@ -202,26 +205,39 @@ def _finding(rule: Rule, setting: RuleSetting, cause: Cause, built_in: bool) -> 
     )
 
 
-def _one_per_field(findings: Sequence[Finding], field_length: int) -> tuple[Finding, ...]:
+def one_per_field(findings: Sequence[Finding], field_length: int, denying: Collection[int] = ()) -> list[int]:
     """
-    At most one rule's findings for each path.
+    Return the positions of the findings to show, at most one rule's for each path, in the order of the paths.
 
-    A finding that is `rejected_by_api_server` silences all others on that field of a constraint, however deep it is.
+    A finding that is `rejected_by_api_server` silences others on that field of a constraint, however deep it is.
     Otherwise the gravest one stays.  One that stands `alone` silences all but those the API server rejects.  A finding
-    that is not enforced never silences one that is.
+    that is not enforced never silences one that is.  The gravest are those at the positions `denying`, which deny the
+    object: what does not, such as an old error, never silences one of them but by standing alone.
     """
+    left: Collection[int] = range(len(findings))
     if any(f.alone for f in findings):
-        findings = [f for f in findings if f.alone or f.enforced or f.rejected_by_api_server]
-    rejected = [f.path for f in findings if f.rejected_by_api_server]
-    invalid = {path[:end] for path in rejected for end in (*range(field_length, len(path)), len(path))}
+        left = [i for i in left if findings[i].alone or findings[i].enforced or findings[i].rejected_by_api_server]
+    gravity = {i: (i not in denying, findings[i].severity.rank) for i in left}
+    invalid: dict[FieldPath, tuple[bool, int]] = {}
+    for i in sorted((i for i in left if findings[i].rejected_by_api_server), key=gravity.__getitem__):
+        path = findings[i].path
+        for end in (*range(field_length, len(path)), len(path)):
+            invalid.setdefault(path[:end], gravity[i])
     shown: dict[tuple[FieldPath, bool], str] = {}
-    kept: list[Finding] = []
-    for finding in sorted(findings, key=lambda f: (f.severity.rank, not f.enforced, _depth(f.rule), f.rule)):
+    kept: list[int] = []
+    for i in sorted(left, key=lambda i: (gravity[i], not findings[i].enforced, *_yielding(findings[i].rule))):
+        finding = findings[i]
         at, above = (finding.path, finding.enforced), shown.get((finding.path, True), finding.rule)
-        silenced = not finding.enforced and (finding.path in invalid or above != finding.rule)
+        rejected = finding.path in invalid and invalid[finding.path] <= gravity[i]
+        silenced = not finding.enforced and (rejected or above != finding.rule)
         if finding.rejected_by_api_server or (not silenced and shown.setdefault(at, finding.rule) == finding.rule):
-            kept.append(finding)
-    return tuple(sorted(kept, key=lambda f: f.path))  # Behind one path come only names, or only indices.
+            kept.append(i)
+    return sorted(kept, key=lambda i: findings[i].path)  # Behind one path come only names, or only indices.
+
+
+def _yielding(rule_id: str) -> tuple[int, str]:
+    """Return the order of rules whose findings are as grave."""
+    return _depth(rule_id), rule_id
 
 
 @cache

@@ -212,7 +212,7 @@ class Rule:
     and those that are `of_selector_alone` where it is known, too, what the operator fills in.
 
     If it is `rejected_by_api_server`, the API server rejects what the rule finds, and no other rule is reported on that
-    field.  If `defaults_keep`, the constraints that defaulting writes never break the rule.
+    field but a graver one.  If `defaults_keep`, the constraints that defaulting writes never break the rule.
 
     One that is `advice` is at most a warning, is never enforced, and does not judge what a controller creates.  It is
     skipped where one of its `needs` is not known.  `beside` are the objects that its examples stand beside.

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from webhook.documents.positions import comments
-from webhook.findings.evaluation import find_all
+from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import UNUSED_SUPPRESSION, Finding, Severity
 from webhook.findings.rule import RuleSetting, RuleSettings
 from webhook.lint.terms import LintTerms
@@ -73,10 +73,10 @@ def suppressed_by_annotations(obj: Mapping[str, object], workloads: Sequence[Wor
         for policy in terms.policy.possible(workload.namespace, labels).values():
             settings = policy.in_force(workload, labels).settings
             unsuppressed = replace(workload, ignored_rules=frozenset())
-            evaluation = terms.judging(unsuppressed, settings, terms.snapshot, terms.features)
+            evaluation = evaluate(unsuppressed, settings, terms.snapshot, terms.features, terms.others)
             suppressing = {rule for rule in workload.ignored_rules if rule in settings and not settings[rule].enforced}
             counts.append(sum(finding.rule in suppressing for finding in evaluation.findings))
-            found = find_all(unsuppressed, settings, terms.snapshot, terms.features, terms.others).findings
+            found = terms.judging(unsuppressed, settings, terms.snapshot, terms.features).findings
             used |= {finding.rule for finding in found if finding.rule in suppressing}
             run = rules_run(settings) - {skipped.rule for skipped in evaluation.skipped}
             idle |= {rule: _reason(settings[rule]) for rule in run}

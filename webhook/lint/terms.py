@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 from webhook.admission.review import Judging
 from webhook.admission.terms import Terms
-from webhook.findings.evaluation import evaluate
+from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Severity
 from webhook.findings.others import Others
 from webhook.lint.beside import Around
@@ -41,7 +41,7 @@ class LintTerms(Terms):
     @cached_property
     def judging(self) -> Judging:
         """What finds all that rules say of a workload, also of what stands beside it."""
-        return partial(evaluate, others=self.others)
+        return partial(find_all, others=self.others)
 
     def beside(self, around: Around) -> LintTerms:
         """These terms, around which nothing stands, for a file around which this does."""
