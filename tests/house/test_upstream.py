@@ -22,7 +22,7 @@ filtering.DomainCounts.skew filtering.Verdicts.reasons incoming.places_quickly i
 incoming.read_incoming_pod nodes.Nodes.by_taints nodes.Nodes.carrying nodes.Nodes.domains
 nodes.Nodes.get nodes.Nodes.label_keys nodes.Nodes.members nodes.Nodes.named nodes.Nodes.names
 nodes.Nodes.placed domains.reach domains.Reach.eligible domains.Reach.usable domains.is_confined
-affinity.NodeTerm.values affinity.RequiredNodeAffinity.values
+domains.leaves_one_domain affinity.NodeTerm.values affinity.RequiredNodeAffinity.values
 nodes.Nodes.tolerated nodes.Nodes.unschedulable nodes.Nodes.untolerated nodes.read_taints
 nodes.union features.features features.parse_version features.unknown
 selectors.as_label_selector selectors.equals selectors.selecting selectors.LabelSelector.keys

@@ -119,7 +119,7 @@ def default_constraints(
 
 
 def _left_out(suited: SuitedDefaults, selector: Selector) -> Iterator[str]:
-    """Yield what the policy names and the constraints have not, and why."""
+    """Yield what the policy names and the constraints lack, and why."""
     if suited.lacking:
         yield f"constraint: {suited.lacking}"
     written = [default["matchLabelKeys"] for default in suited.constraints if "matchLabelKeys" in default]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from webhook.admission.request import API_VERSION, CREATE, GROUP, KIND, UPDATE
-from webhook.objects.fields import as_mapping, texts_at
+from webhook.objects.fields import texts_at
 from webhook.objects.reading import brief
 
 OPERATIONS = (CREATE, UPDATE, "DELETE", "CONNECT")
@@ -66,4 +66,4 @@ def _mapping(parent: Mapping[str, object], above: str, name: str) -> Mapping[str
     found = parent.get(name)
     if not isinstance(found, dict) or not found:
         raise ValueError(f"{above}{name}: found {brief(found)}, wanted an object")
-    return as_mapping(found)
+    return found

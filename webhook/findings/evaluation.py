@@ -116,6 +116,8 @@ def _with_job_labels(workload: Workload, features: Features) -> Workload:
     """Return a Job with its labels as they are at /validate."""
     written = workload.job_labels.items()
     there = {key: value for key, value in written if features.prefixed_job_labels or key not in PREFIXED_JOB_LABELS}
+    if there.keys() <= workload.labels.keys():
+        return workload
     return replace(workload, labels={**there, **workload.labels})
 
 
@@ -225,7 +227,8 @@ def one_per_field(findings: Sequence[Finding], field_length: int, denying: Colle
             invalid.setdefault(path[:end], gravity[i])
     shown: dict[tuple[FieldPath, bool], str] = {}
     kept: list[int] = []
-    for i in sorted(left, key=lambda i: (gravity[i], not findings[i].enforced, *_yielding(findings[i].rule))):
+    ranked = [(gravity[i], not findings[i].enforced, _depth(findings[i].rule), findings[i].rule, i) for i in left]
+    for *_, i in sorted(ranked):
         finding = findings[i]
         at, above = (finding.path, finding.enforced), shown.get((finding.path, True), finding.rule)
         rejected = finding.path in invalid and invalid[finding.path] <= gravity[i]
@@ -233,11 +236,6 @@ def one_per_field(findings: Sequence[Finding], field_length: int, denying: Colle
         if finding.rejected_by_api_server or (not silenced and shown.setdefault(at, finding.rule) == finding.rule):
             kept.append(i)
     return sorted(kept, key=lambda i: findings[i].path)  # Behind one path come only names, or only indices.
-
-
-def _yielding(rule_id: str) -> tuple[int, str]:
-    """Return the order of rules whose findings are as grave."""
-    return _depth(rule_id), rule_id
 
 
 @cache

@@ -16,7 +16,7 @@ TEMPLATE: FieldPath = ("spec", "template")
 EACH, EACH_KEY = "*", "{*}"  # Each item of a list, and each value in an object.
 WILDCARDS = frozenset({EACH, EACH_KEY})
 PREFIXED_JOB_LABELS = frozenset({"batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid"})  # Since 1.27.
-_JOB_LABELS = (*sorted(PREFIXED_JOB_LABELS), "job-name", "controller-uid")
+JOB_LABELS = (*sorted(PREFIXED_JOB_LABELS), "job-name", "controller-uid")
 
 
 class Operator(NamedTuple):
@@ -144,7 +144,7 @@ KINDS = Kinds(
             "Job",
             "jobs",
             replicas=("spec", "parallelism"),
-            added_labels=_JOB_LABELS,
+            added_labels=JOB_LABELS,
             possible_labels=("batch.kubernetes.io/job-completion-index",),
         ),
         Kind(
@@ -153,7 +153,7 @@ KINDS = Kinds(
             "cronjobs",
             template=("spec", "jobTemplate", "spec", "template"),
             replicas=("spec", "jobTemplate", "spec", "parallelism"),
-            added_labels=_JOB_LABELS,
+            added_labels=JOB_LABELS,
             possible_labels=("batch.kubernetes.io/job-completion-index",),
             short_names=("cj",),
         ),

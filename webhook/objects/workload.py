@@ -273,6 +273,7 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         path, metadata, pod_spec = _fill(kind.anchor, indices), {}, {}
         raw, labels = value_at(obj, path), value_at(obj, _fill(kind.labels, indices)) if kind.labels else None
     selector = shared.spec.get("selector")
+    addable = _addable(kind, above) if kind.api_version == BATCH else kind.addable
     scheduler_name, node_name = texts_at(pod_spec, "schedulerName", "nodeName")
     return Workload(
         kind=kind,
@@ -282,7 +283,7 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         raw_constraints=raw,
         labels=labels_of(labels),
         labels_known=kind.operator is None and (kind.template is not None or kind.labels is not None),
-        addable=_addable(kind, above) if kind.api_version == BATCH else kind.addable,
+        addable=addable,
         replicas=_replicas(above, replicas),
         scheduler_name=scheduler_name or DEFAULT_SCHEDULER,
         node_name=node_name,
@@ -299,7 +300,7 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         switches=() if is_pod else _switches((*template, "metadata"), metadata),
         spec=shared.spec,
         pod_spec=pod_spec if kind.template is not None else None,
-        job_labels=_job_labels(kind, obj, above) if kind.api_version == BATCH else {},
+        job_labels=_job_labels(kind, obj, addable) if kind.api_version == BATCH else {},
     )
 
 
@@ -314,7 +315,7 @@ def _addable(kind: Kind, job: Mapping[str, object]) -> frozenset[str]:
     return frozenset((*added, *possible))
 
 
-def _job_labels(kind: Kind, obj: Mapping[str, object], job: Mapping[str, object]) -> Labels:
+def _job_labels(kind: Kind, obj: Mapping[str, object], addable: Iterable[str]) -> Labels:
     """
     Return the labels that the API server writes into the template of a Job before /validate, if its name is known.
 
@@ -326,7 +327,7 @@ def _job_labels(kind: Kind, obj: Mapping[str, object], job: Mapping[str, object]
     name = name or (f"{generated_from}RANDOM" if generated_from else "")
     named = f"{name}-TIME" if name and kind.kind == "CronJob" else name
     values = {"job-name": "" if label_value_errors(named) else named, "controller-uid": "UID"}
-    found = {key: values.get(key.rpartition("/")[2]) for key in sorted(_addable(kind, job))}
+    found = {key: values.get(key.rpartition("/")[2]) for key in sorted(addable)}
     return {key: value for key, value in found.items() if value}
 
 

@@ -9,6 +9,7 @@ from webhook.findings.rule import Need, Subject, rule
 from webhook.objects.kinds import BATCH
 from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import HARD, HONOR, Constraint
+from webhook.scheduler.domains import leaves_one_domain
 from webhook.scheduler.nodes import HOSTNAME, TOLERATION_EXISTS
 
 _COUNTS = {
@@ -78,9 +79,11 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
         return
     for constraint in subject.hard:
         key = constraint.topology_key
-        if key not in _COUNTS or constraint.node_taints_policy == HONOR or not subject.counts_own(constraint):
+        if key not in _COUNTS or constraint.node_taints_policy == HONOR:
             continue
         if not (_may_bar(subject.workload, constraint) if key != HOSTNAME else not subject.never_binds(constraint)):
+            continue
+        if not subject.counts_own(constraint):
             continue
         if not (subject.workload.pinned or _tolerates_all(subject) or _counts_one_domain(subject, constraint)):
             path, message = subject.at(constraint, "nodeTaintsPolicy"), f"must be Honor, or {_COUNTS[key]} as empty"
@@ -89,14 +92,14 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
 
 def _may_bar(workload: Workload, constraint: Constraint) -> bool:
     """Return whether there may be more replicas than one zone takes while another is empty."""
-    most_replicas = max(workload.replicas, workload.most_replicas or 0)
-    return workload.kind.api_version != BATCH and most_replicas > constraint.max_skew > 0
+    if workload.kind.api_version == BATCH or constraint.max_skew <= 0:
+        return False
+    return workload.replicas > constraint.max_skew or (workload.most_replicas or 0) > constraint.max_skew
 
 
 def _counts_one_domain(subject: Subject, constraint: Constraint) -> bool:
-    """Whether node affinity leaves one domain, and no other counts."""
-    left = subject.pod.affinity.values(constraint.topology_key)
-    return constraint.node_affinity_policy == HONOR and left is not None and len(left) == 1
+    """Return whether node affinity leaves one domain, and no other counts."""
+    return constraint.node_affinity_policy == HONOR and leaves_one_domain(subject.pod, constraint)
 
 
 def _tolerates_all(subject: Subject) -> bool:

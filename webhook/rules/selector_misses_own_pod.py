@@ -7,11 +7,9 @@ from itertools import islice
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Subject, rule
-from webhook.objects.kinds import PREFIXED_JOB_LABELS
+from webhook.objects.kinds import JOB_LABELS
 from webhook.objects.reading import brief
 from webhook.scheduler.selectors import Match, Selector, as_selector
-
-_OF_EACH_JOB = frozenset({"job-name", *PREFIXED_JOB_LABELS, "controller-uid"})  # which each Job of a CronJob has anew
 
 
 @rule(
@@ -75,7 +73,7 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
         meant = constraint.label_selector is not None and constraint.label_selector.match_expressions
         fix, edit = (None, None) if meant else subject.copy_own_selector(constraint)
         labels = brief(_shown(subject, selector), 100)
-        if subject.workload.kind.kind == "CronJob" and not selector.keys.isdisjoint(_OF_EACH_JOB):
+        if subject.workload.kind.kind == "CronJob" and not selector.keys.isdisjoint(JOB_LABELS):
             fix = "select labels of the Pod template, and add matchLabelKeys: [job-name]"
         yield Cause(
             path,

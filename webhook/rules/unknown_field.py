@@ -88,7 +88,7 @@ def _misspelt(path: FieldPath, meant: str, parent: object) -> Cause:
 
 
 def _unless_refused(cause: Cause, subject: Subject) -> Cause:
-    """The cause without its edit, if the API server would refuse the constraint for the field that it now takes."""
+    """Return the cause, without its edit if the API server would refuse the constraint for the field it then has."""
     if cause.edit is None:
         return cause
     refused = validate([cause.edit.value], {}, (), merged=True, features=subject.features)

@@ -38,11 +38,16 @@ class Reach(NamedTuple):
 
 
 def is_confined(pod: IncomingPod, constraint: Constraint) -> bool:
-    """Return whether node affinity leaves one domain, so that the constraint neither refuses nor prefers a node."""
-    values = pod.affinity.values(constraint.topology_key)
-    if values is None or len(values) != 1:
+    """Return whether node affinity leaves one domain, so that the constraint refuses no node and prefers none."""
+    if not leaves_one_domain(pod, constraint):
         return False
     return constraint.soft or (constraint.node_affinity_policy == HONOR and constraint.min_domains <= 1)
+
+
+def leaves_one_domain(pod: IncomingPod, constraint: Constraint) -> bool:
+    """Return whether node affinity leaves the Pod one domain of the constraint, whatever nodes join."""
+    values = pod.affinity.values(constraint.topology_key)
+    return values is not None and len(values) == 1
 
 
 def reach(pod: IncomingPod, nodes: Nodes) -> Reach:
