@@ -11,7 +11,7 @@ from tests.support import ROOT
 
 FORM = re.compile(r"upstream: [a-z_]+\.go:[A-Za-z]+(\.[A-Za-z]+)? \(v1\.37\)")
 OURS = """
-constraint.Reading.topology_keys constraint.Reading.words nodes.Nodes.closed_to_some
+constraint.Reading.topology_keys constraint.Reading.words nodes.Nodes.closed_to_some nodes.Nodes.common_label_keys
 nodes.Nodes.integers nodes.Nodes.number_of_domains nodes.Nodes.replaced_by nodes.integer
 constraint.read_constraints constraint.read_selector constraint.same
 constraint.Reading.merges constraint.Reading.parsed

@@ -121,12 +121,14 @@ def test_a_key_that_no_node_carries_is_not_kept(several):
     for i in range(100):
         assert (0, {}) == (several.carrying(f"k{i}"), several.domains(f"k{i}"))
 
-    assert set() == {key for kept in (several.carried, several._domains) for key in kept if key.startswith("k")}
+    assert set() == {key for kept in (several._carried, several._domains) for key in kept if key.startswith("k")}
 
 
 def test_the_label_keys_of_nodes():
-    assert {"x", "y"} == Nodes([Node("a", {"x": "1", "y": "1"}), Node("b", {"x": "2"})]).label_keys
-    assert set() == Nodes().label_keys
+    nodes = Nodes([Node("a", {"x": "1", "y": "1"}), Node("b", {"x": "2"})])
+
+    assert ({"x", "y"}, {"x"}) == (nodes.label_keys, nodes.common_label_keys)
+    assert (set(), set()) == (Nodes().label_keys, Nodes().common_label_keys)
 
 
 def test_domains_are_counted_whether_or_not_each_has_one_node(several):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from webhook.admission.terms import Terms
 from webhook.admission.weighing import MOST_VALUES, TooLarge, weigh_constraints
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Finding, Severity
-from webhook.findings.rule import RULES, RuleSettings
+from webhook.findings.rule import RULES
 from webhook.findings.wording import LINE_LIMIT, line, one_line
 from webhook.objects.fields import as_list, path_text
 from webhook.objects.labels import MOST_ANNOTATION_BYTES, annotation_bytes
@@ -106,31 +106,32 @@ def default_constraints(
         return Undefaulted("too-large", str(error))
     if errors := validate(constraints, pod.labels, pod.path, merged=False, features=terms.features):
         return Undefaulted("would-be-invalid", f"{path_text(errors[0].path)}: {errors[0].detail}")
-    if denied := _denied(pod, constraints, in_force.settings, terms.features):
+    if denied := _denied(pod, constraints, in_force, terms.features):
         return Undefaulted("would-be-denied", line(denied[0]))
-    left_out = tuple(_left_out(suited, derived.selector))
+    left_out = _left_out(suited, derived.selector)
     note = _note(in_force.override, derived.sources, left_out)
     patch = _patch(obj, constraints, note)
     if patch is None:
         return Undefaulted("malformed")
     if len(patch) == 1:
-        left_out += (f"annotation {DEFAULTED_BY_ANNOTATION}: all annotations may have {MOST_ANNOTATION_BYTES} bytes",)
-    return Defaults(tuple(constraints), derived.selector, derived.sources, patch, note, suited.lacking, left_out)
+        left_out.append(f"annotation {DEFAULTED_BY_ANNOTATION}: all annotations may have {MOST_ANNOTATION_BYTES} bytes")
+    return Defaults(tuple(constraints), derived.selector, derived.sources, patch, note, suited.lacking, tuple(left_out))
 
 
-def _left_out(suited: SuitedDefaults, selector: Selector) -> Iterator[str]:
-    """Yield what the policy names and the constraints lack, and why."""
-    if suited.lacking:
-        yield f"constraint: {suited.lacking}"
+def _left_out(suited: SuitedDefaults, selector: Selector) -> list[str]:
+    """Return what the policy names and the constraints lack, and why."""
+    found = [f"constraint: {suited.lacking}"] if suited.lacking else []
     written = [default["matchLabelKeys"] for default in suited.constraints if "matchLabelKeys" in default]
-    if repeated := {str(key) for keys in written for key in as_list(keys) if key in selector.keys}:
-        yield f"matchLabelKeys {', '.join(sorted(repeated))}: already in the selector"
+    if written and (repeated := {str(key) for keys in written for key in as_list(keys) if key in selector.keys}):
+        found.append(f"matchLabelKeys {', '.join(sorted(repeated))}: already in the selector")
+    return found
 
 
 def _note(override: str | None, sources: Sequence[str], left_out: Sequence[str]) -> str:
     by = "policy" if override is None else f"override {override}"
     named = ", ".join((*sources[:10], *(["…"] if sources[10:] else [])))
-    return one_line("; ".join((by, f"selector from {named}", *(f"left out {each}" for each in left_out))), LINE_LIMIT)
+    parts = [by, f"selector from {named}", *[f"left out {each}" for each in left_out]]
+    return one_line("; ".join(parts), LINE_LIMIT)
 
 
 def _patch(
@@ -171,13 +172,11 @@ def is_written(obj: Mapping[str, object], pod: Workload, in_force: InForce, term
     return pod.raw_constraints in (written, as_stored(written, pod.labels, terms.features))
 
 
-def _denied(pod: Workload, constraints: object, settings: RuleSettings, features: Features) -> list[Finding]:
-    """The errors that the policy's other rules would find in a Pod with these constraints."""
-    if not [
-        rule for rule, each in settings.items() if each.severity is Severity.ERROR and not RULES[rule].defaults_keep
-    ]:
+def _denied(pod: Workload, constraints: object, in_force: InForce, features: Features) -> list[Finding]:
+    """Return the errors that the policy's other rules would find in a Pod with these constraints."""
+    if all(RULES[rule].defaults_keep for rule in in_force.errors):
         return []
-    findings = evaluate(replace(pod, raw_constraints=constraints), settings, None, features).findings
+    findings = evaluate(replace(pod, raw_constraints=constraints), in_force.settings, None, features).findings
     return [finding for finding in findings if finding.severity is Severity.ERROR]
 
 

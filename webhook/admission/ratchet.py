@@ -16,7 +16,6 @@ from webhook.admission.terms import Terms
 from webhook.admission.weighing import TooLarge, weigh
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Finding, Severity
-from webhook.findings.rule import RuleSettings
 from webhook.objects.fields import as_mapping, value_at
 from webhook.objects.reading import brief
 from webhook.objects.workload import Workload
@@ -107,7 +106,7 @@ def old_findings(request: AdmissionRequest, in_force: Iterable[InForce], terms: 
         weigh(request.before)
     except TooLarge:
         return OldFindings(None)
-    denying = {rule for rules in in_force for rule in _denying(rules.settings)}
+    denying = {rule for rules in in_force for rule in rules.errors}
     return OldFindings(
         (workload, finding)
         for workload in request.before
@@ -116,13 +115,9 @@ def old_findings(request: AdmissionRequest, in_force: Iterable[InForce], terms: 
     )
 
 
-def _denying(settings: RuleSettings) -> Iterable[str]:
-    return (rule for rule, setting in settings.items() if setting.severity is Severity.ERROR)
-
-
 def _findings(workload: Workload, denying: Set[str], terms: Terms) -> Sequence[Finding]:
     in_force = terms.policy.in_force(workload, terms.namespace_labels(workload.namespace))
-    settings = {rule: in_force.settings[rule] for rule in _denying(in_force.settings) if rule in denying}
+    settings = {rule: setting for rule, setting in in_force.settings.items() if rule in in_force.errors & denying}
     if in_force.of_enforced != DENY:
         settings = {rule: replace(setting, enforced=False) for rule, setting in settings.items()}
     unsilenced = replace(workload, ignored_rules=frozenset())

@@ -161,10 +161,7 @@ def _words(reading: Reading, snapshot: Snapshot | None) -> Set[str]:
         return {CLOSED_NODES, UNLABELLED_NODES}
     nodes = snapshot.nodes
     found = {CLOSED_NODES} if nodes.closed_to_some else set()
-    carried = all(
-        nodes.carried.get(key) == nodes.all or nodes.carrying(key) == nodes.all for key in reading.topology_keys
-    )
-    return found if carried else found | {UNLABELLED_NODES}
+    return found if reading.topology_keys <= nodes.common_label_keys else found | {UNLABELLED_NODES}
 
 
 def _running(workload: Workload, settings: RuleSettings) -> list[tuple[Rule, RuleSetting]]:

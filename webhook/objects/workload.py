@@ -7,7 +7,7 @@ An object with a Pod template, or a Pod: its constraints, replicas, and the labe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from typing import NamedTuple
@@ -39,7 +39,7 @@ LONGEST_IGNORE = 4_096
 DEPLOYMENT = (APPS, "Deployment")
 REPLICATED = {DEPLOYMENT, (APPS, "StatefulSet"), (APPS, "ReplicaSet"), (CORE, "ReplicationController")}
 DEFAULT_SURGE = "25%"  # of a Deployment
-_BEGIN, _ALIKE = len(SWITCHES), range(len(FIELD) - 2, len(FIELD) + 3)  # A look at lengths is cheap.
+_SHORTEST_ALIKE, _LONGEST_ALIKE = len(FIELD) - 2, len(FIELD) + 2  # A look at lengths is cheap.
 _PERCENT = re.compile("[0-9]{1,9}%")
 
 
@@ -268,10 +268,11 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
     )
     if kind.template is not None:
         path: FieldPath = (*template, "spec", FIELD)
-        raw, labels = pod_spec.get(FIELD), metadata.get("labels")
+        raw, labels = pod_spec.get(FIELD), labels_of(metadata.get("labels"))
     else:
         path, metadata, pod_spec = _fill(kind.anchor, indices), {}, {}
-        raw, labels = value_at(obj, path), value_at(obj, _fill(kind.labels, indices)) if kind.labels else None
+        raw = value_at(obj, path)
+        labels = labels_of(value_at(obj, _fill(kind.labels, indices))) if kind.labels else {}
     selector = shared.spec.get("selector")
     addable = _addable(kind, above) if kind.api_version == BATCH else kind.addable
     scheduler_name, node_name = texts_at(pod_spec, "schedulerName", "nodeName")
@@ -281,7 +282,7 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         name=shared.name,
         path=path,
         raw_constraints=raw,
-        labels=labels_of(labels),
+        labels=labels,
         labels_known=kind.operator is None and (kind.template is not None or kind.labels is not None),
         addable=addable,
         replicas=_replicas(above, replicas),
@@ -300,7 +301,7 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         switches=() if is_pod else _switches((*template, "metadata"), metadata),
         spec=shared.spec,
         pod_spec=pod_spec if kind.template is not None else None,
-        job_labels=_job_labels(kind, obj, addable) if kind.api_version == BATCH else {},
+        job_labels=_job_labels(kind, obj, addable - labels.keys()) if kind.api_version == BATCH else {},
     )
 
 
@@ -315,19 +316,21 @@ def _addable(kind: Kind, job: Mapping[str, object]) -> frozenset[str]:
     return frozenset((*added, *possible))
 
 
-def _job_labels(kind: Kind, obj: Mapping[str, object], addable: Iterable[str]) -> Labels:
+def _job_labels(kind: Kind, obj: Mapping[str, object], missing: Set[str]) -> Labels:
     """
-    Return the labels that the API server writes into the template of a Job before /validate, if its name is known.
+    Return those of the `missing` labels that the API server writes into the template of a Job before /validate.
 
     RANDOM stands for what follows a generateName, TIME for what a CronJob adds to its own name, and UID for a uid: no
     author can know these.
     (batch/job/strategy.go:generateSelector, cronjob/utils.go:getJobName)
     """
+    if not missing:
+        return {}
     name, generated_from = texts_at(obj, "metadata.name", "metadata.generateName")
     name = name or (f"{generated_from}RANDOM" if generated_from else "")
     named = f"{name}-TIME" if name and kind.kind == "CronJob" else name
     values = {"job-name": "" if label_value_errors(named) else named, "controller-uid": "UID"}
-    found = {key: values.get(key.rpartition("/")[2]) for key in sorted(addable)}
+    found = {key: values.get(key.rpartition("/")[2]) for key in sorted(missing)}
     return {key: value for key, value in found.items() if value}
 
 
@@ -340,11 +343,12 @@ def _misplaced(
     And of those that are in the Pod's spec under a name that is nearly the field's, if it has not the field itself.
     """
     found: list[FieldPath] = []
-    if kind.built_in and template and any(FIELD in place for place in places):
+    beside, in_template, metadata = places
+    if kind.built_in and template and (FIELD in beside or FIELD in in_template or FIELD in metadata):
         paths = (template[:-1], template, (*template, "metadata"))
         found += [(*path, FIELD) for path, place in zip(paths, places, strict=True) if place.get(FIELD)]
     if not pod_spec.get(FIELD) and len(pod_spec) <= MOST_FIELDS:
-        alike = [name for name in pod_spec if len(name) in _ALIKE and pod_spec[name]]
+        alike = [name for name in pod_spec if _SHORTEST_ALIKE <= len(name) <= _LONGEST_ALIKE and pod_spec[name]]
         found += [(*template, "spec", name) for name in alike if nearest(name, (FIELD,))]
     return tuple(found)
 
@@ -354,10 +358,9 @@ def _switches(path: FieldPath, metadata: Mapping[str, object]) -> tuple[Switch, 
     found: list[Switch] = []
     for place in ("labels", "annotations"):
         written = metadata.get(place)
-        if isinstance(written, dict) and len(written) <= MOST_FIELDS:
-            for name in written:
-                if name[:_BEGIN] == SWITCHES and name != DEFAULTED_BY_ANNOTATION:
-                    found.append(((*path, place, name), written[name]))
+        if isinstance(written, dict) and len(written) <= MOST_FIELDS and SWITCHES in " ".join(written):
+            own = [name for name in written if name.startswith(SWITCHES) and name != DEFAULTED_BY_ANNOTATION]
+            found += [((*path, place, name), written[name]) for name in own]
     return tuple(found)
 
 

@@ -51,8 +51,8 @@ def suited_defaults(defaulting: Defaulting, pod: Workload, nodes: Nodes) -> Suit
     """
     if not defaulting.built_in:
         return SuitedDefaults(defaulting.constraints)
-    keys = [str(constraint.get("topologyKey")) for constraint in defaulting.constraints]
-    if all(nodes.carried.get(key, 0) == nodes.all or nodes.carrying(key) == nodes.all for key in keys):
+    keys = [str(constraint["topologyKey"]) for constraint in defaulting.constraints]
+    if nodes.common_label_keys.issuperset(keys) or not nodes.all:
         return SuitedDefaults(defaulting.constraints)
     reachable = reach(pod_of(pod), nodes).usable if places_quickly(pod.pod_spec or {}) else 0
     usable = reachable or nodes.all

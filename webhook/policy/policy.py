@@ -93,6 +93,7 @@ class InForce:
     It is not `certain` if labels that are not known yet decide whether an override applies.  `doubted` are the rules
     that such an override would change; `defaulting` is None if it would change that.  `enforcement` and `owned_objects`
     are the milder ones then; `of_enforced` is the enforcement of enforced rules, which a doubt does not change.
+    `errors` are the rules of severity error.
     """
 
     override: str | None
@@ -103,6 +104,12 @@ class InForce:
     owned_objects: str
     doubted: frozenset[str] = frozenset()
     certain: bool = True
+    errors: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Set what follows from other fields, also of a copy that `dataclasses.replace` makes."""
+        errors = [rule for rule, setting in self.settings.items() if setting.severity is Severity.ERROR]
+        object.__setattr__(self, "errors", frozenset(errors))
 
     @property
     def enforces(self) -> bool:
@@ -112,7 +119,11 @@ class InForce:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A valid policy; `notes` say what is valid but may not do what its author expects."""
+    """
+    A valid policy; `notes` say what is valid but may not do what its author expects.
+
+    `in_force_by_part` are what is in force where no override matches, and for each override where it does.
+    """
 
     enforcement: str
     owned_objects: str
@@ -124,6 +135,22 @@ class Policy:
     kinds: Kinds
     overrides: tuple[Override, ...]
     notes: tuple[str, ...]
+    in_force_by_part: tuple[InForce, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Set what follows from other fields, also of a copy that `dataclasses.replace` makes."""
+        found = [
+            InForce(
+                override=part.name if isinstance(part, Override) else None,
+                settings=part.settings,
+                defaulting=part.defaulting or self.defaulting,
+                enforcement=part.enforcement,
+                of_enforced=part.enforcement,
+                owned_objects=part.owned_objects,
+            )
+            for part in self.parts
+        ]
+        object.__setattr__(self, "in_force_by_part", tuple(found))
 
     @property
     def enforced(self) -> tuple[str, ...]:
@@ -192,28 +219,25 @@ class Policy:
 
     def in_force(self, workload: Workload, namespace_labels: Labels | None) -> InForce:
         """Return the policy for the Pods of `workload`: the first override that matches, and only that one."""
-        applies: Override | Policy = self
+        applies = self.in_force_by_part[0]
         perhaps: list[Override] = []
-        for override in self.overrides:
+        for override, in_force in zip(self.overrides, self.in_force_by_part[1:], strict=True):
             match = override.matches(_namespace(workload.namespace, namespace_labels, override), workload)
             if match is Match.UNKNOWN:
                 perhaps.append(override)
             elif match is Match.YES:
-                applies = override
+                applies = in_force
                 break
-        name = applies.name if isinstance(applies, Override) else None
-        settings, defaulting = applies.settings, applies.defaulting or self.defaulting
-        enforcement, owned = applies.enforcement, applies.owned_objects
         if not perhaps:
-            return InForce(name, settings, defaulting, enforcement, enforcement, owned)
-        return InForce(
-            name,
-            settings,
-            defaulting if all((each.defaulting or self.defaulting) == defaulting for each in perhaps) else None,
-            mildest((applies, *perhaps)),
-            enforcement,
-            owned if all(each.owned_objects == owned for each in perhaps) else AUDIT,
-            frozenset(rule for rule in RULES for each in perhaps if each.settings[rule] != settings[rule]),
+            return applies
+        same_defaulting = all((each.defaulting or self.defaulting) == applies.defaulting for each in perhaps)
+        same_owned_objects = all(each.owned_objects == applies.owned_objects for each in perhaps)
+        return replace(
+            applies,
+            defaulting=applies.defaulting if same_defaulting else None,
+            enforcement=mildest((applies, *perhaps)),
+            owned_objects=applies.owned_objects if same_owned_objects else AUDIT,
+            doubted=frozenset(r for r in RULES for each in perhaps if each.settings[r] != applies.settings[r]),
             certain=False,
         )
 

@@ -119,7 +119,7 @@ class Nodes:
         self._nodes = tuple(nodes)
         self._names = tuple([node.name for node in self._nodes])
         self.all: NodeSet = (1 << len(self._nodes)) - 1
-        self.carried: dict[str, NodeSet] = {}  # what `carrying` has found
+        self._carried: dict[str, NodeSet] = {}
         self._domains: dict[str, Mapping[str, NodeSet]] = {}
         self._integers: dict[str, Sequence[tuple[int, NodeSet]]] = {}
         self._placed: dict[tuple[str, NodeSet], Domains] = {}
@@ -140,13 +140,13 @@ class Nodes:
         new = Nodes(nodes)
         pairs = zip(self._nodes, new, strict=False)
         if len(self) == len(new) and all(a is b or (a.name == b.name and a.labels == b.labels) for a, b in pairs):
-            new.carried, new._domains, new._integers, new._placed = (
-                self.carried,
+            new._carried, new._domains, new._integers, new._placed = (
+                self._carried,
                 self._domains,
                 self._integers,
                 self._placed,
             )
-            new.label_keys = self.label_keys
+            new.label_keys, new.common_label_keys = self.label_keys, self.common_label_keys
         return new
 
     @cached_property
@@ -172,12 +172,13 @@ class Nodes:
 
     def carrying(self, key: str) -> NodeSet:
         """The nodes that have the label `key`."""
+        if key in self.common_label_keys:
+            return self.all
         if key not in self.label_keys:
             return 0
-        if key not in self.carried:
-            everywhere = all(key in node.labels for node in self._nodes)
-            self.carried[key] = self.all if everywhere else union(self.domains(key).values())
-        return self.carried[key]
+        if key not in self._carried:
+            self._carried[key] = union(self.domains(key).values())
+        return self._carried[key]
 
     def domains(self, key: str) -> Mapping[str, NodeSet]:
         """The nodes by their value of the label `key`; those that lack it are left out."""
@@ -222,6 +223,12 @@ class Nodes:
     def label_keys(self) -> frozenset[str]:
         """The label keys that any node carries."""
         return frozenset[str]().union(*[node.labels for node in self._nodes])
+
+    @cached_property
+    def common_label_keys(self) -> frozenset[str]:
+        """The label keys that every node carries; none if there is no node."""
+        first, *others = [node.labels for node in self._nodes] or [{}]
+        return frozenset(first).intersection(*others)
 
     @cached_property
     def closed_to_some(self) -> bool:
