@@ -60,7 +60,7 @@ def test_every_outcome_can_be():
 
 
 def test_an_unexpected_error_is_answered_as_the_policy_says():
-    lenient, strict = unexpected(policy()), unexpected(policy(onError="Deny"))
+    lenient, strict = unexpected(policy(), "Pod shop/web"), unexpected(policy(onError="Deny"), "Pod shop/web")
 
     assert (Outcome.ERROR, True, None) == (lenient.outcome, lenient.allowed, lenient.status)
     assert (Outcome.ERROR, False, 500) == (strict.outcome, strict.allowed, strict.status["code"])
@@ -70,7 +70,7 @@ def test_what_no_override_is_known_for_is_denied_only_if_each_denies():
     """Of an unexpected error, and of what is unread."""
     mild, strict = ({"name": "a", "schedulerName": "b", "enforcement": each} for each in ("Warn", "Deny"))
     found = {
-        (base, override["enforcement"]): unexpected(policy(onError="Deny", enforcement=base, overrides=[override]))
+        (base, override["enforcement"]): unexpected(policy(onError="Deny", enforcement=base, overrides=[override]), "")
         for base in ("Deny", "Warn")
         for override in (mild, strict)
     }

@@ -20,6 +20,7 @@ from tests.support.build import (
     workload,
 )
 from tests.support.review import review
+from tests.support.said import rule_in
 from tests.support.strategies import RECORDED
 from webhook.admission.decision import ALLOWED
 from webhook.admission.defaulting import Defaults
@@ -77,7 +78,7 @@ def test_who_denies_and_who_warns(case):
 
     assert (case.denied_by, case.denied_by is None) == (found.denied_by, found.answer.allowed)
     assert found.answer is (found.mutate if case.denied_by == MUTATE else found.validate)
-    assert case.warned == tuple(warning.partition(":")[0] for warning in found.warnings)
+    assert case.warned == tuple(map(rule_in, found.warnings))
     assert found.updated == (case.old is not None)
 
 

@@ -18,6 +18,7 @@ from tests.support.build import (
     workload,
 )
 from tests.support.review import Case, at_mutate, at_validate, deployment, mutate, review, validate
+from tests.support.said import NOT_JUDGED, rule_in
 from webhook.admission.decision import Outcome
 from webhook.admission.request import VALIDATE
 
@@ -113,6 +114,7 @@ CASES = [
         "not what is enforced",
         at_validate(deployment(EMPTY, annotations=IGNORED), rules=ENFORCED),
         denied=("empty-selector",),
+        warned=("idle-switch",),
     ),
     Case(
         "the skip label on a Pod does not silence rules",
@@ -194,7 +196,7 @@ CASES = [
             at_validate(pod(*[EMPTY] * 101), rules=ENFORCED_FOR_ONE, objects=objects),
             refused=denies,
             audited=False,
-            warned=() if denies else ("evenkeel could not judge this object",),
+            warned=() if denies else (NOT_JUDGED,),
         )
         for name, objects, denies in (
             ("a rule is enforced", (namespace("shop", team="a"),), True),
@@ -305,9 +307,11 @@ class TestTheDenial:
     def test_has_a_line_for_each_error(self, status):
         lines = status["message"].splitlines()
 
-        assert ["(empty-selector)", "(invalid-constraint)"] == [line.split(": ")[1].split()[-1] for line in lines]
-        assert lines[1].startswith("spec.template.spec.topologySpreadConstraints[1].maxSkew: must be greater than zero")
-        assert lines[1].endswith("found 0, wanted 1 or more; set maxSkew to 1, or to the difference you can accept")
+        assert ["empty-selector", "invalid-constraint"] == [*map(rule_in, lines)]
+        assert (
+            "Deployment shop/web: spec.template.spec.topologySpreadConstraints[1].maxSkew: must be greater than zero; "
+            "found 0; set maxSkew to 1, or to the difference you can accept (invalid-constraint)"
+        ) == lines[1]
 
     def test_names_the_object_and_the_causes_for_programs(self, status):
         details = status["details"]
@@ -337,7 +341,7 @@ def test_a_list_of_templates_is_judged_template_by_template():
     decision = validate(obj, rules=kinds)
 
     assert decision.status["message"].startswith(
-        "spec.sets[1].template.spec.topologySpreadConstraints[0].labelSelector"
+        "Fleet f: spec.sets[1].template.spec.topologySpreadConstraints[0].labelSelector: "
     )
     assert ZONE == sets[0]["template"]["spec"]["topologySpreadConstraints"][0]["topologyKey"]
 
@@ -355,3 +359,60 @@ def test_what_goes_back_of_a_request_is_bounded():
     details = review(raw, VALIDATE, policy(), snapshot(), FEATURES).status["details"]
 
     assert {253} == {len(details[name]) for name in ("name", "group", "kind")}
+
+
+NOTICE = "{from: 2027-01-15, contact: '#platform', url: https://e.com/spread}"
+DENIED_FROM = "Deployment shop/web: will be denied from 2027-01-15; ask #platform, https://e.com/spread"
+
+
+class TestTheNotice:
+    """From when on a policy denies, in the words of whoever rolls it out."""
+
+    def said(self, obj, rules, old=None):
+        """The lines of all warnings that say so."""
+        warnings = validate(obj, old, rules=rules, objects=[namespace(team="a")]).warnings
+        return [line for line in warnings if "will be denied" in line]
+
+    def test_names_the_rules_that_are_to_deny_in_one_line(self):
+        found = self.said(
+            deployment(EMPTY, MISSES | {"topologyKey": "rack"}), f"{{enforcement: Warn, notice: {NOTICE}}}"
+        )
+
+        assert [f"{DENIED_FROM} (empty-selector)"] == found
+
+    def test_is_not_said_of_what_is_denied(self):
+        decision = validate(deployment(EMPTY), rules=f"{{notice: {NOTICE}}}")
+
+        assert (False, ()) == (decision.allowed, decision.warnings)
+
+    def test_is_not_said_of_what_was_there_before(self):
+        assert [] == self.said(RESTARTED, f"{{enforcement: Warn, notice: {NOTICE}}}", deployment(EMPTY))
+
+    def test_of_one_rule_is_said_where_it_only_warns(self):
+        """Before its severity becomes error."""
+        rules = f"{{rules: {{selector-misses-own-pod: {{severity: warning, notice: {NOTICE}}}}}}}"
+
+        assert [f"{DENIED_FROM} (selector-misses-own-pod)"] == self.said(deployment(MISSES), rules)
+
+    @pytest.mark.parametrize(
+        ("more", "said"),
+        [
+            ("notice: {from: 2028-01-01}", "will be denied from 2028-01-01"),
+            ("rules: {empty-selector: {notice: {contact: us}}}", "will be denied; ask us"),
+            ("enforcement: Warn", "will be denied from 2027-01-15; ask #platform, https://e.com/spread"),
+        ],
+        ids=["of an override", "of a rule in an override", "of the policy"],
+    )
+    def test_the_nearest_one_is_said(self, more, said):
+        rules = f"{{enforcement: Warn, notice: {NOTICE}, {one_team(more)[len('{rules: {}, ') :]}"
+
+        assert [f"Deployment shop/web: {said} (empty-selector)"] == self.said(deployment(EMPTY), rules)
+
+    def test_leaves_room_for_at_most_five_lines(self):
+        racks = [EMPTY | {"topologyKey": f"example.com/{i}"} for i in range(9)]
+        decision = validate(deployment(*racks), rules=f"{{enforcement: Warn, notice: {NOTICE}}}")
+        *findings, notice, more = decision.warnings
+
+        assert 4 == len(findings)
+        assert notice.startswith(DENIED_FROM)
+        assert more.startswith("Deployment shop/web: 5 more findings; ")

@@ -13,6 +13,7 @@ from tests.support.build import (
     pod,
 )
 from tests.support.review import Case, at_validate, deployment, validate
+from tests.support.said import NOT_JUDGED
 from webhook.admission.weighing import TooLarge, weigh
 from webhook.objects.workload import MOST_TEMPLATES, parse_workloads
 
@@ -23,13 +24,13 @@ CASES = [
     Case(
         "where it was so before",
         at_validate(deployment(LARGE, template={"a": "b"}), deployment(LARGE), rules=HARD),
-        warned=("evenkeel could not judge this object",),
+        warned=(NOT_JUDGED,),
         audited=False,
     ),
     Case(
         "where it was so before, and errors deny",
         at_validate(deployment(LARGE, template={"a": "b"}), deployment(LARGE), rules="{onError: Deny}"),
-        warned=("evenkeel could not judge this object",),
+        warned=(NOT_JUDGED,),
         audited=False,
     ),
     Case(

@@ -26,7 +26,7 @@ DENIES = (
     'Error from server (Forbidden): error when %s "new": '
     'admission webhook "workloads.evenkeel.dev" denied the request: '
 )
-WARNS = "Warning: selector-misses-own-pod: topologySpreadConstraints[0].labelSelector: must match the Pod's own labels"
+WARNS = 'Warning: StatefulSet shop/db: topologySpreadConstraints[0].labelSelector: selects "app=db", but its Pods have'
 
 
 def test_every_object_is_answered_as_kubectl_would_say_it(run):
@@ -38,7 +38,9 @@ def test_every_object_is_answered_as_kubectl_would_say_it(run):
     assert (1, "") == (code, err)
     assert ("pod/web-1 created", "statefulset.apps/db created", "pod/last created") == (fine, warned, last)
     assert warning.startswith(WARNS)
-    assert denied.startswith(DENIES % "creating" + "spec.template.spec.topologySpreadConstraints[0].labelSelector: ")
+    assert denied.startswith(
+        DENIES % "creating" + "Deployment shop/web: spec.template.spec.topologySpreadConstraints[0].labelSelector: "
+    )
     assert 0 == run("admit -f new", new=WARNED).code
 
 
@@ -226,13 +228,13 @@ def test_it_notes_that_too_where_evenkeel_itself_only_warns_or_is_silenced(run):
 def test_a_policy_changes_the_answer(run):
     code, out, _ = run("admit -f new --policy policy", new=DENIED, policy=POLICY | {"enforcement": "Warn"})
 
-    assert (0, "Warning: empty-selector: ") == (code, out[:25])
+    assert (0, "Warning: Deployment shop/web: ") == (code, out[:30])
 
 
 def test_what_is_too_large_to_judge_is_said(run):
     many = pod(*[constraint()] * (MOST_CONSTRAINTS + 1))
 
-    assert "Warning: evenkeel could not judge this object: " in run("admit -f new", new=many).out
+    assert ": evenkeel could not judge it: " in run("admit -f new", new=many).out
     assert 1 == run("admit -f new --policy policy", new=many, policy=POLICY | {"onError": "Deny"}).code
 
 
@@ -428,7 +430,8 @@ def test_what_is_not_known_is_said_and_how_to_give_it(run):
     out = run("admit -f new --policy policy", new=DENIED, policy=DENIED_FOR_TEAM).out.splitlines()
     text = "must select Pods, or nothing is spread (error if override team-a applies)"
 
-    assert f"Warning: empty-selector: topologySpreadConstraints[0].labelSelector: {text}; ask us" == out[0]
+    assert out[0].startswith(f"Warning: Deployment shop/web: topologySpreadConstraints[0].labelSelector: {text}; ")
+    assert out[0].endswith(" (empty-selector); ask us")
     assert f"  note: the labels of namespace shop are not known; {HOW}" in out
     linted = run("lint new --policy policy").out
     judged = "1 object in a namespace whose labels are not known judged under each override that may apply"

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, pod, policy, request, service, snapshot, workload
 from tests.support.review import review
+from tests.support.said import rule_in
 from tests.support.scenarios import ROWS, incoming
 from webhook.admission.defaulting import Undefaulted
 from webhook.admission.request import MUTATE, VALIDATE
@@ -25,7 +26,7 @@ def test_rows_1_to_12_are_allowed_and_row_6_is_warned_of(row):
 
     assert decision.allowed
     warned = ["selector-misses-own-pod"] if row.example.startswith("06") else []
-    assert warned == [one.partition(":")[0] for one in decision.warnings]
+    assert warned == [*map(rule_in, decision.warnings)]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,8 @@ def test_row_21_a_match_label_key_that_the_pod_lacks_is_ignored_and_warned_of():
 
     assert decision.allowed
     (warning,) = decision.warnings
-    assert warning.startswith("absent-match-label-key: topologySpreadConstraints[0].matchLabelKeys[0]: ignored")
+    assert warning.startswith("Pod shop/web-1: topologySpreadConstraints[0].matchLabelKeys[0]: ignored")
+    assert "absent-match-label-key" == rule_in(warning)
 
 
 OWNED = [

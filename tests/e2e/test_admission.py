@@ -10,25 +10,28 @@ from tests.e2e.webhook import installed
 from tests.e2e.words import (
     EMPTY,
     KINDS,
-    MISSED,
     MISSES,
     SELECT,
-    UNKNOWN,
+    WRITE,
     constraints_of,
     defaulted,
     denial,
     deployment,
     empty_selector,
+    missed,
     of,
     owner,
     selecting,
     stored,
+    unknown,
+    warned,
 )
 from tests.support.build import HOSTNAME, SELECTOR, ZONE, constraint
 from tests.support.serving import until
 from webhook.cli.main import main
 from webhook.objects.kinds import FIELD
 
+SELECTING = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")  # those with a selector of their own
 SPREAD = [kind for kind in KINDS if kind != "DaemonSet"]
 
 
@@ -84,28 +87,44 @@ def test_an_error_is_refused_with_its_path_and_the_way_out(plane, running, names
     entry, path = KINDS[kind]
     output = plane.apply(of(kind, namespace, EMPTY))
 
-    copied = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")  # those with a selector of their own
-    fix = {"fix": "write labelSelector: {matchLabels: {app: web}}" if kind in copied else SELECT}
-    assert (1, "", denial(empty_selector(path, **fix), entry=entry)) == output
+    fix = {"fix": WRITE if kind in SELECTING else SELECT}
+    assert (1, "", denial(empty_selector(f"{kind} {namespace}/web", path, **fix), entry=entry)) == output
 
 
 def test_of_a_daemonset_it_is_said_that_constraints_do_nothing_there(plane, running, namespace):
     output = plane.apply(of("DaemonSet", namespace, EMPTY))
 
-    pinned = "pinned-pod: topologySpreadConstraints: a DaemonSet pins its Pods to nodes: constraints can only keep"
-    assert (0, "daemonset.apps/web created\n", f"Warning: {pinned} them off nodes\n") == output
+    pinned = "a DaemonSet pins its Pods to nodes: constraints can only keep them off nodes; "
+    found = "found 1 of them on a DaemonSet; remove the constraints"
+    said = warned(f"DaemonSet {namespace}/web", "", f"{pinned}{found}", "pinned-pod")
+    assert (0, "daemonset.apps/web created\n", said) == output
 
 
 def test_a_warning_is_printed_once_and_the_object_is_made(plane, running, namespace):
     output = plane.apply(deployment(namespace, MISSES))
 
-    assert (0, "deployment.apps/web created\n", MISSED) == output
+    assert (0, "deployment.apps/web created\n", missed(f"Deployment {namespace}/web")) == output
 
 
 def test_a_denial_comes_with_the_warnings(plane, running, namespace):
+    web = f"Deployment {namespace}/web"
     output = plane.apply(deployment(namespace, MISSES, EMPTY | {"topologyKey": HOSTNAME}))
 
-    assert (1, "", MISSED + denial(empty_selector(index=1))) == output
+    assert (1, "", missed(web) + denial(empty_selector(web, index=1))) == output
+
+
+def test_four_objects_with_one_mistake_are_each_named(plane, running, namespace):
+    """For kubectl prints equal warnings once."""
+    names = [f"svc-{i}" for i in range(4)]
+    made = [deployment(namespace, constraint(topologyKey="kubernetes.io/zone")) for _ in names]
+    for name, one in zip(names, made, strict=True):
+        one["metadata"]["name"] = name
+    output = plane.apply(*made)
+
+    said = 'no node has it: no Pod can be placed; found "kubernetes.io/zone"; write topologyKey: ' + ZONE
+    webs = [f"Deployment {namespace}/{name}" for name in names]
+    assert 0 == output.code
+    assert "".join(warned(web, "[0].topologyKey", said, "misspelt-topology-key") for web in webs) == output.stderr
 
 
 def test_what_is_right_is_made_without_a_word(plane, running, namespace):
@@ -143,23 +162,20 @@ def test_more_warnings_than_a_person_reads_are_counted(plane, running, namespace
     output = plane.apply(deployment(namespace, *(MISSES | {"topologyKey": f"rack{i}"} for i in range(7))))
 
     assert 0 == output.code
-    said = [
-        line.format(i) for i in range(3) for line in (MISSED.replace("[0]", "[{}]"), UNKNOWN.replace("rack", "rack{0}"))
-    ]
-    assert (
-        "".join(said[:5]) + "Warning: evenkeel: 9 more; all of them: evenkeel admit -f FILE -o json\n" == output.stderr
-    )
+    web = f"Deployment {namespace}/web"
+    said = [line for i in range(3) for line in (missed(web, i), unknown(web, i, f"rack{i}"))]
+    more = f"Warning: {web}: 9 more findings; all of them: evenkeel admit -f FILE -o json\n"
+    assert "".join(said[:5]) + more == output.stderr
 
 
 def test_a_changed_template_is_judged(plane, running, namespace):
     plane.apply(deployment(namespace, constraint()))
     output = plane.apply(deployment(namespace, EMPTY))
 
+    refused = denial(empty_selector(f"Deployment {namespace}/web"), doing="")
+    said = refused.removeprefix("Error from server (Forbidden): ")
     assert 1 == output.code
-    assert output.stderr.endswith(
-        'for: "STDIN": error when patching "STDIN": '
-        + denial(empty_selector()).removeprefix('Error from server (Forbidden): error when creating "STDIN": ')
-    )
+    assert output.stderr.endswith(f'for: "STDIN": error when patching "STDIN": {said}')
 
 
 def test_a_patch_is_judged(plane, running, namespace):
@@ -168,7 +184,7 @@ def test_a_patch_is_judged(plane, running, namespace):
     patch = [{"op": "replace", "path": path, "value": {}}]
     output = plane.kubectl("patch", "deployment/web", "-n", namespace, "--type=json", "-p", json.dumps(patch))
 
-    assert (1, "", denial(empty_selector(), doing="")) == output
+    assert (1, "", denial(empty_selector(f"Deployment {namespace}/web"), doing="")) == output
 
 
 # What the API server says itself
@@ -181,7 +197,8 @@ def test_what_the_api_server_warns_of_is_not_said_twice(plane, running, namespac
 
     said = output.stderr.splitlines(keepends=True)
     assert 0 == output.code
-    assert 1 == said.count(MISSED)
+    fix = WRITE if kind in SELECTING else "select labels that the Pod itself carries"
+    assert 1 == said.count(missed(f"{kind} {namespace}/web", fix=fix))
     assert [1, 1] == [sum(f"[{i}].topologyKey" in line for line in said) for i in (1, 2)]
     assert [1, 1] == [sum(f"{key} is deprecated since v1.17" in line for line in said) for key in keys]
 
@@ -218,8 +235,9 @@ def test_a_switch_with_a_typo_is_said_once(plane, running, namespace):
     made["metadata"]["annotations"] = annotations
     output = plane.apply(made)
 
-    said = "idle-switch: evenkeel.dev/ignore: there is no rule empty-selectr: did you mean empty-selector?"
-    assert (0, "deployment.apps/web created\n", f"Warning: {said}\n") == output
+    said = 'evenkeel.dev/ignore: there is no rule empty-selectr; found "empty-selectr"; write empty-selector'
+    warning = f"Warning: Deployment {namespace}/web: {said} (idle-switch)\n"
+    assert (0, "deployment.apps/web created\n", warning) == output
 
 
 # What is owned
@@ -239,12 +257,12 @@ def test_what_is_owned_is_only_noted(plane, running, namespace):
 
 def test_a_dry_run_is_answered_in_the_same_words_and_leaves_nothing(plane, running, namespace):
     plane.apply(selecting(namespace))
-    dry = ("apply", "--dry-run=server", "-f", "-")
+    dry, web = ("apply", "--dry-run=server", "-f", "-"), f"Deployment {namespace}/web"
 
     output = plane.kubectl(*dry, stdin=json.dumps(deployment(namespace, EMPTY)))
-    assert (1, "", denial(empty_selector())) == output
+    assert (1, "", denial(empty_selector(web))) == output
     output = plane.kubectl(*dry, stdin=json.dumps(deployment(namespace, MISSES)))
-    assert (0, "deployment.apps/web created (server dry run)\n", MISSED) == output
+    assert (0, "deployment.apps/web created (server dry run)\n", missed(web)) == output
     path = f"/api/v1/namespaces/{namespace}/pods?dryRun=All"
     until(lambda: constraints_of(plane.api.call("POST", path, of("Pod", namespace))), "defaults")
     output = plane.kubectl(*dry, "-o", "json", stdin=json.dumps(of("Pod", namespace)))
@@ -263,9 +281,9 @@ def test_server_side_apply_is_answered_in_the_same_words(plane, running, namespa
     apply = ("apply", "--server-side", "-f", "-")
 
     output = plane.kubectl(*apply, stdin=json.dumps(deployment(namespace, EMPTY)))
-    assert (1, "", denial(empty_selector(), doing="")) == output
+    assert (1, "", denial(empty_selector(f"Deployment {namespace}/web"), doing="")) == output
     output = plane.kubectl(*apply, stdin=json.dumps(deployment(namespace, MISSES)))
-    assert (0, "deployment.apps/web serverside-applied\n", MISSED) == output
+    assert (0, "deployment.apps/web serverside-applied\n", missed(f"Deployment {namespace}/web")) == output
     output = plane.kubectl(*apply, stdin=json.dumps(deployment(namespace, constraint())))
     assert (0, "deployment.apps/web serverside-applied\n", "") == output
 
@@ -279,5 +297,7 @@ def test_fifty_objects_at_once_are_each_answered_for_themselves(plane, running, 
 
     assert 1 == output.code
     assert [f"deployment.apps/web-{i} created" for i in range(50) if i % 5] == output.stdout.splitlines()
-    assert denial(empty_selector()) * 10 == output.stderr.replace(MISSED, "")
-    assert 1 == output.stderr.count(MISSED)  # kubectl says each warning once
+    said = [output.stderr.count(missed(f"Deployment {namespace}/web-{i}")) for i in range(50)]
+    assert [int(i % 5 != 0) for i in range(50)] == said  # kubectl says equal warnings once
+    refused = [output.stderr.count(denial(empty_selector(f"Deployment {namespace}/web-{i}"))) for i in range(50)]
+    assert [int(i % 5 == 0) for i in range(50)] == refused

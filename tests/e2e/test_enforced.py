@@ -22,11 +22,11 @@ from tests.e2e.words import (
 from tests.support.build import constraint, owned_by
 from tests.support.serving import until
 
+NEW = "write labelSelector: {matchLabels: {app: new}}"
 NAMESPACE, JANE = "shop", "jane"
 REPLICAS = 3
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:replicaset-controller"
 SKIP, IGNORE = {"evenkeel.dev/skip": "true"}, {"evenkeel.dev/ignore": "empty-selector"}
-OLD = "Warning: empty-selector: topologySpreadConstraints[0].labelSelector: must select Pods, or nothing is spread\n"
 SCALED = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController", "Job")
 REPLACED = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController", "DaemonSet")
 RESTARTED = ("Deployment", "StatefulSet", "DaemonSet")
@@ -143,7 +143,7 @@ SEVERAL = under(
 def test_no_developer_gets_past_an_enforced_rule(developer, kind, way):
     output = applied(developer, made(kind, "new", EMPTY, **way))
 
-    assert (1, "", denial(empty_selector(fix="write labelSelector: {matchLabels: {app: new}}"))) == output
+    assert (1, "", denial(empty_selector(f"{kind} {NAMESPACE}/new", fix=NEW))) == output
 
 
 @ENFORCED
@@ -158,14 +158,14 @@ def test_nor_with_an_owner_of_their_own_that_never_gets_pods(plane, developer, k
 
     output = applied(developer, adopted)
 
-    assert (1, "", denial(empty_selector("spec", fix=SELECT), entry="pods")) == output
+    assert (1, "", denial(empty_selector(f"Pod {NAMESPACE}/{name}-0", "spec", fix=SELECT), entry="pods")) == output
 
 
 @ENFORCED
 def test_nor_with_an_owner_that_is_there(plane, developer):
     output = applied(developer, made("Deployment", "new", EMPTY, **owner(plane, NAMESPACE)))
 
-    assert (1, "", denial(empty_selector(fix="write labelSelector: {matchLabels: {app: new}}"))) == output
+    assert (1, "", denial(empty_selector(f"Deployment {NAMESPACE}/new", fix=NEW))) == output
 
 
 @ENFORCED
@@ -175,7 +175,7 @@ def test_nor_as_an_account_of_their_own_with_the_name_of_a_controller(plane, dev
 
     output = applied(developer, made("Pod", "new", EMPTY, **owned_by(f"ReplicaSet/{name}", uid)), user=ACCOUNT)
 
-    assert (1, "", denial(empty_selector("spec", fix=SELECT), entry="pods")) == output
+    assert (1, "", denial(empty_selector(f"Pod {NAMESPACE}/new", "spec", fix=SELECT), entry="pods")) == output
 
 
 @ENFORCED
@@ -246,7 +246,7 @@ def test_nor_with_match_label_keys_that_the_pods_of_a_job_never_have(plane, deve
     output = applied(developer, job(f"{name}-empty", EMPTY))
 
     assert 1 == output.code
-    assert "must select Pods, or nothing is spread (empty-selector)" in output.stderr
+    assert "must select Pods, or nothing is spread; found {}; " in output.stderr
 
 
 # What runs already goes on
@@ -285,7 +285,8 @@ def test_what_was_there_before_restarts_with_a_warning(plane, developer, kind):
     output = developer("rollout", "restart", what)
 
     assert (0, f"{kind.lower()}.apps/{old(kind)} restarted\n") == output[:2]
-    assert OLD in output.stderr
+    assert f"Warning: {kind} {NAMESPACE}/{old(kind)}: " in output.stderr
+    assert "(empty-selector)" in output.stderr
     assert rolled_out(plane, NAMESPACE, what)
     until(lambda: not before.keys() & pods_of(plane, NAMESPACE, old(kind)).keys(), "the end of its Pods")
     until(lambda: kept(plane, old(kind), len(before)), "as many Pods as before")
@@ -336,7 +337,8 @@ def test_what_was_created_under_a_lax_override_does_not_leave_it(plane, develope
 
     fix = f"write labelSelector: {{matchLabels: {{app: {name}}}}}"
     assert 1 == output.code
-    assert output.stderr.endswith(f"denied the request: {empty_selector(fix=fix)}\n"), output
+    said = empty_selector(f"Deployment {NAMESPACE}/{name}", fix=fix)
+    assert output.stderr.endswith(f"denied the request: {said}\n"), output
     assert template == stored(plane, NAMESPACE, f"deployments/{name}", "apps/v1")["spec"]["template"]
 
 
@@ -375,7 +377,7 @@ def under_override(by, name, what):
 def test_a_max_skew_that_was_too_large_does_not_get_larger(plane, developer):
     for worse in (2**31 - 1, 7):
         output = applied(developer, skewed(worse))
-        said = f"must be at most 5, but is {worse} (excessive-max-skew): found {worse}, wanted 5 or less"
+        said = f"must be at most 5, but is {worse}; write maxSkew: 5 (excessive-max-skew)"
         assert 1 == output.code and said in output.stderr, output
 
     assert 0 == applied(developer, skewed(6, image="web:2")).code
@@ -395,7 +397,7 @@ def affine(*nodes):
 
 
 MANY_TERMS = ["a1"] * 50 + ["b1"]
-MISSING = "must have a constraint (missing-constraints): found no constraint, {}, wanted a constraint"
+MISSING = "nothing spreads {}; found no constraint; add {{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, "
 
 
 @EVERY

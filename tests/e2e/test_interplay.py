@@ -19,6 +19,7 @@ from tests.e2e.words import (
     denial,
     deployment,
     empty_selector,
+    max_skew,
     of,
     rolled_out,
     selecting,
@@ -84,9 +85,9 @@ def test_a_key_that_stands_in_both_lists_is_refused_with_the_template(plane, run
     output = plane.apply(deployment(namespace, TWICE))
 
     line = (
-        "spec.template.spec.topologySpreadConstraints[0].matchLabelKeys[0]: must name a key only once, here or in "
-        'labelSelector (invalid-constraint): found "app", wanted each key once: the API server merges the two, '
-        "then rejects the Pod; remove the key from matchLabelKeys or from labelSelector"
+        f"Deployment {namespace}/web: spec.template.spec.topologySpreadConstraints[0].matchLabelKeys[0]: must name a "
+        'key only once, here or in labelSelector, or the API server rejects the Pod; found "app"; '
+        "remove the key from matchLabelKeys or from labelSelector (invalid-constraint)"
     )
     assert (1, "", denial(line)) == output
 
@@ -201,21 +202,18 @@ def test_a_custom_resource_is_refused_although_the_api_server_does_not_look(plan
     resource = f"{kind.resource}.{kind.api_version.rpartition('/')[0]}"
     made = partial(workload, kind.kind, namespace=namespace)
     said = partial(denial, entry=resource)
-    max_skew = (
-        "spec.template.spec.topologySpreadConstraints[0].maxSkew: must be greater than zero (invalid-constraint): "
-        "found 0, wanted 1 or more; set maxSkew to 1, or to the difference you can accept"
-    )
+    web = f"{kind.kind} {namespace}/web"
 
     def apply(*constraints):
         return plane.apply(made(*constraints) | {"apiVersion": kind.api_version})
 
-    assert (1, "", said(max_skew, empty_selector(index=1))) == apply(
+    assert (1, "", said(max_skew(web), empty_selector(web, index=1))) == apply(
         constraint(maxSkew=0), EMPTY | {"topologyKey": HOSTNAME}
     )
     assert (0, "") == apply(constraint())[::2]
     changed = {"spec": {"template": {"spec": {"topologySpreadConstraints": [constraint(maxSkew=0)]}}}}
     patch = ("patch", f"{resource}/web", "-n", namespace, "--type=merge", "-p", json.dumps(changed))
-    assert (1, "", said(max_skew, doing="")) == plane.kubectl(*patch)
+    assert (1, "", said(max_skew(web), doing="")) == plane.kubectl(*patch)
 
 
 # Under a policy that has its Pods spread by revision

@@ -14,7 +14,9 @@ from tests.e2e.words import (
     denial,
     deployment,
     empty_selector,
+    max_skew,
     of,
+    old_empty,
     owner,
     selecting,
     stored,
@@ -52,7 +54,7 @@ def test_a_pod_opts_out_of_defaults_and_of_nothing_else(plane, running, namespac
     labels = {"app": "web", **SKIP}
 
     output = plane.apply(of("Pod", namespace, EMPTY, labels=labels))
-    assert (1, "", denial(empty_selector("spec", fix=SELECT), entry="pods")) == output
+    assert (1, "", denial(empty_selector(f"Pod {namespace}/web", "spec", fix=SELECT), entry="pods")) == output
     defaulted(plane, of("Pod", namespace))
     opted_out = of("Pod", namespace, labels=labels)
     opted_out["metadata"]["name"] = "opted-out"
@@ -72,11 +74,8 @@ def test_an_annotation_silences_a_rule(plane, running, namespace, where):
 def test_an_early_answer_has_all_errors_before_the_api_server_has_one(plane, running, namespace):
     output = plane.apply(deployment(namespace, constraint(maxSkew=0), EMPTY | {"topologyKey": HOSTNAME}))
 
-    max_skew = (
-        "spec.template.spec.topologySpreadConstraints[0].maxSkew: must be greater than zero (invalid-constraint): "
-        "found 0, wanted 1 or more; set maxSkew to 1, or to the difference you can accept"
-    )
-    assert (1, "", denial(max_skew, empty_selector(index=1))) == output
+    web = f"Deployment {namespace}/web"
+    assert (1, "", denial(max_skew(web), empty_selector(web, index=1))) == output
 
 
 @under(earlyAnswer=True, ownedObjects="Deny")
@@ -95,17 +94,14 @@ def test_an_early_answer_to_a_pod(plane, running, namespace):
 def test_what_is_owned_is_denied_where_the_policy_says_so(plane, running, namespace):
     output = plane.apply(of("StatefulSet", namespace, EMPTY, **owner(plane, namespace)))
 
-    assert (1, "", denial(empty_selector())) == output
+    assert (1, "", denial(empty_selector(f"StatefulSet {namespace}/web"))) == output
 
 
 @under(enforcement="Warn")
 def test_enforcement_warn_prints_and_lets_pass(plane, running, namespace):
     output = plane.apply(deployment(namespace, EMPTY))
 
-    warning = (
-        "Warning: empty-selector: topologySpreadConstraints[0].labelSelector: must select Pods, or nothing is spread\n"
-    )
-    assert (0, "deployment.apps/web created\n", warning) == output
+    assert (0, "deployment.apps/web created\n", old_empty(f"Deployment {namespace}/web")) == output
 
 
 @under(enforcement="Warn")
@@ -129,12 +125,13 @@ OVERRIDES = [
 def test_one_team_alone_is_denied_and_an_exception_holds_until_its_last_day(plane, running, namespace):
     """Each is told what the policy says to it."""
     plane.create_namespace("of-the-first-team", team="first")
-    text = "empty-selector: topologySpreadConstraints[0].labelSelector: must select Pods, or nothing is spread"
     warned, denied = (plane.apply(deployment(name, EMPTY)) for name in (namespace, "of-the-first-team"))
     elsewhere = plane.apply(of("Pod", namespace, EMPTY, spec={"schedulerName": "other"}))
 
-    assert (0, f"Warning: {text}; ask the platform team\n") == (warned.code, warned.stderr)
-    assert (1, denial(f"{empty_selector()}; ask the platform team")) == (denied.code, denied.stderr)
+    help = "; ask the platform team"
+    assert (0, f"{old_empty(f'Deployment {namespace}/web')[:-1]}{help}\n") == (warned.code, warned.stderr)
+    refused = empty_selector("Deployment of-the-first-team/web")
+    assert (1, denial(f"{refused}{help}")) == (denied.code, denied.stderr)
     assert (0, "pod/web created\n", "") == elsewhere
 
 

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from tests.e2e.webhook import containers
-from tests.support.build import constraint, owned_by, pod, service, workload
+from tests.support.build import HOSTNAME, ZONE, constraint, owned_by, pod, service, workload
 from tests.support.serving import until
 
 EMPTY, MISSES = constraint(labelSelector={}), constraint(labelSelector={"matchLabels": {"app": "db"}})
-MISSED = (
-    "Warning: selector-misses-own-pod: topologySpreadConstraints[0].labelSelector: must match the Pod's own labels, "
-    'but is "app=db"\n'
-)
-UNKNOWN = (
-    'Warning: unknown-topology-key: topologySpreadConstraints[{0}].topologyKey: no node has the label "rack": '
-    "no Pod can be placed\n"
-)
+WRITE = "write labelSelector: {matchLabels: {app: web}}"
 # The entry that denies a kind, and where its Pod spec is.
 KINDS = {
     "Pod": ("pods", "spec"),
@@ -53,10 +46,41 @@ def denial(*lines, entry="workloads", doing='error when creating "STDIN": '):
     return head + "".join(f"{line}\n" for line in lines)
 
 
-def empty_selector(path="spec.template.spec", index=0, fix="write labelSelector: {matchLabels: {app: web}}"):
+def warned(about, field, said, rule):
+    """The warning on a field of the constraints of an object, such as `Deployment shop/web`."""
+    return f"Warning: {about}: topologySpreadConstraints{field}: {said} ({rule})\n"
+
+
+def missed(about, index=0, fix=WRITE):
+    said = f'selects "app=db", but its Pods have "app=web": they are not counted; {fix}'
+    return warned(about, f"[{index}].labelSelector", said, "selector-misses-own-pod")
+
+
+def unknown(about, index=0, key="rack"):
+    """Where the nodes have the well-known keys of a host and a zone."""
+    said = f'no node has the label "{key}": no Pod can be placed; label the nodes with "{key}", or use one of '
+    return warned(about, f"[{index}].topologyKey", f"{said}{HOSTNAME}, {ZONE}", "unknown-topology-key")
+
+
+def empty(fix=WRITE):
+    return f"must select Pods, or nothing is spread; found {{}}; {fix}"
+
+
+def old_empty(about, fix=WRITE):
+    """The warning of an empty selector that was there before."""
+    return warned(about, "[0].labelSelector", empty(fix), "empty-selector")
+
+
+def empty_selector(about, path="spec.template.spec", index=0, fix=WRITE):
+    """The line of a denial."""
+    return f"{about}: {path}.topologySpreadConstraints[{index}].labelSelector: {empty(fix)} (empty-selector)"
+
+
+def max_skew(about):
+    """The line of a denial of maxSkew 0."""
+    fix = "set maxSkew to 1, or to the difference you can accept (invalid-constraint)"
     return (
-        f"{path}.topologySpreadConstraints[{index}].labelSelector: must select Pods, or nothing is spread "
-        f"(empty-selector): found {{}}, wanted labels that the Pods carry; {fix}"
+        f"{about}: spec.template.spec.topologySpreadConstraints[0].maxSkew: must be greater than zero; found 0; {fix}"
     )
 
 

@@ -98,4 +98,4 @@ def test_an_annotation_silences_what_is_not_enforced():
     enforced = RULES["empty-selector"].setting(None, True)
 
     assert () == findings(obj)
-    assert ["empty-selector"] == [f.rule for f in findings(obj, empty_selector=enforced)]
+    assert ["idle-switch", "empty-selector"] == [f.rule for f in findings(obj, empty_selector=enforced)]

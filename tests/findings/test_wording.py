@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from webhook.findings import wording
 from webhook.findings.finding import Finding, Severity
 
+ABOUT = "Deployment shop/web"
 PATH = ("spec", "template", "spec", "topologySpreadConstraints", 0, "labelSelector")
 
 
@@ -19,19 +22,45 @@ def test_lint_and_json_say_the_full_path():
     )
 
 
-def test_a_warning_cuts_the_path_to_where_it_starts_to_tell():
-    in_a_set = ("spec", "sets", 1, *PATH[1:])
+def test_a_warning_begins_with_the_object_and_cuts_the_path_to_where_it_starts_to_tell():
+    in_a_set, whole = ("spec", "sets", 1, *PATH[1:]), "must hold; found x; write y (a-rule)"
+    of_all = wording.warning(finding(path=PATH[:4]), ABOUT)
 
-    assert "a-rule: topologySpreadConstraints[0].labelSelector: must hold" == wording.warning(finding())
-    assert "a-rule: topologySpreadConstraints: must hold" == wording.warning(finding(path=PATH[:4]))
+    assert f"{ABOUT}: topologySpreadConstraints[0].labelSelector: {whole}" == wording.warning(finding(), ABOUT)
+    assert f"{ABOUT}: topologySpreadConstraints: {whole}" == of_all
     assert "sets[1].template.spec.topologySpreadConstraints[0].labelSelector" == wording.short_path(in_a_set)
 
 
-def test_a_denial_says_what_was_found_what_is_wanted_and_the_fix():
-    lines = wording.denial([finding(), finding(rule="b-rule")]).message.splitlines()
+def test_a_denial_has_the_form_of_a_warning_with_the_full_path():
+    lines = wording.denial([finding(), finding(rule="b-rule")], ABOUT).message.splitlines()
+    at = "spec.template.spec.topologySpreadConstraints[0].labelSelector"
 
-    assert f"{wording.line(finding())}: found x, wanted y; write y" == lines[0]
+    assert f"{ABOUT}: {at}: must hold; found x; write y (a-rule)" == lines[0]
     assert 2 == len(lines)
+
+
+@pytest.mark.parametrize(
+    ("fields", "values"),
+    [
+        ({}, "found x"),
+        ({"found": '"x"', "message": '"x" must hold'}, ""),
+        ({"found": '"x"', "message": "topology-x must hold"}, 'found "x"'),
+        ({"found": "y"}, ""),
+    ],
+)
+def test_a_value_that_message_or_fix_name_is_not_said_again(fields, values):
+    found = finding(**fields)
+
+    assert f"p: {'; '.join(filter(None, (found.message, values, found.fix)))} (a-rule)" == wording.in_full(found, "p")
+
+
+@pytest.mark.parametrize(
+    ("length", "rest"), [(60, "; found x; write y"), (65, "; write y"), (79, "")], ids=["all", "no values", "no fix"]
+)
+def test_what_is_known_otherwise_goes_first_where_there_is_no_room(length, rest):
+    message = "m" * length
+
+    assert f"p: {message}{rest} (a-rule)" == wording.in_full(finding(message=message), "p", limit=91)
 
 
 HELP = "see https://wiki.example.com/spread"
@@ -41,18 +70,18 @@ def test_the_help_of_a_policy_comes_last():
     helped = finding(help=HELP)
 
     assert wording.warning(helped) == f"{wording.warning(finding())}; {HELP}"
-    assert wording.denial([helped]).message == f"{wording.denial([finding()]).message}; {HELP}"
+    assert wording.denial([helped], ABOUT).message == f"{wording.denial([finding()], ABOUT).message}; {HELP}"
 
 
 def test_the_longest_help_leaves_a_message_its_room():
-    """A message has 120 characters as a target; what is longer is cut, and not the help."""
+    """What is longer is cut, and neither the rule nor the help."""
     helped = finding(message="x" * 10_000, help="h" * wording.HELP_LIMIT)
-    warning, line = wording.warning(helped), wording.denial([helped]).message
+    warning, line = wording.warning(helped), wording.denial([helped], "").message
     text, _, help = warning.rpartition("; ")
 
     assert (wording.WARNING_LIMIT, wording.LINE_LIMIT) == (len(warning), len(line))
     assert (134, helped.help) == (len(text), help)
-    assert line.endswith(f"…; {helped.help}")
+    assert line.endswith(f"… (a-rule); {helped.help}")
 
 
 def test_a_line_stays_one_line_whatever_is_in_it():
@@ -69,22 +98,22 @@ def test_a_line_ends_in_time():
 
 def test_five_warnings_then_how_many_more_the_gravest_first():
     many = [finding(message=f"m{i}", severity=Severity.WARNING) for i in range(7)]
-    lines = wording.warnings([*many, finding(message="grave")])
+    lines = wording.warnings([*many, finding(message="grave")], ABOUT)
 
     assert 6 == len(lines)
     assert "grave" in lines[0]
-    assert lines[-1].startswith("evenkeel: 3 more")
+    assert lines[-1].startswith(f"{ABOUT}: 3 more")
 
 
 def test_all_warnings_together_stay_below_what_the_api_server_cuts():
     """Beyond 4,096 characters in all it cuts each at 256."""
-    lines = wording.warnings([finding(message="x" * 300 + str(i)) for i in range(500)])
+    lines = wording.warnings([finding(message="x" * 300 + str(i)) for i in range(500)], ABOUT)
 
     assert sum(map(len, lines)) < 4096 / 2
 
 
 def test_a_denial_of_hundreds_of_errors_ends_too():
-    lines = wording.denial([finding(message=str(i)) for i in range(500)]).message.splitlines()
+    lines = wording.denial([finding(message=str(i)) for i in range(500)], ABOUT).message.splitlines()
 
     assert "and 400 more" == lines[-1]
-    assert wording.MOST_LINES == len(wording.denial([finding()] * 500).causes)
+    assert wording.MOST_LINES == len(wording.denial([finding()] * 500, ABOUT).causes)

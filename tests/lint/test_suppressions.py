@@ -99,7 +99,7 @@ def test_what_is_enforced_nothing_silences():
     text = annotated("empty-selector", constraint(labelSelector={}))
     commented = f"{WEB}{KEYS}        labelSelector: {{}} # evenkeel: ignore[empty-selector]\n"
 
-    assert {"empty-selector", "unused-suppression"} == {line.split()[1] for line in shown(text, enforced)}
+    assert {"empty-selector", "idle-switch"} == {line.split()[1] for line in shown(text, enforced)}
     assert {"empty-selector", "unused-suppression"} == {line.split()[1] for line in shown(commented, enforced)}
 
 

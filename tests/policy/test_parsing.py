@@ -80,7 +80,7 @@ REFUSED = [
     refused(
         "all that is wrong in one setting",
         "rules: {pinned-pod: {severity: 'off', enforced: 1, maxSkew: 1}}",
-        "rules.pinned-pod.maxSkew: unknown field; known are severity, enforced, help",
+        "rules.pinned-pod.maxSkew: unknown field; known are severity, enforced, help, notice",
         "rules.pinned-pod.enforced: found 1, wanted a boolean",
         f'rules.pinned-pod.severity: found "off", {SEVERITIES}',
     ),
@@ -105,6 +105,21 @@ REFUSED = [
         "help that is too long",
         f"rules: {{pinned-pod: {{help: {'h' * 121}}}}}",
         "rules.pinned-pod.help: found 121 characters, wanted at most 120",
+    ),
+    refused(
+        "a notice from a day that never comes",
+        "notice: {from: 2027-02-30}",
+        'notice.from: found "2027-02-30", wanted a day of the calendar',
+    ),
+    refused(
+        "a notice of several lines",
+        'overrides: [{name: a, podSelector: {}, notice: {contact: "a\\nb"}}]',
+        r'overrides[0].notice: found "a\nb", wanted one line of characters that can be printed',
+    ),
+    refused(
+        "a notice of a rule with a long URL",
+        f"rules: {{pinned-pod: {{notice: {{url: {'h' * 81}}}}}}}",
+        "rules.pinned-pod.notice.url: found 81 characters, wanted at most 80",
     ),
     refused(
         "no day",

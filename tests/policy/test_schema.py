@@ -16,7 +16,9 @@ def test_the_schema_names_every_rule_and_every_parameter():
     overrides = schema()["properties"]["overrides"]["items"]["properties"]["rules"]["properties"]
     found = {rule_id: set(one["then"]["properties"]) for rule_id, one in overrides.items()}
 
-    assert {rule_id: {"severity", "enforced", "help", *rule.parameters} for rule_id, rule in RULES.items()} == found
+    assert {
+        rule_id: {"severity", "enforced", "help", "notice", *rule.parameters} for rule_id, rule in RULES.items()
+    } == found
     assert overrides == schema()["properties"]["rules"]["properties"]
 
 

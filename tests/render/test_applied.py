@@ -54,7 +54,7 @@ THING = {
 CASES = [
     Case("created", partial(applied, workload("Deployment")), ("deployment.apps/web created",)),
     Case("configured", partial(applied, BAD, BAD), ("deployment.apps/web configured",)),
-    Case("denied", partial(applied, BAD), (DENIED.format("workloads") + "spec.template.spec.",)),
+    Case("denied", partial(applied, BAD), (DENIED.format("workloads") + "Deployment shop/web: spec.template.spec.",)),
     Case(
         "an update is denied",
         partial(applied, BAD, workload("Deployment")),
@@ -63,13 +63,13 @@ CASES = [
     Case(
         "a Pod by its own entry",
         partial(applied, pod(EMPTY)),
-        (DENIED.format("pods") + "spec.topologySpreadConstraints[0]",),
+        (DENIED.format("pods") + "Pod shop/web-1: spec.topologySpreadConstraints[0]",),
     ),
     Case(
         "denied where a rule is enforced",
         partial(applied, BAD, rules="{rules: {missing-constraints: {severity: error, enforced: true}}}"),
         (
-            DENIED.format("workloads") + "spec.template.spec.",
+            DENIED.format("workloads") + "Deployment shop/web: spec.template.spec.",
             "  note: judged as sent by a person; with evenkeel manifests --failure-policy-enforced Fail, "
             "enforced.workloads.evenkeel.dev in ValidatingWebhookConfiguration evenkeel denies it",
         ),
@@ -81,9 +81,12 @@ CASES = [
             pod(INVALID),
             rules="{earlyAnswer: true, rules: {empty-selector: {severity: error, enforced: true}}}",
         ),
-        (DENIED.format("pods") + "spec.topologySpreadConstraints[0].maxSkew", "  note: kube-apiserver itself"),
+        (
+            DENIED.format("pods") + "Pod shop/web-1: spec.topologySpreadConstraints[0].maxSkew",
+            "  note: kube-apiserver itself",
+        ),
     ),
-    Case("warned", partial(applied, pod(MISSES)), ("Warning: selector-misses-own-pod: ", "pod/web-1 created")),
+    Case("warned", partial(applied, pod(MISSES)), ("Warning: Pod shop/web-1: ", "pod/web-1 created")),
     Case(
         "given defaults",
         partial(applied, pod(), objects=[service()]),

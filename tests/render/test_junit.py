@@ -45,7 +45,8 @@ def test_a_finding_on_a_file_has_no_field():
     found = summary(a="{apiVersion: v1, kind: Pod, metadata: {name: a}}  # evenkeel: ignore[pinned-pod]")
     (failure,) = ElementTree.fromstring(as_xml(found, ["a"])).findall(".//failure")
 
-    assert failure.text.startswith("a:1:51: suppresses no finding of pinned-pod: it finds nothing here (unused-")
+    said = "it finds nothing here; remove it (unused-suppression)"
+    assert failure.text.startswith(f"a:1:51: suppresses no finding of pinned-pod: {said}")
 
 
 def test_a_finding_on_a_file_that_was_not_given_has_a_suite():

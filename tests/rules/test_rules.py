@@ -13,11 +13,14 @@ from webhook.findings import wording
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Severity
 from webhook.findings.others import Others
+from webhook.objects.fields import with_value
 from webhook.objects.kinds import KINDS, Kind, Kinds
 from webhook.objects.references import Scaling
 from webhook.objects.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS, RULES
 from webhook.scheduler.features import LATEST, features
+
+OBJECT = "Deployment payments-team/checkout-api"
 
 
 def findings(obj, minor=None, snapshot=None, kinds=None, others=None, **settings):
@@ -49,8 +52,9 @@ class TestEveryRule:
     def test_the_good_example_raises_nothing(self, one):
         assert () == self.found(one, one.good)
 
-    def test_a_warning_fits_a_line(self, one):
-        assert all(len(wording.warning(finding)) <= 120 for finding in self.found(one, one.bad))
+    def test_a_warning_has_room_for_the_object_and_the_fix(self, one):
+        for finding in self.found(one, one.bad):
+            assert f"; {finding.fix} ({one.id})" in wording.warning(finding, OBJECT)
 
     def test_the_file_is_named_after_the_rule(self, one):
         assert one.check.__module__ == f"webhook.rules.{one.id.replace('-', '_')}"
@@ -644,7 +648,17 @@ class TestMissingConstraints:
     def test_it_says_how_many_replicas_it_found(self, count, found, every):
         (one,) = findings(workload("Deployment", spec={"replicas": count}), missing_constraints=every)
 
-        assert f"no constraint, {found}" == one.found
+        assert (f"nothing spreads {found}", "no constraint") == (one.message, one.found)
+
+    @pytest.mark.parametrize("value", ["web", "1", "true", "No", "1e3", "2026-11-23", ""])
+    def test_what_it_offers_can_be_pasted(self, value, every):
+        obj = workload("Deployment", labels={"app": value, "x.io/y": "z"}, spec={"replicas": 3, "selector": {}})
+        (found,) = findings(obj, missing_constraints=every)
+        (offered,) = read_documents(found.fix.removeprefix("add "))
+        repaired = with_value(obj, found.path, [offered])
+
+        assert {"matchLabels": obj["spec"]["template"]["metadata"]["labels"]} == offered["labelSelector"]
+        assert () == findings(repaired, missing_constraints=every)
 
     @pytest.mark.parametrize(
         "obj", [pod(owner="DaemonSet/x"), workload("Deployment", owner="DaemonSet/x")], ids=["Pod", "Deployment"]
@@ -660,7 +674,7 @@ class TestUnknownField:
         (found,) = findings(pod(spec=spec))
 
         assert ("spec", name) == found.path
-        assert "is no field, and ignored: did you mean topologySpreadConstraints?" == found.message
+        assert "is no field, and ignored" == found.message
         assert "write topologySpreadConstraints" == found.fix
         assert (("spec",), {**spec, "topologySpreadConstraints": [constraint()]}) == (
             found.edit.path,
@@ -677,9 +691,24 @@ class TestUnknownField:
     def test_among_very_many_fields_none_is_renamed(self):
         """Each would be a copy of all."""
         many = {f"field{i}": 0 for i in range(300)}
-        found = [f.edit for f in findings(pod(constraint(nodeTaintPolicy="Honor", **many))) if "did you" in f.message]
+        found = [f.edit for f in findings(pod(constraint(nodeTaintPolicy="Honor", **many))) if "write" in f.fix]
 
         assert [None] == found
+
+
+@pytest.mark.parametrize(
+    ("when", "nodes", "message"),
+    [
+        ("DoNotSchedule", [], "if no node has it: no Pod can be placed"),
+        ("ScheduleAnyway", [], "if no node has it: it spreads nothing"),
+        ("DoNotSchedule", [node("n1")], "no node has it: no Pod can be placed"),
+    ],
+)
+@pytest.mark.parametrize("key", ["hostname", "kubernetes.io/host", "kubernetes.io/hostnam"])
+def test_a_misspelt_key_is_told_what_it_means_for_the_pods(key, when, nodes, message):
+    (found,) = findings(pod(constraint(topologyKey=key, whenUnsatisfiable=when)), snapshot=snapshot(*nodes))
+
+    assert (message, f"write topologyKey: {HOSTNAME}") == (found.message, found.fix)
 
 
 DEPRECATED = "failure-domain.beta.kubernetes.io"
@@ -689,9 +718,9 @@ DEPRECATED = "failure-domain.beta.kubernetes.io"
 def test_a_deprecated_key_is_not_called_misspelt(name, key):
     (found,) = findings(pod(constraint(topologyKey=f"{DEPRECATED}/{name}")))
 
-    assert (f"deprecated, replaced by {key}", f"use {key}") == (found.message, found.fix)
+    assert (f"deprecated, replaced by {key}", f"write topologyKey: {key}") == (found.message, found.fix)
     assert (key, True) == (found.edit.value, found.said_by_api_server)
-    assert len(wording.warning(found)) <= 120
+    assert found.fix in wording.warning(found, OBJECT)
 
 
 @pytest.mark.parametrize(
@@ -709,7 +738,7 @@ def test_a_malformed_key_gets_advice_for_the_key_that_was_meant(key, meant):
     (found,) = findings(pod(constraint(topologyKey=key)))
 
     assert "malformed-topology-key" == found.rule
-    assert (f"use {meant}" if meant else RULES[found.rule].fix) == found.fix
+    assert (f"write topologyKey: {meant}" if meant else f"use {found.wanted}") == found.fix
     assert meant == (found.edit and found.edit.value)
 
 
@@ -736,14 +765,14 @@ SWITCHED = [
     Switch(
         "a rule that is none",
         pod(constraint(), annotations={IGNORE: "pinned-pod,empty-selectr"}),
-        "there is no rule empty-selectr: did you mean empty-selector?",
+        "there is no rule empty-selectr",
         "write empty-selector",
     ),
     Switch("like none", pod(annotations={IGNORE: "all"}), "there is no rule all", 'remove "all"'),
     Switch(
         "in a template",
         workload("Deployment", template={"annotations": {IGNORE: "rollout-skw"}}),
-        "there is no rule rollout-skw: did you mean rollout-skew?",
+        "there is no rule rollout-skw",
         "write rollout-skew",
     ),
     Switch(
@@ -790,7 +819,7 @@ SWITCHED = [
     Switch(
         "a name that is nearly one",
         pod(annotations={"evenkeel.dev/Ignored": "pinned-pod"}),
-        f"does nothing: did you mean {IGNORE}?",
+        "does nothing",
         f"write {IGNORE}",
     ),
     Switch("a name of its own", pod(annotations={"evenkeel.dev/owner": "us", "evenkeel.dev/defaulted-by": "policy"})),
@@ -803,7 +832,17 @@ def test_a_switch_that_does_nothing_is_said_once(case):
 
     assert ["idle-switch"] * bool(case.message) == [f.rule for f in found]
     assert all(f.message.startswith(case.message) and case.fix in f.fix for f in found)
-    assert all(len(wording.warning(f)) <= 120 for f in found)
+    assert all(f.fix in wording.warning(f, OBJECT) for f in found)
+
+
+def test_an_annotation_that_would_silence_an_enforced_rule_is_said():
+    made = workload("Deployment", constraint(labelSelector={}), annotations={IGNORE: "empty-selector,pinned-pod"})
+    found = findings(made, empty_selector=RULES["empty-selector"].setting(enforced=True))
+    (idle,) = [finding for finding in found if finding.rule == "idle-switch"]
+
+    assert "does not silence empty-selector, which the policy enforces" == idle.message
+    assert "remove empty-selector, and mend what it finds" == idle.fix
+    assert "empty-selector" in [finding.rule for finding in found]
 
 
 class TestOutsideAPodTemplate:

@@ -81,7 +81,7 @@ def test_the_labels_that_a_selector_asks_for_are_shown_and_what_a_cron_job_can_s
     made = workload("CronJob", honoring(labelSelector={"matchLabels": {"job-name": "nightly"}}), name="nightly")
     (one,) = found(made, rule="selector-misses-own-pod")
 
-    assert 'labels "job-name=nightly-TIME"' == one.found
+    assert 'selects "job-name=nightly", but its Pods have "job-name=nightly-TIME": they are not counted' == one.message
     assert "select labels of the Pod template, and add matchLabelKeys: [job-name]" == one.fix
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from tests.support.build import FEATURES, policy, request, snapshot, workload
+from tests.support.said import rule_in
 from webhook.admission import review as admission
 from webhook.admission.decision import Decision, Outcome
 from webhook.admission.request import MUTATE, VALIDATE, read_request
@@ -47,7 +48,7 @@ class Case(NamedTuple):
         details = (decision.status or {}).get("details", {"causes": []})
 
         assert self.denied == tuple(cause["reason"] for cause in details["causes"])
-        assert self.warned == tuple(warning.partition(":")[0] for warning in decision.warnings)
+        assert self.warned == tuple(map(rule_in, decision.warnings))
         assert self.audited == ("findings" in decision.audit_annotations)
         assert self.refused == (decision.outcome is Outcome.NOT_JUDGED and not decision.allowed)
         assert decision.allowed == (not self.denied and not self.refused)

@@ -70,31 +70,33 @@ def bad_request(message: str) -> Decision:
     return Decision(Outcome.ERROR, _status(400, "BadRequest", text), error=text)
 
 
-def unexpected(policy: Policy) -> Decision:
-    """Return the answer if evenkeel itself failed: the policy's `onError`."""
+def unexpected(policy: Policy, about: str) -> Decision:
+    """Return the answer to the object `about` if evenkeel itself failed: the policy's `onError`."""
     why = "an unexpected error, see evenkeel's log"
-    return _on_error(mildest(policy.parts), Outcome.ERROR, why, policy.on_error)
+    return _on_error(mildest(policy.parts), Outcome.ERROR, about, why, policy.on_error)
 
 
 def not_judged(
-    policy: Policy, message: str, enforcement: str = "", *, enforced: bool = False, known: bool = False
+    policy: Policy, about: str, message: str, enforcement: str = "", *, enforced: bool = False, known: bool = False
 ) -> Decision:
     """
-    Return the answer to an object that is too large or too deep to judge: the policy's `onError`.
+    Return the answer to the object `about`, which is too large or too deep to judge: the policy's `onError`.
 
     `enforcement` is what is in force for it; where that is not known, the mildest.  If a rule is `enforced`, the object
     is denied: otherwise a developer could evade the rule with a large object.  If `known`, the constraints have not
     changed, and the object is allowed.
     """
     if enforced:
-        text = wording.one_line(f"{message}; make it smaller, for an enforced rule must judge it", wording.LINE_LIMIT)
+        why = f"{about}: {message}; make it smaller, for an enforced rule must judge it"
+        text = wording.one_line(why, wording.LINE_LIMIT)
         return Decision(Outcome.NOT_JUDGED, _status(403, "Forbidden", text), error=message)
     on_error = "Allow" if known else policy.on_error
-    return _on_error(enforcement or mildest(policy.parts), Outcome.NOT_JUDGED, message, on_error)
+    return _on_error(enforcement or mildest(policy.parts), Outcome.NOT_JUDGED, about, message, on_error)
 
 
-def _on_error(enforcement: str, outcome: Outcome, message: str, on_error: str) -> Decision:
-    text = wording.one_line(f"evenkeel could not judge this object: {message}", wording.WARNING_LIMIT)
+def _on_error(enforcement: str, outcome: Outcome, about: str, message: str, on_error: str) -> Decision:
+    about = wording.one_line(about or "an object", wording.OBJECT_LIMIT)
+    text = wording.one_line(f"{about}: evenkeel could not judge it: {message}", wording.WARNING_LIMIT)
     if on_error == "Allow" or enforcement != DENY:
         return Decision(outcome, warnings=() if enforcement == AUDIT else (text,), error=message)
     return Decision(outcome, _status(500, "InternalError", text), error=message)

@@ -42,7 +42,7 @@ def review(request: AdmissionRequest, terms: Terms, judging: Judging = find_all)
     """
     if request.unread:
         enforced = request.phase == VALIDATE and bool(terms.policy.enforced)
-        return not_judged(terms.policy, request.unread, enforced=enforced)
+        return not_judged(terms.policy, about(request), request.unread, enforced=enforced)
     if request.malformed:
         return bad_request(request.malformed)
     if not request.workloads:
@@ -53,6 +53,12 @@ def review(request: AdmissionRequest, terms: Terms, judging: Judging = find_all)
     if request.lacks_constraints:
         return _default(request, labels, terms)
     return _judge(request, labels, terms, judging) if _is_judged(request, terms) else ALLOWED
+
+
+def about(request: AdmissionRequest) -> str:
+    """Return the object that a request is about, such as `Deployment shop/web`; generateName stands in for a name."""
+    name = request.name or (request.workloads[0].name if request.workloads else "")
+    return " ".join(filter(None, (request.kind[1], f"{request.namespace}/{name}" if request.namespace else name)))
 
 
 def _is_judged(request: AdmissionRequest, terms: Terms) -> bool:
@@ -152,21 +158,23 @@ def _too_large(request: AdmissionRequest, namespace_labels: Labels | None, terms
     enforcing = [rules for rules in in_force if rules.enforces]
     denies = not all(audited(first, request.user, rules.owned_objects).enforced for rules in enforcing)
     message, known = f"{path_text(first.path)}: {error}", keeps_constraints(request)  # a finding that it had before
-    return not_judged(policy, message, mildest(in_force), enforced=denies and not known, known=known)
+    return not_judged(policy, about(request), message, mildest(in_force), enforced=denies and not known, known=known)
 
 
 def _decide(request: AdmissionRequest, judged: Sequence[Judged], skipped: Collection[Skipped]) -> Decision:
     would_deny = any(each.would_deny for each in judged)
     denying = [each.finding for each in judged if each.denies]
     warning = [each.finding for each in judged if each.warns and not each.denies]
+    new = [each.finding for each in judged if each.would_deny or each.finding.severity is not Severity.ERROR]
+    noticed = [finding for finding in warning if finding.notice and finding in new]
     if request.phase == MUTATE:  # denies only what the API server would reject anyway
-        would_deny, warning = False, []
+        would_deny, warning, noticed = False, [], []
         if not any(finding.rejected_by_api_server for finding in denying):
             denying = []
     findings = tuple(each.finding for each in judged)
     if not findings:
         return Decision(skipped=tuple(skipped)) if skipped else ALLOWED
-    words = wording.worded(denying, warning, findings)
+    words = wording.worded(about(request), denying, warning, noticed, findings)
     return Decision(
         _outcome(bool(denying), would_deny, bool(words.warnings)),
         status=_forbidden(request, words.denial) if denying else None,

@@ -95,6 +95,7 @@ def find_all(
         features=features,
         snapshot=snapshot,
         others=others,
+        enforced=frozenset([rule for rule in workload.ignored_rules if rule in settings and settings[rule].enforced]),
         parameters={},
     )
     for rule, setting in running:
@@ -201,6 +202,7 @@ def _finding(rule: Rule, setting: RuleSetting, cause: Cause, built_in: bool) -> 
         rejected_by_api_server=rule.rejected_by_api_server,
         alone=cause.alone,
         help=setting.help,
+        notice=setting.notice,
     )
 
 

@@ -58,7 +58,7 @@ class Finding(NamedTuple):
 
     `said_by_api_server`: kube-apiserver warns of this object in the same review, so a warning would say it twice.
     `rejected_by_api_server`: the API server rejects the object, or the Pods made from it.  `help` is what the policy
-    says to it.
+    says to it, and `notice` from when on the rule denies, and whom to ask.
     """
 
     rule: str
@@ -75,6 +75,7 @@ class Finding(NamedTuple):
     rejected_by_api_server: bool = False
     alone: bool = False
     help: str = ""
+    notice: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from inspect import cleandoc
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.objects.fields import FieldPath
 from webhook.objects.reading import Reader
 from webhook.objects.workload import Workload
-from webhook.scheduler.constraint import Constraint, Reading, read_selector
+from webhook.scheduler.constraint import SOFT, Constraint, Reading, read_selector
 from webhook.scheduler.domains import Reach, reach
 from webhook.scheduler.features import Features
 from webhook.scheduler.inclusion import carrying_every_key
@@ -32,6 +35,7 @@ CLOSED_NODES, UNLABELLED_NODES = "closed nodes", "nodes without a topology key"
 NODE_AFFINITY = "node affinity"
 MATCH_LABEL_KEYS, MIN_DOMAINS, UNKNOWN_FIELDS = "matchLabelKeys", "minDomains", "unknown fields"
 SWITCHES = "switches of evenkeel"
+_PLAIN = re.compile("(?!(true|false|yes|no|on|off|null|y|n)$)[A-Za-z][-A-Za-z0-9_.]*", re.IGNORECASE)
 
 
 class Need(Enum):
@@ -48,14 +52,15 @@ class RuleSetting:
     """
     What a policy sets for one rule; `parameters` include the defaults of what it does not set.
 
-    `help` is the platform team's own word on it, which changes nothing of what is found: settings that differ in no
-    more are equal.
+    `help` is the platform team's own word on it, and `notice` what it says of the day from which the rule denies.
+    Neither changes what is found: settings that differ in no more are equal.
     """
 
     severity: Severity
     enforced: bool = False
     parameters: Mapping[str, object] = field(default_factory=dict)
     help: str = field(default="", compare=False)
+    notice: str = field(default="", compare=False)
 
 
 RuleSettings = Mapping[str, RuleSetting]
@@ -69,6 +74,7 @@ class Subject:
     `reading` is what the constraints were parsed from, and `hard` are the hard ones of them.  `addable` are the label
     keys that may still be added, by a controller or at binding; `carries` are those that a Pod has, or may have, before
     it is scheduled.  `others` are the other workloads of the input, None if they are not known.
+    `enforced` are the rules that the policy enforces, of those that annotations would silence.
     """
 
     workload: Workload
@@ -80,6 +86,7 @@ class Subject:
     features: Features
     snapshot: Snapshot | None
     others: Others | None
+    enforced: frozenset[str]
     parameters: Mapping[str, object]
 
     def at(self, constraint: Constraint, *names: str | int) -> FieldPath:
@@ -186,12 +193,27 @@ class Subject:
         own = self.own_selector
         if not own or not own.keys().isdisjoint(constraint.match_label_keys):
             return None, None
-        return self._own_in_words, Edit(self.at(constraint, "labelSelector"), {"matchLabels": own})
+        fix = f"write labelSelector: {self._own_in_yaml}"
+        return fix, Edit(self.at(constraint, "labelSelector"), {"matchLabels": own})
 
     @cached_property
-    def _own_in_words(self) -> str:
-        labels = ", ".join(f"{key}: {value}" for key, value in self.own_selector.items())
-        return f"write labelSelector: {{matchLabels: {{{labels}}}}}"
+    def _own_in_yaml(self) -> str:
+        return _in_yaml(self.own_selector)
+
+    def soft_constraint(self, topology_key: str) -> str:
+        """Return a constraint for the workload's own Pods as YAML in one line; "" if it has no labels to select by."""
+        labels, addable = self.own_selector or self.workload.labels, self.workload.addable
+        own = {key: labels[key] for key in islice(labels, MOST_LABELS_COPIED) if key not in addable}
+        if not own or len(labels) > MOST_LABELS_COPIED:
+            return ""
+        selector = f"labelSelector: {_in_yaml(own)}"
+        return f"{{maxSkew: 1, topologyKey: {topology_key}, whenUnsatisfiable: {SOFT}, {selector}}}"
+
+
+def _in_yaml(labels: Mapping[str, str]) -> str:
+    """Return labels as a LabelSelector in one line; a value that YAML may read as no text is quoted."""
+    pairs = [f"{key}: {value if _PLAIN.fullmatch(value) else json.dumps(value)}" for key, value in labels.items()]
+    return f"{{matchLabels: {{{', '.join(pairs)}}}}}"
 
 
 def _comparable(selector: Selector) -> set[Requirement]:

@@ -10,9 +10,13 @@ from webhook.objects.fields import FieldPath, path_text
 from webhook.objects.reading import printable
 
 HELP_LIMIT = 120
-WARNING_LIMIT, MOST_WARNINGS = 256, 5  # If all exceed 4,096 characters, the API server cuts each at 256.
+WARNING_LIMIT, MOST_WARNINGS, MOST_NOTICES = (
+    256,
+    5,
+    2,
+)  # If all exceed 4,096 characters, the API server cuts each at 256.
 LINE_LIMIT, MOST_LINES = 1_000, 100
-NAME_LIMIT, SUMMARY_LIMIT = 63, 4 * LINE_LIMIT
+NAME_LIMIT, OBJECT_LIMIT, SUMMARY_LIMIT = 63, 100, 4 * LINE_LIMIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +41,34 @@ def short_path(path: FieldPath) -> str:
     return path_text(path[max(first - 1, 0) :])
 
 
-def warning(finding: Finding) -> str:
-    """Return one finding as a warning of at most 256 characters."""
-    return _with_help(f"{finding.rule}: {short_path(finding.path)}: {finding.message}", finding, WARNING_LIMIT)
+def warning(finding: Finding, about: str = "") -> str:
+    """Return one finding on the object `about` as a warning of at most 256 characters, with the end of its path."""
+    return in_full(finding, short_path(finding.path), about, WARNING_LIMIT)
 
 
-def _with_help(text: str, finding: Finding, limit: int) -> str:
-    """Return `text` and the policy's help in one line; where there is no room for both, the end of `text` is cut."""
-    said = f"; {finding.help}" if finding.help else ""
-    return one_line(text, limit - len(said)) + said
+def warnings(findings: Sequence[Finding], about: str, noticed: Sequence[Finding] = ()) -> tuple[str, ...]:
+    """
+    Return at most five lines, the gravest first, and a line with the number of the others.
 
-
-def warnings(findings: Sequence[Finding]) -> tuple[str, ...]:
-    """At most five lines, the gravest first, and a line with the number of the others."""
-    gravest = sorted(findings, key=lambda finding: finding.severity.rank)
-    lines = list(dict.fromkeys(map(warning, gravest[:MOST_WARNINGS])))
-    if more := findings[MOST_WARNINGS:]:
-        lines.append(f"evenkeel: {len(more)} more; all of them: evenkeel admit -f FILE -o json")
+    Each begins with the object: kubectl prints equal warnings once.  The last ones say of findings that are `noticed`
+    from when on they deny.
+    """
+    gravest, notices = sorted(findings, key=lambda finding: finding.severity.rank), _notices(noticed, about)
+    most = MOST_WARNINGS - len(notices)
+    lines = [*dict.fromkeys([warning(finding, about) for finding in gravest[:most]]), *notices]
+    if more := findings[most:]:
+        lines.append(f"{about}: {len(more)} more findings; all of them: evenkeel admit -f FILE -o json")
     return tuple(lines)
+
+
+def _notices(findings: Sequence[Finding], about: str) -> list[str]:
+    """Return a line for each of the first two notices, with the rules that it is about."""
+    rules: dict[str, dict[str, None]] = {}
+    for finding in findings:
+        if finding.notice:
+            rules.setdefault(finding.notice, {})[finding.rule] = None
+    first = list(rules.items())[:MOST_NOTICES]
+    return [one_line(f"{about}: {notice} ({', '.join(ids)})", WARNING_LIMIT) for notice, ids in first]
 
 
 def line(finding: Finding, at: str = "") -> str:
@@ -63,16 +77,33 @@ def line(finding: Finding, at: str = "") -> str:
     return f"{at}: {finding.message} ({finding.rule})" if at else f"{finding.message} ({finding.rule})"
 
 
-def in_full(finding: Finding, at: str = "", limit: int = LINE_LIMIT) -> str:
-    """Return the line of a finding, then what was found, what is wanted, the fix and the policy's help."""
-    text = f"{line(finding, at)}: found {finding.found}, wanted {finding.wanted}; {finding.fix}"
-    return _with_help(text, finding, limit)
+def in_short(finding: Finding) -> str:
+    """Return `<rule>: <end of the field's path>: <what must hold>`, for a table."""
+    return f"{finding.rule}: {short_path(finding.path)}: {finding.message}"
 
 
-def denial(findings: Sequence[Finding]) -> Denial:
+def in_full(finding: Finding, at: str = "", about: str = "", limit: int = LINE_LIMIT) -> str:
+    """
+    Return `<object>: <field>: <what must hold>; found <value>; <fix> (<rule>); <help>`.
+
+    A value that the message or the fix already names is left out.  So that rule and help have room, first the value is
+    left out, then the fix, then the end of the message.
+    """
+    where = [part for part in (about, at or path_text(finding.path)) if part]
+    tail = f" ({finding.rule})" + (f"; {finding.help}" if finding.help else "")
+    room = limit - len(tail)
+    named = finding.found in f'{finding.message} {finding.fix} "{finding.path[-1] if finding.path else ""}"'
+    for part in (f"{'' if named else f'; found {finding.found}'}; {finding.fix}", f"; {finding.fix}", ""):
+        text = ": ".join((*where, finding.message)) + part
+        if len(text) <= room:
+            break
+    return one_line(text, room) + tail
+
+
+def denial(findings: Sequence[Finding], about: str) -> Denial:
     """Return a denial for people and for programs; beyond MOST_LINES errors, how many more there are."""
     shown = [(finding, path_text(finding.path)) for finding in findings[:MOST_LINES]]
-    lines = [in_full(finding, at) for finding, at in shown]
+    lines = [in_full(finding, at, about) for finding, at in shown]
     if more := findings[MOST_LINES:]:
         lines.append(f"and {len(more)} more")
     return Denial("\n".join(lines), [_cause(finding, at) for finding, at in shown])
@@ -104,9 +135,16 @@ class Words:
     summary: str
 
 
-def worded(denying: Sequence[Finding], warning: Sequence[Finding], findings: Iterable[Finding]) -> Words:
-    """What to say of `findings`, of which some deny and some warn."""
-    return Words(denial(denying), warnings(warning), summary(findings))
+def worded(
+    about: str,
+    denying: Sequence[Finding],
+    warning: Sequence[Finding],
+    noticed: Sequence[Finding],
+    findings: Iterable[Finding],
+) -> Words:
+    """Return what to say of `findings` on the object `about`: some deny, some warn, some of these are to deny."""
+    about = one_line(about, OBJECT_LIMIT)
+    return Words(denial(denying, about), warnings(warning, about, noticed), summary(findings))
 
 
 def some(names: Iterable[str], most: int = 3) -> str:

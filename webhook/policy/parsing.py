@@ -86,7 +86,7 @@ def _checked(raw: Mapping[str, object], features: Features) -> Policy:
 def _policy(raw: Mapping[str, object], features: Features) -> Policy:
     causes: list[str] = []
     base = {**as_mapping(read_documents(BUILT_IN)[0]), **raw}
-    settings = _settings(raw.get("rules"), DEFAULT_SETTINGS, ("rules",), causes)
+    settings = _settings(raw, DEFAULT_SETTINGS, (), causes)
     for path, defaulting in _defaultings(raw):
         causes += defaulting_errors(defaulting, path, features)
     overrides, kinds = _overrides(base, settings, causes), _kinds(raw, causes)
@@ -122,22 +122,49 @@ def _defaultings(raw: Mapping[str, object]) -> Iterator[tuple[FieldPath, object]
         yield ("overrides", i, "defaulting"), item.get("defaulting")
 
 
-def _settings(raw: object, base: RuleSettings, path: FieldPath, causes: list[str]) -> RuleSettings:
-    """Return `base` with the changes in `raw`: a field of a rule that is not in it stays as it is."""
-    settings = dict(base)
-    for rule_id, value in as_mapping(raw).items():
+def _settings(raw: Mapping[str, object], base: RuleSettings, path: FieldPath, causes: list[str]) -> RuleSettings:
+    """
+    Return `base` with the changes in `raw`, the policy or an override: what it says nothing of stays as it is.
+
+    A notice of the policy or the override is that of its errors, but for rules that have one of their own beside it.
+    """
+    settings, of_all, of_one = dict(base), _notice(raw, path, causes), set[str]()
+    for rule_id, value in as_mapping(raw.get("rules")).items():
+        at = (*path, "rules", rule_id)
         given = dict(as_mapping(value)) if isinstance(value, dict) else {"severity": value}
         old, rule = settings[rule_id], RULES[rule_id]
+        if notice := _notice(given, at, causes):
+            of_one.add(rule_id)
+        given.pop("notice", None)
         severity, said = Severity(str(given.pop("severity", old.severity))), str(given.pop("help", old.help))
         enforced = given.pop("enforced", old.enforced) is True
-        settings[rule_id] = rule.setting(severity, enforced, {**old.parameters, **integers(given)}, said)
-        if not said.isprintable():
-            found = f"found {brief(said)}, wanted one line of characters that can be printed"
-            causes.append(f"{path_text((*path, rule_id, 'help'))}: {found}")
+        setting = rule.setting(severity, enforced, {**old.parameters, **integers(given)}, said)
+        settings[rule_id] = replace(setting, notice=notice or old.notice)
+        causes += _unprintable(said, (*at, "help"))
         if severity is not Severity.IGNORE and rule.lacks_parameters(settings[rule_id]):
             example = f"{{severity: {severity}, {rule.required[0]}: …}}"
-            causes.append(f"{path_text((*path, rule_id))}: must have {' or '.join(rule.required)}; write {example}")
+            causes.append(f"{path_text(at)}: must have {' or '.join(rule.required)}; write {example}")
+    for rule_id, setting in settings.items():
+        if of_all and rule_id not in of_one and setting.severity is Severity.ERROR:
+            settings[rule_id] = replace(setting, notice=of_all)
     return settings
+
+
+def _notice(raw: Mapping[str, object], path: FieldPath, causes: list[str]) -> str:
+    """Return what the `notice` in `raw` says to whoever is warned of what is to be denied; "" if there is none."""
+    notice, at = as_mapping(raw.get("notice")), (*path, "notice")
+    if not notice:
+        return ""
+    day = parse_day(notice.get("from"), (*at, "from"), causes)
+    whom = ", ".join(str(notice[name]) for name in ("contact", "url") if name in notice)
+    causes += _unprintable(whom, at)
+    return "will be denied" + (f" from {day}" if day else "") + (f"; ask {whom}" if whom else "")
+
+
+def _unprintable(said: str, path: FieldPath) -> Iterator[str]:
+    if not said.isprintable():
+        found = f"found {brief(said)}, wanted one line of characters that can be printed"
+        yield f"{path_text(path)}: {found}"
 
 
 def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str]) -> tuple[Override, ...]:
@@ -156,7 +183,7 @@ def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str])
             pod_selector=_selector(item, (*path, "podSelector"), causes),
             scheduler_name=name if isinstance(name, str) else None,
             until=parse_day(item.get("until"), (*path, "until"), causes),
-            settings=_settings(item.get("rules"), base, (*path, "rules"), causes),
+            settings=_settings(item, base, path, causes),
             defaulting=parse_defaulting(item["defaulting"]) if "defaulting" in item else None,
         )
         if override.name in {other.name for other in found}:

@@ -49,10 +49,19 @@ def object_schema(required: tuple[str, ...] = (), /, **properties: Schema) -> di
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
+_NOTICE = object_schema(
+    **{
+        "from": {**DAY, "description": "the day from which on it denies, in UTC"},
+        "contact": {**STRING, "maxLength": 40, "description": "whom to ask"},
+        "url": {**STRING, "maxLength": 80, "description": "where to read more"},
+    }
+)
+
+
 def _rule(rule: Rule) -> Schema:
     severities: Schema = {"enum": [str(severity) for severity in rule.severities]}
     enforced: Schema = {"const": False, "description": ADVICE} if rule.advice else {"type": "boolean"}
-    setting = object_schema(severity=severities, enforced=enforced, help=_HELP, **rule.parameters)
+    setting = object_schema(severity=severities, enforced=enforced, help=_HELP, notice=_NOTICE, **rule.parameters)
     return {"description": rule.title, "if": {"type": "object"}, "then": setting, "else": severities}
 
 
@@ -104,6 +113,7 @@ def schema() -> dict[str, object]:
         until={**DAY, "description": "the last day on which it applies, in UTC"},
         enforcement=enforcement,
         ownedObjects=owned,
+        notice=_NOTICE,
         rules=rules,
         defaulting=DEFAULTING,
     )
@@ -122,6 +132,7 @@ def schema() -> dict[str, object]:
             kind={"const": KIND},
             enforcement=enforcement,
             ownedObjects=owned,
+            notice=_NOTICE,
             earlyAnswer={"type": "boolean"},
             onError={"enum": list(ON_ERROR)},
             watchPods={"type": "boolean"},

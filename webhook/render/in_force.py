@@ -35,6 +35,7 @@ def _lines(policy: Policy, in_force: InForce) -> Iterator[str]:
 
 def _setting(setting: RuleSetting) -> str:
     parameters = (f"{name}={json.dumps(value)}" for name, value in setting.parameters.items())
-    said = [f"help={json.dumps(setting.help, ensure_ascii=False)}"] if setting.help else []
+    words = {"help": setting.help, "notice": setting.notice}
+    said = [f"{name}={json.dumps(text, ensure_ascii=False)}" for name, text in words.items() if text]
     enforced = ["enforced"] if setting.enforced else []
     return " ".join((f"{setting.severity:<8}", *enforced, *parameters, *said)).rstrip()

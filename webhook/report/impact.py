@@ -17,7 +17,7 @@ from webhook.admission.dry_run import Applied, dry_run
 from webhook.admission.ownership import account_of
 from webhook.admission.terms import Terms
 from webhook.findings.finding import Finding
-from webhook.findings.wording import LINE_LIMIT, one_line, warning
+from webhook.findings.wording import LINE_LIMIT, in_short, one_line
 from webhook.objects.fields import as_mapping, with_value
 from webhook.objects.kinds import BATCH
 from webhook.objects.references import controller_of
@@ -130,8 +130,8 @@ def restarted(raw: Raw, terms: Terms) -> Raw:
 def _answer(applied: Applied) -> Answer:
     status, findings = as_mapping(applied.answer.status), applied.answer.findings
     said = str(status.get("message", "")) or next(iter(applied.warnings), "")
-    if status and findings:
-        said = warning(min(findings, key=lambda finding: finding.severity.rank))
+    if said and findings:
+        said = in_short(min(findings, key=lambda finding: finding.severity.rank))
     return Answer(
         applied.outcome,
         applied.denied_by is None,

@@ -52,7 +52,8 @@ def absent_match_label_key(subject: Subject) -> Iterator[Cause]:
             if key not in subject.carries:
                 wanted, found = wanted or f"one of {_carried(subject)}", brief(key)
                 path = subject.at(constraint, "matchLabelKeys", i)
-                yield Cause(path, f"ignored: the Pod has no label {found}", found, wanted)
+                fix = f"name {wanted}, or remove the key"
+                yield Cause(path, f"ignored: the Pod has no label {found}", found, wanted, fix=fix)
 
 
 def _carried(subject: Subject) -> str:

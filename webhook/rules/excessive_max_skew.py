@@ -56,4 +56,4 @@ def excessive_max_skew(subject: Subject) -> Iterator[Cause]:
         if constraint.max_skew > most and (not keys or constraint.topology_key in keys):
             message = f"must be at most {most}, but is {constraint.max_skew}"
             path, found = subject.at(constraint, "maxSkew"), constraint.max_skew
-            yield Cause(path, message, str(found), f"{most} or less", f"lower maxSkew to {most}", extent=found)
+            yield Cause(path, message, str(found), f"{most} or less", f"write maxSkew: {most}", extent=found)

@@ -65,4 +65,4 @@ def forbidden_topology_key(subject: Subject) -> Iterator[Cause]:
             keys = ", ".join(sorted(allowed or forbidden))
             wanted = f"one of {keys}" if allowed else f"a key other than {keys}"
             message = f"the policy does not allow {brief(key)}"
-            yield Cause(subject.at(constraint, "topologyKey"), message, brief(key), wanted)
+            yield Cause(subject.at(constraint, "topologyKey"), message, brief(key), wanted, fix=f"use {wanted}")

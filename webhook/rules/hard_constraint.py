@@ -11,7 +11,7 @@ from webhook.findings.rule import Subject, rule
 @rule(
     title="whenUnsatisfiable is DoNotSchedule, which the policy forbids",
     severity=Severity.IGNORE,
-    fix="set whenUnsatisfiable to ScheduleAnyway",
+    fix="write whenUnsatisfiable: ScheduleAnyway",
     parameters={
         "topologyKeys": {
             "type": "array",

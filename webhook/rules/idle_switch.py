@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from itertools import islice
 
 from webhook.findings.finding import UNUSED_SUPPRESSION, Cause, Severity
@@ -56,32 +56,39 @@ def idle_switch(subject: Subject) -> Iterator[Cause]:
     """
     The annotation `evenkeel.dev/ignore` of an object, or of its Pod template, names rules by their ids.  The label
     `evenkeel.dev/skip: "true"` of a Pod keeps defaults out of it, and that of a Namespace exempts all that is in it.
-    Anywhere else, with another value or under another name they do nothing, and Kubernetes does not warn.
+    Anywhere else, with another value or under another name they do nothing, and Kubernetes does not warn.  Neither does
+    the annotation silence a rule that the policy enforces.
 
     The webhook sees only what it is sent, which is objects with constraints; `lint` and `admit` see all.
     """
     for path, value in islice(subject.workload.switches, MOST_CAUSES):
         name = str(path[-1])
         if name == IGNORE_ANNOTATION:
-            yield from _ignoring(path, value)
+            yield from _ignoring(path, value, subject.enforced)
         elif name == SKIP_LABEL:
             yield from _skipping(path, value, subject.workload)
         elif (meant := nearest(name, (IGNORE_ANNOTATION, SKIP_LABEL))) is not None:
-            yield Cause(path, f"does nothing: did you mean {meant}?", brief(name), meant, fix=f"write {meant}")
+            yield Cause(path, "does nothing", brief(name), meant, fix=f"write {meant}")
 
 
-def _ignoring(path: FieldPath, value: object) -> Iterator[Cause]:
+def _ignoring(path: FieldPath, value: object, enforced: Set[str]) -> Iterator[Cause]:
     if path[-2] != "annotations":
         right, message = path_text((*path[:-2], "annotations")), "does nothing as a label: it is an annotation"
         yield Cause(path, message, "a label", right, fix=f"move it to {right}")
         return
-    unknown = ignored(value if isinstance(value, str) else None) - {*RULES, UNUSED_SUPPRESSION}
+    named = ignored(value if isinstance(value, str) else None)
+    for rule_id in sorted(named & enforced)[:MOST_CAUSES]:
+        message = f"does not silence {rule_id}, which the policy enforces"
+        yield Cause(
+            path, message, rule_id, "rules that are not enforced", fix=f"remove {rule_id}, and mend what it finds"
+        )
+    unknown = named - {*RULES, UNUSED_SUPPRESSION}
     for rule_id in sorted(unknown)[:MOST_CAUSES]:
         meant, message = nearest(rule_id, RULES), f"there is no rule {brief(rule_id, 40)[1:-1]}"
         if meant is None:
             yield Cause(path, message, brief(rule_id), "ids that evenkeel rules lists", fix=f"remove {brief(rule_id)}")
         else:
-            yield Cause(path, f"{message}: did you mean {meant}?", brief(rule_id), meant, fix=f"write {meant}")
+            yield Cause(path, message, brief(rule_id), meant, fix=f"write {meant}")
 
 
 def _skipping(path: FieldPath, value: object, workload: Workload) -> Iterator[Cause]:

@@ -151,7 +151,7 @@ REMEDIES: dict[tuple[str, str], Remedy] = {
         "add a labelSelector, or remove matchLabelKeys",
     ),
     (DUPLICATE, "matchLabelKeys"): Remedy(
-        "must name a key only once, here or in labelSelector",
+        "must name a key only once, here or in labelSelector, or the API server rejects the Pod",
         "each key once",
         "remove the key from matchLabelKeys or from labelSelector",
     ),
@@ -169,12 +169,12 @@ REMEDIES: dict[tuple[str, str], Remedy] = {
     (INVALID, LABEL_KEY): Remedy(
         "must be a valid label key",
         "a label key",
-        "write such a key, or remove it",
+        "write a label key, or remove it",
     ),
     (INVALID, LABEL_VALUE): Remedy(
         "must be a valid label value",
         "a label value",
-        "write such a value, or remove it",
+        "write a label value, or remove it",
     ),
     (DUPLICATE, REPEATED): Remedy(
         "must differ in topologyKey or whenUnsatisfiable",
@@ -206,12 +206,13 @@ def _cause(error: FieldError, subject: Subject) -> Cause:
         wanted += f": the API server {how} the Pod"
     elif what in (LABEL_KEY, LABEL_VALUE):
         wanted += f": {wanted_instead(error.detail)}"
+        fix = f"write {wanted}, or remove it"
         stripped, errors_of = str(error.value).strip(), label_key_errors if what == LABEL_KEY else label_value_errors
         if stripped and not errors_of(stripped):
             fix = f"write {stripped}, without the blanks around it"
             edit = Edit(path, stripped) if path[-1] != "matchLabels" else None
     elif what in _WORDS and (meant := nearest(str(error.value), _WORDS[what])):
-        message, fix, edit = f"did you mean {meant}?", f"write {meant}", Edit(path, meant)
+        fix, edit = f"write {meant}", Edit(path, meant)
     return Cause(path, message, found, wanted, fix, edit)
 
 

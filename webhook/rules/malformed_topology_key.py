@@ -8,7 +8,7 @@ from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Subject, rule
 from webhook.objects.labels import label_key_errors, wanted_instead
 from webhook.objects.reading import brief
-from webhook.rules.misspelt_topology_key import likely_meant, put_right
+from webhook.rules.misspelt_topology_key import effect, likely_meant, put_right
 
 
 @rule(
@@ -49,9 +49,10 @@ def malformed_topology_key(subject: Subject) -> Iterator[Cause]:
         key = constraint.topology_key
         if key and (errors := label_key_errors(key)):
             path, meant = subject.at(constraint, "topologyKey"), _meant(key)
-            fix, edit = (None, None) if meant is None else put_right(meant, constraint, subject)
             wanted = f"a label key: {wanted_instead(errors[0])}"
-            yield Cause(path, "must be a valid label key", brief(key), wanted, fix, edit, extent=constraint.hard)
+            fix, edit = (f"use {wanted}", None) if meant is None else put_right(meant, constraint, subject)
+            message = f"no node can have such a key: {effect(constraint)}"
+            yield Cause(path, message, brief(key), wanted, fix, edit, extent=constraint.hard)
 
 
 def _meant(key: str) -> str | None:

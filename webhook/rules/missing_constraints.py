@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Subject, rule
+from webhook.rules.misspelt_topology_key import ZONE
 
 
 @rule(
@@ -71,9 +72,10 @@ def missing_constraints(subject: Subject) -> Iterator[Cause]:
     if alone or max(1, workload.replicas) < subject.number("minReplicas"):
         return
     have, asked = {constraint.topology_key for constraint in subject.constraints}, subject.keys("topologyKeys")
-    found = f"{', '.join(sorted(have)) or 'no constraint'}, {workload.replicas} replica{'s'[: workload.replicas != 1]}"
-    for key in sorted(asked - have):
-        yield Cause(workload.path, f"must have a constraint for {key}", found, key, fix=f"add a constraint for {key}")
-    if not asked and not have:
-        fix = "add a constraint, such as one on topology.kubernetes.io/zone"
-        yield Cause(workload.path, "must have a constraint", found, "a constraint", fix=fix)
+    replicas = f"{workload.replicas} replica{'s'[: workload.replicas != 1]}"
+    missing = asked - have if asked or have else {ZONE}
+    for key in sorted(missing):
+        message = f"nothing spreads {replicas}" + (f" by {key}" if have else "")
+        found, wanted = ", ".join(sorted(have)) or "no constraint", f"a constraint for {key}"
+        constraint = subject.soft_constraint(key)
+        yield Cause(workload.path, message, found, wanted, fix=f"add {constraint}" if constraint else f"add {wanted}")

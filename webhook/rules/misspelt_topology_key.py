@@ -14,6 +14,7 @@ from webhook.scheduler.constraint import Constraint
 HOSTNAME, ZONE, REGION = "kubernetes.io/hostname", "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 WELL_KNOWN = (HOSTNAME, ZONE, REGION, "node.kubernetes.io/instance-type", "kubernetes.io/arch", "kubernetes.io/os")
 MISTAKES = {
+    "hostname": HOSTNAME,
     "topology.kubernetes.io/hostname": HOSTNAME,
     "topology.kubernetes.io/node": HOSTNAME,
     "failure-domain.beta.kubernetes.io/hostname": HOSTNAME,
@@ -76,9 +77,10 @@ def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
         if key not in carried and (meant := likely_meant(key)) is not None:
             path, (fix, edit) = subject.at(constraint, "topologyKey"), put_right(meant, constraint, subject)
             deprecated = key in DEPRECATED
+            absent = "" if subject.nodes.all else "if "
             yield Cause(
                 path,
-                f"deprecated, replaced by {meant}" if deprecated else f"did you mean {meant}?",
+                f"deprecated, replaced by {meant}" if deprecated else f"{absent}no node has it: {effect(constraint)}",
                 found=brief(key),
                 wanted=meant,
                 fix=fix,
@@ -93,14 +95,19 @@ def put_right(key: str, constraint: Constraint, subject: Subject) -> tuple[str, 
     when = constraint.when_unsatisfiable
     if any((one.topology_key, one.when_unsatisfiable) == (key, when) for one in subject.constraints):
         return f"remove the constraint: there is one for {key}", None
-    return f"use {key}", Edit(subject.at(constraint, "topologyKey"), key)
+    return f"write topologyKey: {key}", Edit(subject.at(constraint, "topologyKey"), key)
+
+
+def effect(constraint: Constraint) -> str:
+    """Return what a constraint does while no node has its topology key."""
+    return "no Pod can be placed" if constraint.hard else "it spreads nothing"
 
 
 def likely_meant(key: str) -> str | None:
     """Return the well-known key that `key` was probably meant to be; None if it is one itself, or a key of its own."""
-    if key in WELL_KNOWN or "/" not in key or len(key) > 60:
+    if key in WELL_KNOWN or len(key) > 60:
         return None
-    return MISTAKES.get(key.lower().strip()) or _near(key)
+    return MISTAKES.get(key.lower().strip()) or (_near(key) if "/" in key else None)
 
 
 @lru_cache(maxsize=1024)

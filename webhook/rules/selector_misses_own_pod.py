@@ -72,13 +72,13 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
         # Only the author knows what was meant by expressions, so they are not replaced.
         meant = constraint.label_selector is not None and constraint.label_selector.match_expressions
         fix, edit = (None, None) if meant else subject.copy_own_selector(constraint)
-        labels = brief(_shown(subject, selector), 100)
+        labels = brief(_shown(subject, selector), 50)
         if subject.workload.kind.kind == "CronJob" and not selector.keys.isdisjoint(JOB_LABELS):
             fix = "select labels of the Pod template, and add matchLabelKeys: [job-name]"
         yield Cause(
             path,
-            f"must match the Pod's own labels, but is {brief(written, 50)}",
-            found=f"labels {labels}",
+            f"selects {brief(written, 50)}, but its Pods have {labels}: they are not counted",
+            found=brief(written, 50),
             wanted=f"labels that match {brief(written, 100)}",
             fix=fix,
             edit=edit,
@@ -91,8 +91,14 @@ def _added(subject: Subject) -> tuple[str, ...]:
     return tuple([key for key in subject.workload.kind.added_labels if key in subject.addable])
 
 
+def _known(key: str, value: str) -> str:
+    """Return the value of a label, but UID for that of a Job, which nobody knows who writes a selector."""
+    return "UID" if key in JOB_LABELS and key.endswith("-uid") else value
+
+
 def _shown(subject: Subject, selector: Selector) -> str:
     """The labels that the selector asks for, or the first of all if the Pod has none of these."""
     labels = subject.workload.labels
     named = {key: labels[key] for key in selector.keys if key in labels}
-    return ",".join(f"{key}={value}" for key, value in sorted(islice((named or labels).items(), 10))) or "none"
+    shown = sorted(islice((named or labels).items(), 10))
+    return ",".join(f"{key}={_known(key, value)}" for key, value in shown) or "none"

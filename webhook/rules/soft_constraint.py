@@ -11,7 +11,7 @@ from webhook.findings.rule import Subject, rule
 @rule(
     title="whenUnsatisfiable is ScheduleAnyway, which the policy forbids",
     severity=Severity.IGNORE,
-    fix="set whenUnsatisfiable to DoNotSchedule",
+    fix="write whenUnsatisfiable: DoNotSchedule",
     parameters={
         "topologyKeys": {
             "type": "array",

@@ -83,8 +83,7 @@ def _misspelt(path: FieldPath, meant: str, parent: object) -> Cause:
     name, fields, edit = path[-1], as_mapping(parent), None
     if meant not in fields and len(fields) <= MOST_FIELDS:
         edit = Edit(path[:-1], {meant if each == name else each: value for each, value in fields.items()})
-    message = f"is no field, and ignored: did you mean {meant}?"
-    return Cause(path, message, brief(name), meant, fix=f"write {meant}", edit=edit)
+    return Cause(path, "is no field, and ignored", brief(name), meant, fix=f"write {meant}", edit=edit)
 
 
 def _unless_refused(cause: Cause, subject: Subject) -> Cause:

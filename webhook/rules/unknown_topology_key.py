@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import UNLABELLED_NODES, Need, Subject, rule
 from webhook.objects.reading import brief
-from webhook.rules.misspelt_topology_key import WELL_KNOWN
+from webhook.rules.misspelt_topology_key import WELL_KNOWN, effect
 
 
 @rule(
@@ -62,6 +62,5 @@ def unknown_topology_key(subject: Subject) -> Iterator[Cause]:
         if key and key not in carried:
             known = ", ".join(one for one in WELL_KNOWN if one in carried)
             fix = f"label the nodes with {brief(key)}" + (f", or use one of {known}" if known else "")
-            effect = "no Pod can be placed" if constraint.hard else "it spreads nothing"
-            message = f"no node has the label {brief(key, 40)}: {effect}"
+            message = f"no node has the label {brief(key, 40)}: {effect(constraint)}"
             yield Cause(subject.at(constraint, "topologyKey"), message, brief(key), "a key that nodes carry", fix=fix)

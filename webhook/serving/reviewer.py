@@ -13,7 +13,7 @@ from typing import NamedTuple
 from webhook.admission.decision import Decision, unexpected
 from webhook.admission.ownership import CONTROLLERS
 from webhook.admission.request import AdmissionRequest
-from webhook.admission.review import review
+from webhook.admission.review import about, review
 from webhook.admission.terms import Terms
 from webhook.cluster.cluster import Cluster
 from webhook.findings.wording import LINE_LIMIT, one_line
@@ -122,7 +122,7 @@ class Reviewer:
             return decision, Answer(200, wire.answer(request.uid, decision))
         except Exception as error:
             self._report(request, error)
-            decision = unexpected(policy)
+            decision = unexpected(policy, about(request))
             return decision, Answer(200, wire.answer(request.uid, decision))
 
     def _snapshot(self, request: AdmissionRequest) -> Snapshot | None:
