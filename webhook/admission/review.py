@@ -134,13 +134,18 @@ def _judge_finding(
     """
     Return what becomes of a finding on a workload that `user` sends.
 
-    What is only audited, because of its owner or since it is `excepted`, neither denies nor warns.
+    What is only audited, because of its owner or since it is `excepted`, neither denies nor warns.  What denies names
+    the owner as the place to mend: of a Job that a person made of a CronJob, the error is in the CronJob.
     """
-    owned = audited(workload, user, rules.owned_objects) if workload.owner is not None else NEVER
+    owner = workload.owner
+    owned = audited(workload, user, rules.owned_objects) if owner is not None else NEVER
     only_audited = owned[finding.enforced] or excepted[finding.enforced]
     certain = finding.enforced or finding.rule not in rules.doubted
     enforcement = rules.of_enforced if finding.enforced else rules.enforcement
     would_deny = finding.severity is Severity.ERROR and certain and not old and not only_audited
+    if would_deny and owner is not None:
+        named = wording.one_line(f"{owner.kind} {owner.name}", LONGEST_NAME)
+        finding = finding._replace(fix=f"mend {named}, which owns it: {finding.fix}")
     hushed = only_audited or finding.said_by_api_server or enforcement == AUDIT
     warns = finding.severity in (Severity.ERROR, Severity.WARNING) and not hushed
     return Judged(finding, would_deny, would_deny and enforcement == DENY, warns)
