@@ -632,6 +632,7 @@ def disowned(obj):
 
 
 EXEMPT = {"overrides": [{"name": "x", "podSelector": {"matchLabels": {"app": "web"}}, "rules": {MISSES: "ignore"}}]}
+IGNORING = {"annotations": {"evenkeel.dev/ignore": "soft-constraint"}}
 OTHER_SELECTOR = {"labelSelector": {"matchLabels": {"app": "web"}}}
 
 AGAIN = [
@@ -657,6 +658,10 @@ AGAIN = [
     Case("with one that nothing derives", sent(OF_SET, change=changed(**OTHER_SELECTOR), cluster=()), denied=(MISSES,)),
     Case("with another maxSkew", sent(OF_RS, ENFORCED, change=changed(maxSkew=2)), denied=(MISSES,)),
     Case("with a hard constraint", sent(OF_RS, change=changed(whenUnsatisfiable="DoNotSchedule")), denied=(MISSES,)),
+    Case(
+        "that had rules ignored",
+        sent({**OF_RS, "metadata": {**OF_RS["metadata"], **IGNORING}}, rules={"soft-constraint": "error"}),
+    ),
     Case("of which the policy knows by its labels", sent(OF_RS, default=SOFT_ZONE, **EXEMPT)),
     Case("a saved Pod", sent(OF_RS, ENFORCED, change=saved)),
     Case("a saved Pod of a Service", sent(BARE, ENFORCED, change=saved)),

@@ -202,7 +202,8 @@ def _original(copy: Workload, constraints: tuple[Constraint, ...], snapshot: Sna
     """
     Return the Pod of which `copy` is one, if evenkeel gave it `constraints`: with the labels that they ask for.
 
-    Its owner is the controller whose selector is in that of the constraints, with all in it that no Service has.
+    It may have had an annotation by which rules are ignored that are not enforced.  Its owner is the controller whose
+    selector is in that of the constraints, with all in it that no Service has.
     """
     asked = {
         requirement.key: requirement.values[0]
@@ -210,7 +211,7 @@ def _original(copy: Workload, constraints: tuple[Constraint, ...], snapshot: Sna
         for requirement in reversed(constraint.selector.requirements)  # in one of several values before in the only one
         if requirement.operator in (EQUALS, IN) and requirement.values
     }
-    original = replace(copy, labels={**copy.labels, **asked})
+    original = replace(copy, labels={**copy.labels, **asked}, ignored_rules=frozenset(RULES))
     first = constraints[0]
     derived = {one for one in first.selector.requirements if one.key not in first.match_label_keys}  # since merged
     services = snapshot.services_of(copy.namespace, original.labels)
