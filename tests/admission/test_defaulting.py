@@ -18,6 +18,7 @@ from tests.support.build import (
     constraint,
     namespace,
     node,
+    owned_by,
     pod,
     policy,
     request,
@@ -25,12 +26,13 @@ from tests.support.build import (
     snapshot,
     workload,
 )
-from tests.support.review import review
+from tests.support.review import Case, review
 from webhook.admission.defaulting import Defaults, Undefaulted
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.policy import parsing as policies
 from webhook.policy.defaults import Defaulting
 from webhook.policy.policy import Policy
+from webhook.scheduler.constraint import as_stored
 from webhook.scheduler.features import features
 from webhook.scheduler.validation import validate
 
@@ -509,7 +511,7 @@ SILENT = [
     Silent("another maxSkew", [WRITTEN[0] | {"maxSkew": 2}], True),
     Silent("a constraint more", [*WRITTEN, WRITTEN[0] | {"topologyKey": HOSTNAME}], True),
     Silent("none", [], True),
-    Silent("an enforced rule", WRITTEN, True, rules={"soft-constraint": {"severity": "warning", "enforced": True}}),
+    Silent("an enforced rule", WRITTEN, False, rules={"soft-constraint": {"severity": "warning", "enforced": True}}),
     Silent(
         "what evenkeel wrote, with matchLabelKeys merged by the API server",
         [
@@ -542,3 +544,142 @@ def test_nobody_is_warned_of_what_evenkeel_wrote_and_of_nothing_else(case):
 
 def validated(obj, *objects, policy):
     return review(request(obj), VALIDATE, policy, snapshot(*objects), FEATURES)
+
+
+INSTANCE = "statefulset.kubernetes.io/pod-name"
+BY_TIER = {**SOFT_ZONE, "matchLabelKeys": ["tier"]}
+TEMPLATE = {"spec": {"selector": {"matchLabels": {"app": "web", HASH: "abc"}}}}
+SET = {"spec": {"selector": {"matchExpressions": [{"key": "app", "operator": "In", "values": ["db", "cache"]}]}}}
+CLUSTER = (
+    service(),
+    service("tier", {"app": "web", "tier": "front"}),
+    workload("ReplicaSet", name="web-abc", **TEMPLATE),
+    workload("ReplicaSet", name="web-old", spec={"selector": {"matchLabels": {"app": "web", HASH: "old"}}}),
+    workload("StatefulSet", name="db", **SET),
+)
+OF_RS = pod(labels={"app": "web", "tier": "front", "x": "y", HASH: "abc"}, owner="ReplicaSet/web-abc")
+OF_ROLLOUT = pod(labels={"app": "web", HASH: "abc"}, owner="Rollout/web")
+OF_SET = pod(labels={"app": "db", INSTANCE: "db-0"}, owner="StatefulSet/db")
+BARE = pod()
+ERROR, ENFORCED = {"severity": "error"}, {"severity": "error", "enforced": True}
+MISSES, PINNED = "selector-misses-own-pod", "pinned-pod"
+NODE = {"spec": {"nodeName": "n1"}}
+
+
+def policy_of(severity=ERROR, default=SOFT_ZONE, **fields):
+    defaulting = {"defaultingType": "List", "defaultConstraints": [default]}
+    return policy(**{"defaulting": defaulting, "rules": dict.fromkeys((MISSES, PINNED), severity), **fields})
+
+
+def stored(obj, policies):
+    """A Pod as it is stored after evenkeel has given it constraints."""
+    decision = review(request(obj), MUTATE, policies, snapshot(*CLUSTER), FEATURES)
+    given = jsonpatch.apply_patch(obj, list(decision.patch))
+    constraints = as_stored(given["spec"]["topologySpreadConstraints"], obj["metadata"]["labels"], FEATURES)
+    return {**given, "spec": {**given["spec"], "topologySpreadConstraints": constraints}}
+
+
+def copy(obj, *, labels=None, owners=(), annotations=(), constraints=None, spec=None):
+    """A Pod as `kubectl debug --copy-to` makes it: without labels, annotations and owner."""
+    found = constraints or obj["spec"]["topologySpreadConstraints"]
+    return pod(*found, labels=labels or {}, annotations=dict(annotations), spec=spec, **dict(owners))
+
+
+def sent(original, severity=ERROR, default=SOFT_ZONE, cluster=CLUSTER, change=None, **fields):
+    """What is said of a copy of a Pod to which evenkeel gave constraints; `change` makes a copy of what is stored."""
+
+    def review_it():
+        policies = policy_of(severity, default, **fields)
+        obj = (change or copy)(stored(original, policies))
+        return review(request(obj), VALIDATE, policies, snapshot(*cluster), FEATURES)
+
+    return review_it
+
+
+def keeping(**labels):
+    """A copy with these labels."""
+    return lambda obj: copy(obj, labels=labels)
+
+
+def keeping_all(obj):
+    """`kubectl debug --copy-to --keep-labels --same-node`."""
+    return copy(obj, labels=obj["metadata"]["labels"], **NODE)
+
+
+def changed(**fields):
+    """A copy of which the constraint is another one."""
+    return lambda obj: copy(obj, constraints=[one | fields for one in obj["spec"]["topologySpreadConstraints"]])
+
+
+def saved(obj):
+    """A Pod that ran, as `kubectl get -o yaml` shows it."""
+    return {**obj, "spec": {**obj["spec"], **NODE["spec"]}}
+
+
+def saved_with(**fields):
+    """Likewise, with a constraint that its author wrote over the given one."""
+
+    def save(obj):
+        constraints = [one | fields for one in obj["spec"]["topologySpreadConstraints"]]
+        return {**obj, "spec": {**obj["spec"], **NODE["spec"], "topologySpreadConstraints": constraints}}
+
+    return save
+
+
+def disowned(obj):
+    """With labels of another workload, but the annotation and the owner of this one."""
+    return copy(obj, labels={"app": "mine"}, owners=owned_by("ReplicaSet/web-abc"), annotations=BY_EVENKEEL)
+
+
+EXEMPT = {"overrides": [{"name": "x", "podSelector": {"matchLabels": {"app": "web"}}, "rules": {MISSES: "ignore"}}]}
+IGNORING = {"annotations": {"evenkeel.dev/ignore": "soft-constraint"}}
+OTHER_SELECTOR = {"labelSelector": {"matchLabels": {"app": "web"}}}
+
+AGAIN = [
+    Case("a copy of a ReplicaSet's Pod", sent(OF_RS)),
+    Case("under enforced rules", sent(OF_RS, ENFORCED)),
+    Case("with merged matchLabelKeys", sent(pod(labels={"app": "web", "tier": "x"}), ENFORCED, BY_TIER)),
+    Case("of a Rollout's Pod, which a Service selects", sent(OF_ROLLOUT, ENFORCED)),
+    Case("of a StatefulSet's Pod", sent(OF_SET, ENFORCED)),
+    Case("of a Pod that a Service selects", sent(BARE, ENFORCED)),
+    Case("on the same node, whose zone it is given", sent(OF_RS, ENFORCED, change=lambda obj: copy(obj, **NODE))),
+    Case("with its labels, on the same node", sent(OF_RS, ENFORCED, change=keeping_all)),
+    Case("with its labels, of a StatefulSet", sent(OF_SET, ENFORCED, change=keeping_all)),
+    Case("with its annotations", sent(OF_RS, change=lambda obj: copy(obj, annotations=BY_EVENKEEL))),
+    Case("with a label that another webhook adds", sent(OF_RS, change=keeping(mesh="on"))),
+    Case(
+        "which for an enforced rule may be a workload's own",
+        sent(OF_RS, ENFORCED, change=keeping(mesh="on")),
+        denied=(MISSES,),
+    ),
+    Case("with labels of another workload", sent(OF_RS, change=keeping(app="mine")), denied=(MISSES,)),
+    Case("with another selector", sent(OF_RS, change=changed(labelSelector={"matchLabels": {"a": "b"}})), (MISSES,)),
+    Case("with one of a revision that is gone", sent(OF_RS, cluster=CLUSTER[:2]), denied=(MISSES,)),
+    Case("with one that nothing derives", sent(OF_SET, change=changed(**OTHER_SELECTOR), cluster=()), denied=(MISSES,)),
+    Case("with another maxSkew", sent(OF_RS, ENFORCED, change=changed(maxSkew=2)), denied=(MISSES,)),
+    Case("with a hard constraint", sent(OF_RS, change=changed(whenUnsatisfiable="DoNotSchedule")), denied=(MISSES,)),
+    Case(
+        "that had rules ignored",
+        sent({**OF_RS, "metadata": {**OF_RS["metadata"], **IGNORING}}, rules={"soft-constraint": "error"}),
+    ),
+    Case("of which the policy knows by its labels", sent(OF_RS, default=SOFT_ZONE, **EXEMPT)),
+    Case("a saved Pod", sent(OF_RS, ENFORCED, change=saved)),
+    Case("a saved Pod of a Service", sent(BARE, ENFORCED, change=saved)),
+    Case("that is another's", sent(OF_RS, ENFORCED, change=saved_with(maxSkew=2)), denied=(PINNED,)),
+    Case("an annotation over another selector", sent(OF_RS, ENFORCED, change=saved_with(**OTHER_SELECTOR)), (PINNED,)),
+    Case("another's owner", sent(OF_RS, ENFORCED, change=disowned), denied=(MISSES,)),
+]
+
+
+@pytest.mark.parametrize("case", AGAIN, ids=lambda case: case.name)
+def test_what_evenkeel_gave(case):
+    case.check()
+
+
+def test_a_person_who_writes_the_same_by_hand_is_warned_of_it():
+    """For a workload of their own, which shows nowhere that a controller made it."""
+    rules = {"soft-constraint": "warning"}
+    obj = pod(constraint(**SOFT_ZONE))
+    decision = review(request(obj), VALIDATE, policy_of(rules=rules), snapshot(*CLUSTER), FEATURES)
+
+    assert 1 == len(decision.warnings)

@@ -9,7 +9,7 @@ from tests.support.build import (
     pod,
     workload,
 )
-from tests.support.review import Case, at_validate, deployment
+from tests.support.review import Case, at_validate, deployment, validate
 from webhook.admission import ownership
 from webhook.objects.references import Owner
 
@@ -17,6 +17,9 @@ EMPTY = constraint(labelSelector={})
 ENFORCED = "{rules: {empty-selector: {severity: error, enforced: true}}}"
 RS = workload("ReplicaSet", EMPTY, uid="u1")
 OF_RS, OF_FAKE = pod(EMPTY, owner="ReplicaSet/web"), pod(EMPTY, owner="ReplicaSet/made-up")
+BY_HAND = workload(
+    "Job", EMPTY, name="x", owner="CronJob/nightly", annotations={"cronjob.kubernetes.io/instantiate": "manual"}
+)
 ACCOUNTS, MANAGER = ownership.ACCOUNTS, ownership.MANAGER
 
 
@@ -58,12 +61,28 @@ CASES = [
         at_validate(OF_RS, rules=ENFORCED, **by("system:serviceaccount:shop:replicaset-controller")),
         denied=("empty-selector",),
     ),
+    Case("a Job that a person makes of a CronJob is as those of the CronJob", at_validate(BY_HAND, **by("dev"))),
+    Case("which an enforced rule denies", at_validate(BY_HAND, rules=ENFORCED, **by("dev")), ("empty-selector",)),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_is_owned(case):
     case.check()
+
+
+@pytest.mark.parametrize("rules", [ENFORCED, "{ownedObjects: Deny}"], ids=["enforced", "of all that is owned"])
+def test_a_denial_names_the_owner_since_there_the_error_is(rules):
+    """`kubectl create job x --from=cronjob/nightly`: nobody could mend the Job."""
+    status = validate(BY_HAND, rules=rules, **by("dev")).status
+
+    assert status["message"].endswith(
+        "; mend CronJob nightly, which owns it: write labelSelector: {matchLabels: {app: web}} (empty-selector)"
+    )
+
+
+def test_without_an_owner_it_names_none():
+    assert "which owns it" not in validate(pod(EMPTY)).status["message"]
 
 
 def test_the_accounts_of_controllers():

@@ -7,19 +7,20 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.e2e.webhook import installed
+from tests.e2e.webhook import containers, installed
 from tests.e2e.words import (
     EMPTY,
     SELECT,
     denial,
     empty_selector,
+    in_owner,
     of,
     owner,
     pods_of,
     rolled_out,
     stored,
 )
-from tests.support.build import constraint, owned_by
+from tests.support.build import constraint, owned_by, pod, service
 from tests.support.serving import until
 
 NEW = "write labelSelector: {matchLabels: {app: new}}"
@@ -50,6 +51,13 @@ def made(kind, name, *constraints, pod_spec=None, labels=None, **fields):
 def old(kind):
     """The name of what was there before evenkeel."""
     return f"old-{kind.lower()}"
+
+
+def headless(name):
+    """A Service for the Pods of `name`."""
+    found = service(name, {"app": name}, NAMESPACE)
+    found["spec"]["clusterIP"] = "None"
+    return found
 
 
 def skewed(most, image="web"):
@@ -110,6 +118,10 @@ ENFORCED = under(
         {"name": "by-scheduler", **LAX["scheduler"], **LENIENT},
     ],
 )
+ON_COPIES = under(
+    "on copies",
+    rules={rule: {"severity": "error", "enforced": True} for rule in ("selector-misses-own-pod", "pinned-pod")},
+)
 EVERY = under(
     "every",
     rules={
@@ -130,20 +142,24 @@ SEVERAL = under(
 
 @ENFORCED
 @pytest.mark.parametrize(
-    ("kind", "way"),
+    ("kind", "way", "owner"),
     [
-        ("Deployment", {"annotations": IGNORE}),
-        ("Deployment", {"template": {"annotations": IGNORE}}),
-        ("Deployment", {"labels": SKIP}),
-        ("Deployment", owned_by("ReplicaSet/made-up")),
-        ("ReplicaSet", owned_by("Deployment/made-up")),
+        ("Deployment", {"annotations": IGNORE}, None),
+        ("Deployment", {"template": {"annotations": IGNORE}}, None),
+        ("Deployment", {"labels": SKIP}, None),
+        ("Deployment", owned_by("ReplicaSet/made-up"), "ReplicaSet made-up"),
+        ("ReplicaSet", owned_by("Deployment/made-up"), "Deployment made-up"),
     ],
     ids=["annotation", "annotation of the template", "label", "made-up owner", "made-up owner that fits"],
 )
-def test_no_developer_gets_past_an_enforced_rule(developer, kind, way):
+def test_no_developer_gets_past_an_enforced_rule(developer, kind, way, owner):
     output = applied(developer, made(kind, "new", EMPTY, **way))
 
-    assert (1, "", denial(empty_selector(f"{kind} {NAMESPACE}/new", fix=NEW))) == output
+    assert (
+        1,
+        "",
+        denial(empty_selector(f"{kind} {NAMESPACE}/new", fix=in_owner(owner, NEW) if owner else NEW)),
+    ) == output
 
 
 @ENFORCED
@@ -158,14 +174,24 @@ def test_nor_with_an_owner_of_their_own_that_never_gets_pods(plane, developer, k
 
     output = applied(developer, adopted)
 
-    assert (1, "", denial(empty_selector(f"Pod {NAMESPACE}/{name}-0", "spec", fix=SELECT), entry="pods")) == output
+    assert (
+        1,
+        "",
+        denial(
+            empty_selector(f"Pod {NAMESPACE}/{name}-0", "spec", fix=in_owner(f"{kind} {name}", SELECT)), entry="pods"
+        ),
+    ) == output
 
 
 @ENFORCED
 def test_nor_with_an_owner_that_is_there(plane, developer):
     output = applied(developer, made("Deployment", "new", EMPTY, **owner(plane, NAMESPACE)))
 
-    assert (1, "", denial(empty_selector(f"Deployment {NAMESPACE}/new", fix=NEW))) == output
+    assert (
+        1,
+        "",
+        denial(empty_selector(f"Deployment {NAMESPACE}/new", fix=in_owner("ConfigMap owner", NEW))),
+    ) == output
 
 
 @ENFORCED
@@ -175,7 +201,13 @@ def test_nor_as_an_account_of_their_own_with_the_name_of_a_controller(plane, dev
 
     output = applied(developer, made("Pod", "new", EMPTY, **owned_by(f"ReplicaSet/{name}", uid)), user=ACCOUNT)
 
-    assert (1, "", denial(empty_selector(f"Pod {NAMESPACE}/new", "spec", fix=SELECT), entry="pods")) == output
+    assert (
+        1,
+        "",
+        denial(
+            empty_selector(f"Pod {NAMESPACE}/new", "spec", fix=in_owner(f"ReplicaSet {name}", SELECT)), entry="pods"
+        ),
+    ) == output
 
 
 @ENFORCED
@@ -340,6 +372,53 @@ def test_what_was_created_under_a_lax_override_does_not_leave_it(plane, develope
     said = empty_selector(f"Deployment {NAMESPACE}/{name}", fix=fix)
     assert output.stderr.endswith(f"denied the request: {said}\n"), output
     assert template == stored(plane, NAMESPACE, f"deployments/{name}", "apps/v1")["spec"]["template"]
+
+
+@ENFORCED
+def test_of_a_job_that_a_person_makes_of_it_the_denial_names_the_cron_job(developer):
+    name = old("CronJob")
+
+    output = developer("create", "job", "by-hand", f"--from=cronjob/{name}")
+
+    assert 1 == output.code
+    said = empty_selector(f"Job {NAMESPACE}/by-hand", fix=in_owner(f"CronJob {name}", SELECT))
+    assert output.stderr.endswith(f"{said}\n"), output
+
+
+@ON_COPIES
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
+def test_a_pod_that_got_defaults_is_copied_and_restored(plane, developer, kind):
+    """And `kubectl debug --copy-to` drops its labels, its annotations and its owner."""
+    name = f"given-{kind.lower()}"
+    assert 0 == applied(developer, headless(name), made(kind, name)).code
+    until(lambda: any(each["spec"].get("nodeName") for each in pods_of(plane, NAMESPACE, name).values()), "its Pods")
+    one = next(each for each in pods_of(plane, NAMESPACE, name).values() if each["spec"].get("nodeName"))
+    assert one["spec"]["topologySpreadConstraints"]
+    ways = ([], ["--same-node"], ["--keep-labels", "--keep-annotations", "--same-node"])
+
+    for number, way in enumerate(ways):
+        copy, debug = f"{name}-copy-{number}", ["debug", one["metadata"]["name"], "--set-image=*=debug"]
+        output = developer(*debug, "--profile=general", f"--copy-to={copy}", *way)
+        assert (0, "") == (output.code, output.stderr)
+        assert stored(plane, NAMESPACE, f"pods/{copy}")["spec"]["topologySpreadConstraints"]
+
+    kept_of = {key: one["metadata"][key] for key in ("labels", "annotations", "ownerReferences")}
+    saved = {**of("Pod", NAMESPACE), "spec": one["spec"], "metadata": {"name": f"{name}-saved", **kept_of}}
+    output = developer("create", "--dry-run=server", "-f", "-", stdin=json.dumps(saved))
+    assert (0, f"pod/{name}-saved created (server dry run)\n", "") == output
+
+
+@ON_COPIES
+def test_whoever_changes_what_was_given_is_judged(plane, developer):
+    name, selector = "claimed", {"matchLabels": {"app": "other"}}
+    assert 0 == applied(developer, headless(name)).code
+    soft = {"whenUnsatisfiable": "ScheduleAnyway", "labelSelector": selector}
+    annotations = {"evenkeel.dev/defaulted-by": f"policy; selector from Service/{name}"}
+
+    for labels in ({}, {"app": name}):
+        claims = pod(constraint(**soft), labels=labels, name=name, namespace=NAMESPACE, annotations=annotations)
+        output = applied(developer, containers(claims))
+        assert 1 == output.code and "(selector-misses-own-pod)" in output.stderr, output
 
 
 @ENFORCED

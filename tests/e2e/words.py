@@ -84,6 +84,11 @@ def max_skew(about):
     )
 
 
+def in_owner(owner, fix):
+    """The fix of what `owner` owns."""
+    return f"mend {owner}, which owns it: {fix}"
+
+
 def stored(plane, namespace, resource="pods/web", group="v1"):
     prefix = "api" if group == "v1" else "apis"
     return plane.api.call("GET", f"/{prefix}/{group}/namespaces/{namespace}/{resource}")

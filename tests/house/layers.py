@@ -61,9 +61,10 @@ lint
 admission.policy_test
 admission.dry_run
 admission.review
-admission.foreseeing · admission.ownership · admission.ratchet
+admission.foreseeing · admission.ratchet
 admission.decision
 admission.defaulting
+admission.ownership
 admission
 policy.parsing
 policy.enforcement · policy.reach

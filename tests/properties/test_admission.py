@@ -92,7 +92,7 @@ def test_nothing_is_denied_where_the_policy_only_warns_or_audits(request, phase,
 )
 @example(obj=pod(labels=some.label_set(500)), bare=True, namespace="default", policy=CAREFUL, minor=37)
 def test_a_patch_only_adds_and_only_once(obj, bare, namespace, policy, minor):
-    """A patched Pod is not patched again, nor denied; one with constraints is never patched."""
+    """A patched Pod is not patched again, nor denied, nor is a copy of it; one with constraints is never patched."""
     path = ("spec", "topologySpreadConstraints")
     if bare and isinstance(obj.get("spec"), dict):
         obj = with_value(obj, path, [])
@@ -109,7 +109,12 @@ def test_a_patch_only_adds_and_only_once(obj, bare, namespace, policy, minor):
     if decision.patch:
         again = {**request, "object": after}
         assert not decide(again, MUTATE, policy, cluster, minor).patch
-        assert decide(again, VALIDATE, policy, cluster, minor).allowed
+        judged = decide(again, VALIDATE, policy, cluster, minor)
+        assert judged.allowed
+        if all(finding.rule != "selector-misses-own-pod" for finding in judged.findings):  # with an owner of another's
+            copy = {"operation": "CREATE", "object": {**after, "metadata": {}}, "namespace": namespace}
+            copied = decide(copy, VALIDATE, policy, cluster, minor)
+            assert (True, ()) == (copied.allowed, copied.warnings)
 
 
 @fuzz

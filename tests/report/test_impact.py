@@ -49,6 +49,12 @@ CASES = [
     Case("where what is owned is denied, too", deployment(EMPTY), "denied warned denied", "{ownedObjects: Deny}"),
     Case("a Pod that nobody made", [pod(EMPTY, uid="u", spec={"nodeName": "a1"})], "denied - -"),
     Case(
+        "a copy for debugging, of a Pod that got defaults",
+        [service(), pod(constraint(whenUnsatisfiable="ScheduleAnyway"), labels={}, uid="u", spec={"nodeName": "a1"})],
+        "allowed - -",
+        DEFAULTS.replace("{def", "{rules: {selector-misses-own-pod: error}, def", 1),
+    ),
+    Case(
         "Pods of an owner that is not known",
         [made_by("Cluster/db", "db-1", "a1", api_version="postgresql.cnpg.io/v1")],
         "- - allowed",

@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from webhook.admission.ownership import NEVER, Audited
 from webhook.admission.terms import Terms
 from webhook.admission.weighing import MOST_VALUES, TooLarge, weigh_constraints
-from webhook.findings.evaluation import evaluate
+from webhook.findings.evaluation import TOPOLOGY_LABELS, evaluate
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.rule import RULES
 from webhook.findings.wording import LINE_LIMIT, line, one_line
 from webhook.objects.fields import as_list, path_text
-from webhook.objects.labels import MOST_ANNOTATION_BYTES, annotation_bytes
+from webhook.objects.kinds import KINDS
+from webhook.objects.labels import MOST_ANNOTATION_BYTES, Labels, annotation_bytes
 from webhook.objects.names import DEFAULTED_BY_ANNOTATION, MIRROR_ANNOTATION, SKIP_LABEL
+from webhook.objects.references import Owner
 from webhook.objects.workload import Workload
 from webhook.policy.defaults import SuitedDefaults, suited_defaults
 from webhook.policy.policy import InForce
-from webhook.scheduler.constraint import as_stored
-from webhook.scheduler.default_constraints import SYSTEM, default_selector
+from webhook.scheduler.constraint import Constraint, as_stored, parse_constraints, same
+from webhook.scheduler.default_constraints import SELECTOR_KINDS, SYSTEM, default_selector
 from webhook.scheduler.features import Features
-from webhook.scheduler.selectors import Selector, as_label_selector
+from webhook.scheduler.selectors import EQUALS, IN, Selector, as_label_selector, equals
+from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.validation import validate
 
 REASONS = {
@@ -44,6 +48,7 @@ REASONS = {
 
 # Reasons that somebody can do something about, in the policy, the Pod or the cluster; they are logged at info.
 LEFT_OUT = frozenset({"nodes-lack-key", "too-large", "would-be-denied", "would-be-invalid"})
+ADDED_LABELS = frozenset(key for kind in KINDS for key in kind.added_labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,19 +162,66 @@ def _patch(
     return spread, {"op": "add", "path": f"/metadata/annotations/{escaped}", "value": note}
 
 
-def is_written(obj: Mapping[str, object], pod: Workload, in_force: InForce, terms: Terms) -> bool:
+def given(obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | None, terms: Terms) -> Audited:
     """
-    Return whether the constraints of `pod`, which is `obj`, are those that evenkeel gives it, and not its author's own.
+    Return whether findings on `pod`, which is `obj`, are only audited, since evenkeel gives it the same constraints.
 
-    The annotation alone proves nothing: anybody may write it.
+    Its annotation proves nothing, for anybody may write it, so they are computed anew.  A copy, as `kubectl debug
+    --copy-to` makes it, has lost its owner, its annotations and, unless asked otherwise, its labels.  One is known by
+    that it has no labels, or by one that only a controller adds.  For enforced rules its labels must be all there, or
+    all gone: a Pod without any is none of a workload's, and no constraint could spread it.
     """
-    if DEFAULTED_BY_ANNOTATION not in pod.annotations:
+    if not pod.has_constraints or terms.snapshot is None:
+        return NEVER
+    if DEFAULTED_BY_ANNOTATION in pod.annotations and _gives(obj, pod, namespace_labels, terms):
+        return Audited(True, True)
+    constraints = () if pod.owner is not None else parse_constraints(pod.raw_constraints, {}, terms.features)
+    if not constraints:
+        return NEVER
+    original = _original(pod, constraints, terms.snapshot)
+    unlabelled = pod.labels.keys() <= TOPOLOGY_LABELS
+    made = unlabelled or not ADDED_LABELS.isdisjoint(original.labels)
+    relabelled = not pod.labels.items() <= original.labels.items()
+    if not made or relabelled or not _gives(obj, original, namespace_labels, terms):
+        return NEVER
+    return Audited(True, unlabelled or original.labels == pod.labels)
+
+
+def _gives(obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | None, terms: Terms) -> bool:
+    """Return whether the policy gives `pod` the constraints that it has, as it was when it had no node."""
+    bare = replace(pod, raw_constraints=None, node_name="")
+    found = default_constraints(obj, bare, terms.policy.in_force(bare, namespace_labels), terms)
+    if not isinstance(found, Defaults):
         return False
-    given = default_constraints(obj, replace(pod, raw_constraints=None), in_force, terms)
-    if not isinstance(given, Defaults):
-        return False
-    written = list(given.constraints)
-    return pod.raw_constraints in (written, as_stored(written, pod.labels, terms.features))
+    written, features = list(found.constraints), terms.features
+    forms = (written, as_stored(written, pod.labels, features))
+    return any(same(pod.raw_constraints, form, features) for form in forms)
+
+
+def _original(copy: Workload, constraints: tuple[Constraint, ...], snapshot: Snapshot) -> Workload:
+    """
+    Return the Pod of which `copy` is one, if evenkeel gave it `constraints`: with the labels that they ask for.
+
+    It may have had an annotation by which rules are ignored that are not enforced.  Its owner is the controller whose
+    selector is in that of the constraints, with all in it that no Service has.
+    """
+    asked = {
+        requirement.key: requirement.values[0]
+        for constraint in constraints
+        for requirement in reversed(constraint.selector.requirements)  # in one of several values before in the only one
+        if requirement.operator in (EQUALS, IN) and requirement.values
+    }
+    original = replace(copy, labels={**copy.labels, **asked}, ignored_rules=frozenset(RULES))
+    first = constraints[0]
+    derived = {one for one in first.selector.requirements if one.key not in first.match_label_keys}  # since merged
+    services = snapshot.services_of(copy.namespace, original.labels)
+    left = derived.difference(*(equals(service.selector) for service in services))
+    for kind in SELECTOR_KINDS if left else ():
+        for controller in snapshot.controllers.get((copy.namespace, *kind), {}).values():
+            selector = controller.selector
+            if selector is not None and left <= set(selector.requirements) <= derived:
+                return replace(original, owner=Owner(*kind, controller.name, controller.uid))
+    return original
 
 
 def _denied(pod: Workload, constraints: object, in_force: InForce, features: Features) -> list[Finding]:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from webhook.admission.decision import ALLOWED, Decision, Judged, Outcome, bad_request, not_judged
-from webhook.admission.defaulting import Undefaulted, default_constraints, is_written
-from webhook.admission.ownership import audited
+from webhook.admission.defaulting import Undefaulted, default_constraints, given
+from webhook.admission.ownership import NEVER, Audited, audited
 from webhook.admission.ratchet import changes_nothing, keeps_constraints, old_findings
 from webhook.admission.request import MUTATE, UPDATE, VALIDATE, AdmissionRequest
 from webhook.admission.terms import Terms
@@ -117,11 +117,11 @@ def _judge_workloads(
         skipped |= dict.fromkeys(evaluation.skipped)
     excused = old.excuse(found) if old is not None else [False] * len(found)
     pod = request.workloads[0]
-    written = bool(found) and pod.is_pod and is_written(request.obj, pod, in_force[pod.path], terms)
+    excepted = given(request.obj, pod, namespace_labels, terms) if found and pod.is_pod else NEVER
     judged: dict[FieldPath, list[Judged]] = {}
     for (workload, finding), was_there in zip(found, excused, strict=True):
         rules = in_force[workload.path]
-        outcome = _judge_finding(finding, workload, rules, request.user, old=was_there, written=written)
+        outcome = _judge_finding(finding, workload, rules, request.user, old=was_there, excepted=excepted)
         judged.setdefault(workload.path, []).append(outcome)
     return [each for path, of_workload in judged.items() for each in _shown(of_workload, path)]
 
@@ -135,19 +135,24 @@ def _shown(judged: Sequence[Judged], path: FieldPath) -> Sequence[Judged]:
 
 
 def _judge_finding(
-    finding: Finding, workload: Workload, rules: InForce, user: str, *, old: bool, written: bool
+    finding: Finding, workload: Workload, rules: InForce, user: str, *, old: bool, excepted: Audited
 ) -> Judged:
     """
     Return what becomes of a finding on a workload that `user` sends.
 
-    What is only audited neither denies nor warns.  The author of a Pod is not warned of constraints that evenkeel has
-    `written`, unless a rule is enforced.
+    What is only audited, because of its owner or since it is `excepted`, neither denies nor warns.  What denies names
+    the owner as the place to mend: of a Job that a person made of a CronJob, the error is in the CronJob.
     """
-    only_audited = workload.owner is not None and audited(workload, user, rules.owned_objects)[finding.enforced]
+    owner = workload.owner
+    owned = audited(workload, user, rules.owned_objects) if owner is not None else NEVER
+    only_audited = owned[finding.enforced] or excepted[finding.enforced]
     certain = finding.enforced or finding.rule not in rules.doubted
     enforcement = rules.of_enforced if finding.enforced else rules.enforcement
     would_deny = finding.severity is Severity.ERROR and certain and not old and not only_audited
-    hushed = only_audited or finding.said_by_api_server or enforcement == AUDIT or (written and not finding.enforced)
+    if would_deny and owner is not None:
+        named = wording.one_line(f"{owner.kind} {owner.name}", LONGEST_NAME)
+        finding = finding._replace(fix=f"mend {named}, which owns it: {finding.fix}")
+    hushed = only_audited or finding.said_by_api_server or enforcement == AUDIT
     warns = finding.severity in (Severity.ERROR, Severity.WARNING) and not hushed
     return Judged(finding, would_deny, would_deny and enforcement == DENY, warns)
 
