@@ -9,11 +9,13 @@ from tests.e2e.words import (
     EMPTY,
     KINDS,
     SELECT,
+    WRITE,
     constraints_of,
     defaulted,
     denial,
     deployment,
     empty_selector,
+    in_owner,
     max_skew,
     of,
     old_empty,
@@ -94,7 +96,11 @@ def test_an_early_answer_to_a_pod(plane, running, namespace):
 def test_what_is_owned_is_denied_where_the_policy_says_so(plane, running, namespace):
     output = plane.apply(of("StatefulSet", namespace, EMPTY, **owner(plane, namespace)))
 
-    assert (1, "", denial(empty_selector(f"StatefulSet {namespace}/web"))) == output
+    assert (
+        1,
+        "",
+        denial(empty_selector(f"StatefulSet {namespace}/web", fix=in_owner("ConfigMap owner", WRITE))),
+    ) == output
 
 
 @under(enforcement="Warn")

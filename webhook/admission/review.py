@@ -170,8 +170,7 @@ def _decide(request: AdmissionRequest, judged: Sequence[Judged], skipped: Collec
     would_deny = any(each.would_deny for each in judged)
     denying = [each.finding for each in judged if each.denies]
     warning = [each.finding for each in judged if each.warns and not each.denies]
-    new = [each.finding for each in judged if each.would_deny or each.finding.severity is not Severity.ERROR]
-    noticed = [finding for finding in warning if finding.notice and finding in new]
+    noticed = [each.finding for each in judged if each.finding.notice and each.warns and _is_to_deny(each)]
     if request.phase == MUTATE:  # denies only what the API server would reject anyway
         would_deny, warning, noticed = False, [], []
         if not any(finding.rejected_by_api_server for finding in denying):
@@ -188,6 +187,11 @@ def _decide(request: AdmissionRequest, judged: Sequence[Judged], skipped: Collec
         findings=findings,
         skipped=tuple(skipped),
     )
+
+
+def _is_to_deny(judged: Judged) -> bool:
+    """Return whether what warns now denies later: not an error that was there before."""
+    return not judged.denies and (judged.would_deny or judged.finding.severity is not Severity.ERROR)
 
 
 def _outcome(denies: bool, would_deny: bool, warns: bool) -> Outcome:

@@ -53,7 +53,8 @@ def warnings(findings: Sequence[Finding], about: str, noticed: Sequence[Finding]
     Each begins with the object: kubectl prints equal warnings once.  The last ones say of findings that are `noticed`
     from when on they deny.
     """
-    gravest, notices = sorted(findings, key=lambda finding: finding.severity.rank), _notices(noticed, about)
+    gravest = sorted(findings, key=lambda finding: finding.severity.rank)
+    notices = _notices(noticed, about) if noticed else []
     most = MOST_WARNINGS - len(notices)
     lines = [*dict.fromkeys([warning(finding, about) for finding in gravest[:most]]), *notices]
     if more := findings[most:]:
@@ -65,8 +66,7 @@ def _notices(findings: Sequence[Finding], about: str) -> list[str]:
     """Return a line for each of the first two notices, with the rules that it is about."""
     rules: dict[str, dict[str, None]] = {}
     for finding in findings:
-        if finding.notice:
-            rules.setdefault(finding.notice, {})[finding.rule] = None
+        rules.setdefault(finding.notice, {})[finding.rule] = None
     first = list(rules.items())[:MOST_NOTICES]
     return [one_line(f"{about}: {notice} ({', '.join(ids)})", WARNING_LIMIT) for notice, ids in first]
 
@@ -91,13 +91,11 @@ def in_full(finding: Finding, at: str = "", about: str = "", limit: int = LINE_L
     """
     where = [part for part in (about, at or path_text(finding.path)) if part]
     tail = f" ({finding.rule})" + (f"; {finding.help}" if finding.help else "")
-    room = limit - len(tail)
+    room, text, fix = limit - len(tail), ": ".join((*where, finding.message)), f"; {finding.fix}"
     named = finding.found in f'{finding.message} {finding.fix} "{finding.path[-1] if finding.path else ""}"'
-    for part in (f"{'' if named else f'; found {finding.found}'}; {finding.fix}", f"; {finding.fix}", ""):
-        text = ": ".join((*where, finding.message)) + part
-        if len(text) <= room:
-            break
-    return one_line(text, room) + tail
+    found = "" if named else f"; found {finding.found}"
+    more = next((part for part in (f"{found}{fix}", fix) if len(text) + len(part) <= room), "")
+    return one_line(text + more, room) + tail
 
 
 def denial(findings: Sequence[Finding], about: str) -> Denial:
