@@ -98,6 +98,11 @@ def unsent(policy: Policy, entries: Sequence[Mapping[str, object]]) -> tuple[str
     return _lacking(_entries(policy, own), entries)
 
 
+def new_entries(policy: Policy, before: Policy, enforced_fail: bool) -> tuple[str, ...]:
+    """The names of the entries that `policy` needs and that the configurations for the policy `before` do not have."""
+    return _lacking(_entries(policy, enforced_fail), _entries(before, enforced_fail))
+
+
 def _entries(policy: Policy, enforced_fail: bool) -> list[Mapping[str, object]]:
     made = configurations(policy, Target(b"", enforced_fail=enforced_fail))
     return [as_mapping(entry) for one in made for entry in as_list(one["webhooks"])]
