@@ -95,6 +95,43 @@ def test_policy_check_notes_what_ends_soon_or_has_ended(run):
     assert "p: ok" == ok
 
 
+BARE = {"rules": {"missing-constraints": "error"}}
+ENFORCED = {"rules": {"empty-selector": {"enforced": True}}}
+IN_ONE_NAMESPACE = {"overrides": [{"name": "a", "namespaceSelector": {"matchLabels": {"team": "a"}}, **BARE}]}
+NEW = "needs new webhook entries: helm upgrade, or evenkeel manifests"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "note"),
+    [
+        ({}, {"rules": {"rollout-skew": "warning"}}, ""),
+        ({}, BARE, f"{NEW} (pods.evenkeel.dev, "),
+        ({}, IN_ONE_NAMESPACE, f"{NEW} (pods.evenkeel.dev, "),
+        (BARE, IN_ONE_NAMESPACE, ""),
+        (BARE, {}, ""),
+        ({"defaulting": {"defaultingType": "System"}}, {}, f"{NEW} (defaults.evenkeel.dev)"),
+        (
+            {},
+            ENFORCED,
+            f"with failurePolicyEnforced: Fail {NEW} --failure-policy-enforced Fail (enforced.pods.evenkeel.dev, ",
+        ),
+        (ENFORCED, ENFORCED, ""),
+    ],
+)
+def test_policy_check_says_whether_a_policy_needs_more_than_the_one_in_force_is_sent(run, before, after, note):
+    lines = run("policy check new --compare old", new=POLICY | after, old=POLICY | before).out.splitlines()
+    found = [line.removeprefix("new: note: ") for line in lines if "webhook entries" in line]
+
+    assert "new: ok" == lines[-1]
+    assert (1, True) == (len(found), found[0].startswith(note)) if note else [] == found
+
+
+def test_a_policy_to_compare_with_must_be_one(run):
+    code, _, err = run("policy check new --compare old", new=POLICY, old=POLICY | {"onError": "no"})
+
+    assert (2, True) == (code, err.startswith("evenkeel: old: onError: found"))
+
+
 def test_policy_show_prints_until_when_and_how_strictly(run):
     override = {"name": "a", "podSelector": {}, "until": "9999-12-31", "enforcement": "Warn", "ownedObjects": "Deny"}
     shown = run("policy show --policy p", p=POLICY | {"overrides": [override]}).out.splitlines()

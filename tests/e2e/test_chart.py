@@ -441,10 +441,10 @@ def test_evenkeel_may_read_what_it_watches_and_write_what_it_keeps(mode, watch_p
     wanted = {
         ("ClusterRole", kind.api_group, kind.resource, (), verb) for kind in watched(watch_pods) for verb in VERBS
     }
+    group, keep = "admissionregistration.k8s.io", ("get", "update") if mode == "self-managed" else ("get",)
+    names = {"mutatingwebhookconfigurations": MUTATING_NAME, "validatingwebhookconfigurations": NAME}
+    wanted |= {("ClusterRole", group, kind, (name,), verb) for kind, name in names.items() for verb in keep}
     if mode == "self-managed":
-        group, keep = "admissionregistration.k8s.io", ("get", "update")
-        names = {"mutatingwebhookconfigurations": MUTATING_NAME, "validatingwebhookconfigurations": NAME}
-        wanted |= {("ClusterRole", group, kind, (name,), verb) for kind, name in names.items() for verb in keep}
         wanted |= {("Role", "", "secrets", ("evenkeel-tls",), verb) for verb in keep}
         wanted.add(("Role", "", "secrets", (), "create"))
 

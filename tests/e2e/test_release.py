@@ -91,6 +91,7 @@ def test_a_release_with_a_certificate_of_ones_own(plane, tmp_path):
     release(plane, "install", "--wait", **values)
 
     with played(plane, tmp_path) as running:
+        until(lambda: b"calls: all that the policy needs" in running.probe("/readyz?verbose")[1], "what is sent")
         status, text = running.probe("/readyz?verbose")
         assert (200, []) == (status, running.lines("watch failed"))
         ready_script = [

@@ -18,6 +18,7 @@ def families() -> list[Family]:
     """All that a server exposes that watches a cluster."""
     metrics = Metrics()
     kinds = tuple(one.kind for one in WATCHED)
+    metrics.unsent.samples = lambda: {(): 0}
     ClusterMetrics(metrics, kinds, (LOOKUP_KINDS, LOOKUP_RESULTS), lambda: dict.fromkeys(kinds, (False, 0.0)))
     return described(metrics.registry.collect())
 

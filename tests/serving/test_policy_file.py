@@ -80,17 +80,24 @@ class TestPolicyFile:
         path.unlink()
         for _ in range(2):
             file.reload()
-        assert file.check() == Check("policy", True, f"{path}; refused: No such file or directory")
+        assert file.check(()) == Check("policy", True, f"{path}; refused: No such file or directory")
 
         path.write_text(BUILT_IN)
         for _ in range(2):
             file.reload()
-        assert file.check() == Check("policy", True, str(path))
+        assert file.check(()) == Check("policy", True, str(path))
 
     def test_what_is_enforced_is_told(self, policy):
         path, file = policy
         path.write_text(BUILT_IN + "rules: {empty-selector: {enforced: true}}\n")
         for _ in range(2):
             file.reload()
-        holds = "enforces empty-selector, except where a namespace has the label evenkeel.dev/skip: true"
-        assert file.check() == Check("policy", True, f"{path}; {holds}")
+        skip = "except where a namespace has the label evenkeel.dev/skip: true"
+        unknown = f"enforces empty-selector, not known whether the API server sends it, {skip}"
+        unsent = "empty-selector: enforced, but the API server does not send all that the policy needs, as calls says"
+        for missing, said in (
+            ((), f"enforces empty-selector, {skip}"),
+            (None, unknown),
+            (("pods.evenkeel.dev",), unsent),
+        ):
+            assert file.check(missing) == Check("policy", True, f"{path}; {said}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.build import FEATURES, policy
-from tests.support.registered import registered, registration
+from tests.support.registered import VALIDATING, refusing, registered, registration
 from webhook.cluster.cluster import Unchanging
 from webhook.serving.metrics import Metrics
 from webhook.serving.reviewer import Reviewer
@@ -31,6 +33,56 @@ def test_calls_that_the_policy_needs_and_nobody_sends_are_told_once(monkeypatch)
     assert calls.check().ok
     assert "the policy needs pods.evenkeel.dev, podtemplates.evenkeel.dev" in calls.check().detail
     assert b"evenkeel_entries_not_sent 7.0" in service.metrics.text()
+
+
+BARE = {"missing-constraints": {"severity": "error", "enforced": True}}
+
+
+@pytest.mark.parametrize(
+    "stricter",
+    [
+        {"rules": BARE},
+        {"overrides": [{"name": "a", "namespaceSelector": {"matchLabels": {"team": "a"}}, "rules": BARE}]},
+    ],
+    ids=["in the policy", "for one namespace"],
+)
+def test_the_gauge_is_that_of_the_policy_in_force_at_any_moment(stricter):
+    """Without any look in between, and with configurations that are only read."""
+    registrar = registration(registered(b"PEM"))
+    service = Reviewer(policy(), Unchanging(None), FEATURES, Metrics())
+    calls = SentCalls(service, registrar)
+    calls.read()
+    assert b"evenkeel_entries_not_sent 0.0" in service.metrics.text()
+
+    service.policy = policy(**stricter)
+    assert b"evenkeel_entries_not_sent 7.0" in service.metrics.text()
+
+    service.policy = policy()
+    assert b"evenkeel_entries_not_sent 0.0" in service.metrics.text()
+
+
+def test_what_cannot_be_read_is_not_known_and_said_once(monkeypatch, lines):
+    client = registered(b"PEM")
+    service = Reviewer(policy(), Unchanging(None), FEATURES, Metrics())
+    calls = SentCalls(service, registration(client))
+    assert (None, "not known yet") == (calls.missing, calls.check().detail)
+
+    calls.read()
+    client.away = True
+    calls.read()
+    assert () == calls.missing, "as it was last read"
+
+    client.away = False
+    refusing(client, monkeypatch, [("GET", VALIDATING)])
+    calls.read()
+    assert (None, True) == (calls.missing, calls.check().ok)
+    assert f"not known: {VALIDATING}: 403 forbidden" == calls.check().detail
+    assert b"evenkeel_entries_not_sent " not in b"\n".join(samples(service.metrics))
+    assert 1 == sum("cannot read the webhook configurations" in line for line in lines())
+
+
+def samples(metrics):
+    return [line for line in metrics.text().splitlines() if not line.startswith(b"#")]
 
 
 def test_enforced_rules_that_do_not_hold_while_no_replica_answers_are_told():

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
 from webhook.admission.terms import Terms
 from webhook.cli import inputs, policy_test
 from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.manifests.configurations import new_entries
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.workload import parse_workloads
 from webhook.policy import reach
+from webhook.policy.policy import Policy
 from webhook.policy.schema import schema
 from webhook.render import in_force
 from webhook.scheduler.features import LATEST
@@ -33,6 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     check = actions.add_parser("check", help="check a policy file; print errors and notes", description=CHECK)
     check.add_argument("file", metavar="FILE", type=Path, help="a policy file")
+    check.add_argument(
+        "--compare",
+        metavar="FILE",
+        type=Path,
+        help="the policy file in force now: also say whether this one needs new webhook entries",
+    )
     inputs.add_version_argument(check, of_cluster=False)
     inputs.add_cluster_arguments(check)
     check.set_defaults(act=_check)
@@ -69,13 +78,28 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    policy = inputs.policy(args.file, inputs.features(args.kubernetes_version))
+    features = inputs.features(args.kubernetes_version)
+    policy = inputs.policy(args.file, features)
+    entries = _new_entries(policy, inputs.policy(args.compare, features)) if args.compare is not None else ()
     snapshot = inputs.cluster(inputs.source(args))
     of_nodes = policy.notes_on(snapshot.nodes) if snapshot is not None else ()
-    notes = (*policy.notes, *chain.from_iterable(reach.ends(policy, inputs.today()).values()), *of_nodes)
+    ends = chain.from_iterable(reach.ends(policy, inputs.today()).values())
+    notes = (*policy.notes, *ends, *of_nodes, *entries)
     for line in (*(f"note: {note}" for note in notes), "ok"):
         print(one_line(f"{args.file}: {line}", LINE_LIMIT))
     return 0
+
+
+def _new_entries(policy: Policy, before: Policy) -> Iterator[str]:
+    """Yield what is to be applied besides the policy, so that the API server sends what it needs."""
+    for enforced_fail, condition, option in (
+        (False, "", ""),
+        (True, "with failurePolicyEnforced: Fail ", " --failure-policy-enforced Fail"),
+    ):
+        if names := new_entries(policy, before, enforced_fail):
+            todo = f"helm upgrade, or evenkeel manifests{option}"
+            yield f"{condition}needs new webhook entries: {todo} ({', '.join(names)})"
+            return
 
 
 def _show(args: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from webhook.cluster.client import CONFLICT, NOT_FOUND, Client, ClusterError
+from webhook.cluster.client import CONFLICT, FORBIDDEN, NOT_FOUND, Client, ClusterError
 from webhook.objects.fields import as_list, as_mapping
 
 SECONDS = 10.0
@@ -18,7 +18,7 @@ class Registration:
     """
     The mutating and the validating webhook configuration; either may be absent.
 
-    `inject` raises ClusterError if the API server cannot be reached or refuses.
+    `read` and `inject` raise ClusterError if the API server cannot be reached or refuses.
     """
 
     def __init__(self, client: Client, mutating: str, validating: str) -> None:
@@ -31,7 +31,7 @@ class Registration:
 
     @property
     def seen(self) -> tuple[Mapping[str, object], ...] | None:
-        """Every entry of both, as `inject` last read or wrote it; None until both were read."""
+        """Every entry of both, as it was last read or written; None until both were read."""
         seen = dict(self._seen)
         return tuple(entry for path in self._paths for entry in seen[path]) if len(seen) == len(self._paths) else None
 
@@ -39,6 +39,18 @@ class Registration:
     def bundles(self) -> tuple[bytes, ...] | None:
         """The caBundle of every entry in `seen`."""
         return tuple(map(_bundle, self.seen)) if self.seen is not None else None
+
+    def read(self) -> None:
+        """Read both; if one may not be read any more, neither is known any more."""
+        seen = {}
+        for path in self._paths:
+            try:
+                seen[path] = tuple(_entries(self._read(path)))
+            except ClusterError as error:
+                if error.status == FORBIDDEN:
+                    self._seen = {}
+                raise
+        self._seen = seen
 
     def inject(self, ca_bundle: bytes) -> int:
         """

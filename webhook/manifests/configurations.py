@@ -91,14 +91,26 @@ def unsent(policy: Policy, entries: Sequence[Mapping[str, object]]) -> tuple[str
     """
     The names of the entries that `policy` needs and `entries` do not have, or have with other rules or conditions.
 
-    An entry without conditions is accepted, because the API server then makes all calls that it would make with them.
+    An entry without some of the conditions is accepted, because the API server then makes all calls that it would make
+    with them.
     """
-    found = {_sent(entry) for entry in entries}
-    target = Target(b"", enforced_fail=any(str(entry.get("name")).startswith(f"{ENFORCED}.") for entry in entries))
-    needed = (as_mapping(entry) for made in configurations(policy, target) for entry in as_list(made["webhooks"]))
-    return tuple(
-        str(entry["name"]) for entry in needed if not {_sent(entry), _sent({**entry, "matchConditions": None})} & found
-    )
+    own = any(str(entry.get("name")).startswith(f"{ENFORCED}.") for entry in entries)
+    return _lacking(_entries(policy, own), entries)
+
+
+def new_entries(policy: Policy, before: Policy, enforced_fail: bool) -> tuple[str, ...]:
+    """The names of the entries that `policy` needs and that the configurations for the policy `before` do not have."""
+    return _lacking(_entries(policy, enforced_fail), _entries(before, enforced_fail))
+
+
+def _entries(policy: Policy, enforced_fail: bool) -> list[Mapping[str, object]]:
+    made = configurations(policy, Target(b"", enforced_fail=enforced_fail))
+    return [as_mapping(entry) for one in made for entry in as_list(one["webhooks"])]
+
+
+def _lacking(needed: Iterable[Mapping[str, object]], entries: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
+    found = [_sent(entry) for entry in entries]
+    return tuple(str(entry["name"]) for entry in needed if not any(_sends(one, _sent(entry)) for one in found))
 
 
 def ignoring(policy: Policy, entries: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
@@ -111,10 +123,15 @@ def _fails(entry: Mapping[str, object]) -> bool:
     return entry.get("failurePolicy", FAIL) == FAIL
 
 
-def _sent(entry: Mapping[str, object]) -> str:
-    """The part of an entry that decides which calls are made, as text."""
+def _sent(entry: Mapping[str, object]) -> tuple[str, frozenset[str]]:
+    """The parts of an entry that decide which calls are made, as text: its name and rules, and each condition."""
     rules = [{key: rule.get(key) for key in _RULE} for rule in map(as_mapping, as_list(entry.get("rules")))]
-    return json.dumps([entry.get("name"), rules, entry.get("matchConditions") or None], sort_keys=True)
+    conditions = [json.dumps(one, sort_keys=True) for one in as_list(entry.get("matchConditions"))]
+    return json.dumps([entry.get("name"), rules], sort_keys=True), frozenset(conditions)
+
+
+def _sends(found: tuple[str, frozenset[str]], needed: tuple[str, frozenset[str]]) -> bool:
+    return found[0] == needed[0] and found[1] <= needed[1]
 
 
 def _mutating(policy: Policy, target: Target) -> Iterator[Object]:

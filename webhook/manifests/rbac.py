@@ -13,18 +13,20 @@ from webhook.policy.policy import Policy
 RBAC = "rbac.authorization.k8s.io"
 VIEWER = f"{NAME}-viewer"
 REGISTRATION = "admissionregistration.k8s.io"
+READ, UPDATE = ("get",), ("get", "update")
 
 
 def rbac(policy: Policy, namespace: str, name: str, secret: tuple[str, str] | None = None) -> tuple[Object, ...]:
     """
     A ServiceAccount of that namespace and name, the ClusterRole that `policy` needs, and their binding.
 
-    With `secret`, the namespace and name in `--tls-secret`, also that Secret, empty, and the rights to renew the
-    certificates in it and to write their CA into the webhook configurations.
+    It may read the webhook configurations, to say what they do not send.  With `secret`, the namespace and name in
+    `--tls-secret`, also that Secret, empty, and the rights to renew the certificates in it and to write their CA into
+    the webhook configurations.
     """
     account: Object = {"namespace": namespace, "name": name}
     metadata: Object = {"name": NAME, "labels": LABELS}
-    granted = rules(policy) if secret is None else [*rules(policy), *_ca_bundle_rules()]
+    granted = [*rules(policy), *_configuration_rules(READ if secret is None else UPDATE)]
     made = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {**account, "labels": LABELS}}
     return (made, *_bound("ClusterRole", metadata, granted, account), *(_renewing(account, *secret) if secret else ()))
 
@@ -35,17 +37,17 @@ def _renewing(account: Object, namespace: str, name: str) -> Iterator[Object]:
     yield {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque"}
     # To make it again where somebody has deleted it; RBAC knows no name of what is not there yet.
     create: Object = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}
-    yield from _bound("Role", {**metadata, "name": NAME}, [_to_update("", "secrets", name), create], account)
+    yield from _bound("Role", {**metadata, "name": NAME}, [_one("", "secrets", name, UPDATE), create], account)
 
 
-def _ca_bundle_rules() -> Iterator[Object]:
-    """To write caBundle."""
-    yield _to_update(REGISTRATION, "mutatingwebhookconfigurations", MUTATING_NAME)
-    yield _to_update(REGISTRATION, "validatingwebhookconfigurations", NAME)
+def _configuration_rules(verbs: Sequence[str]) -> Iterator[Object]:
+    """To compare what is sent with the policy, and to write caBundle."""
+    yield _one(REGISTRATION, "mutatingwebhookconfigurations", MUTATING_NAME, verbs)
+    yield _one(REGISTRATION, "validatingwebhookconfigurations", NAME, verbs)
 
 
-def _to_update(group: str, resource: str, name: str) -> Object:
-    return {"apiGroups": [group], "resources": [resource], "resourceNames": [name], "verbs": ["get", "update"]}
+def _one(group: str, resource: str, name: str, verbs: Sequence[str]) -> Object:
+    return {"apiGroups": [group], "resources": [resource], "resourceNames": [name], "verbs": list(verbs)}
 
 
 def _bound(kind: str, metadata: Object, rules: list[Object], account: Object) -> tuple[Object, Object]:

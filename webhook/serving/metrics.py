@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter as CountOf
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import product
 
 from prometheus_client import (
@@ -105,11 +106,12 @@ class Metrics:
             "Number of overrides of the policy that have ended, or that end within 30 days, by state.",
             state=STATES,
         )
-        self.unsent = self._gauge(
+        self.unsent = Computed(
             "entries_not_sent",
             "Number of webhook entries that the policy needs and the cluster's configurations do not have, "
-            "or have with different rules or conditions.",
+            "or have with different rules or conditions. Absent while the configurations cannot be read.",
         )
+        self.registry.register(self.unsent)
         self.certificate_failures = self.counter(
             "certificate_reload_failures", "Number of failed reloads of the certificate, or of the CAs of clients."
         )
@@ -151,6 +153,20 @@ class Metrics:
                 self.reduced.inc()
         elif isinstance(decision.defaulted, Undefaulted):
             self._undefaulted[decision.defaulted.reason].inc()
+
+
+class Computed(Collector):
+    """A gauge of which `samples` returns the values by those of the labels when Prometheus scrapes; at first, none."""
+
+    def __init__(self, name: str, text: str, *labels: str) -> None:
+        self._family = partial(GaugeMetricFamily, f"evenkeel_{name}", text, labels=labels)
+        self.samples: Callable[[], Mapping[tuple[str, ...], float]] = dict
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        family = self._family()
+        for labels, value in self.samples().items():
+            family.add_metric(labels, value)
+        yield family
 
 
 class ClusterMetrics(Collector):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 
@@ -66,9 +67,21 @@ class PolicyFile:
                 problem=problem,
             )
 
-    def check(self) -> Check:
-        """Always ready, because there is always a policy; the detail says why a changed file was refused."""
+    def check(self, missing: Collection[str] | None) -> Check:
+        """
+        Always ready, because there is always a policy; the detail says why a changed file was refused.
+
+        `missing` are the webhook entries that the policy needs and nobody sends; None if that is not known.
+        """
         source = str(self.path) if self.path is not None else "built in"
         enforced = ", ".join(self.reviewer.policy.enforced)
-        holds = f"; enforces {enforced}, except where a namespace has the label {SKIP_LABEL}: true" if enforced else ""
+        holds = f"; {_holds(enforced, missing)}" if enforced else ""
         return Check("policy", True, f"{source}{f'; refused: {self.problem}' if self.problem else ''}{holds}")
+
+
+def _holds(rules: str, missing: Collection[str] | None) -> str:
+    """Whether enforced rules hold, and where they do not."""
+    if missing:
+        return f"{rules}: enforced, but the API server does not send all that the policy needs, as calls says"
+    unknown = ", not known whether the API server sends it" if missing is None else ""
+    return f"enforces {rules}{unknown}, except where a namespace has the label {SKIP_LABEL}: true"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from webhook.cluster.client import ClusterError
 from webhook.cluster.registration import Registration
 from webhook.manifests.configurations import ignoring, unsent
 from webhook.serving.check import Check
@@ -20,27 +21,57 @@ class SentCalls:
 
     def __init__(self, reviewer: Reviewer, registration: Registration) -> None:
         self.reviewer, self.registration = reviewer, registration
-        self.missing: tuple[str, ...] = ()
+        self.problem = ""
+        self._compared: tuple[object, tuple[str, ...]] = None, ()
+        self._logged: tuple[str, ...] = ()
+        reviewer.metrics.unsent.samples = self._samples
+
+    @property
+    def missing(self) -> tuple[str, ...] | None:
+        """The names of the entries that the policy in force needs and nobody sends; None while that is not known."""
+        policy, seen = self.reviewer.policy, self.registration.seen
+        if seen is None:
+            return None
+        of, missing = self._compared
+        if of != (policy, seen):
+            missing = unsent(policy, seen)
+            self._compared = (policy, seen), missing
+        return missing
+
+    def read(self) -> None:
+        """Read the configurations, where nobody writes them; log the first of several failures."""
+        try:
+            self.registration.read()
+        except ClusterError as error:
+            if not self.problem:
+                log(logging.WARNING, "cannot read the webhook configurations", problem=str(error))
+            self.problem = str(error)
+        else:
+            self.problem = ""
 
     def look(self) -> None:
-        """Count the missing webhook entries, and log them when they change."""
-        if self.registration.seen is None:
-            return
-        missing = unsent(self.reviewer.policy, self.registration.seen)
-        if missing and missing != self.missing:
+        """Log the missing webhook entries when they change."""
+        missing = self.missing or ()
+        if missing and missing != self._logged:
             log(
                 logging.WARNING,
                 "webhook configurations lack entries that the policy needs",
                 entries=list(missing),
                 fix=FIX,
             )
-        self.missing = missing
-        self.reviewer.metrics.unsent.set(len(missing))
+        self._logged = missing
+
+    def _samples(self) -> dict[tuple[str, ...], float]:
+        missing = self.missing
+        return {} if missing is None else {(): len(missing)}
 
     def check(self) -> Check:
         """Always ready: missing entries do not affect the other reviews."""
-        missing = f"the policy needs {', '.join(self.missing)}: {FIX}"
-        return Check("calls", True, (missing if self.missing else "all that the policy needs") + self._past_enforced())
+        missing = self.missing
+        if missing is None:
+            return Check("calls", True, f"not known: {self.problem}" if self.problem else "not known yet")
+        needed = f"the policy needs {', '.join(missing)}: {FIX}" if missing else "all that the policy needs"
+        return Check("calls", True, needed + self._past_enforced())
 
     def _past_enforced(self) -> str:
         """What passes while no replica answers, although a rule is enforced."""

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from webhook.serving.sent_calls import SentCalls
 
 POLL_SECONDS = 1.0
+CALLS_POLL_SECONDS = 10.0  # As often as where the certificate is renewed.
 VERSION_POLL_SECONDS = 60.0  # An upgrade of the API servers takes minutes.
 KEEP_ALIVE_SECONDS = 120  # longer than the 90 s after which kube-apiserver closes idle connections, so that we never do
 GARBAGE_THRESHOLD = 20_000  # rarely, because a review leaves no reference cycles
@@ -77,6 +78,11 @@ class Config:
     threads: int
     log_level: str
     renewal: Renewal | None = None
+
+    @property
+    def client(self) -> Client | None:
+        """Who asks a live cluster."""
+        return None if isinstance(self.cluster, Snapshot) else self.cluster
 
 
 class ReviewWorker(Worker):
@@ -132,7 +138,7 @@ class Server(BaseApplication):
         self.version = _version(config, self.reviewer)
         self.policy_file = PolicyFile(config.policy_file, self.reviewer)
         self.certificate_files = CertificateFiles(config.certificate, metrics)
-        self.calls = _sent_calls(self.reviewer, config.renewal) if config.renewal is not None else None
+        self.calls = _sent_calls(config, self.reviewer)
         super().__init__()
 
     def load_config(self) -> None:
@@ -174,7 +180,7 @@ class Server(BaseApplication):
             *self.certificate_files.checks(),
             *(() if renewal is None else (renewal.check(),)),
             *(() if self.calls is None else (self.calls.check(),)),
-            self.policy_file.check(),
+            self.policy_file.check(None if self.calls is None else self.calls.missing),
             *(() if self.version is None else (self.version.check(),)),
             Check("cluster", cluster.ready, cluster.detail),
         )
@@ -204,12 +210,15 @@ class Server(BaseApplication):
             self.policy_file.reload,
             self.certificate_files.reload,
             lambda: self.cluster.watch_pods(self.reviewer.policy.watch_pods),
+            *(() if self.calls is None else (self.calls.look,)),
         )
         _every(POLL_SECONDS, actions)
         if self.version is not None:
             _every(VERSION_POLL_SECONDS, (self.version.look,))
-        if self.config.renewal is not None and self.calls is not None:
-            _every(self.config.renewal.pause, (self._renew, self.calls.look))
+        if self.config.renewal is not None:
+            _every(self.config.renewal.pause, (self._renew,))
+        elif self.calls is not None:
+            _every(CALLS_POLL_SECONDS, (self.calls.read,))
 
     def _renew(self) -> None:
         if self.config.renewal is not None and not self.config.renewal.round():
@@ -218,17 +227,27 @@ class Server(BaseApplication):
 
 def _version(config: Config, reviewer: Reviewer) -> KubernetesVersion | None:
     """Who asks a live cluster for its version, unless it is given."""
-    if not config.asks_version or config.cluster is None or isinstance(config.cluster, Snapshot):
+    if not config.asks_version or config.client is None:
         return None
     from webhook.serving.kubernetes_version import KubernetesVersion
 
-    return KubernetesVersion(config.cluster, reviewer)
+    return KubernetesVersion(config.client, reviewer)
 
 
-def _sent_calls(reviewer: Reviewer, renewal: Renewal) -> SentCalls:
+def _sent_calls(config: Config, reviewer: Reviewer) -> SentCalls | None:
+    """Who compares the policy with the webhook configurations: those it writes, or may read."""
+    if config.renewal is not None:
+        registration = config.renewal.registration
+    elif config.client is not None:
+        from webhook.cluster.registration import Registration
+        from webhook.manifests.configurations import MUTATING_NAME, NAME
+
+        registration = Registration(config.client, MUTATING_NAME, NAME)
+    else:
+        return None
     from webhook.serving.sent_calls import SentCalls
 
-    return SentCalls(reviewer, renewal.registration)
+    return SentCalls(reviewer, registration)
 
 
 def freeze() -> None:
