@@ -12,6 +12,7 @@ from tests.support.commands import POLICY
 from tests.support.placing import INFRA, node
 from tests.support.reporting import ZONES, deployment, pods
 from webhook.cli.known import ASSUMED
+from webhook.cluster.dump_file import KIND, VERSION
 
 WEB = [*deployment(constraint()), *pods("a1", "b1")]
 BAD = deployment(EMPTY, name="bad")
@@ -94,6 +95,23 @@ def test_without_nodes_a_policy_can_be_asked_all_the_same(report):
     assert 0 == code
     assert "No node is in the file, and without nodes nothing can be judged" in out
     assert "shop/deployment/bad   denied" in out
+
+
+@pytest.mark.parametrize("options", ["", "-o json", "-o html", "-o openreports", "--policy p --fail-on denied"])
+def test_where_nodes_may_not_be_listed_it_says_so_and_exits_as_explain_does(run, options):
+    """A person with the ClusterRole edit in one namespace may list everything there, and no node."""
+    header = {"kind": KIND, "version": VERSION, "missing": {"nodes": "nodes is forbidden"}}
+    dump = "\n".join(map(json.dumps, [header, *WEB]))
+    code, out, err = run(f"report -n shop --cluster dump {options}", dump=dump, p=POLICY)
+    said = "nodes: nodes is forbidden; without them no placement can be judged; ask for the ClusterRole evenkeel-viewer"
+
+    assert (2, f"evenkeel: {said}") == (code, err.splitlines()[-1])
+    assert (code, err.splitlines()[-1:]) == (
+        (explained := run("explain deploy/web -n shop --cluster dump")).code,
+        explained.err.splitlines(),
+    )
+    assert said in (err if "openreports" in options else out)
+    assert "not known" in out or "json" in options or "openreports" in options
 
 
 def test_a_page_explains_the_pods_that_wait_of_what_is_chosen(report):

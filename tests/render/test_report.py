@@ -118,7 +118,33 @@ def test_other_workloads_closed_domains_and_few_domains():
 
 
 def test_nothing_at_all():
-    assert ["a note", "", "0 workloads with 0 Pods on 0 nodes in 0 zones."] == lines(titles=Titles(), notes=["a note"])
+    assert ["a note", "", "0 workloads with 0 Pods on 1 node in 0 zones."] == lines(
+        node("a1"), titles=Titles(), notes=["a note"]
+    )
+
+
+def test_without_nodes_nothing_is_said_of_what_needs_them():
+    """The Pods are spread, and their nodes are those that may not be listed."""
+    objects = [*deployment(constraint(minDomains=3)), *pods("a1", "b1", "c1", "")]
+    found = as_json(report(*objects), Titles())
+    (one,) = found["workloads"]
+    (spread,) = one["constraints"]
+    of_nodes = ("domains", "domainsWithoutPods", "closedDomains", "nodesWithoutKey", "nodesLeftOut", "alsoCounts")
+
+    assert [
+        "  WORKLOAD              PODS            A ZONE TAKES   CONSTRAINT   SKEW        PODS PER DOMAIN",
+        "  shop/deployment/web   3 + 1 waiting   not known      zone hard    not known   not known",
+        "      info: rollout-skew, counts-tainted-nodes",
+        "",
+        "1 workload with 4 Pods, 1 of them waiting; their nodes and zones are not known.",
+        "Skew, what the loss of one zone would take, and which constraints spread nothing are not known.",
+    ] == lines(*objects, titles=Titles())[2:]
+    assert [None] * 8 == [spread[name] for name in ("skew", "spreadsNothing", *of_nodes)]
+    assert [None] * 3 == [one[name] for name in ("zones", "largestZone", "largestZoneShare")]
+    assert [None] * 5 == [
+        found["summary"][name] for name in ("nodes", "zones", "uneven", "lostWithOneZone", "spreadNothing")
+    ]
+    assert "0 workloads with 0 Pods; their nodes and zones are not known." == lines(titles=Titles())[-1]
 
 
 def test_names_from_a_cluster_do_not_control_the_terminal():

@@ -58,6 +58,13 @@ def test_skew_pods_by_domain_and_pods_that_wait():
     assert [({}, 2)] == found["evenkeel_report_failures"]
 
 
+def test_without_nodes_there_is_no_skew():
+    found = families(text(report(*deployment(constraint()), *pods("a1", "")), 0, 0))
+
+    assert [] == found["evenkeel_workload_skew"] == found["evenkeel_workload_domain_pods"]
+    assert [1] == [value for _, value in found["evenkeel_pods_pending"]]
+
+
 def test_pods_with_scheduling_gates_are_not_counted_as_those_that_wait_for_a_node():
     """Whoever set the gates lifts them: nobody is to be woken for them."""
     some, all_ = families(text(report(*WEB, gated()), 0, 0)), families(text(report(*WEB[:-1], gated()), 0, 0))

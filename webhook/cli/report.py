@@ -11,7 +11,8 @@ Report what a policy would do to each workload of a cluster, and how its Pods ar
 
 A policy is asked as the webhook is asked: for the object created anew, for its next update, and for its Pods as its
 controller makes them. What hurts most comes first.
-Exit code 0: reported, 1: with --fail-on, if any workload is denied, or warned of, 2: bad input.
+Exit code 0: reported, 1: with --fail-on, if any workload is denied, or warned of, 2: bad input, or nodes
+cannot be listed, so that how Pods are spread is not known.
 """
 
 from __future__ import annotations
@@ -94,6 +95,8 @@ def run(args: argparse.Namespace) -> int:
         print(render.dumped(render.as_json(report, titles, notes)))
     else:
         print(render.text(report, titles, notes))
+    if found.without_nodes:
+        raise UsageError(found.without_nodes)
     return _exit_code(report, args.fail_on)
 
 

@@ -21,7 +21,7 @@ from webhook.report.spread import Spread
 MOST_DOMAINS, SHOWN_DOMAINS, SHOWN_OTHERS = 50, 6, 3
 NAME, WHY = 52, 160  # Characters of a name, and of why something is denied.
 QUIET = (Outcome.ALLOWED, Outcome.DEFAULTED)
-NOT_SENT = "not sent"
+NOT_SENT, NOT_KNOWN = "not sent", "not known"
 
 
 class Titles(NamedTuple):
@@ -107,6 +107,8 @@ def _pods(one: ReportedWorkload) -> str:
 
 
 def _loss(one: ReportedWorkload) -> str:
+    if one.loss is None:
+        return NOT_KNOWN
     share = one.loss.share
     return "-" if share is None else f"{share:.0%} ({one_line(one.loss.largest, 24)})"
 
@@ -115,12 +117,20 @@ def _spread(spread: Spread) -> tuple[str, str, str]:
     constraint = spread.constraint
     key = one_line(constraint.topology_key.rpartition("/")[2], 40)
     source = "" if spread.source == OWN else f" ({spread.source})"
-    skew = f"{spread.skew} > {constraint.max_skew}" if spread.excess else f"{spread.skew} of {constraint.max_skew}"
-    return f"{key} {'hard' if constraint.hard else 'soft'}{source}", skew, _domains(spread)
+    return f"{key} {'hard' if constraint.hard else 'soft'}{source}", skew_words(spread), _domains(spread)
+
+
+def skew_words(spread: Spread) -> str:
+    """The skew against maxSkew."""
+    if spread.skew is None:
+        return NOT_KNOWN
+    return f"{spread.skew:,} {'>' if spread.excess else 'of'} {spread.constraint.max_skew:,}"
 
 
 def _domains(spread: Spread) -> str:
     counted = spread.counted
+    if counted is None:
+        return NOT_KNOWN
     if not counted.eligible:
         return "no domain"
     if len(counted.eligible) <= SHOWN_DOMAINS:
@@ -146,6 +156,8 @@ def idle_words(spread: Spread, idle: str) -> str:
 
 def spread_remarks(spread: Spread) -> Iterator[str]:
     """What else is to be known of one constraint."""
+    if spread.counted is None:
+        return
     key = spread.constraint.topology_key
     if shared := spread.shared:
         yield f"{key}: also counts {_some([f'{name} ({number:,})' for name, number in shared.items()])}"
@@ -202,9 +214,14 @@ def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
 def _sums(report: Report, titles: Titles) -> Iterator[str]:
     found = report.summary
     waiting = f", {found.waiting:,} of them waiting," if found.waiting else ""
-    where = f"on {_many(report.nodes, 'node')} in {_many(report.zones, 'zone')}"
-    yield f"{_many(found.workloads, 'workload')} with {_many(found.pods, 'Pod')}{waiting} {where}."
-    if found.workloads:
+    what = f"{_many(found.workloads, 'workload')} with {_many(found.pods, 'Pod')}{waiting}"
+    if report.nodes is None or report.zones is None:
+        yield f"{what.rstrip(',')}; their nodes and zones are {NOT_KNOWN}."
+        if found.workloads:
+            yield f"Skew, what the loss of one zone would take, and which constraints spread nothing are {NOT_KNOWN}."
+    else:
+        yield f"{what} on {_many(report.nodes, 'node')} in {_many(report.zones, 'zone')}."
+    if found.workloads and found.uneven is not None:
         yield (
             f"{found.uneven:,} with a skew beyond maxSkew; "
             f"of those with two Pods or more, {found.lost:,} would lose every Pod with one zone."
@@ -273,8 +290,7 @@ def dumped(found: Mapping[str, object]) -> str:
 
 
 def _workload_json(one: ReportedWorkload) -> dict[str, object]:
-    live, ref = one.live, one.live.ref
-    share = one.loss.share
+    live, ref, loss, share = one.live, one.live.ref, one.loss, one.share
     return {
         "workload": f"{ref.kind}/{ref.name}",
         "apiVersion": ref.api_version,
@@ -286,8 +302,8 @@ def _workload_json(one: ReportedWorkload) -> dict[str, object]:
         "pods": live.pods,
         "waiting": live.waiting,
         "terminating": live.leaving,
-        "zones": dict(one.loss.zones),
-        "largestZone": one.loss.largest or None,
+        "zones": None if loss is None else dict(loss.zones),
+        "largestZone": None if loss is None else loss.largest or None,
         "largestZoneShare": None if share is None else round(share, 4),
         "foreignScheduler": one.foreign or None,
         "constraints": [_spread_json(*each) for each in zip(one.spreads, one.idle, strict=True)],
@@ -318,9 +334,11 @@ def _answer_json(answer: Answer | None) -> dict[str, object] | None:
     }
 
 
+COUNTED = ("domains", "domainsWithoutPods", "closedDomains", "nodesWithoutKey", "nodesLeftOut", "alsoCounts")
+
+
 def _spread_json(spread: Spread, idle: str) -> dict[str, object]:
-    constraint, counted = spread.constraint, spread.counted
-    listed = counted.eligible if len(counted.eligible) <= MOST_DOMAINS else counted.counts.keys()
+    constraint = spread.constraint
     return {
         "index": constraint.index,
         "template": spread.template,
@@ -332,10 +350,21 @@ def _spread_json(spread: Spread, idle: str) -> dict[str, object]:
         "source": spread.source,
         "skew": spread.skew,
         "spreadsNothing": idle or None,
-        "domains": {value: counted.match_num(value) for value in sorted(listed)},
-        "domainsWithoutPods": len(counted.eligible) - len(counted.counts),
-        "closedDomains": list(spread.closed[:MOST_DOMAINS]),
-        "nodesWithoutKey": spread.unlabelled,
-        "nodesLeftOut": spread.excluded,
-        "alsoCounts": dict(spread.shared),
+        **_counted_json(spread),
     }
+
+
+def _counted_json(spread: Spread) -> dict[str, object]:
+    counted = spread.counted
+    if counted is None:
+        return dict.fromkeys(COUNTED)
+    listed = counted.eligible if len(counted.eligible) <= MOST_DOMAINS else counted.counts.keys()
+    found = (
+        {value: counted.match_num(value) for value in sorted(listed)},
+        len(counted.eligible) - len(counted.counts),
+        list(spread.closed[:MOST_DOMAINS]),
+        spread.unlabelled,
+        spread.excluded,
+        dict(spread.shared),
+    )
+    return dict(zip(COUNTED, found, strict=True))

@@ -85,8 +85,10 @@ def _samples(report: Report) -> Iterator[Sample]:
         yield from (Sample(metric, workload, number) for metric, number in waiting.items() if number)
         for spread in one.spreads:
             constraint = {**workload, **_constraint(spread)}
-            yield Sample(SKEW, constraint, spread.skew)
             yield Sample(MAX_SKEW, constraint, spread.constraint.max_skew)
+            if spread.counted is None or spread.skew is None:
+                continue
+            yield Sample(SKEW, constraint, spread.skew)
             if spread.constraint.topology_key != HOSTNAME:
                 for domain in sorted(spread.counted.eligible):
                     yield Sample(PODS, {**constraint, "domain": domain}, spread.counted.match_num(domain))

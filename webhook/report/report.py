@@ -62,14 +62,14 @@ class ReportedWorkload:
     it.  `impact` is of the policy, `was` of the one that it is compared with.  `findings` are those of the policy's
     rules, which see all Pods; `at_most` are those that would come with the most replicas of its autoscaler.  `idle`
     says of each of the `spreads` why it spreads nothing, "" if it may.  `foreign` is the scheduler that places its
-    Pods, "" if a profile of it is known.
+    Pods, "" if a profile of it is known.  `loss` is None where no node is known.
     """
 
     live: LiveWorkload
     replicas: int | None
     spreads: tuple[Spread, ...]
     idle: tuple[str, ...]
-    loss: ZoneLoss
+    loss: ZoneLoss | None
     findings: tuple[Finding, ...]
     impact: Impact
     was: Impact | None
@@ -94,6 +94,11 @@ class ReportedWorkload:
         return NEW if not any(was) else OTHER if any(now) else NO_MORE
 
     @property
+    def share(self) -> float | None:
+        """The share of its Pods that the loss of a zone would take; None if no Pod is in a zone, or it is not known."""
+        return self.loss.share if self.loss is not None else None
+
+    @property
     def excess(self) -> int:
         """How far the worst hard constraint is beyond its maxSkew."""
         return max((one.excess for one in self.spreads if one.constraint.hard), default=0)
@@ -106,7 +111,7 @@ class Summary(NamedTuple):
     `changed` is the number whose answers differ between the policies.  `defaulted` is the number of Pods that would be
     given defaults, and `defaults_change` of those for which they change, by how.  `uneven` have a skew beyond the
     maxSkew of any constraint; `lost` would lose all of two or more Pods with one zone.  `idle` is the number of
-    constraints that spread nothing.
+    constraints that spread nothing.  These three are None where no node is known.
     """
 
     workloads: int
@@ -117,18 +122,22 @@ class Summary(NamedTuple):
     changed: int
     defaulted: int
     defaults_change: Mapping[str, int]
-    uneven: int
-    lost: int
-    idle: int
+    uneven: int | None
+    lost: int | None
+    idle: int | None
 
 
 class Report(NamedTuple):
-    """The workloads, what hurts most first, and sums over them; `static` is the number of Pods that kubelets run."""
+    """
+    The workloads, what hurts most first, and sums over them; `static` is the number of Pods that kubelets run.
+
+    `nodes` and `zones` are None where no node is known.
+    """
 
     workloads: tuple[ReportedWorkload, ...]
     summary: Summary
-    nodes: int
-    zones: int
+    nodes: int | None
+    zones: int | None
     static: int
 
 
@@ -179,7 +188,9 @@ class Reporting:
         """The report of these workloads."""
         ordered = tuple(sorted(workloads, key=lambda one: _order(one, self._policies.named)))
         nodes = self._snapshot.nodes
-        return Report(ordered, summary(ordered), len(nodes), len(nodes.domains(ZONE)), self._static)
+        placed, zones = bool(nodes), len(nodes.domains(ZONE))
+        sums = summary(ordered, placed=placed)
+        return Report(ordered, sums, len(nodes) if placed else None, zones if placed else None, self._static)
 
     def _impact(self, live: LiveWorkload, made: Sequence[MadePod], policy: Policy) -> Impact:
         return impact(live, made, Terms(policy, self._snapshot, self._features), self._never_sent)
@@ -251,7 +262,7 @@ def _replicas(live: LiveWorkload) -> int | None:
 
 def _order(one: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
     """What hurts most first: see docs/report.md."""
-    share = (one.loss.share or 0.0) if one.live.running > 1 and one.live.ref.kind != "DaemonSet" else 0.0
+    share = (one.share or 0.0) if one.live.running > 1 and one.live.ref.kind != "DaemonSet" else 0.0
     soft = max((spread.excess for spread in one.spreads), default=0)
     gravest = min((finding.severity.rank for finding in one.findings), default=Severity.IGNORE.rank)
     return (
@@ -266,8 +277,8 @@ def _order(one: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
     )
 
 
-def summary(workloads: Sequence[ReportedWorkload]) -> Summary:
-    """The sums over some workloads."""
+def summary(workloads: Sequence[ReportedWorkload], *, placed: bool) -> Summary:
+    """The sums over some workloads; of those that are not `placed`, no node is known."""
     change: Counter[str] = Counter()
     for one in workloads:
         if one.defaults_change:
@@ -281,7 +292,7 @@ def summary(workloads: Sequence[ReportedWorkload]) -> Summary:
         changed=sum(one.changes for one in workloads),
         defaulted=sum(one.live.pods for one in workloads if one.impact.gives_defaults),
         defaults_change=change,
-        uneven=sum(any(spread.excess for spread in one.spreads) for one in workloads),
-        lost=sum(one.live.running > 1 and one.loss.share == 1 for one in workloads),
-        idle=sum(why != "" for one in workloads for why in one.idle),
+        uneven=sum(any(spread.excess for spread in one.spreads) for one in workloads) if placed else None,
+        lost=sum(one.live.running > 1 and one.share == 1 for one in workloads) if placed else None,
+        idle=sum(why != "" for one in workloads for why in one.idle) if placed else None,
     )
