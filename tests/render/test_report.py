@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from tests.report.test_impact import DEFAULTS, EMPTY, NO_DEFAULTS
-from tests.support.build import constraint, hpa, policy, service, workload
+from tests.support.build import constraint, hpa, namespace, policy, service, workload
 from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
 from webhook.render.report import MOST_DOMAINS, Titles, as_json, text
@@ -115,6 +116,27 @@ def test_other_workloads_closed_domains_and_few_domains():
     assert "      topology.kubernetes.io/zone: also counts Pod/canary (1)" in found
     assert "      topology.kubernetes.io/zone: counts b, where no node takes these Pods" in found
     assert "      topology.kubernetes.io/zone: 2 domains, fewer than minDomains 3" in found
+
+
+def test_the_numbers_by_namespace():
+    shop = namespace(team="web")
+    found = report(*ZONES, shop, *deployment(EMPTY), *pods("a1", "a2"))
+    by_namespace = text(found, NEW, ["a note"], by_namespace=True).splitlines()
+    (one,) = as_json(found, NEW)["namespaces"]
+
+    assert "a note" == by_namespace[0]
+    assert [
+        ["NAMESPACE", "WORKLOADS", "PODS", "WAITING", "DENIED AT UPDATE", "IF CREATED", "WITH ERRORS", "WITH WARNINGS"],
+        ["shop", "1", "2", "0", "0", "1", "1", "0"],
+    ] == [re.split("   +", line.strip())[:8] for line in by_namespace[2:4]]
+    assert ["UNEVEN", "ALL IN ONE ZONE", "CONTACT"] == re.split("   +", by_namespace[2])[-3:]
+    assert ["0", "1", "team=web"] == re.split("   +", by_namespace[3])[-3:]
+    assert "0 denied at the next update, its Pods included; 1 if created anew." in by_namespace
+    assert "DENIED" not in text(found, Titles(), by_namespace=True), "for nobody asked a policy"
+    assert ("shop", {"team": "web"}) == (one["namespace"], one["contacts"])
+    assert (0, 1, 1, 0) == tuple(
+        one["summary"][name] for name in ("deniedUpdates", "deniedCreates", "withErrors", "withWarnings")
+    )
 
 
 def test_nothing_at_all():

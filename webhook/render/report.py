@@ -15,7 +15,7 @@ from webhook.placement.subject import OWN
 from webhook.render.explanation import API_VERSION
 from webhook.render.findings import finding_json
 from webhook.report.impact import GRAVITY, Answer, Impact
-from webhook.report.report import Report, ReportedWorkload
+from webhook.report.report import Report, ReportedWorkload, Summary
 from webhook.report.spread import Spread
 
 MOST_DOMAINS, SHOWN_DOMAINS, SHOWN_OTHERS = 50, 6, 3
@@ -31,9 +31,12 @@ class Titles(NamedTuple):
     compare: str = ""
 
 
-def text(report: Report, titles: Titles, notes: Sequence[str] = ()) -> str:
+def text(report: Report, titles: Titles, notes: Sequence[str] = (), *, by_namespace: bool = False) -> str:
     """For a person: first what the policy would do, if one is named, then the spread, and the sums last."""
     lines = [*notes, *([""] if notes else [])]
+    if by_namespace:
+        lines += [*_table(list(_namespaces(report, titles))), "", *_sums(report, titles)]
+        return "\n".join(map(printable, lines))
     if titles.policy:
         lines += [*_impacts(report, titles), ""]
     lines += [*_spreads(report), "", *_sums(report, titles)] if report.workloads else _sums(report, titles)
@@ -71,6 +74,22 @@ def answer_word(answer: Answer | None) -> str:
     if answer.not_sent:
         return NOT_SENT
     return str(answer.outcome) if answer.allowed else str(Outcome.DENIED)
+
+
+# Namespaces
+
+
+def _namespaces(report: Report, titles: Titles) -> Iterator[tuple[str, ...]]:
+    denied = ("DENIED AT UPDATE", "IF CREATED") if titles.policy else ()
+    sums = ("WORKLOADS", "PODS", "WAITING", *denied, "WITH ERRORS", "WITH WARNINGS", "UNEVEN", "ALL IN ONE ZONE")
+    yield "NAMESPACE", *sums, "CONTACT"
+    for name, contacts, found in report.namespaces:
+        denied_ = (found.denied_updates, found.denied_creates) if titles.policy else ()
+        severe = (found.found[Severity.ERROR], found.found[Severity.WARNING])
+        numbers = (found.workloads, found.pods, found.waiting, *denied_, *severe, found.uneven, found.lost)
+        asked = ", ".join(f"{label.rpartition('/')[2]}={value}" for label, value in sorted(contacts.items()))
+        words = [NOT_KNOWN if number is None else f"{number:,}" for number in numbers]
+        yield one_line(name, NAME), *words, one_line(asked, WHY) or "-"
 
 
 # Spread
@@ -236,6 +255,8 @@ def policy_sums(report: Report, titles: Titles) -> Iterator[str]:
     found = report.summary
     outcomes = ", ".join(f"{found.outcomes[one]:,} {one}" for one in GRAVITY if found.outcomes.get(one))
     yield f"{titles.policy}: {outcomes or 'nothing to judge'}."
+    at_update = f"{found.denied_updates:,} denied at the next update, its Pods included"
+    yield f"{at_update}; {found.denied_creates:,} if created anew."
     if not titles.compare:
         yield f"{_many(found.defaulted, 'Pod')} would be given default constraints."
         return
@@ -266,22 +287,36 @@ def as_json(report: Report, titles: Titles, notes: Sequence[str] = ()) -> dict[s
         "compare": titles.compare or None,
         "notes": list(notes),
         "workloads": [_workload_json(one) for one in report.workloads],
+        "namespaces": [
+            {"namespace": name, "contacts": dict(contacts), "summary": _summary_json(sums)}
+            for name, contacts, sums in report.namespaces
+        ],
         "summary": {
-            "workloads": found.workloads,
-            "pods": found.pods,
-            "waiting": found.waiting,
             "static": report.static,
             "nodes": report.nodes,
             "zones": report.zones,
-            "outcomes": {str(one): found.outcomes.get(one, 0) for one in GRAVITY},
-            "denied": found.denied,
-            "changed": found.changed,
-            "defaulted": found.defaulted,
-            "defaultsChange": {how: found.defaults_change.get(how, 0) for how in DEFAULTS},
-            "uneven": found.uneven,
-            "lostWithOneZone": found.lost,
-            "spreadNothing": found.idle,
+            **_summary_json(found),
         },
+    }
+
+
+def _summary_json(found: Summary) -> dict[str, object]:
+    return {
+        "workloads": found.workloads,
+        "pods": found.pods,
+        "waiting": found.waiting,
+        "outcomes": {str(one): found.outcomes.get(one, 0) for one in GRAVITY},
+        "denied": found.denied,
+        "deniedUpdates": found.denied_updates,
+        "deniedCreates": found.denied_creates,
+        "withErrors": found.found[Severity.ERROR],
+        "withWarnings": found.found[Severity.WARNING],
+        "changed": found.changed,
+        "defaulted": found.defaulted,
+        "defaultsChange": {how: found.defaults_change.get(how, 0) for how in DEFAULTS},
+        "uneven": found.uneven,
+        "lostWithOneZone": found.lost,
+        "spreadNothing": found.idle,
     }
 
 

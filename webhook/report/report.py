@@ -106,7 +106,9 @@ class ReportedWorkload:
 
 class Summary(NamedTuple):
     """
-    Sums over the workloads: `outcomes` counts the worst answers, `denied` is the number of those that are refused.
+    Sums over the workloads: `outcomes` counts the worst answers, `denied` is the number of those that are refused,
+    `denied_updates` of those that are at the next update, `denied_creates` of those that are if they are created anew.
+    `found` is the number of those with findings of each severity.
 
     `changed` is the number whose answers differ between the policies.  `defaulted` is the number of Pods that would be
     given defaults, and `defaults_change` of those for which they change, by how.  `uneven` have a skew beyond the
@@ -119,6 +121,9 @@ class Summary(NamedTuple):
     waiting: int
     outcomes: Mapping[Outcome, int]
     denied: int
+    denied_updates: int
+    denied_creates: int
+    found: Mapping[Severity, int]
     changed: int
     defaulted: int
     defaults_change: Mapping[str, int]
@@ -127,11 +132,19 @@ class Summary(NamedTuple):
     idle: int | None
 
 
+class ReportedNamespace(NamedTuple):
+    """The sums over the workloads of a namespace, and whom to ask: labels and annotations, by name."""
+
+    name: str
+    contacts: Mapping[str, str]
+    summary: Summary
+
+
 class Report(NamedTuple):
     """
-    The workloads, what hurts most first, and sums over them; `static` is the number of Pods that kubelets run.
+    The workloads and their namespaces, what hurts most first, and sums over all.
 
-    `nodes` and `zones` are None where no node is known.
+    `static` is the number of Pods that kubelets run; `nodes` and `zones` are None where no node is known.
     """
 
     workloads: tuple[ReportedWorkload, ...]
@@ -139,6 +152,7 @@ class Report(NamedTuple):
     nodes: int | None
     zones: int | None
     static: int
+    namespaces: tuple[ReportedNamespace, ...]
 
 
 class Reporting:
@@ -160,7 +174,7 @@ class Reporting:
         self._others = Others.of(
             one for live in self.workloads if live.raw is not None for one in self._parsed(live.raw, live.ref.namespace)
         )
-        self._scalings, self._static = inventory.scalings, inventory.static
+        self._scalings, self._static, self._contacts = inventory.scalings, inventory.static, inventory.contacts
 
     def of(self, live: LiveWorkload) -> ReportedWorkload:
         """All that is reported of one of the workloads."""
@@ -190,7 +204,18 @@ class Reporting:
         nodes = self._snapshot.nodes
         placed, zones = bool(nodes), len(nodes.domains(ZONE))
         sums = summary(ordered, placed=placed)
-        return Report(ordered, sums, len(nodes) if placed else None, zones if placed else None, self._static)
+        counted = (len(nodes), zones) if placed else (None, None)
+        return Report(ordered, sums, counted[0], counted[1], self._static, tuple(self._namespaces(ordered, placed)))
+
+    def _namespaces(self, workloads: Iterable[ReportedWorkload], placed: bool) -> list[ReportedNamespace]:
+        by_namespace: dict[str, list[ReportedWorkload]] = {}
+        for one in workloads:
+            by_namespace.setdefault(one.live.ref.namespace, []).append(one)
+        found = [
+            ReportedNamespace(name, self._contacts.get(name, {}), summary(those, placed=placed))
+            for name, those in by_namespace.items()
+        ]
+        return sorted(found, key=lambda one: (*_concern(one.summary, self._policies.named), one.name))
 
     def _impact(self, live: LiveWorkload, made: Sequence[MadePod], policy: Policy) -> Impact:
         return impact(live, made, Terms(policy, self._snapshot, self._features), self._never_sent)
@@ -277,6 +302,12 @@ def _order(one: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
     )
 
 
+def _concern(sums: Summary, by_policy: bool) -> tuple[int, ...]:
+    """What hurts most first, of namespaces."""
+    denied = (-sums.denied_updates, -sums.denied_creates) if by_policy else ()
+    return *denied, -sums.found[Severity.ERROR], -sums.found[Severity.WARNING]
+
+
 def summary(workloads: Sequence[ReportedWorkload], *, placed: bool) -> Summary:
     """The sums over some workloads; of those that are not `placed`, no node is known."""
     change: Counter[str] = Counter()
@@ -289,6 +320,9 @@ def summary(workloads: Sequence[ReportedWorkload], *, placed: bool) -> Summary:
         waiting=sum(one.live.waiting for one in workloads),
         outcomes=Counter(one.impact.worst.outcome for one in workloads),
         denied=sum(not one.impact.worst.allowed for one in workloads),
+        denied_updates=sum(one.impact.denies_update for one in workloads),
+        denied_creates=sum(one.impact.denies_create for one in workloads),
+        found=Counter(severity for one in workloads for severity in {finding.severity for finding in one.findings}),
         changed=sum(one.changes for one in workloads),
         defaulted=sum(one.live.pods for one in workloads if one.impact.gives_defaults),
         defaults_change=change,
