@@ -73,7 +73,7 @@ class Metrics:
         in_flight.set_function(lambda: len(self.answering))
         self.findings = self.counter(
             "findings",
-            "Number of findings, including those that neither denied nor warned.",
+            "Number of findings, including those that neither denied nor warned; each review counts its own.",
             rule=tuple(RULES),
             severity=SEVERITIES,
         )
