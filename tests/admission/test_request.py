@@ -55,6 +55,11 @@ def test_a_namespace_that_is_no_string_is_not_replaced():
     assert "" == of(numbered, namespace="kube-system").namespace
 
 
+@pytest.mark.parametrize(("written", "expected"), [(True, True), (False, False), (None, False), ("true", False)])
+def test_a_dry_run(written, expected):
+    assert expected is read(request(DEPLOYMENT) | {"dryRun": written}).dry_run
+
+
 @pytest.mark.parametrize("wrong", [None, 7, True, [], {}, "text", [{}]], ids=repr)
 @pytest.mark.parametrize("name", ["uid", "kind", "name", "namespace", "operation", "userInfo", "oldObject"])
 def test_what_has_the_wrong_type_reads_as_if_it_were_absent(name, wrong):

@@ -12,6 +12,7 @@ from tests.support.commands import POLICY
 from tests.support.placing import INFRA, node
 from tests.support.reporting import ZONES, deployment, pods
 from webhook.cli.known import ASSUMED
+from webhook.cluster.dump_file import KIND, VERSION
 
 WEB = [*deployment(constraint()), *pods("a1", "b1")]
 BAD = deployment(EMPTY, name="bad")
@@ -53,7 +54,13 @@ def test_a_policy_and_one_to_compare_with(report):
 
 @pytest.mark.parametrize(
     ("fail_on", "enforcement", "code"),
-    [("denied", "Deny", 1), ("denied", "Warn", 0), ("warned", "Warn", 1), ("warned", "Audit", 1)],
+    [
+        ("denied", "Deny", 1),
+        ("denied", "Warn", 0),
+        ("denied-updates", "Deny", 0),
+        ("warned", "Warn", 1),
+        ("warned", "Audit", 1),
+    ],
 )
 def test_exit_codes(report, fail_on, enforcement, code):
     """Audit would deny if it denied: that is worth a 1, too."""
@@ -73,6 +80,7 @@ def test_exit_codes(report, fail_on, enforcement, code):
             "on that",
         ),
         ("deploy/web -A", "--all-namespaces: an object is in one namespace; name it with -n"),
+        ("-A --by namespace -o html", "--by namespace: found -o html, wanted -o text, or -o json, which has it always"),
         ("-l ===", "--selector: "),
     ],
 )
@@ -94,6 +102,35 @@ def test_without_nodes_a_policy_can_be_asked_all_the_same(report):
     assert 0 == code
     assert "No node is in the file, and without nodes nothing can be judged" in out
     assert "shop/deployment/bad   denied" in out
+
+
+@pytest.mark.parametrize("options", ["", "-o json", "-o html", "-o openreports", "--policy p --fail-on denied"])
+def test_where_nodes_may_not_be_listed_it_says_so_and_exits_as_explain_does(run, options):
+    """A person with the ClusterRole edit in one namespace may list everything there, and no node."""
+    header = {"kind": KIND, "version": VERSION, "missing": {"nodes": "nodes is forbidden"}}
+    dump = "\n".join(map(json.dumps, [header, *WEB]))
+    code, out, err = run(f"report -n shop --cluster dump {options}", dump=dump, p=POLICY)
+    said = "nodes: nodes is forbidden; without them no placement can be judged; ask for the ClusterRole evenkeel-viewer"
+
+    assert (2, f"evenkeel: {said}") == (code, err.splitlines()[-1])
+    assert (code, err.splitlines()[-1:]) == (
+        (explained := run("explain deploy/web -n shop --cluster dump")).code,
+        explained.err.splitlines(),
+    )
+    assert said in (err if "openreports" in options else out)
+    assert "not known" in out or "json" in options or "openreports" in options
+
+
+def test_pods_that_are_denied_are_denied_at_the_next_update(report):
+    owned = POLICY | {"ownedObjects": "Deny"}
+
+    assert 1 == report("-A --policy p --fail-on denied-updates", p=owned).code
+
+
+def test_the_numbers_by_namespace(report):
+    out = report("-A --by namespace").out
+
+    assert ["NAMESPACE", "shop", "bank"] == [line.split()[0] for line in out.splitlines()[:3]]
 
 
 def test_a_page_explains_the_pods_that_wait_of_what_is_chosen(report):

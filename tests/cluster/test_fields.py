@@ -131,6 +131,21 @@ def test_annotations_that_evenkeel_reads_are_kept():
     assert {"metadata": {"annotations": notes}} == fields.only_read(obj)
 
 
+@pytest.mark.parametrize("read", [fields.only_read, lambda obj: fields.namespaces_page(page_of(obj))["items"][0]])
+def test_of_a_namespace_what_says_whose_it_is_is_kept(read):
+    """A contact is mostly an annotation: an address is no value of a label."""
+    ours = {"example.com/team": "payments", "contact": "#pay", "a.io/owner": "ann@example.com"}
+    annotations = {**ours, "kubectl.kubernetes.io/last-applied-configuration": "secret", "teams": "x", "team/x": "x"}
+    obj = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "annotations": annotations}}
+
+    assert {**obj, "metadata": {"name": "shop", "annotations": ours}} == read(obj)
+    assert {} == fields.only_read(obj | {"kind": "Pod"})["metadata"]["annotations"]
+
+
+def page_of(obj):
+    return json.dumps({"items": [obj]}).encode()
+
+
 def test_conditions_of_other_types_are_not_kept():
     types_of = ("PodScheduled", "PodResizePending", "Ready", "Initialized")
     obj = {"status": {"conditions": [{"type": one, "message": "m"} for one in types_of]}}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from tests.report.test_impact import DEFAULTS, EMPTY, NO_DEFAULTS
-from tests.support.build import constraint, hpa, policy, service, workload
+from tests.support.build import constraint, hpa, namespace, policy, service, workload
 from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
 from webhook.render.report import MOST_DOMAINS, Titles, as_json, text
@@ -117,8 +118,55 @@ def test_other_workloads_closed_domains_and_few_domains():
     assert "      topology.kubernetes.io/zone: 2 domains, fewer than minDomains 3" in found
 
 
+def test_the_numbers_by_namespace():
+    shop = namespace(team="web")
+    found = report(*ZONES, shop, *deployment(EMPTY), *pods("a1", "a2"))
+    by_namespace = text(found, NEW, ["a note"], by_namespace=True).splitlines()
+    (one,) = as_json(found, NEW)["namespaces"]
+
+    assert "a note" == by_namespace[0]
+    assert [
+        ["NAMESPACE", "WORKLOADS", "PODS", "WAITING", "DENIED AT UPDATE", "IF CREATED", "WITH ERRORS", "WITH WARNINGS"],
+        ["shop", "1", "2", "0", "0", "1", "1", "0"],
+    ] == [re.split("   +", line.strip())[:8] for line in by_namespace[2:4]]
+    assert ["UNEVEN", "ALL IN ONE ZONE", "CONTACT"] == re.split("   +", by_namespace[2])[-3:]
+    assert ["0", "1", "team=web"] == re.split("   +", by_namespace[3])[-3:]
+    assert "0 denied at the next update, its Pods included; 1 if created anew." in by_namespace
+    assert "DENIED" not in text(found, Titles(), by_namespace=True), "for nobody asked a policy"
+    assert ("shop", {"team": "web"}) == (one["namespace"], one["contacts"])
+    assert (0, 1, 1, 0) == tuple(
+        one["summary"][name] for name in ("deniedUpdates", "deniedCreates", "withErrors", "withWarnings")
+    )
+
+
 def test_nothing_at_all():
-    assert ["a note", "", "0 workloads with 0 Pods on 0 nodes in 0 zones."] == lines(titles=Titles(), notes=["a note"])
+    assert ["a note", "", "0 workloads with 0 Pods on 1 node in 0 zones."] == lines(
+        node("a1"), titles=Titles(), notes=["a note"]
+    )
+
+
+def test_without_nodes_nothing_is_said_of_what_needs_them():
+    """The Pods are spread, and their nodes are those that may not be listed."""
+    objects = [*deployment(constraint(minDomains=3)), *pods("a1", "b1", "c1", "")]
+    found = as_json(report(*objects), Titles())
+    (one,) = found["workloads"]
+    (spread,) = one["constraints"]
+    of_nodes = ("domains", "domainsWithoutPods", "closedDomains", "nodesWithoutKey", "nodesLeftOut", "alsoCounts")
+
+    assert [
+        "  WORKLOAD              PODS            A ZONE TAKES   CONSTRAINT   SKEW        PODS PER DOMAIN",
+        "  shop/deployment/web   3 + 1 waiting   not known      zone hard    not known   not known",
+        "      info: rollout-skew, counts-tainted-nodes",
+        "",
+        "1 workload with 4 Pods, 1 of them waiting; their nodes and zones are not known.",
+        "Skew, what the loss of one zone would take, and which constraints spread nothing are not known.",
+    ] == lines(*objects, titles=Titles())[2:]
+    assert [None] * 8 == [spread[name] for name in ("skew", "spreadsNothing", *of_nodes)]
+    assert [None] * 3 == [one[name] for name in ("zones", "largestZone", "largestZoneShare")]
+    assert [None] * 5 == [
+        found["summary"][name] for name in ("nodes", "zones", "uneven", "lostWithOneZone", "spreadNothing")
+    ]
+    assert "0 workloads with 0 Pods; their nodes and zones are not known." == lines(titles=Titles())[-1]
 
 
 def test_names_from_a_cluster_do_not_control_the_terminal():

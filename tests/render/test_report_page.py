@@ -144,6 +144,17 @@ def test_a_pod_that_waits_and_passes_is_told_so():
     assert "Nodes that pass: a1." in found.text
 
 
+def test_without_nodes_nothing_is_said_of_what_needs_them():
+    found = shown(*deployment(constraint()), *pods("a1", "b1", ""))
+
+    assert "would lose every Pod with one zone not known" in found.text
+    assert "shop/deployment/web : 1 Pod waits not known" in found.text
+    assert "no zone" not in found.text
+    assert "not known zone 2 info More" in found.text
+    assert "Not known without nodes." in found.text
+    assert [] == found.pictures()
+
+
 def test_what_spreads_nothing_is_said():
     found = shown(*ZONES, *deployment(EMPTY), *pods("a1"))
 

@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.report.test_impact import EMPTY
 from tests.support.build import constraint, policy, service
 from tests.support.monitoring import (
     alerts_of,
@@ -58,6 +59,24 @@ def test_skew_pods_by_domain_and_pods_that_wait():
     assert [({}, 2)] == found["evenkeel_report_failures"]
 
 
+def test_findings_are_counted_by_workload_rule_and_severity():
+    """Two kinds of one name in different groups are one series, for the group is no label of it."""
+    kruise = made_by("Deployment/bad", "bad-1", "a1", api_version="example.com/v1", labels={"app": "other"})
+    bad = deployment(EMPTY, EMPTY | {"topologyKey": "rack"}, name="bad")
+    found = families(text(report(*ZONES, *bad, kruise, *deployment(BY_NODE, name="ok")), 0, 0))
+    bad = {"namespace": "shop", "workload": "Deployment/bad", "rule": "empty-selector", "severity": "error"}
+
+    assert [(bad, 2)] == [one for one in found["evenkeel_workload_findings"] if one[0]["severity"] == "error"]
+    assert len({*map(str, found["evenkeel_workload_findings"])}) == len(found["evenkeel_workload_findings"])
+
+
+def test_without_nodes_there_is_no_skew():
+    found = families(text(report(*deployment(constraint()), *pods("a1", "")), 0, 0))
+
+    assert [] == found["evenkeel_workload_skew"] == found["evenkeel_workload_domain_pods"]
+    assert [1] == [value for _, value in found["evenkeel_pods_pending"]]
+
+
 def test_pods_with_scheduling_gates_are_not_counted_as_those_that_wait_for_a_node():
     """Whoever set the gates lifts them: nobody is to be woken for them."""
     some, all_ = families(text(report(*WEB, gated()), 0, 0)), families(text(report(*WEB[:-1], gated()), 0, 0))
@@ -81,7 +100,7 @@ def test_the_number_of_series_is_bounded(monkeypatch):
         len(found[f"evenkeel_{name}"])
         for name in ("pods_pending", "workload_skew", "workload_max_skew", "workload_domain_pods")
     ]
-    assert [({}, 4)] == found["evenkeel_report_series_left_out"]
+    assert [({}, 6)] == found["evenkeel_report_series_left_out"]
 
 
 def test_pods_by_domain_are_there_for_all_domains_of_a_constraint_or_for_none(monkeypatch):

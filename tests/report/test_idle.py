@@ -23,6 +23,13 @@ def test_a_selector_that_counts_no_pod():
     assert [SELECTOR] * 3 == why(*deployment(empty, others, null), *pods("a1", "b1"))
 
 
+def test_without_nodes_only_what_holds_on_any_is_known():
+    empty, others = constraint(labelSelector={}), constraint(labelSelector={"matchLabels": {"app": "x"}})
+    soft = constraint(whenUnsatisfiable="ScheduleAnyway")
+
+    assert [SELECTOR, "", ""] == why(*deployment(empty, others, soft), *pods("a1", "b1"), nodes=[])
+
+
 def test_one_domain_and_none():
     soft = {"whenUnsatisfiable": "ScheduleAnyway"}
     both = deployment(constraint(), constraint(topologyKey="rack", **soft), constraint(topologyKey=HOSTNAME, **soft))

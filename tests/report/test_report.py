@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.report.test_impact import DEFAULTS, EMPTY, NO_DEFAULTS
-from tests.support.build import constraint, hpa, policy, service, workload
+from tests.support.build import constraint, hpa, namespace, policy, service, workload
 from tests.support.placing import node, requesting
 from tests.support.reporting import ZONES, deployment, made_by, only, pods, report, reporting
+from webhook.findings.finding import Severity
 
 WARN = "{enforcement: Warn}"
 
@@ -96,6 +97,37 @@ def test_the_sums():
     assert ({"denied": 1, "allowed": 1}, 1, 1) == (summary.outcomes, summary.denied, summary.changed)
     assert (0, 1) == (summary.uneven, summary.lost)
     assert (6, 3, 0) == (found.nodes, found.zones, found.static)
+
+
+def test_the_sums_of_each_namespace_and_whose_it_is():
+    """A label wins over an annotation of its name; a namespace without workloads is none of them."""
+    shop = namespace(team="web", tier="a")
+    shop["metadata"]["annotations"] = {"team": "x", "example.com/contact": "#web", "note": "y"}
+    far = workload("Deployment", constraint(), name="far", namespace="bank")
+    first, second = report(*ZONES, shop, namespace(name="empty"), *deployment(EMPTY), far).namespaces
+
+    assert ("shop", {"team": "web", "example.com/contact": "#web"}) == (first.name, first.contacts)
+    assert (1, 0, 1, 1) == (
+        first.summary.workloads,
+        first.summary.denied_updates,
+        first.summary.denied_creates,
+        first.summary.found[Severity.ERROR],
+    )
+    assert ("bank", {}, 0) == (second.name, second.contacts, second.summary.denied_creates)
+
+
+def test_what_is_denied_at_the_next_update_are_pods_too():
+    """The ratchet lets the object pass as it is; its Pods are made anew by its controller."""
+    owned = policy("{ownedObjects: Deny}")
+
+    assert (0, 1) == denied(*deployment(EMPTY))
+    assert (1, 1) == denied(*deployment(EMPTY), of=owned)
+    assert (0, 0) == denied(*deployment(EMPTY), of=policy("{enforcement: Warn}"))
+
+
+def denied(*objects, **options):
+    sums = report(*ZONES, *objects, **options).summary
+    return sums.denied_updates, sums.denied_creates
 
 
 def test_findings_are_of_all_rules_and_of_what_has_an_owner_too():

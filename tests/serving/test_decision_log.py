@@ -16,6 +16,7 @@ from webhook.admission.terms import Terms
 from webhook.policy.parsing import BUILT_IN
 from webhook.scheduler.features import LATEST
 from webhook.serving.decision_log import log_decision
+from webhook.serving.logs import FIELD_LIMIT
 
 
 def test_denied_and_defaulted_are_logged_and_nothing_else(server):
@@ -75,6 +76,17 @@ DECISIONS = [
     Case("no defaults for who opts out", pod(labels={"evenkeel.dev/skip": "true"}), "debug", "allowed", {}, MUTATE),
     Case("too large", pod(*[EMPTY] * 101), "info", "not judged", {"operation": "CREATE", "namespace": "shop"}),
 ]
+
+
+def test_who_sent_it_is_logged_and_whether_it_was_a_dry_run(lines):
+    for user, dry_run in (("ann" * 1000, True), ("", False)):
+        sent = review(workload("Deployment", EMPTY))["request"] | {"userInfo": {"username": user}, "dryRun": dry_run}
+        request = read_request("u", sent, VALIDATE, policy().kinds)
+        log_decision(request, decide(request, Terms(policy(), snapshot(), LATEST)))
+    first, second = map(json.loads, lines())
+
+    assert (True, "annann", FIELD_LIMIT) == (first["dryRun"], first["user"][:6], len(first["user"]))
+    assert second.keys().isdisjoint({"user", "dryRun"})
 
 
 @pytest.mark.parametrize("case", DECISIONS, ids=lambda case: case.name)

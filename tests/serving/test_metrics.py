@@ -25,6 +25,7 @@ from tests.support.monitoring import (
 from webhook.admission.decision import Decision, Outcome
 from webhook.admission.defaulting import Defaults
 from webhook.admission.request import AdmissionRequest
+from webhook.findings.finding import Finding, Severity
 from webhook.objects.kinds import KINDS
 from webhook.scheduler.selectors import Selector
 from webhook.serving.metrics import Metrics
@@ -58,6 +59,24 @@ def test_labels_are_of_closed_sets():
         metrics.count(request._replace(operation="SECRET"), Decision(outcome, defaulted=given), 0.1)
 
     assert before == {line.rpartition(b" ")[0] for line in metrics.text().splitlines()}
+
+
+@pytest.mark.parametrize(("outcome", "result"), [("DENIED", "dry-run"), ("DEFAULTED", "dry-run"), ("ERROR", "error")])
+def test_of_a_dry_run_neither_findings_nor_denials_nor_defaults_are_counted(outcome, result):
+    """Three times `kubectl diff` is not three denials."""
+    found, counted = Finding("empty-selector", Severity.ERROR, (), "", "", "", ""), {}
+    for dry_run in (True, False):
+        metrics = Metrics()
+        request = AdmissionRequest("u", "validate", "CREATE", dry_run=dry_run)
+        given = Defaults((), Selector(), ("Service/web",), (), "web")
+        metrics.count(request, Decision(Outcome[outcome], findings=(found,), defaulted=given), 0.1)
+        lines = [line.rpartition(" ") for line in metrics.text().decode().splitlines() if line.startswith("evenkeel_")]
+        counted[dry_run] = {name for name, _, value in lines if float(value) and "_latency_" not in name}
+
+    assert {f'evenkeel_requests_total{{operation="CREATE",phase="validate",result="{result}"}}'} == counted[True]
+    assert {"evenkeel_findings_total", "evenkeel_defaulted_pods_total", "evenkeel_requests_total"} == {
+        name.partition("{")[0] for name in counted[False]
+    }
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)

@@ -27,10 +27,10 @@ class AdmissionRequest(NamedTuple):
     """
     What kube-apiserver asks, in one phase: "mutate" or "validate".
 
-    `kind` is (group, kind), and `user` the name of the user who sends the object.  `workloads` are those of the object,
-    and `before` those of the old object; both are empty where the operation or the kind is not judged.  `owner` is the
-    object's owner reference with `controller: true`.  A request that `lacks_constraints` creates a Pod that may be
-    given defaults.
+    `kind` is (group, kind), and `user` the name of the user who sends the object.  A `dry_run` changes nothing, such as
+    that of `kubectl diff`.  `workloads` are those of the object, and `before` those of the old object; both are empty
+    where the operation or the kind is not judged.  `owner` is the object's owner reference with `controller: true`.  A
+    request that `lacks_constraints` creates a Pod that may be given defaults.
 
     If it could not be read: `unread` is why only the uid could be, `malformed` what is wrong with the request, and
     `defect` an exception in evenkeel.
@@ -43,6 +43,7 @@ class AdmissionRequest(NamedTuple):
     kind: tuple[str, str] = ("", "")
     name: str = ""
     user: str = ""
+    dry_run: bool = False
     obj: Mapping[str, object] = NOTHING
     old: Mapping[str, object] = NOTHING
     workloads: tuple[Workload, ...] = ()
@@ -123,6 +124,7 @@ def read_request(uid: str, raw: Mapping[str, object], phase: str, kinds: Kinds) 
         kind=(group, kind),
         name=name,
         user=user,
+        dry_run=raw.get("dryRun") is True,
         obj=obj if isinstance(obj, dict) else NOTHING,
         old=old if isinstance(old, dict) else NOTHING,
         workloads=workloads,

@@ -35,7 +35,7 @@ class Known(NamedTuple):
     A cluster: `pods` are those that were asked for, `others` all objects but Pods, nodes and namespaces.
 
     `notes` say what cannot be judged, because it may not be read; `assumed`, if the version is not known, which is.
-    `time` is when it was read, "" if that is not known.
+    `time` is when it was read, "" if that is not known.  `without_nodes` is the note on nodes that may not be listed.
     """
 
     snapshot: Snapshot
@@ -45,6 +45,7 @@ class Known(NamedTuple):
     notes: tuple[str, ...]
     assumed: tuple[str, ...] = ()
     time: str = ""
+    without_nodes: str = ""
 
 
 def read(
@@ -82,9 +83,16 @@ def read(
     if needs_pods and "pods" in missing:
         why = one_line(missing["pods"], LINE_LIMIT)
         raise UsageError(f"pods: {why}; without them none is known to wait; {inputs.ASK}")
-    if needs_nodes and "nodes" in missing and not known.snapshot.nodes:
-        raise UsageError(f"nodes: {one_line(missing['nodes'], LINE_LIMIT)}; {_WITHOUT_NODES}")
-    left = [one_line(f"{resource} cannot be listed: {why}", LINE_LIMIT) for resource, why in missing.items()]
+    if "nodes" in missing and not known.snapshot.nodes:
+        known = known._replace(without_nodes=f"nodes: {one_line(missing['nodes'], LINE_LIMIT)}; {_WITHOUT_NODES}")
+    if needs_nodes and known.without_nodes:
+        raise UsageError(known.without_nodes)
+    left = [
+        known.without_nodes
+        if resource == "nodes" and known.without_nodes
+        else one_line(f"{resource} cannot be listed: {why}", LINE_LIMIT)
+        for resource, why in missing.items()
+    ]
     if not (known.snapshot.nodes or source.live):
         left.append(
             "No node is in the file, and without nodes nothing can be judged: add what kubectl get nodes prints."

@@ -36,12 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     check = actions.add_parser("check", help="check a policy file; print errors and notes", description=CHECK)
     check.add_argument("file", metavar="FILE", type=Path, help="a policy file")
-    check.add_argument(
-        "--compare",
-        metavar="FILE",
-        type=Path,
-        help="the policy file in force now: also say whether this one needs new webhook entries",
-    )
+    check.add_argument("--compare", metavar="FILE", type=Path, help="the policy file in force now: say what changes")
     inputs.add_version_argument(check, of_cluster=False)
     inputs.add_cluster_arguments(check)
     check.set_defaults(act=_check)

@@ -4,6 +4,7 @@ Report what a policy would do to each workload of a cluster, and how its Pods ar
     evenkeel report -A                                         spread, and what the rules find
     evenkeel report -A --policy new.yaml                       what new.yaml would deny or warn of
     evenkeel report -A --policy new.yaml --compare old.yaml    and what that changes
+    evenkeel report -A --policy new.yaml --by namespace        how many of each team that concerns
     evenkeel report deployment/web -n shop
     evenkeel report -A --metrics-bind :9090                    skew as metrics, until it is ended
     evenkeel report -A -o openreports --apply                  the findings as OpenReports in the cluster
@@ -11,7 +12,9 @@ Report what a policy would do to each workload of a cluster, and how its Pods ar
 
 A policy is asked as the webhook is asked: for the object created anew, for its next update, and for its Pods as its
 controller makes them. What hurts most comes first.
-Exit code 0: reported, 1: with --fail-on, if any workload is denied, or warned of, 2: bad input.
+Exit code 0: reported, 1: with --fail-on, if any workload is denied, also only at its next update, or
+warned of, 2: bad input, or nodes
+cannot be listed, so that how Pods are spread is not known.
 """
 
 from __future__ import annotations
@@ -39,7 +42,8 @@ from webhook.report.report import Policies, Report, Reporting
 from webhook.report.waiting import waiting, waits
 from webhook.scheduler.profile import Profiles
 
-DENIED, WARNED = "denied", "warned"
+DENIED_UPDATES, DENIED, WARNED = "denied-updates", "denied", "warned"
+NAMESPACE = "namespace"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,9 +58,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--compare", metavar="FILE", type=Path, help="the policy file in force now: say what changes")
     parser.add_argument(
         "--fail-on",
-        choices=(DENIED, WARNED),
-        help="exit with 1 if the policy would deny a workload, or also if it would warn",
+        choices=(DENIED_UPDATES, DENIED, WARNED),
+        help="exit with 1 if the policy would deny a workload at its next update, or at all, or also if it would warn",
     )
+    parser.add_argument("--by", choices=(NAMESPACE,), help="the numbers of each namespace, and whose it is")
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
 
@@ -73,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
     policies, source, profiles = _policies(args), inputs.source(args), inputs.profiles(args.scheduler_config)
     publishing.check(args, source)
     skew_metrics.check(args)
+    if args.by and args.output not in (selection.TEXT, selection.JSON):
+        raise UsageError(f"--by {args.by}: found -o {args.output}, wanted -o text, or -o json, which has it always")
     chosen = selection.selection(args, source)
     named = _named(args, chosen.namespace, policies.policy.kinds) if args.object else None
     if args.metrics_bind is not None:
@@ -93,7 +100,9 @@ def run(args: argparse.Namespace) -> int:
     elif args.output == selection.JSON:
         print(render.dumped(render.as_json(report, titles, notes)))
     else:
-        print(render.text(report, titles, notes))
+        print(render.text(report, titles, notes, by_namespace=args.by == NAMESPACE))
+    if found.without_nodes:
+        raise UsageError(found.without_nodes)
     return _exit_code(report, args.fail_on)
 
 
@@ -174,4 +183,5 @@ def _exit_code(report: Report, fail_on: str | None) -> int:
     outcomes = report.summary.outcomes
     denied = report.summary.denied > 0
     warned = any(outcomes.get(one) for one in (Outcome.WARNED, Outcome.WOULD_BE_DENIED, Outcome.NOT_JUDGED))
-    return 1 if fail_on and (denied or (fail_on == WARNED and warned)) else 0
+    fails = {DENIED_UPDATES: report.summary.denied_updates > 0, DENIED: denied, WARNED: denied or warned}
+    return 1 if fail_on and fails[fail_on] else 0

@@ -13,7 +13,7 @@ from webhook.cluster.client import FORBIDDEN, NOT_FOUND, Client, ClusterError
 from webhook.cluster.cluster import Contents
 from webhook.cluster.informer import pages
 from webhook.cluster.listed import LISTED, custom
-from webhook.cluster.watched import Watched
+from webhook.cluster.watched import NAMESPACE, Watched
 from webhook.objects.fields import as_list, texts_at
 from webhook.objects.kinds import NO_KINDS, Kinds
 
@@ -47,7 +47,8 @@ def _version(client: Client) -> str:
 
 def _objects(client: Client, namespace: str, missing: dict[str, str]) -> Iterator[Mapping[str, object]]:
     for kind in LISTED:
-        yield from _of_kind(client, kind, namespace, fields.page, missing)
+        decode = fields.namespaces_page if kind.gvk == NAMESPACE.gvk else fields.page
+        yield from _of_kind(client, kind, namespace, decode, missing)
 
 
 def _custom(client: Client, namespace: str, kinds: Kinds, missing: dict[str, str]) -> Iterator[Mapping[str, object]]:

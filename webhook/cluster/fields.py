@@ -13,6 +13,8 @@ from typing import Any, TypedDict
 import msgspec
 
 from webhook.cluster import decoding
+from webhook.cluster.watched import NAMESPACE
+from webhook.objects.contacts import contacts_in
 from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import EACH, EACH_KEY, Kind
 from webhook.objects.names import (
@@ -52,6 +54,10 @@ class Metadata(decoding.Metadata, total=False):
     annotations: Annotations | None
     creationTimestamp: Any
     ownerReferences: list[OwnerReference] | None
+
+
+class NamespaceMetadata(Metadata, total=False):
+    annotations: dict[str, Any] | None  # type: ignore[misc]  # Of which those that name a team or a contact are kept.
 
 
 class ContainerPort(TypedDict, total=False):
@@ -174,6 +180,13 @@ class Object(TypedDict, total=False):
     status: Status | None
 
 
+class Namespace(TypedDict, total=False):
+    apiVersion: Any
+    kind: Any
+    metadata: NamespaceMetadata | None
+    status: decoding.Status | None
+
+
 class Page(TypedDict, total=False):
     """A part of a list; its metadata has `continue` if more follows."""
 
@@ -181,7 +194,13 @@ class Page(TypedDict, total=False):
     items: list[Object] | None
 
 
+class NamespacePage(TypedDict, total=False):
+    metadata: dict[str, Any]
+    items: list[Namespace] | None
+
+
 _PAGE, _ENCODER = msgspec.json.Decoder(Page), msgspec.json.Encoder(order="sorted")
+_NAMESPACES = msgspec.json.Decoder(NamespacePage)
 
 
 def page(body: bytes) -> Any:
@@ -189,6 +208,14 @@ def page(body: bytes) -> Any:
     found = _PAGE.decode(body)
     for obj in found.get("items") or ():
         _drop_conditions(obj)
+    return found
+
+
+def namespaces_page(body: bytes) -> Any:
+    """The same of Namespaces, with the annotations that name a team or a contact, and no conditions."""
+    found = _NAMESPACES.decode(body)
+    for obj in found.get("items") or ():
+        _reduce_namespace(obj)
     return found
 
 
@@ -255,6 +282,8 @@ def _converted(value: object, form: Any) -> Any:
 
 def only_read(raw: Mapping[str, object]) -> Mapping[str, object]:
     """A copy of a raw object with the fields above.  ValueError or RecursionError if one has another form."""
+    if (raw.get("apiVersion"), raw.get("kind")) == NAMESPACE.gvk:
+        return _reduce_namespace(msgspec.convert(raw, Namespace))
     found = msgspec.convert(raw, Object)
     _drop_conditions(found)
     return found
@@ -268,6 +297,13 @@ def as_line(obj: Mapping[str, object]) -> bytes:
 def from_line(line: bytes) -> object:
     """The value in a line of JSON.  ValueError or RecursionError if it has none."""
     return msgspec.json.decode(line)
+
+
+def _reduce_namespace(obj: Namespace) -> Namespace:
+    metadata = obj.get("metadata")
+    if metadata and (annotations := metadata.get("annotations")):
+        metadata["annotations"] = contacts_in(annotations)
+    return obj
 
 
 def _drop_conditions(obj: Object) -> None:

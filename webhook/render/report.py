@@ -15,13 +15,13 @@ from webhook.placement.subject import OWN
 from webhook.render.explanation import API_VERSION
 from webhook.render.findings import finding_json
 from webhook.report.impact import GRAVITY, Answer, Impact
-from webhook.report.report import Report, ReportedWorkload
+from webhook.report.report import Report, ReportedWorkload, Summary
 from webhook.report.spread import Spread
 
 MOST_DOMAINS, SHOWN_DOMAINS, SHOWN_OTHERS = 50, 6, 3
 NAME, WHY = 52, 160  # Characters of a name, and of why something is denied.
 QUIET = (Outcome.ALLOWED, Outcome.DEFAULTED)
-NOT_SENT = "not sent"
+NOT_SENT, NOT_KNOWN = "not sent", "not known"
 
 
 class Titles(NamedTuple):
@@ -31,9 +31,12 @@ class Titles(NamedTuple):
     compare: str = ""
 
 
-def text(report: Report, titles: Titles, notes: Sequence[str] = ()) -> str:
+def text(report: Report, titles: Titles, notes: Sequence[str] = (), *, by_namespace: bool = False) -> str:
     """For a person: first what the policy would do, if one is named, then the spread, and the sums last."""
     lines = [*notes, *([""] if notes else [])]
+    if by_namespace:
+        lines += [*_table(list(_namespaces(report, titles))), "", *_sums(report, titles)]
+        return "\n".join(map(printable, lines))
     if titles.policy:
         lines += [*_impacts(report, titles), ""]
     lines += [*_spreads(report), "", *_sums(report, titles)] if report.workloads else _sums(report, titles)
@@ -73,6 +76,22 @@ def answer_word(answer: Answer | None) -> str:
     return str(answer.outcome) if answer.allowed else str(Outcome.DENIED)
 
 
+# Namespaces
+
+
+def _namespaces(report: Report, titles: Titles) -> Iterator[tuple[str, ...]]:
+    denied = ("DENIED AT UPDATE", "IF CREATED") if titles.policy else ()
+    sums = ("WORKLOADS", "PODS", "WAITING", *denied, "WITH ERRORS", "WITH WARNINGS", "UNEVEN", "ALL IN ONE ZONE")
+    yield "NAMESPACE", *sums, "CONTACT"
+    for name, contacts, found in report.namespaces:
+        denied_ = (found.denied_updates, found.denied_creates) if titles.policy else ()
+        severe = (found.found[Severity.ERROR], found.found[Severity.WARNING])
+        numbers = (found.workloads, found.pods, found.waiting, *denied_, *severe, found.uneven, found.lost)
+        asked = ", ".join(f"{label.rpartition('/')[2]}={value}" for label, value in sorted(contacts.items()))
+        words = [NOT_KNOWN if number is None else f"{number:,}" for number in numbers]
+        yield one_line(name, NAME), *words, one_line(asked, WHY) or "-"
+
+
 # Spread
 
 
@@ -107,6 +126,8 @@ def _pods(one: ReportedWorkload) -> str:
 
 
 def _loss(one: ReportedWorkload) -> str:
+    if one.loss is None:
+        return NOT_KNOWN
     share = one.loss.share
     return "-" if share is None else f"{share:.0%} ({one_line(one.loss.largest, 24)})"
 
@@ -115,12 +136,20 @@ def _spread(spread: Spread) -> tuple[str, str, str]:
     constraint = spread.constraint
     key = one_line(constraint.topology_key.rpartition("/")[2], 40)
     source = "" if spread.source == OWN else f" ({spread.source})"
-    skew = f"{spread.skew} > {constraint.max_skew}" if spread.excess else f"{spread.skew} of {constraint.max_skew}"
-    return f"{key} {'hard' if constraint.hard else 'soft'}{source}", skew, _domains(spread)
+    return f"{key} {'hard' if constraint.hard else 'soft'}{source}", skew_words(spread), _domains(spread)
+
+
+def skew_words(spread: Spread) -> str:
+    """The skew against maxSkew."""
+    if spread.skew is None:
+        return NOT_KNOWN
+    return f"{spread.skew:,} {'>' if spread.excess else 'of'} {spread.constraint.max_skew:,}"
 
 
 def _domains(spread: Spread) -> str:
     counted = spread.counted
+    if counted is None:
+        return NOT_KNOWN
     if not counted.eligible:
         return "no domain"
     if len(counted.eligible) <= SHOWN_DOMAINS:
@@ -146,6 +175,8 @@ def idle_words(spread: Spread, idle: str) -> str:
 
 def spread_remarks(spread: Spread) -> Iterator[str]:
     """What else is to be known of one constraint."""
+    if spread.counted is None:
+        return
     key = spread.constraint.topology_key
     if shared := spread.shared:
         yield f"{key}: also counts {_some([f'{name} ({number:,})' for name, number in shared.items()])}"
@@ -202,9 +233,14 @@ def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
 def _sums(report: Report, titles: Titles) -> Iterator[str]:
     found = report.summary
     waiting = f", {found.waiting:,} of them waiting," if found.waiting else ""
-    where = f"on {_many(report.nodes, 'node')} in {_many(report.zones, 'zone')}"
-    yield f"{_many(found.workloads, 'workload')} with {_many(found.pods, 'Pod')}{waiting} {where}."
-    if found.workloads:
+    what = f"{_many(found.workloads, 'workload')} with {_many(found.pods, 'Pod')}{waiting}"
+    if report.nodes is None or report.zones is None:
+        yield f"{what.rstrip(',')}; their nodes and zones are {NOT_KNOWN}."
+        if found.workloads:
+            yield f"Skew, what the loss of one zone would take, and which constraints spread nothing are {NOT_KNOWN}."
+    else:
+        yield f"{what} on {_many(report.nodes, 'node')} in {_many(report.zones, 'zone')}."
+    if found.workloads and found.uneven is not None:
         yield (
             f"{found.uneven:,} with a skew beyond maxSkew; "
             f"of those with two Pods or more, {found.lost:,} would lose every Pod with one zone."
@@ -219,6 +255,8 @@ def policy_sums(report: Report, titles: Titles) -> Iterator[str]:
     found = report.summary
     outcomes = ", ".join(f"{found.outcomes[one]:,} {one}" for one in GRAVITY if found.outcomes.get(one))
     yield f"{titles.policy}: {outcomes or 'nothing to judge'}."
+    at_update = f"{found.denied_updates:,} denied at the next update, its Pods included"
+    yield f"{at_update}; {found.denied_creates:,} if created anew."
     if not titles.compare:
         yield f"{_many(found.defaulted, 'Pod')} would be given default constraints."
         return
@@ -249,22 +287,36 @@ def as_json(report: Report, titles: Titles, notes: Sequence[str] = ()) -> dict[s
         "compare": titles.compare or None,
         "notes": list(notes),
         "workloads": [_workload_json(one) for one in report.workloads],
+        "namespaces": [
+            {"namespace": name, "contacts": dict(contacts), "summary": _summary_json(sums)}
+            for name, contacts, sums in report.namespaces
+        ],
         "summary": {
-            "workloads": found.workloads,
-            "pods": found.pods,
-            "waiting": found.waiting,
             "static": report.static,
             "nodes": report.nodes,
             "zones": report.zones,
-            "outcomes": {str(one): found.outcomes.get(one, 0) for one in GRAVITY},
-            "denied": found.denied,
-            "changed": found.changed,
-            "defaulted": found.defaulted,
-            "defaultsChange": {how: found.defaults_change.get(how, 0) for how in DEFAULTS},
-            "uneven": found.uneven,
-            "lostWithOneZone": found.lost,
-            "spreadNothing": found.idle,
+            **_summary_json(found),
         },
+    }
+
+
+def _summary_json(found: Summary) -> dict[str, object]:
+    return {
+        "workloads": found.workloads,
+        "pods": found.pods,
+        "waiting": found.waiting,
+        "outcomes": {str(one): found.outcomes.get(one, 0) for one in GRAVITY},
+        "denied": found.denied,
+        "deniedUpdates": found.denied_updates,
+        "deniedCreates": found.denied_creates,
+        "withErrors": found.found[Severity.ERROR],
+        "withWarnings": found.found[Severity.WARNING],
+        "changed": found.changed,
+        "defaulted": found.defaulted,
+        "defaultsChange": {how: found.defaults_change.get(how, 0) for how in DEFAULTS},
+        "uneven": found.uneven,
+        "lostWithOneZone": found.lost,
+        "spreadNothing": found.idle,
     }
 
 
@@ -273,8 +325,7 @@ def dumped(found: Mapping[str, object]) -> str:
 
 
 def _workload_json(one: ReportedWorkload) -> dict[str, object]:
-    live, ref = one.live, one.live.ref
-    share = one.loss.share
+    live, ref, loss, share = one.live, one.live.ref, one.loss, one.share
     return {
         "workload": f"{ref.kind}/{ref.name}",
         "apiVersion": ref.api_version,
@@ -286,8 +337,8 @@ def _workload_json(one: ReportedWorkload) -> dict[str, object]:
         "pods": live.pods,
         "waiting": live.waiting,
         "terminating": live.leaving,
-        "zones": dict(one.loss.zones),
-        "largestZone": one.loss.largest or None,
+        "zones": None if loss is None else dict(loss.zones),
+        "largestZone": None if loss is None else loss.largest or None,
         "largestZoneShare": None if share is None else round(share, 4),
         "foreignScheduler": one.foreign or None,
         "constraints": [_spread_json(*each) for each in zip(one.spreads, one.idle, strict=True)],
@@ -318,9 +369,11 @@ def _answer_json(answer: Answer | None) -> dict[str, object] | None:
     }
 
 
+COUNTED = ("domains", "domainsWithoutPods", "closedDomains", "nodesWithoutKey", "nodesLeftOut", "alsoCounts")
+
+
 def _spread_json(spread: Spread, idle: str) -> dict[str, object]:
-    constraint, counted = spread.constraint, spread.counted
-    listed = counted.eligible if len(counted.eligible) <= MOST_DOMAINS else counted.counts.keys()
+    constraint = spread.constraint
     return {
         "index": constraint.index,
         "template": spread.template,
@@ -332,10 +385,21 @@ def _spread_json(spread: Spread, idle: str) -> dict[str, object]:
         "source": spread.source,
         "skew": spread.skew,
         "spreadsNothing": idle or None,
-        "domains": {value: counted.match_num(value) for value in sorted(listed)},
-        "domainsWithoutPods": len(counted.eligible) - len(counted.counts),
-        "closedDomains": list(spread.closed[:MOST_DOMAINS]),
-        "nodesWithoutKey": spread.unlabelled,
-        "nodesLeftOut": spread.excluded,
-        "alsoCounts": dict(spread.shared),
+        **_counted_json(spread),
     }
+
+
+def _counted_json(spread: Spread) -> dict[str, object]:
+    counted = spread.counted
+    if counted is None:
+        return dict.fromkeys(COUNTED)
+    listed = counted.eligible if len(counted.eligible) <= MOST_DOMAINS else counted.counts.keys()
+    found = (
+        {value: counted.match_num(value) for value in sorted(listed)},
+        len(counted.eligible) - len(counted.counts),
+        list(spread.closed[:MOST_DOMAINS]),
+        spread.unlabelled,
+        spread.excluded,
+        dict(spread.shared),
+    )
+    return dict(zip(COUNTED, found, strict=True))

@@ -7,7 +7,7 @@ A report as a page: what a zone takes, why Pods wait, what the policy would do, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -29,12 +29,14 @@ from webhook.render.explanation import (
 )
 from webhook.render.page import Bar, Origin, lines, page, scaled, share_text
 from webhook.render.report import (
+    NOT_KNOWN,
     Titles,
     answer_word,
     autoscaled,
     foreign_words,
     idle_words,
     policy_sums,
+    skew_words,
     spread_remarks,
 )
 from webhook.report.impact import GRAVITY
@@ -42,6 +44,7 @@ from webhook.report.inventory import key_of
 from webhook.report.report import Report, ReportedWorkload
 from webhook.report.spread import Spread
 from webhook.report.waiting import Waiting
+from webhook.scheduler.filtering import DomainCounts
 
 MOST_BARS, MOST_ZONES, MOST_FINDINGS, MOST_CHARTS, MOST_SKEWS = 12, 12, 10, 12, 4
 WIDE, NARROW, BAR = (
@@ -82,9 +85,9 @@ def html(
 
 
 class Tile(NamedTuple):
-    """A number, what it counts, and whether it is bad news."""
+    """A number, None if it is not known; what it counts, and whether it is bad news."""
 
-    number: int
+    number: int | None
     what: str
     bad: bool = False
 
@@ -94,9 +97,9 @@ def _tiles(report: Report, titles: Titles) -> Iterator[Tile]:
     yield Tile(found.workloads, "workload" if found.workloads == 1 else "workloads")
     yield Tile(found.pods, "Pod" if found.pods == 1 else "Pods")
     yield Tile(found.waiting, "of them waiting", found.waiting > 0)
-    yield Tile(found.lost, "would lose every Pod with one zone", found.lost > 0)
-    yield Tile(found.uneven, "skewed beyond maxSkew", found.uneven > 0)
-    yield Tile(found.idle, "constraints that spread nothing", found.idle > 0)
+    yield Tile(found.lost, "would lose every Pod with one zone", bool(found.lost))
+    yield Tile(found.uneven, "skewed beyond maxSkew", bool(found.uneven))
+    yield Tile(found.idle, "constraints that spread nothing", bool(found.idle))
     if titles.policy:
         yield Tile(found.denied, "denied by the policy", found.denied > 0)
 
@@ -126,7 +129,7 @@ def _zones(report: Report) -> tuple[list[Zone], int]:
     classes: dict[str, list[int]] = {}
     for one in report.workloads:
         total = one.live.running
-        for zone, number in one.loss.zones.items():
+        for zone, number in one.loss.zones.items() if one.loss is not None else ():
             pods[zone] += number
             of_zone = classes.setdefault(zone, [0, 0, 0, 0])
             of_zone[3 if total == 1 else 0 if number == total else 1 if number >= HALF * total else 2] += 1
@@ -149,7 +152,7 @@ class Curve(NamedTuple):
 
 
 def _curve(report: Report) -> Curve | None:
-    found = [one.loss.share for one in report.workloads if one.live.running > 1]
+    found = [one.share for one in report.workloads if one.live.running > 1]
     shares = sorted((share for share in found if share is not None), reverse=True)
     if not shares:
         return None
@@ -195,7 +198,8 @@ def _cause(group: Waiting) -> str:
     """Why they wait, in one line."""
     if group.explanation is not None and group.explanation.message:
         return group.explanation.message
-    return group.subject.verdict.message or next(iter(group.subject.remarks), "") or "A node passes now."
+    unsaid = NOT_KNOWN if group.explanation is None else "A node passes now."
+    return group.subject.verdict.message or next(iter(group.subject.remarks), "") or unsaid
 
 
 def _explained(explained: Explained, tried: bool, now: datetime | None) -> dict[str, object]:
@@ -240,7 +244,7 @@ def _outcomes(report: Report) -> list[Bar]:
 
 
 def _workload(i: int, one: ReportedWorkload, titles: Titles) -> dict[str, object]:
-    ref, share = one.live.ref, one.loss.share
+    ref, loss, share = one.live.ref, one.loss, one.share
     by_severity = Counter(finding.severity for finding in one.findings)
     worst = max((spread.excess for spread in one.spreads), default=0)
     gravest = min((severity.rank for severity in by_severity), default=Severity.IGNORE.rank)
@@ -265,7 +269,8 @@ def _workload(i: int, one: ReportedWorkload, titles: Titles) -> dict[str, object
         "running": one.live.running,
         "waiting": one.live.waiting,
         "leaving": one.live.leaving,
-        "share": None if share is None else (share_text(share), one.loss.largest, scaled(share, 1, BAR)),
+        "share": None if loss is None or share is None else (share_text(share), loss.largest, scaled(share, 1, BAR)),
+        "no_share": NOT_KNOWN if loss is None else "no zone",
         "lost": bool(flags["lost"]),
         "skews": [_skew(spread) for spread in one.spreads[:MOST_SKEWS]],
         "more_skews": max(0, len(one.spreads) - MOST_SKEWS),
@@ -305,12 +310,13 @@ def _name(one: ReportedWorkload) -> str:
 def _skew(spread: Spread) -> dict[str, object]:
     """The skew against maxSkew: a bar and a mark."""
     constraint = spread.constraint
-    widest = max(spread.skew, constraint.max_skew)
+    skew = spread.skew or 0
+    widest = max(skew, constraint.max_skew)
     return {
         "key": constraint.topology_key.rpartition("/")[2],
-        "text": f"{spread.skew:,} {'>' if spread.excess else 'of'} {constraint.max_skew:,}",
+        "text": skew_words(spread),
         "beyond": spread.excess > 0,
-        "length": scaled(spread.skew, widest, BAR),
+        "length": scaled(skew, widest, BAR),
         "mark": scaled(constraint.max_skew, widest, BAR),
     }
 
@@ -318,10 +324,10 @@ def _skew(spread: Spread) -> dict[str, object]:
 def _chart(spread: Spread, idle: str) -> dict[str, object]:
     """Pods per domain: a bar for each, or for those with as many where there are many."""
     constraint, counted = spread.constraint, spread.counted
-    many = len(counted.eligible) > MOST_BARS
-    bars = list(_by_number(spread) if many else _by_domain(spread))
+    many = counted is not None and len(counted.eligible) > MOST_BARS
+    bars = [] if counted is None else list(_by_number(counted) if many else _by_domain(counted, spread.closed))
     widest, length = max((number for _, number, _ in bars), default=0), NARROW if many else WIDE
-    limit = counted.min_match_num + constraint.max_skew
+    limit = counted.min_match_num + constraint.max_skew if counted is not None else 0
     source = "" if spread.source == OWN else f", from the {spread.source}"
     words = idle_words(spread, idle) if idle else ""
     return {
@@ -332,21 +338,21 @@ def _chart(spread: Spread, idle: str) -> dict[str, object]:
             Bar(name, _many(number, "domain") if many else f"{number:,}", scaled(number, widest, length), remark)
             for name, number, remark in bars
         ],
-        "limit": scaled(limit, widest, WIDE) if not many and counted.eligible and limit < widest else None,
+        "no_bars": "No domain counts." if counted is not None else "Not known without nodes.",
+        "limit": scaled(limit, widest, WIDE) if not many and bars and limit < widest else None,
         "idle": f"{words[0].upper()}{words[1:]}." if words else "",
         "remarks": lines(spread_remarks(spread)),
     }
 
 
-def _by_domain(spread: Spread) -> Iterator[tuple[str, int, str]]:
-    closed = frozenset(spread.closed)
-    for value in sorted(spread.counted.eligible):
-        yield value, spread.counted.match_num(value), "no node takes these Pods" if value in closed else ""
+def _by_domain(counted: DomainCounts, closed: Collection[str]) -> Iterator[tuple[str, int, str]]:
+    closed = frozenset(closed)
+    for value in sorted(counted.eligible):
+        yield value, counted.match_num(value), "no node takes these Pods" if value in closed else ""
 
 
-def _by_number(spread: Spread) -> Iterator[tuple[str, int, str]]:
+def _by_number(counted: DomainCounts) -> Iterator[tuple[str, int, str]]:
     """How many domains have so many Pods; of many numbers those with the most Pods."""
-    counted = spread.counted
     numbers = Counter(counted.counts[value] for value in counted.eligible & counted.counts.keys())
     if without := len(counted.eligible) - numbers.total():
         numbers[0] += without

@@ -1,5 +1,5 @@
 """
-How workloads are spread as metrics, in the text format of Prometheus.
+How workloads are spread, and what the rules find in them, as metrics, in the text format of Prometheus.
 
 A workload's name is a label here, which it never is where reviews are answered; so the number of series is bounded, and
 what is left out is counted.
@@ -7,6 +7,7 @@ what is left out is counted.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -35,6 +36,9 @@ PODS = Metric(
     "gauge",
     "Pods that a constraint counts in a domain, by workload; not by hostname.",
 )
+FINDINGS = Metric(
+    "evenkeel_workload_findings", "gauge", "What the rules find in a workload, by its Kind/name, rule and severity."
+)
 PENDING = Metric("evenkeel_pods_pending", "gauge", "Pods without a node and without scheduling gates, by workload.")
 GATED = Metric(
     "evenkeel_pods_gated",
@@ -46,7 +50,7 @@ LEFT_OUT = Metric(
 )
 TIME = Metric("evenkeel_report_timestamp_seconds", "gauge", "When the cluster was last read, since 1970.")
 FAILURES = Metric("evenkeel_report_failures_total", "counter", "How often the cluster could not be read.")
-OF_WORKLOADS = (PENDING, SKEW, MAX_SKEW, GATED, PODS)  # The first stay where there are too many.
+OF_WORKLOADS = (PENDING, SKEW, MAX_SKEW, FINDINGS, GATED, PODS)  # The first stay where there are too many.
 METRICS = (*OF_WORKLOADS, LEFT_OUT, TIME, FAILURES)
 HOSTNAME = "kubernetes.io/hostname"  # A domain a node: their Pods are summed up in the skew.
 
@@ -79,17 +83,31 @@ def _series_of(sample: Sample) -> tuple[Metric, Labels]:
 
 
 def _samples(report: Report) -> Iterator[Sample]:
+    yield from _findings(report)
     for one in report.workloads:
         workload = _workload(one)
         waiting = {PENDING: one.live.waiting - one.live.gated, GATED: one.live.gated}
         yield from (Sample(metric, workload, number) for metric, number in waiting.items() if number)
         for spread in one.spreads:
             constraint = {**workload, **_constraint(spread)}
-            yield Sample(SKEW, constraint, spread.skew)
             yield Sample(MAX_SKEW, constraint, spread.constraint.max_skew)
+            if spread.counted is None or spread.skew is None:
+                continue
+            yield Sample(SKEW, constraint, spread.skew)
             if spread.constraint.topology_key != HOSTNAME:
                 for domain in sorted(spread.counted.eligible):
                     yield Sample(PODS, {**constraint, "domain": domain}, spread.counted.match_num(domain))
+
+
+def _findings(report: Report) -> Iterator[Sample]:
+    """Those of workloads of one kind and name in several groups are added up."""
+    found = Counter(
+        (one.live.ref.namespace, f"{one.live.ref.kind}/{one.live.ref.name}", finding.rule, str(finding.severity))
+        for one in report.workloads
+        for finding in one.findings
+    )
+    for labels, number in found.items():
+        yield Sample(FINDINGS, dict(zip(("namespace", "workload", "rule", "severity"), labels, strict=True)), number)
 
 
 def _workload(one: ReportedWorkload) -> Labels:

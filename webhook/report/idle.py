@@ -8,21 +8,26 @@ from webhook.findings.finding import Finding
 from webhook.objects.kinds import FIELD
 from webhook.report.spread import Spread
 
+NO_POD = "its selector counts no Pod"
+CONFINED = "its nodeSelector or node affinity leaves one domain"
 NEVER_BINDS = "skew-never-binds"  # the rule that knows how many Pods a workload may have
 
 
 def why_idle(spread: Spread, findings: Sequence[Finding] = ()) -> str:
-    """Why a constraint spreads nothing; "" if it may."""
+    """Why a constraint spreads nothing; "" if it may, as far as nodes are known."""
     constraint, counted = spread.constraint, spread.counted
     selector = constraint.selector
-    if not counted.counts and (selector.matches_nothing or selector.empty or not counted.self_match_num):
-        return "its selector counts no Pod"
+    nothing = selector.matches_nothing or selector.empty
+    if counted is None:
+        return NO_POD if nothing else CONFINED if spread.confined else ""
+    if not counted.counts and (nothing or not counted.self_match_num):
+        return NO_POD
     if constraint.soft and not counted.eligible:
         if spread.excluded:
             return "no node with the label counts: each lacks the key of another constraint, or a policy leaves it out"
         return "no node has the label"
     if spread.confined:
-        return "its nodeSelector or node affinity leaves one domain"
+        return CONFINED
     if len(counted.eligible) == 1 and constraint.min_domains <= 1:
         return "all nodes that count are in one domain"
     if constraint.hard and any(_is_of(finding, constraint.index) for finding in findings):

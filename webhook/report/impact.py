@@ -81,6 +81,16 @@ class Impact:
         return min(filter(None, (self.create, self.update, self.pods)), key=lambda one: one.gravity, default=NOTHING)
 
     @property
+    def denies_create(self) -> bool:
+        """Whether the object is denied if it is created anew."""
+        return self.create is not None and not self.create.allowed
+
+    @property
+    def denies_update(self) -> bool:
+        """Whether the next update is denied, or the Pods that come of it."""
+        return any(one is not None and not one.allowed for one in (self.update, self.pods))
+
+    @property
     def gives_defaults(self) -> bool:
         """Whether Pods of any template are given constraints."""
         return any(self.defaults)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 from webhook.objects.autoscalers import Autoscaler, read_autoscaler, scalings
+from webhook.objects.contacts import contacts_in
 from webhook.objects.fields import as_mapping, texts_at, value_at
 from webhook.objects.kinds import BATCH, CORE, Kinds, find_kinds
 from webhook.objects.labels import Labels, labels_of
@@ -124,7 +125,7 @@ class Inventory:
     All workloads of a cluster, of kinds that are known, while its objects are gone through.
 
     Of the Pods of a controller only the newest is kept, and those that nobody made are packed.  `static` is the number
-    of Pods that kubelets run from files.
+    of Pods that kubelets run from files, `contacts` are the labels and annotations of a namespace that say whose it is.
     """
 
     def __init__(self, kinds: Kinds) -> None:
@@ -134,15 +135,20 @@ class Inventory:
         self._counted: dict[str, dict[LabelSet, Counter[Key]]] = {}
         self._autoscalers: list[Autoscaler] = []
         self.static = 0
+        self.contacts: dict[str, Mapping[str, str]] = {}
 
     def add(self, raw: Raw) -> None:
-        """Take an object; what neither makes Pods nor scales what does is passed over."""
+        """Take an object; what neither makes Pods nor scales what does, and is no Namespace, is passed over."""
         if raw.get("kind") == POD and raw.get("apiVersion") == CORE:
             self._add_pod(raw)
         elif find_kinds(raw, self._kinds):
             self._objects[ObjectRef.of(raw).key] = raw
         elif (autoscaler := read_autoscaler(raw, "")) is not None:
             self._autoscalers.append(autoscaler)
+        elif (raw.get("apiVersion"), raw.get("kind")) == (CORE, "Namespace"):
+            metadata = as_mapping(raw.get("metadata"))
+            found = contacts_in({**as_mapping(metadata.get("annotations")), **as_mapping(metadata.get("labels"))})
+            self.contacts[texts_at(metadata, "name")[0]] = found
 
     @property
     def scalings(self) -> Mapping[Target, Scaling]:

@@ -62,14 +62,14 @@ class ReportedWorkload:
     it.  `impact` is of the policy, `was` of the one that it is compared with.  `findings` are those of the policy's
     rules, which see all Pods; `at_most` are those that would come with the most replicas of its autoscaler.  `idle`
     says of each of the `spreads` why it spreads nothing, "" if it may.  `foreign` is the scheduler that places its
-    Pods, "" if a profile of it is known.
+    Pods, "" if a profile of it is known.  `loss` is None where no node is known.
     """
 
     live: LiveWorkload
     replicas: int | None
     spreads: tuple[Spread, ...]
     idle: tuple[str, ...]
-    loss: ZoneLoss
+    loss: ZoneLoss | None
     findings: tuple[Finding, ...]
     impact: Impact
     was: Impact | None
@@ -94,6 +94,11 @@ class ReportedWorkload:
         return NEW if not any(was) else OTHER if any(now) else NO_MORE
 
     @property
+    def share(self) -> float | None:
+        """The share of its Pods that the loss of a zone would take; None if no Pod is in a zone, or it is not known."""
+        return self.loss.share if self.loss is not None else None
+
+    @property
     def excess(self) -> int:
         """How far the worst hard constraint is beyond its maxSkew."""
         return max((one.excess for one in self.spreads if one.constraint.hard), default=0)
@@ -101,12 +106,14 @@ class ReportedWorkload:
 
 class Summary(NamedTuple):
     """
-    Sums over the workloads: `outcomes` counts the worst answers, `denied` is the number of those that are refused.
+    Sums over the workloads: `outcomes` counts the worst answers, `denied` is the number of those that are refused,
+    `denied_updates` of those that are at the next update, `denied_creates` of those that are if they are created anew.
+    `found` is the number of those with findings of each severity.
 
     `changed` is the number whose answers differ between the policies.  `defaulted` is the number of Pods that would be
     given defaults, and `defaults_change` of those for which they change, by how.  `uneven` have a skew beyond the
     maxSkew of any constraint; `lost` would lose all of two or more Pods with one zone.  `idle` is the number of
-    constraints that spread nothing.
+    constraints that spread nothing.  These three are None where no node is known.
     """
 
     workloads: int
@@ -114,22 +121,38 @@ class Summary(NamedTuple):
     waiting: int
     outcomes: Mapping[Outcome, int]
     denied: int
+    denied_updates: int
+    denied_creates: int
+    found: Mapping[Severity, int]
     changed: int
     defaulted: int
     defaults_change: Mapping[str, int]
-    uneven: int
-    lost: int
-    idle: int
+    uneven: int | None
+    lost: int | None
+    idle: int | None
+
+
+class ReportedNamespace(NamedTuple):
+    """The sums over the workloads of a namespace, and whom to ask: labels and annotations, by name."""
+
+    name: str
+    contacts: Mapping[str, str]
+    summary: Summary
 
 
 class Report(NamedTuple):
-    """The workloads, what hurts most first, and sums over them; `static` is the number of Pods that kubelets run."""
+    """
+    The workloads and their namespaces, what hurts most first, and sums over all.
+
+    `static` is the number of Pods that kubelets run; `nodes` and `zones` are None where no node is known.
+    """
 
     workloads: tuple[ReportedWorkload, ...]
     summary: Summary
-    nodes: int
-    zones: int
+    nodes: int | None
+    zones: int | None
     static: int
+    namespaces: tuple[ReportedNamespace, ...]
 
 
 class Reporting:
@@ -151,7 +174,7 @@ class Reporting:
         self._others = Others.of(
             one for live in self.workloads if live.raw is not None for one in self._parsed(live.raw, live.ref.namespace)
         )
-        self._scalings, self._static = inventory.scalings, inventory.static
+        self._scalings, self._static, self._contacts = inventory.scalings, inventory.static, inventory.contacts
 
     def of(self, live: LiveWorkload) -> ReportedWorkload:
         """All that is reported of one of the workloads."""
@@ -179,7 +202,20 @@ class Reporting:
         """The report of these workloads."""
         ordered = tuple(sorted(workloads, key=lambda one: _order(one, self._policies.named)))
         nodes = self._snapshot.nodes
-        return Report(ordered, summary(ordered), len(nodes), len(nodes.domains(ZONE)), self._static)
+        placed, zones = bool(nodes), len(nodes.domains(ZONE))
+        sums = summary(ordered, placed=placed)
+        counted = (len(nodes), zones) if placed else (None, None)
+        return Report(ordered, sums, counted[0], counted[1], self._static, tuple(self._namespaces(ordered, placed)))
+
+    def _namespaces(self, workloads: Iterable[ReportedWorkload], placed: bool) -> list[ReportedNamespace]:
+        by_namespace: dict[str, list[ReportedWorkload]] = {}
+        for one in workloads:
+            by_namespace.setdefault(one.live.ref.namespace, []).append(one)
+        found = [
+            ReportedNamespace(name, self._contacts.get(name, {}), summary(those, placed=placed))
+            for name, those in by_namespace.items()
+        ]
+        return sorted(found, key=lambda one: (*_concern(one.summary, self._policies.named), one.name))
 
     def _impact(self, live: LiveWorkload, made: Sequence[MadePod], policy: Policy) -> Impact:
         return impact(live, made, Terms(policy, self._snapshot, self._features), self._never_sent)
@@ -251,7 +287,7 @@ def _replicas(live: LiveWorkload) -> int | None:
 
 def _order(one: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
     """What hurts most first: see docs/report.md."""
-    share = (one.loss.share or 0.0) if one.live.running > 1 and one.live.ref.kind != "DaemonSet" else 0.0
+    share = (one.share or 0.0) if one.live.running > 1 and one.live.ref.kind != "DaemonSet" else 0.0
     soft = max((spread.excess for spread in one.spreads), default=0)
     gravest = min((finding.severity.rank for finding in one.findings), default=Severity.IGNORE.rank)
     return (
@@ -266,8 +302,14 @@ def _order(one: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
     )
 
 
-def summary(workloads: Sequence[ReportedWorkload]) -> Summary:
-    """The sums over some workloads."""
+def _concern(sums: Summary, by_policy: bool) -> tuple[int, ...]:
+    """What hurts most first, of namespaces."""
+    denied = (-sums.denied_updates, -sums.denied_creates) if by_policy else ()
+    return *denied, -sums.found[Severity.ERROR], -sums.found[Severity.WARNING]
+
+
+def summary(workloads: Sequence[ReportedWorkload], *, placed: bool) -> Summary:
+    """The sums over some workloads; of those that are not `placed`, no node is known."""
     change: Counter[str] = Counter()
     for one in workloads:
         if one.defaults_change:
@@ -278,10 +320,13 @@ def summary(workloads: Sequence[ReportedWorkload]) -> Summary:
         waiting=sum(one.live.waiting for one in workloads),
         outcomes=Counter(one.impact.worst.outcome for one in workloads),
         denied=sum(not one.impact.worst.allowed for one in workloads),
+        denied_updates=sum(one.impact.denies_update for one in workloads),
+        denied_creates=sum(one.impact.denies_create for one in workloads),
+        found=Counter(severity for one in workloads for severity in {finding.severity for finding in one.findings}),
         changed=sum(one.changes for one in workloads),
         defaulted=sum(one.live.pods for one in workloads if one.impact.gives_defaults),
         defaults_change=change,
-        uneven=sum(any(spread.excess for spread in one.spreads) for one in workloads),
-        lost=sum(one.live.running > 1 and one.loss.share == 1 for one in workloads),
-        idle=sum(why != "" for one in workloads for why in one.idle),
+        uneven=sum(any(spread.excess for spread in one.spreads) for one in workloads) if placed else None,
+        lost=sum(one.live.running > 1 and one.share == 1 for one in workloads) if placed else None,
+        idle=sum(why != "" for one in workloads for why in one.idle) if placed else None,
     )

@@ -41,13 +41,14 @@ class Spread:
     `excluded` of those that its node inclusion policies, or another constraint's key, leave out: none of them counts.
     `closed` are eligible domains where no node takes its Pods, as cordons, taints and node affinity go.  `shared` is
     the number of Pods of other workloads that it counts, by their names: of all `makers` of Pods but its `own`.  It is
-    `confined` if node affinity leaves its Pods one domain.
+    `confined` if node affinity leaves its Pods one domain.  Where no node is known, `counted` is None, and nothing of
+    what it counts is.
     """
 
     constraint: Constraint
     source: str
     template: int
-    counted: DomainCounts
+    counted: DomainCounts | None
     unlabelled: int
     excluded: int
     closed: tuple[str, ...]
@@ -61,14 +62,16 @@ class Spread:
         return named({key: number for key, number in self.makers.items() if key != self.own})
 
     @property
-    def skew(self) -> int:
+    def skew(self) -> int | None:
         """The most Pods in any eligible domain, less the fewest, as the scheduler has it: 0 if too few domains."""
+        if self.counted is None:
+            return None
         return max(self.counted.counts.values(), default=0) - self.counted.min_match_num
 
     @property
     def excess(self) -> int:
-        """How far the skew is beyond maxSkew, 0 if it is not."""
-        return max(0, self.skew - self.constraint.max_skew)
+        """How far the skew is beyond maxSkew, 0 if it is not, or not known."""
+        return max(0, (self.skew or 0) - self.constraint.max_skew)
 
 
 class ZoneLoss(NamedTuple):
@@ -89,8 +92,10 @@ class ZoneLoss(NamedTuple):
         return self.zones[self.largest] / total if self.zones else None
 
 
-def zone_loss(workload: LiveWorkload, nodes: Nodes) -> ZoneLoss:
-    """How the Pods of a workload that are on nodes are spread over zones."""
+def zone_loss(workload: LiveWorkload, nodes: Nodes) -> ZoneLoss | None:
+    """How the Pods of a workload that are on nodes are spread over zones; None where no node is known."""
+    if not nodes:
+        return None
     zone_of, zones, elsewhere = nodes.placed(ZONE, nodes.all).of, Counter[str](), 0
     for node, number in workload.nodes.items():
         if node in zone_of:
@@ -169,7 +174,8 @@ class Spreading:
             makers = own.makers(counted.constraint.selector) if counted.counts else {}
             nodes = self._nodes(cycle, counted.constraint)
             confined = is_confined(cycle.pod, counted.constraint)
-            yield Spread(counted.constraint, source, template, counted, *nodes, makers, key_of(workload), confined)
+            known = counted if self._snapshot.nodes else None
+            yield Spread(counted.constraint, source, template, known, *nodes, makers, key_of(workload), confined)
 
     def _of(self, namespace: str) -> _Namespace:
         found = self._namespaces.get(namespace)

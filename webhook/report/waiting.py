@@ -28,8 +28,9 @@ class Waiting(NamedTuple):
     """
     Pods of one workload that are alike; `subject` is the first, `names` are those of all.
 
-    `source` is where its constraints come from.  `explanation` is None beyond the largest MOST_EXPLAINED groups;
-    changes are `tried` for fewer still in a large cluster, and for none of a Pod that some node takes.
+    `source` is where its constraints come from.  `explanation` is None beyond the largest MOST_EXPLAINED groups, and
+    where no node is known; changes are `tried` for fewer still in a large cluster, and for none of a Pod that some node
+    takes.
     """
 
     subject: Subject
@@ -71,7 +72,7 @@ def waiting(
         names = tuple(sorted(subject.ref.name for subject in subjects))
         first = min(subjects, key=lambda one: (not one.verdict.message, one.ref.name))
         one = Waiting(first, names)
-        if i < MOST_EXPLAINED:
+        if i < MOST_EXPLAINED and snapshot.nodes:
             one = _explained(one, snapshot, features, profiles, i < most_tried(snapshot))
         found.setdefault(key, []).append(one)
     return found

@@ -39,6 +39,8 @@ def log_decision(request: AdmissionRequest, decision: Decision) -> None:
         level,
         message,
         uid=request.uid,
+        user=request.user or None,
+        dryRun=request.dry_run or None,
         phase=request.phase,
         namespace=request.namespace or None,
         name=name or request.name or None,

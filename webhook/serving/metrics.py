@@ -37,7 +37,8 @@ RESULT_OF = {
     Outcome.NOT_JUDGED: "error",
     Outcome.ERROR: "error",
 }
-RESULTS = tuple(dict.fromkeys(RESULT_OF.values()))
+DRY_RUN = "dry-run"  # Of a dry run that was judged: nothing was denied or given.
+RESULTS = (*dict.fromkeys(RESULT_OF.values()), DRY_RUN)
 OWNERS = ("none", "ReplicationController", "ReplicaSet", "StatefulSet", "Job", "other")
 SEVERITIES = tuple(str(severity) for severity in Severity if severity is not Severity.IGNORE)
 REFUSALS = ("400", "404", "405", "408", "413", "414", "415", "417", "429", "431", "500", "501", "503")
@@ -53,7 +54,11 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self.requests = self.counter(
-            "requests", "Number of admission reviews answered.", phase=PHASES, operation=OPERATIONS, result=RESULTS
+            "requests",
+            "Number of admission reviews answered. A dry run, as of kubectl diff, counts only here and in the latency.",
+            phase=PHASES,
+            operation=OPERATIONS,
+            result=RESULTS,
         )
         self.latency = Histogram(
             "evenkeel_request_latency_seconds",
@@ -69,7 +74,7 @@ class Metrics:
         in_flight.set_function(lambda: len(self.answering))
         self.findings = self.counter(
             "findings",
-            "Number of findings, including those that neither denied nor warned.",
+            "Number of findings, including those that neither denied nor warned; each review counts its own.",
             rule=tuple(RULES),
             severity=SEVERITIES,
         )
@@ -142,7 +147,11 @@ class Metrics:
         """Count one review and its decision."""
         operation = request.operation if request.operation in OPERATIONS else "other"
         self._latency[request.phase].observe(seconds)
-        self._requests[request.phase, operation, RESULT_OF[decision.outcome]].inc()
+        result = RESULT_OF[decision.outcome]
+        if request.dry_run:
+            self._requests[request.phase, operation, result if result == "error" else DRY_RUN].inc()
+            return
+        self._requests[request.phase, operation, result].inc()
         if decision.findings:
             for (rule, severity), found in CountOf([(each.rule, each.severity) for each in decision.findings]).items():
                 self.findings.labels(rule, severity.value).inc(found)

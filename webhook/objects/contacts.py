@@ -1,0 +1,14 @@
+"""Whom to ask: labels and annotations that say whose something is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CONTACTS = ("team", "owner", "contact")  # Names, whatever prefix they have.
+
+
+def contacts_in(named: Mapping[str, object]) -> dict[str, str]:
+    """Return those of some labels or annotations that name a team, an owner or a contact."""
+    return {
+        name: value for name, value in named.items() if isinstance(value, str) and name.rpartition("/")[2] in CONTACTS
+    }
