@@ -541,6 +541,16 @@ def test_one_of_both_alone(which):
     assert (which == "openReports") == any(rule["apiGroups"] == ["openreports.io"] for rule in rules)
 
 
+@pytest.mark.parametrize("which", ["openReports", "metrics"])
+def test_whoever_may_view_a_namespace_may_read_its_reports(which):
+    objects = render({"report": {which: {"enabled": True}}})
+    label = "rbac.authorization.k8s.io/aggregate-to-view"
+    roles = [obj for obj in objects if obj["metadata"]["labels"].get(label) == "true"]
+    wanted = {("openreports.io", "reports", verb) for verb in ("get", "list", "watch")}
+
+    assert granted(roles) == (wanted if which == "openReports" else set())
+
+
 def test_the_secrets_of_two_modes_have_two_names():
     """Helm takes over none that cert-manager has made, and evenkeel and cert-manager must not write the same one."""
     own = one("Secret", render(MODES["self-managed"]))["metadata"]["name"]

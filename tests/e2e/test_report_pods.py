@@ -102,6 +102,15 @@ def test_the_cron_job_publishes_and_is_forbidden_nothing(plane, definitions, fin
     assert ", 1 deleted\n" in ended(container).stdout
 
 
+def test_who_may_view_a_namespace_may_read_the_reports_there(plane, definitions, findings):
+    """As kube-controller-manager aggregates roles into view."""
+    asked = ("auth", "can-i", "list", "reports.openreports.io", "--as", "jane", "-n")
+    assert 0 == plane.kubectl("create", "rolebinding", "jane", "--clusterrole=view", "--user=jane", "-n", findings).code
+
+    until(lambda: plane.kubectl(*asked, findings).code == 0, "the role to be aggregated")
+    assert 0 != plane.kubectl(*asked, NAMESPACE).code
+
+
 @pytest.mark.parametrize(
     ("resource", "code", "said"),
     [

@@ -19,8 +19,9 @@ from webhook.report.report import Report, ReportedWorkload
 SOURCE, MANAGED_BY = "evenkeel", "app.kubernetes.io/managed-by"
 CATEGORY = "topology spread"
 MOST_RESULTS = 10_000  # of all objects; the workloads that come first have theirs
-# What a finding of each severity is called there; `ignore` is never found.
-RESULTS = {Severity.ERROR: ("fail", "high"), Severity.WARNING: ("warn", "medium"), Severity.INFO: ("warn", "info")}
+# What a finding of each severity is called there; `ignore` is never found.  An info asks for nothing: it neither warns
+# nor fails, and it is no pass, either.
+RESULTS = {Severity.ERROR: ("fail", "high"), Severity.WARNING: ("warn", "medium"), Severity.INFO: ("skip", "info")}
 
 
 class Form(NamedTuple):
@@ -95,7 +96,7 @@ def _result(finding: Finding, seconds: int) -> dict[str, object]:
         "category": CATEGORY,
         "severity": severity,
         "result": result,
-        "scored": True,
+        "scored": result == "fail",  # A result that warns is not, as the form has it.
         "message": one_line(finding.message, LINE_LIMIT),
         "properties": {name: one_line(text, LINE_LIMIT) for name, text in told.items() if text},
         "timestamp": {"seconds": seconds, "nanos": 0},
