@@ -12,9 +12,8 @@ Report what a policy would do to each workload of a cluster, and how its Pods ar
 
 A policy is asked as the webhook is asked: for the object created anew, for its next update, and for its Pods as its
 controller makes them. What hurts most comes first.
-Exit code 0: reported, 1: with --fail-on, if any workload is denied, also only at its next update, or
-warned of, 2: bad input, or nodes
-cannot be listed, so that how Pods are spread is not known.
+Exit code 0: reported, 1: with --fail-on, if any workload is denied, also only at its next update, or warned of, 2: bad
+input, or nodes cannot be listed, so that how Pods are spread is not known.
 """
 
 from __future__ import annotations
