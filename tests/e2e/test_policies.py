@@ -24,6 +24,7 @@ from tests.e2e.words import (
     stored,
 )
 from tests.support.build import HOSTNAME, constraint
+from tests.support.serving import until
 
 SKIP, IGNORE = {"evenkeel.dev/skip": "true"}, {"evenkeel.dev/ignore": "empty-selector"}
 
@@ -101,6 +102,15 @@ def test_what_is_owned_is_denied_where_the_policy_says_so(plane, running, namesp
         "",
         denial(empty_selector(f"StatefulSet {namespace}/web", fix=in_owner("ConfigMap owner", WRITE))),
     ) == output
+
+
+@under(earlyAnswer=True, ownedObjects="Deny")
+def test_pods_that_nobody_sees_denied_are_described_by_their_replica_set(plane, running, namespace):
+    """As the note of `policy check` says; the annotation stands on the Deployment, and not on its Pods."""
+    assert (0, "deployment.apps/web created\n", "") == plane.apply(deployment(namespace, EMPTY, annotations=IGNORE))
+
+    until(lambda: "(empty-selector)" in plane.kubectl("describe", "rs", "-n", namespace).stdout, "the denial")
+    assert "(empty-selector)" in plane.kubectl("get", "events", "-n", namespace).stdout
 
 
 @under(enforcement="Warn")

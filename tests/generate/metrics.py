@@ -9,6 +9,7 @@ from tests.support.monitoring import Family, alerts_of, described
 from webhook.admission.defaulting import REASONS
 from webhook.cluster.live import LOOKUP_KINDS, LOOKUP_RESULTS
 from webhook.cluster.watched import WATCHED
+from webhook.policy.policy import AUDIT, DENY, WARN
 from webhook.serving.metrics import ClusterMetrics, Metrics
 
 MOST_SHOWN = 7
@@ -19,6 +20,7 @@ def families() -> list[Family]:
     metrics = Metrics()
     kinds = tuple(one.kind for one in WATCHED)
     metrics.unsent.samples = lambda: {(): 0}
+    metrics.policy_info.samples = lambda: {("12 digits", enforcement): 1 for enforcement in (DENY, WARN, AUDIT)}
     ClusterMetrics(metrics, kinds, (LOOKUP_KINDS, LOOKUP_RESULTS), lambda: dict.fromkeys(kinds, (False, 0.0)))
     return described(metrics.registry.collect())
 

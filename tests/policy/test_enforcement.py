@@ -1,4 +1,4 @@
-"""`policy check` names each way past an enforced rule."""
+"""`policy check` names each way past an enforced rule, and where nobody sees a denial."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ BY_NAMESPACE = {"namespaceSelector": {"matchLabels": {"tier": "prod"}}}
 BY_LABELS = {"name": "a", "podSelector": {"matchLabels": {"tier": "lax"}}}
 BY_SCHEDULER = {"name": "b", "schedulerName": "other"}
 MISSING = "rules.missing-constraints.minReplicas: 2 are counted when an object is applied"
+UNSEEN = "a ReplicaSet or Job whose Pods are denied stays without them, and whoever applied it"
 
 CASES = {
     "no rule is enforced": ({"rules": LOOSER}, []),
@@ -26,6 +27,16 @@ CASES = {
         {"rules": RULES, "enforcement": "Warn"},
         ["enforcement: Warn denies nothing, not even by empty-selector, marked enforced"],
     ),
+    "Pods of controllers": ({"ownedObjects": "Deny"}, ["ownedObjects: Deny: " + UNSEEN]),
+    "Pods of controllers in an override": (
+        {"overrides": [BY_SCHEDULER, {**BY_LABELS, "ownedObjects": "Deny"}]},
+        ["overrides[1]: ownedObjects: Deny: " + UNSEEN],
+    ),
+    "Pods of controllers where an override denies": (
+        {"enforcement": "Warn", "ownedObjects": "Deny", "overrides": [{**BY_LABELS, "enforcement": "Deny"}]},
+        ["overrides[0]: ownedObjects: Deny: " + UNSEEN],
+    ),
+    "Pods of controllers, and nothing denies": ({"enforcement": "Warn", "ownedObjects": "Deny"}, []),
     "a rule": ({"rules": RULES}, [FAILURE, SKIP]),
     "in an override": ({"overrides": [{"name": "a", **BY_NAMESPACE, "rules": RULES}]}, [FAILURE, SKIP]),
     "what a label loosens": (

@@ -153,6 +153,10 @@ CASES = {
         {'evenkeel_certificate_renewal_failures_total{instance="a"}': "0x20 0+6x40"},
     ),
     "a policy refused": ("EvenkeelPolicyRefused", {'evenkeel_policy_reload_failures_total{instance="a"}': "0x30 1x30"}),
+    "replicas of two policies": (
+        "EvenkeelPoliciesDiffer",
+        {f'evenkeel_policy_info{{hash="{one}",enforcement="Deny",instance="{one}"}}': "1x60" for one in "ab"},
+    ),
     "an override that ends": (
         "EvenkeelOverrideEnds",
         {'evenkeel_policy_overrides_ending{state="ends-soon",instance="a"}': "0x20 1x40"},

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 
 import pytest
@@ -54,6 +56,11 @@ def test_a_worker_that_follows_begins_with_the_policy_of_today(tmp_path):
             assert running.review("/validate", review())[1]["allowed"]
 
 
+def infos(file):
+    text = file.reviewer.metrics.text().decode()
+    return [line for line in text.splitlines() if line.startswith("evenkeel_policy_info{")]
+
+
 class TestPolicyFile:
     @pytest.fixture
     def policy(self, tmp_path):
@@ -86,6 +93,26 @@ class TestPolicyFile:
         for _ in range(2):
             file.reload()
         assert file.check(()) == Check("policy", True, str(path))
+
+    def test_the_policy_in_force_is_the_only_one_that_is_exposed(self, policy, lines):
+        path, file = policy
+        before = infos(file)
+        unknown = PolicyFile(None, Reviewer(built_in(), Unchanging(None), features(36), Metrics()))
+        assert before == infos(unknown), "the text of the built-in policy is in the file"
+
+        path.write_text(BUILT_IN.replace("Deny", "Warn", 1))
+        for _ in range(2):
+            file.reload()
+        (after,) = infos(file)
+        assert re.fullmatch(r'evenkeel_policy_info{enforcement="Warn",hash="[0-9a-f]{12}"} 1.0', after)
+        assert before == [before[0]] and before[0].split('"')[3] not in after
+        (reloaded,) = map(json.loads, lines())
+        assert ("policy reloaded", after.split('"')[3]) == (reloaded["message"], reloaded["hash"])
+
+        path.write_text("kind: Nonsense")
+        for _ in range(2):
+            file.reload()
+        assert [after] == infos(file), "the last good one stays in force"
 
     def test_what_is_enforced_is_told(self, policy):
         path, file = policy

@@ -1,4 +1,4 @@
-"""Where the enforced rules of a policy do not hold."""
+"""Where the enforced rules of a policy do not hold, and where nobody sees what it denies."""
 
 from __future__ import annotations
 
@@ -10,10 +10,19 @@ from webhook.objects.names import SKIP_LABEL
 from webhook.policy.policy import DENY, Policy, is_enforced
 
 MISSING = "missing-constraints"
+UNSEEN = (
+    "ownedObjects: Deny: a ReplicaSet or Job whose Pods are denied stays without them, and whoever applied it, or its "
+    "Deployment, is not told; kubectl describe rs, or kubectl get events, shows each denial"
+)
 
 
 def notes_on(policy: Policy) -> Iterator[str]:
-    """Yield a line for each way past an enforced rule that the policy leaves or cannot close; it names what can."""
+    """
+    Yield a line for each way past an enforced rule that the policy leaves or cannot close; it names what can.
+
+    And where it denies what controllers create, a line that says where that shows.
+    """
+    yield from _denying_unseen(policy)
     yield from _denying_nothing(policy)
     rules = ", ".join(policy.enforced)
     if not rules:
@@ -40,6 +49,15 @@ def notes_on(policy: Policy) -> Iterator[str]:
                 f"overrides[{i}]: changes {', '.join(changed)}, enforced elsewhere, for whoever writes {what}; "
                 "add a namespaceSelector"
             )
+
+
+def _denying_unseen(policy: Policy) -> Iterator[str]:
+    """What denies objects that a controller creates, which nobody applies; an override if the policy does not."""
+    denies, *others = [part.enforcement == part.owned_objects == DENY for part in policy.parts]
+    if denies:
+        yield UNSEEN
+    else:
+        yield from (f"overrides[{i}]: {UNSEEN}" for i, each in enumerate(others) if each)
 
 
 def _denying_nothing(policy: Policy) -> Iterator[str]:

@@ -105,6 +105,13 @@ class Metrics:
             reason=CLIENT_REASONS,
         )
         self.policy_generation = self._gauge("policy_generation", "Number of times the policy was loaded.")
+        self.policy_info = Computed(
+            "policy_info",
+            "1 for the policy in force, by a hash of its file, or of the built-in policy, and by its enforcement.",
+            "hash",
+            "enforcement",
+        )
+        self.registry.register(self.policy_info)
         self.policy_failures = self.counter("policy_reload_failures", "Number of failed policy reloads.")
         self.overrides_ending = self._gauge(
             "policy_overrides_ending",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
 from certs.following import Followed
 from webhook.documents.reading import decoded
 from webhook.objects.names import SKIP_LABEL
-from webhook.policy.parsing import parse_policy
+from webhook.policy.parsing import BUILT_IN, parse_policy
 from webhook.policy.policy import STATES, PolicyError
 from webhook.serving.check import Check
 from webhook.serving.logs import log
@@ -24,7 +25,10 @@ class PolicyFile:
         """Follow the file whose policy is in force already; OSError if the file cannot be read."""
         self.path, self.reviewer = path, reviewer
         self.problem = ""
-        self.content = Followed(path.read_bytes(), path.read_bytes) if path is not None else None
+        content = path.read_bytes() if path is not None else BUILT_IN.encode()
+        self.content = Followed(content, path.read_bytes) if path is not None else None
+        self.info = _hash(content), reviewer.policy.enforcement
+        reviewer.metrics.policy_info.samples = lambda: {self.info: 1}
         reviewer.metrics.policy_generation.set(1)
         for state in STATES:
             reviewer.metrics.overrides_ending.labels(state).set_function(partial(self._ending, state))
@@ -45,8 +49,9 @@ class PolicyFile:
             self._refuse(str(error).splitlines()[0])
             return
         self.reviewer.policy, self.problem = policy, ""
+        self.info = _hash(changed), policy.enforcement
         self.reviewer.metrics.policy_generation.inc()
-        log(logging.INFO, "policy reloaded", file=str(self.path))
+        log(logging.INFO, "policy reloaded", file=str(self.path), hash=self.info[0])
 
     def _ending(self, state: str) -> int:
         if not self.reviewer.policy.overrides:
@@ -77,6 +82,11 @@ class PolicyFile:
         enforced = ", ".join(self.reviewer.policy.enforced)
         holds = f"; {_holds(enforced, missing)}" if enforced else ""
         return Check("policy", True, f"{source}{f'; refused: {self.problem}' if self.problem else ''}{holds}")
+
+
+def _hash(content: bytes) -> str:
+    """What tells policies apart: part of the SHA-256 that sha256sum prints of their file."""
+    return sha256(content).hexdigest()[:12]
 
 
 def _holds(rules: str, missing: Collection[str] | None) -> str:
