@@ -131,6 +131,7 @@ def test_the_numbers_by_namespace():
     ] == [re.split("   +", line.strip())[:8] for line in by_namespace[2:4]]
     assert ["UNEVEN", "ALL IN ONE ZONE", "CONTACT"] == re.split("   +", by_namespace[2])[-3:]
     assert ["0", "1", "team=web"] == re.split("   +", by_namespace[3])[-3:]
+    assert "not known" in text(report(*ZONES, *deployment()), NEW, by_namespace=True), "whose it is"
     assert "0 denied at the next update, its Pods included; 1 if created anew." in by_namespace
     assert "DENIED" not in text(found, Titles(), by_namespace=True), "for nobody asked a policy"
     assert ("shop", {"team": "web"}) == (one["namespace"], one["contacts"])
@@ -159,7 +160,8 @@ def test_without_nodes_nothing_is_said_of_what_needs_them():
         "      info: rollout-skew, counts-tainted-nodes",
         "",
         "1 workload with 4 Pods, 1 of them waiting; their nodes and zones are not known.",
-        "Skew, what the loss of one zone would take, and which constraints spread nothing are not known.",
+        "Skew, what the loss of one zone would take, which constraints spread nothing, and what rules that need "
+        "nodes find are not known.",
     ] == lines(*objects, titles=Titles())[2:]
     assert [None] * 8 == [spread[name] for name in ("skew", "spreadsNothing", *of_nodes)]
     assert [None] * 3 == [one[name] for name in ("zones", "largestZone", "largestZoneShare")]

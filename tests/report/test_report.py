@@ -100,7 +100,7 @@ def test_the_sums():
 
 
 def test_the_sums_of_each_namespace_and_whose_it_is():
-    """A label wins over an annotation of its name; a namespace without workloads is none of them."""
+    """A label wins over an annotation of its name; one without workloads is none of them."""
     shop = namespace(team="web", tier="a")
     shop["metadata"]["annotations"] = {"team": "x", "example.com/contact": "#web", "note": "y"}
     far = workload("Deployment", constraint(), name="far", namespace="bank")
@@ -113,7 +113,7 @@ def test_the_sums_of_each_namespace_and_whose_it_is():
         first.summary.denied_creates,
         first.summary.found[Severity.ERROR],
     )
-    assert ("bank", {}, 0) == (second.name, second.contacts, second.summary.denied_creates)
+    assert ("bank", None, 0) == (second.name, second.contacts, second.summary.denied_creates)
 
 
 def test_what_is_denied_at_the_next_update_are_pods_too():

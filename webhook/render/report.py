@@ -87,9 +87,9 @@ def _namespaces(report: Report, titles: Titles) -> Iterator[tuple[str, ...]]:
         denied_ = (found.denied_updates, found.denied_creates) if titles.policy else ()
         severe = (found.found[Severity.ERROR], found.found[Severity.WARNING])
         numbers = (found.workloads, found.pods, found.waiting, *denied_, *severe, found.uneven, found.lost)
-        asked = ", ".join(f"{label.rpartition('/')[2]}={value}" for label, value in sorted(contacts.items()))
+        asked = ", ".join(f"{label.rpartition('/')[2]}={value}" for label, value in sorted((contacts or {}).items()))
         words = [NOT_KNOWN if number is None else f"{number:,}" for number in numbers]
-        yield one_line(name, NAME), *words, one_line(asked, WHY) or "-"
+        yield one_line(name, NAME), *words, one_line(asked, WHY) or (NOT_KNOWN if contacts is None else "-")
 
 
 # Spread
@@ -237,7 +237,10 @@ def _sums(report: Report, titles: Titles) -> Iterator[str]:
     if report.nodes is None or report.zones is None:
         yield f"{what.rstrip(',')}; their nodes and zones are {NOT_KNOWN}."
         if found.workloads:
-            yield f"Skew, what the loss of one zone would take, and which constraints spread nothing are {NOT_KNOWN}."
+            yield (
+                "Skew, what the loss of one zone would take, which constraints spread nothing, and what rules that "
+                f"need nodes find are {NOT_KNOWN}."
+            )
     else:
         yield f"{what} on {_many(report.nodes, 'node')} in {_many(report.zones, 'zone')}."
     if found.workloads and found.uneven is not None:
@@ -288,7 +291,7 @@ def as_json(report: Report, titles: Titles, notes: Sequence[str] = ()) -> dict[s
         "notes": list(notes),
         "workloads": [_workload_json(one) for one in report.workloads],
         "namespaces": [
-            {"namespace": name, "contacts": dict(contacts), "summary": _summary_json(sums)}
+            {"namespace": name, "contacts": contacts and dict(contacts), "summary": _summary_json(sums)}
             for name, contacts, sums in report.namespaces
         ],
         "summary": {

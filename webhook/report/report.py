@@ -133,10 +133,10 @@ class Summary(NamedTuple):
 
 
 class ReportedNamespace(NamedTuple):
-    """The sums over the workloads of a namespace, and whom to ask: labels and annotations, by name."""
+    """The sums over the workloads of a namespace, and whom to ask: labels and annotations, None if it is not known."""
 
     name: str
-    contacts: Mapping[str, str]
+    contacts: Mapping[str, str] | None
     summary: Summary
 
 
@@ -212,7 +212,7 @@ class Reporting:
         for one in workloads:
             by_namespace.setdefault(one.live.ref.namespace, []).append(one)
         found = [
-            ReportedNamespace(name, self._contacts.get(name, {}), summary(those, placed=placed))
+            ReportedNamespace(name, self._contacts.get(name), summary(those, placed=placed))
             for name, those in by_namespace.items()
         ]
         return sorted(found, key=lambda one: (*_concern(one.summary, self._policies.named), one.name))
