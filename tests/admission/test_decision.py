@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.build import FEATURES, constraint, pod, policy, request, service, snapshot, workload
 from tests.support.review import review
-from webhook.admission.decision import Outcome, unexpected
+from webhook.admission.decision import Outcome, not_judged, unexpected
 from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
 from webhook.admission.review import review as decide
 from webhook.admission.terms import Terms
@@ -96,3 +96,11 @@ def test_what_is_unread_is_not_judged():
 
 def test_log_and_metrics_know_every_outcome():
     assert set(Outcome) == set(MESSAGES) == set(RESULT_OF)
+
+
+@pytest.mark.parametrize("about", ["", "Deployment " + "w" * 300])
+def test_an_object_that_an_enforced_rule_must_judge_is_named_in_few_words(about):
+    message = not_judged(policy(), about, "too deep", enforced=True).status["message"]
+
+    assert message.startswith("Deployment w" if about else "an object: too deep; ")
+    assert len(message) < 200

@@ -77,12 +77,12 @@ def test_a_denial_names_the_owner_since_there_the_error_is(rules):
     status = validate(BY_HAND, rules=rules, **by("dev")).status
 
     assert status["message"].endswith(
-        "; mend CronJob nightly, which owns it: write labelSelector: {matchLabels: {app: web}} (empty-selector)"
+        "; mend CronJob nightly, its owner: write labelSelector: {matchLabels: {app: web}} (empty-selector)"
     )
 
 
 def test_without_an_owner_it_names_none():
-    assert "which owns it" not in validate(pod(EMPTY)).status["message"]
+    assert "its owner" not in validate(pod(EMPTY)).status["message"]
 
 
 def test_the_accounts_of_controllers():

@@ -479,7 +479,7 @@ def affine(*nodes):
 
 
 MANY_TERMS = ["a1"] * 50 + ["b1"]
-MISSING = "nothing spreads {}; found no constraint; add {{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, "
+MISSING = "{} without a constraint; found no constraint; add {{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, "
 
 
 @EVERY

@@ -117,3 +117,27 @@ def test_a_denial_of_hundreds_of_errors_ends_too():
 
     assert "and 400 more" == lines[-1]
     assert wording.MOST_LINES == len(wording.denial([finding()] * 500, ABOUT).causes)
+
+
+LONG = f"Deployment {'n' * 63}/{'w' * 200}-7"
+
+
+def test_a_long_name_leaves_room_for_the_message_and_keeps_its_end():
+    helped = finding(help="h" * wording.HELP_LIMIT)
+    warning = wording.warning(helped, wording.object_name(LONG))
+    about, field, *_ = warning.split(": ")
+
+    assert len(warning) <= wording.WARNING_LIMIT
+    assert about.startswith("Deployment n") and about.endswith("w-7")
+    assert "topologySpreadConstraints[0].labelSelector" == field
+
+
+def test_a_long_name_leaves_room_for_the_notice():
+    notice = f"will be denied from 2027-01-15; ask {'c' * 40}, {'u' * 80}"
+    (_, line) = wording.warnings([finding()], wording.object_name(LONG), [finding(notice=notice)])
+
+    assert line.endswith(f"w-7: {notice} (a-rule)")
+
+
+def test_what_has_no_name_is_an_object():
+    assert "an object" == wording.object_name("")

@@ -112,6 +112,11 @@ REFUSED = [
         'notice.from: found "2027-02-30", wanted a day of the calendar',
     ),
     refused(
+        "a notice of advice",
+        "rules: {unschedulable: {notice: {contact: us}}}",
+        "rules.unschedulable.notice: it is advice, and never denies; remove it",
+    ),
+    refused(
         "a notice of several lines",
         'overrides: [{name: a, podSelector: {}, notice: {contact: "a\\nb"}}]',
         r'overrides[0].notice: found "a\nb", wanted one line of characters that can be printed',

@@ -648,7 +648,7 @@ class TestMissingConstraints:
     def test_it_says_how_many_replicas_it_found(self, count, found, every):
         (one,) = findings(workload("Deployment", spec={"replicas": count}), missing_constraints=every)
 
-        assert (f"nothing spreads {found}", "no constraint") == (one.message, one.found)
+        assert (f"{found} without a constraint", "no constraint") == (one.message, one.found)
 
     @pytest.mark.parametrize("value", ["web", "1", "true", "No", "1e3", "2026-11-23", ""])
     def test_what_it_offers_can_be_pasted(self, value, every):
@@ -659,6 +659,19 @@ class TestMissingConstraints:
 
         assert {"matchLabels": obj["spec"]["template"]["metadata"]["labels"]} == offered["labelSelector"]
         assert () == findings(repaired, missing_constraints=every)
+
+    @pytest.mark.parametrize("rule", ["soft-constraint", "forbidden-topology-key"])
+    def test_it_offers_nothing_that_another_rule_may_forbid(self, rule, every):
+        other = RULES[rule].setting(Severity.ERROR, False, RULES[rule].example)
+        (one,) = findings(workload("Deployment"), missing_constraints=every, **{rule: other})
+
+        assert f"add a constraint for {ZONE}" == one.fix
+
+    @pytest.mark.parametrize("key", ["on", "null", "y"])
+    def test_a_label_key_that_yaml_may_read_otherwise_is_quoted(self, key, every):
+        (found,) = findings(workload("Deployment", labels={key: "c"}, spec={"selector": {}}), missing_constraints=every)
+
+        assert f'{{matchLabels: {{"{key}": c}}}}' in found.fix
 
     @pytest.mark.parametrize(
         "obj", [pod(owner="DaemonSet/x"), workload("Deployment", owner="DaemonSet/x")], ids=["Pod", "Deployment"]

@@ -87,7 +87,7 @@ def not_judged(
     changed, and the object is allowed.
     """
     if enforced:
-        why = f"{about}: {message}; make it smaller, for an enforced rule must judge it"
+        why = f"{wording.object_name(about)}: {message}; make it smaller, for an enforced rule must judge it"
         text = wording.one_line(why, wording.LINE_LIMIT)
         return Decision(Outcome.NOT_JUDGED, _status(403, "Forbidden", text), error=message)
     on_error = "Allow" if known else policy.on_error
@@ -95,8 +95,8 @@ def not_judged(
 
 
 def _on_error(enforcement: str, outcome: Outcome, about: str, message: str, on_error: str) -> Decision:
-    about = wording.one_line(about or "an object", wording.OBJECT_LIMIT)
-    text = wording.one_line(f"{about}: evenkeel could not judge it: {message}", wording.WARNING_LIMIT)
+    why = f"{wording.object_name(about)}: evenkeel could not judge it: {message}"
+    text = wording.one_line(why, wording.WARNING_LIMIT)
     if on_error == "Allow" or enforcement != DENY:
         return Decision(outcome, warnings=() if enforcement == AUDIT else (text,), error=message)
     return Decision(outcome, _status(500, "InternalError", text), error=message)

@@ -212,7 +212,7 @@ def page(body: bytes) -> Any:
 
 
 def namespaces_page(body: bytes) -> Any:
-    """The same of Namespaces, with the annotations that name a team or a contact, and no conditions."""
+    """Return the same of Namespaces, with the annotations that name a team or a contact, and no conditions."""
     found = _NAMESPACES.decode(body)
     for obj in found.get("items") or ():
         _reduce_namespace(obj)

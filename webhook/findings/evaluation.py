@@ -95,7 +95,7 @@ def find_all(
         features=features,
         snapshot=snapshot,
         others=others,
-        enforced=frozenset([rule for rule in workload.ignored_rules if rule in settings and settings[rule].enforced]),
+        settings=settings,
         parameters={},
     )
     for rule, setting in running:

@@ -33,9 +33,10 @@ NO_NODES = Nodes()
 ADVICE = "it is advice, and never denies"
 CLOSED_NODES, UNLABELLED_NODES = "closed nodes", "nodes without a topology key"
 NODE_AFFINITY = "node affinity"
+FORBIDDING = ("soft-constraint", "forbidden-topology-key")  # They may forbid a constraint that is offered.
 MATCH_LABEL_KEYS, MIN_DOMAINS, UNKNOWN_FIELDS = "matchLabelKeys", "minDomains", "unknown fields"
 SWITCHES = "switches of evenkeel"
-_PLAIN = re.compile("(?!(true|false|yes|no|on|off|null|y|n)$)[A-Za-z][-A-Za-z0-9_.]*", re.IGNORECASE)
+_PLAIN = re.compile("(?!(true|false|yes|no|on|off|null|y|n)$)[A-Za-z][-A-Za-z0-9_./]*", re.IGNORECASE)
 
 
 class Need(Enum):
@@ -74,7 +75,7 @@ class Subject:
     `reading` is what the constraints were parsed from, and `hard` are the hard ones of them.  `addable` are the label
     keys that may still be added, by a controller or at binding; `carries` are those that a Pod has, or may have, before
     it is scheduled.  `others` are the other workloads of the input, None if they are not known.
-    `enforced` are the rules that the policy enforces, of those that annotations would silence.
+    `settings` are those of all rules.
     """
 
     workload: Workload
@@ -86,7 +87,7 @@ class Subject:
     features: Features
     snapshot: Snapshot | None
     others: Others | None
-    enforced: frozenset[str]
+    settings: RuleSettings
     parameters: Mapping[str, object]
 
     def at(self, constraint: Constraint, *names: str | int) -> FieldPath:
@@ -200,8 +201,20 @@ class Subject:
     def _own_in_yaml(self) -> str:
         return _in_yaml(self.own_selector)
 
+    @property
+    def enforced(self) -> frozenset[str]:
+        """Return the ids of the rules that the policy enforces."""
+        return frozenset(rule for rule, setting in self.settings.items() if setting.enforced)
+
     def soft_constraint(self, topology_key: str) -> str:
-        """Return a constraint for the workload's own Pods as YAML in one line; "" if it has no labels to select by."""
+        """
+        Return a constraint for the workload's own Pods as YAML in one line.
+
+        "" if it has no labels to select by, or the policy has a rule that may forbid such a constraint.
+        """
+        forbidding = [self.settings[rule] for rule in FORBIDDING if rule in self.settings]
+        if any(setting.severity is not Severity.IGNORE for setting in forbidding):
+            return ""
         labels, addable = self.own_selector or self.workload.labels, self.workload.addable
         own = {key: labels[key] for key in islice(labels, MOST_LABELS_COPIED) if key not in addable}
         if not own or len(labels) > MOST_LABELS_COPIED:
@@ -211,8 +224,10 @@ class Subject:
 
 
 def _in_yaml(labels: Mapping[str, str]) -> str:
-    """Return labels as a LabelSelector in one line; a value that YAML may read as no text is quoted."""
-    pairs = [f"{key}: {value if _PLAIN.fullmatch(value) else json.dumps(value)}" for key, value in labels.items()]
+    """Return labels as a LabelSelector in one line; what YAML may read as no text is quoted."""
+    pairs = [
+        ": ".join(text if _PLAIN.fullmatch(text) else json.dumps(text) for text in pair) for pair in labels.items()
+    ]
     return f"{{matchLabels: {{{', '.join(pairs)}}}}}"
 
 

@@ -10,13 +10,10 @@ from webhook.objects.fields import FieldPath, path_text
 from webhook.objects.reading import printable
 
 HELP_LIMIT = 120
-WARNING_LIMIT, MOST_WARNINGS, MOST_NOTICES = (
-    256,
-    5,
-    2,
-)  # If all exceed 4,096 characters, the API server cuts each at 256.
+# If all warnings of an object exceed 4,096 characters, the API server cuts each at 256.
+WARNING_LIMIT, MOST_WARNINGS, MOST_NOTICES = 256, 5, 2
 LINE_LIMIT, MOST_LINES = 1_000, 100
-NAME_LIMIT, OBJECT_LIMIT, SUMMARY_LIMIT = 63, 100, 4 * LINE_LIMIT
+NAME_LIMIT, OBJECT_LIMIT, SHORTEST_OBJECT, SUMMARY_LIMIT = 63, 100, 40, 4 * LINE_LIMIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +30,17 @@ def one_line(text: str, limit: int) -> str:
     if not text.isprintable():
         text = printable(text)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def object_name(about: str) -> str:
+    """Return what an object is called in a message, in one line."""
+    return _shortened(one_line(about, LINE_LIMIT), OBJECT_LIMIT) or "an object"
+
+
+def _shortened(name: str, limit: int) -> str:
+    """Return a name with its middle left out if it is too long, for ends tell names apart."""
+    half = limit // 2
+    return name if len(name) <= limit else f"{name[: half - 1]}…{name[-half:]}"
 
 
 def short_path(path: FieldPath) -> str:
@@ -56,10 +64,10 @@ def warnings(findings: Sequence[Finding], about: str, noticed: Sequence[Finding]
     gravest = sorted(findings, key=lambda finding: finding.severity.rank)
     notices = _notices(noticed, about) if noticed else []
     most = MOST_WARNINGS - len(notices)
-    lines = [*dict.fromkeys([warning(finding, about) for finding in gravest[:most]]), *notices]
-    if more := findings[most:]:
-        lines.append(f"{about}: {len(more)} more findings; all of them: evenkeel admit -f FILE -o json")
-    return tuple(lines)
+    lines = list(dict.fromkeys([warning(finding, about) for finding in gravest[:most]]))
+    if more := len(findings) - len(lines):
+        notices.append(f"{about}: {more} more finding{'s'[: more != 1]}; all of them: evenkeel admit -f FILE -o json")
+    return (*lines, *notices)
 
 
 def _notices(findings: Sequence[Finding], about: str) -> list[str]:
@@ -67,8 +75,9 @@ def _notices(findings: Sequence[Finding], about: str) -> list[str]:
     rules: dict[str, dict[str, None]] = {}
     for finding in findings:
         rules.setdefault(finding.notice, {})[finding.rule] = None
-    first = list(rules.items())[:MOST_NOTICES]
-    return [one_line(f"{about}: {notice} ({', '.join(ids)})", WARNING_LIMIT) for notice, ids in first]
+    said = [f": {notice} ({', '.join(ids)})" for notice, ids in list(rules.items())[:MOST_NOTICES]]
+    rooms = [max(SHORTEST_OBJECT, WARNING_LIMIT - len(line)) for line in said]
+    return [one_line(_shortened(about, room) + line, WARNING_LIMIT) for room, line in zip(rooms, said, strict=True)]
 
 
 def line(finding: Finding, at: str = "") -> str:
@@ -89,9 +98,10 @@ def in_full(finding: Finding, at: str = "", about: str = "", limit: int = LINE_L
     A value that the message or the fix already names is left out.  So that rule and help have room, first the value is
     left out, then the fix, then the end of the message.
     """
-    where = [part for part in (about, at or path_text(finding.path)) if part]
     tail = f" ({finding.rule})" + (f"; {finding.help}" if finding.help else "")
-    room, text, fix = limit - len(tail), ": ".join((*where, finding.message)), f"; {finding.fix}"
+    room, fix = limit - len(tail), f"; {finding.fix}"
+    said = f"{where}: {finding.message}" if (where := at or path_text(finding.path)) else finding.message
+    text = f"{_shortened(about, max(SHORTEST_OBJECT, room - len(said) - 2))}: {said}" if about else said
     named = finding.found in f'{finding.message} {finding.fix} "{finding.path[-1] if finding.path else ""}"'
     found = "" if named else f"; found {finding.found}"
     more = next((part for part in (f"{found}{fix}", fix) if len(text) + len(part) <= room), "")
@@ -141,7 +151,7 @@ def worded(
     findings: Iterable[Finding],
 ) -> Words:
     """Return what to say of `findings` on the object `about`: some deny, some warn, some of these are to deny."""
-    about = one_line(about, OBJECT_LIMIT)
+    about = object_name(about)
     return Words(denial(denying, about), warnings(warning, about, noticed), summary(findings))
 
 

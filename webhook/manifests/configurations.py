@@ -99,7 +99,7 @@ def unsent(policy: Policy, entries: Sequence[Mapping[str, object]]) -> tuple[str
 
 
 def new_entries(policy: Policy, before: Policy, enforced_fail: bool) -> tuple[str, ...]:
-    """The names of the entries that `policy` needs and that the configurations for the policy `before` do not have."""
+    """Return the names of the entries that `policy` needs and that those for the policy `before` lack."""
     return _lacking(_entries(policy, enforced_fail), _entries(before, enforced_fail))
 
 

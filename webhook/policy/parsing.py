@@ -14,7 +14,7 @@ from typing import NamedTuple
 from webhook.documents.reading import read_documents
 from webhook.documents.scalars import DocumentError
 from webhook.findings.finding import Severity
-from webhook.findings.rule import RuleSettings
+from webhook.findings.rule import ADVICE, RuleSettings
 from webhook.objects.fields import FieldPath, as_list, as_mapping, path_text
 from webhook.objects.kinds import EACH, KINDS, Kind, Kinds, parse_path
 from webhook.objects.labels import label_key_errors
@@ -139,7 +139,10 @@ def _settings(raw: Mapping[str, object], base: RuleSettings, path: FieldPath, ca
         severity, said = Severity(str(given.pop("severity", old.severity))), str(given.pop("help", old.help))
         enforced = given.pop("enforced", old.enforced) is True
         setting = rule.setting(severity, enforced, {**old.parameters, **integers(given)}, said)
-        settings[rule_id] = replace(setting, notice=notice or old.notice)
+        kept = old.notice if severity is old.severity else ""
+        settings[rule_id] = replace(setting, notice=notice or kept)
+        if notice and rule.advice:
+            causes.append(f"{path_text((*at, 'notice'))}: {ADVICE}; remove it")
         causes += _unprintable(said, (*at, "help"))
         if severity is not Severity.IGNORE and rule.lacks_parameters(settings[rule_id]):
             example = f"{{severity: {severity}, {rule.required[0]}: …}}"

@@ -140,7 +140,7 @@ def _spread(spread: Spread) -> tuple[str, str, str]:
 
 
 def skew_words(spread: Spread) -> str:
-    """The skew against maxSkew."""
+    """Return the skew against maxSkew."""
     if spread.skew is None:
         return NOT_KNOWN
     return f"{spread.skew:,} {'>' if spread.excess else 'of'} {spread.constraint.max_skew:,}"

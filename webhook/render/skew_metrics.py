@@ -100,7 +100,7 @@ def _samples(report: Report) -> Iterator[Sample]:
 
 
 def _findings(report: Report) -> Iterator[Sample]:
-    """Those of workloads of one kind and name in several groups are added up."""
+    """Yield the number of findings of each rule; workloads of one kind and name in several groups are added up."""
     found = Counter(
         (one.live.ref.namespace, f"{one.live.ref.kind}/{one.live.ref.name}", finding.rule, str(finding.severity))
         for one in report.workloads

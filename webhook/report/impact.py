@@ -82,7 +82,7 @@ class Impact:
 
     @property
     def denies_create(self) -> bool:
-        """Whether the object is denied if it is created anew."""
+        """Return whether the object is denied if it is created anew."""
         return self.create is not None and not self.create.allowed
 
     @property

@@ -303,7 +303,7 @@ def _order(one: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
 
 
 def _concern(sums: Summary, by_policy: bool) -> tuple[int, ...]:
-    """What hurts most first, of namespaces."""
+    """Return what sorts namespaces: what hurts most first."""
     denied = (-sums.denied_updates, -sums.denied_creates) if by_policy else ()
     return *denied, -sums.found[Severity.ERROR], -sums.found[Severity.WARNING]
 

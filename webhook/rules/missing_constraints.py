@@ -75,7 +75,7 @@ def missing_constraints(subject: Subject) -> Iterator[Cause]:
     replicas = f"{workload.replicas} replica{'s'[: workload.replicas != 1]}"
     missing = asked - have if asked or have else {ZONE}
     for key in sorted(missing):
-        message = f"nothing spreads {replicas}" + (f" by {key}" if have else "")
+        message = f"{replicas} without a constraint" + (f" for {key}" if have else "")
         found, wanted = ", ".join(sorted(have)) or "no constraint", f"a constraint for {key}"
         constraint = subject.soft_constraint(key)
         yield Cause(workload.path, message, found, wanted, fix=f"add {constraint}" if constraint else f"add {wanted}")

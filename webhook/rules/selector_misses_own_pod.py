@@ -72,7 +72,7 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
         # Only the author knows what was meant by expressions, so they are not replaced.
         meant = constraint.label_selector is not None and constraint.label_selector.match_expressions
         fix, edit = (None, None) if meant else subject.copy_own_selector(constraint)
-        labels = brief(_shown(subject, selector), 50)
+        labels = _shown(subject, selector)
         if subject.workload.kind.kind == "CronJob" and not selector.keys.isdisjoint(JOB_LABELS):
             fix = "select labels of the Pod template, and add matchLabelKeys: [job-name]"
         yield Cause(
@@ -101,4 +101,4 @@ def _shown(subject: Subject, selector: Selector) -> str:
     labels = subject.workload.labels
     named = {key: labels[key] for key in selector.keys if key in labels}
     shown = sorted(islice((named or labels).items(), 10))
-    return ",".join(f"{key}={_known(key, value)}" for key, value in shown) or "none"
+    return brief(",".join(f"{key}={_known(key, value)}" for key, value in shown), 50) if shown else "no labels"

@@ -90,7 +90,7 @@ def _hash(content: bytes) -> str:
 
 
 def _holds(rules: str, missing: Collection[str] | None) -> str:
-    """Whether enforced rules hold, and where they do not."""
+    """Return whether enforced rules hold, and where they do not."""
     if missing:
         return f"{rules}: enforced, but the API server does not send all that the policy needs, as calls says"
     unknown = ", not known whether the API server sends it" if missing is None else ""
