@@ -171,7 +171,7 @@ def given(obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | N
     that it has no labels, or by one that only a controller adds.  For enforced rules its labels must be all there, or
     all gone: a Pod without any is none of a workload's, and no constraint could spread it.
     """
-    if not pod.has_constraints or terms.snapshot is None:
+    if not pod.has_constraints or terms.snapshot is None or len(pod.labels) > MOST_VALUES:
         return NEVER
     if DEFAULTED_BY_ANNOTATION in pod.annotations and _gives(obj, pod, namespace_labels, terms):
         return Audited(True, True)
