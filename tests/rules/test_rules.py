@@ -712,8 +712,8 @@ class TestUnknownField:
 @pytest.mark.parametrize(
     ("when", "nodes", "message"),
     [
-        ("DoNotSchedule", [], "if no node has it: no Pod can be placed"),
-        ("ScheduleAnyway", [], "if no node has it: it spreads nothing"),
+        ("DoNotSchedule", [], "unless nodes have it, no Pod can be placed"),
+        ("ScheduleAnyway", [], "unless nodes have it, it spreads nothing"),
         ("DoNotSchedule", [node("n1")], "no node has it: no Pod can be placed"),
     ],
 )

@@ -77,10 +77,10 @@ def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
         if key not in carried and (meant := likely_meant(key)) is not None:
             path, (fix, edit) = subject.at(constraint, "topologyKey"), put_right(meant, constraint, subject)
             deprecated = key in DEPRECATED
-            absent = "" if subject.nodes.all else "if "
+            absent = "no node has it:" if subject.nodes.all else "unless nodes have it,"
             yield Cause(
                 path,
-                f"deprecated, replaced by {meant}" if deprecated else f"{absent}no node has it: {effect(constraint)}",
+                f"deprecated, replaced by {meant}" if deprecated else f"{absent} {effect(constraint)}",
                 found=brief(key),
                 wanted=meant,
                 fix=fix,
