@@ -9,6 +9,7 @@ import pytest
 from tests.support import placing
 from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, honoring, node, owned_by, pod, snapshot, workload
 from webhook.documents.reading import read_documents
+from webhook.documents.scalars import _WORDS
 from webhook.findings import wording
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Severity
@@ -660,18 +661,33 @@ class TestMissingConstraints:
         assert {"matchLabels": obj["spec"]["template"]["metadata"]["labels"]} == offered["labelSelector"]
         assert () == findings(repaired, missing_constraints=every)
 
-    @pytest.mark.parametrize("rule", ["soft-constraint", "forbidden-topology-key"])
-    def test_it_offers_nothing_that_another_rule_may_forbid(self, rule, every):
-        other = RULES[rule].setting(Severity.ERROR, False, RULES[rule].example)
-        (one,) = findings(workload("Deployment"), missing_constraints=every, **{rule: other})
+    @pytest.mark.parametrize(
+        ("rule", "parameters"),
+        [
+            ("soft-constraint", {}),
+            ("forbidden-topology-key", {"topologyKeys": [ZONE]}),
+            ("rollout-skew", {"soft": True}),
+        ],
+    )
+    def test_it_offers_nothing_with_which_another_rule_finds_fault(self, rule, parameters, every):
+        deployment, other = workload("Deployment", spec={"replicas": 3}), RULES[rule]
+        strict = other.setting(Severity.ERROR, False, parameters)
+        found = findings(deployment, missing_constraints=every, **{rule: strict})
 
-        assert f"add a constraint for {ZONE}" == one.fix
+        assert [f"add a constraint for {ZONE}"] == [finding.fix for finding in found]
 
-    @pytest.mark.parametrize("key", ["on", "null", "y"])
-    def test_a_label_key_that_yaml_may_read_otherwise_is_quoted(self, key, every):
-        (found,) = findings(workload("Deployment", labels={key: "c"}, spec={"selector": {}}), missing_constraints=every)
+    def test_where_no_node_has_the_key_it_offers_nothing(self, every):
+        (found,) = findings(workload("Deployment"), snapshot=snapshot(node(rack="1")), missing_constraints=every)
 
-        assert f'{{matchLabels: {{"{key}": c}}}}' in found.fix
+        assert f"add a constraint for {ZONE}" == found.fix
+
+    @pytest.mark.parametrize("word", sorted(filter(str.isalpha, _WORDS)))
+    def test_a_label_that_yaml_may_read_otherwise_is_quoted(self, word, every):
+        labels = {word: word, "app": "web"}
+        (found,) = findings(workload("Deployment", labels=labels, spec={"selector": {}}), missing_constraints=every)
+        (offered,) = read_documents(found.fix.removeprefix("add "))
+
+        assert {"matchLabels": labels} == offered["labelSelector"]
 
     @pytest.mark.parametrize(
         "obj", [pod(owner="DaemonSet/x"), workload("Deployment", owner="DaemonSet/x")], ids=["Pod", "Deployment"]

@@ -33,7 +33,6 @@ NO_NODES = Nodes()
 ADVICE = "it is advice, and never denies"
 CLOSED_NODES, UNLABELLED_NODES = "closed nodes", "nodes without a topology key"
 NODE_AFFINITY = "node affinity"
-FORBIDDING = ("soft-constraint", "forbidden-topology-key")  # They may forbid a constraint that is offered.
 MATCH_LABEL_KEYS, MIN_DOMAINS, UNKNOWN_FIELDS = "matchLabelKeys", "minDomains", "unknown fields"
 SWITCHES = "switches of evenkeel"
 _PLAIN = re.compile("(?!(true|false|yes|no|on|off|null|y|n)$)[A-Za-z][-A-Za-z0-9_./]*", re.IGNORECASE)
@@ -199,36 +198,30 @@ class Subject:
 
     @cached_property
     def _own_in_yaml(self) -> str:
-        return _in_yaml(self.own_selector)
+        return in_yaml({"matchLabels": self.own_selector})
 
     @property
     def enforced(self) -> frozenset[str]:
         """Return the ids of the rules that the policy enforces."""
         return frozenset(rule for rule, setting in self.settings.items() if setting.enforced)
 
-    def soft_constraint(self, topology_key: str) -> str:
-        """
-        Return a constraint for the workload's own Pods as YAML in one line.
-
-        "" if it has no labels to select by, or the policy has a rule that may forbid such a constraint.
-        """
-        forbidding = [self.settings[rule] for rule in FORBIDDING if rule in self.settings]
-        if any(setting.severity is not Severity.IGNORE for setting in forbidding):
-            return ""
+    def soft_constraint(self, topology_key: str) -> dict[str, object] | None:
+        """Return a constraint for the workload's own Pods; None if it has no labels to select by, or too many."""
         labels, addable = self.own_selector or self.workload.labels, self.workload.addable
         own = {key: labels[key] for key in islice(labels, MOST_LABELS_COPIED) if key not in addable}
         if not own or len(labels) > MOST_LABELS_COPIED:
-            return ""
-        selector = f"labelSelector: {_in_yaml(own)}"
-        return f"{{maxSkew: 1, topologyKey: {topology_key}, whenUnsatisfiable: {SOFT}, {selector}}}"
+            return None
+        selector = {"matchLabels": own}
+        return {"maxSkew": 1, "topologyKey": topology_key, "whenUnsatisfiable": SOFT, "labelSelector": selector}
 
 
-def _in_yaml(labels: Mapping[str, str]) -> str:
-    """Return labels as a LabelSelector in one line; what YAML may read as no text is quoted."""
-    pairs = [
-        ": ".join(text if _PLAIN.fullmatch(text) else json.dumps(text) for text in pair) for pair in labels.items()
-    ]
-    return f"{{matchLabels: {{{', '.join(pairs)}}}}}"
+def in_yaml(value: object) -> str:
+    """Return objects, texts and numbers as YAML in one line; a text that YAML may read as something else is quoted."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{in_yaml(key)}: {in_yaml(item)}' for key, item in value.items())}}}"
+    if isinstance(value, str) and not _PLAIN.fullmatch(value):
+        return json.dumps(value)
+    return str(value)
 
 
 def _comparable(selector: Selector) -> set[Requirement]:

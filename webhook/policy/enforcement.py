@@ -8,8 +8,8 @@ from webhook.findings.finding import Severity
 from webhook.findings.rule import RuleSetting
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy.policy import DENY, Policy, is_enforced
+from webhook.rules.missing_constraints import MISSING
 
-MISSING = "missing-constraints"
 UNSEEN = (
     "ownedObjects: Deny: a ReplicaSet or Job whose Pods are denied stays without them, and whoever applied it, or its "
     "Deployment, is not told; kubectl describe rs, or kubectl get events, shows each denial"

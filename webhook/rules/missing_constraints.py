@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Subject, rule
+from webhook.findings.rule import Subject, in_yaml, rule
+from webhook.objects.fields import as_list
 from webhook.rules.misspelt_topology_key import ZONE
+
+MISSING = "missing-constraints"
 
 
 @rule(
@@ -77,5 +82,18 @@ def missing_constraints(subject: Subject) -> Iterator[Cause]:
     for key in sorted(missing):
         message = f"{replicas} without a constraint" + (f" for {key}" if have else "")
         found, wanted = ", ".join(sorted(have)) or "no constraint", f"a constraint for {key}"
-        constraint = subject.soft_constraint(key)
-        yield Cause(workload.path, message, found, wanted, fix=f"add {constraint}" if constraint else f"add {wanted}")
+        yield Cause(workload.path, message, found, wanted, fix=f"add {_offer(subject, key) or wanted}")
+
+
+def _offer(subject: Subject, key: str) -> str:
+    """Return a constraint as YAML in one line; "" if there is none with which no other rule finds fault."""
+    constraint, workload = subject.soft_constraint(key), subject.workload
+    if constraint is None:
+        return ""
+    written = as_list(workload.raw_constraints)
+    offered = replace(workload, raw_constraints=[*written, constraint])
+    others = {rule: setting for rule, setting in subject.settings.items() if rule != MISSING}
+    found = find_all(offered, others, subject.snapshot, subject.features, subject.others).findings
+    own = (*workload.path, len(written))
+    faults = [finding for finding in found if finding.severity.rank <= Severity.WARNING.rank]
+    return "" if any(finding.path[: len(own)] in (own, workload.path) for finding in faults) else in_yaml(constraint)
