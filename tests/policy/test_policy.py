@@ -176,3 +176,12 @@ def test_what_is_possible_where_labels_are_not_known():
 
     assert {"a": "a", "e": "b", "": "b"} == first
     assert {"": found} == found.possible("shop", {"team": "batch"})
+
+
+def test_a_notice_is_not_kept_by_an_override_under_which_the_rule_only_warns():
+    override = f"{{name: a, {ALL}, rules: {{empty-selector: warning}}}}"
+    found = policy(f"enforcement: Warn\nnotice: {{contact: us}}\noverrides: [{override}]")
+    errors = ("empty-selector", "malformed-topology-key")
+    said = [[part.settings[rule].notice for rule in errors] for part in found.parts]
+
+    assert [["will be denied; ask us"] * 2, ["", "will be denied; ask us"]] == said

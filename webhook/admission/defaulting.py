@@ -166,10 +166,11 @@ def given(obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | N
     """
     Return whether findings on `pod`, which is `obj`, are only audited, since evenkeel gives it the same constraints.
 
-    Its annotation proves nothing, for anybody may write it, so they are computed anew.  A copy, as `kubectl debug
-    --copy-to` makes it, has lost its owner, its annotations and, unless asked otherwise, its labels.  One is known by
-    that it has no labels, or by one that only a controller adds.  For enforced rules its labels must be all there, or
-    all gone: a Pod without any is none of a workload's, and no constraint could spread it.
+    Its annotation proves nothing, for anybody may write it, so the constraints are computed anew.  A copy, as `kubectl
+    debug --copy-to` makes it, has no owner, no annotations and, unless asked otherwise, no labels.  A Pod without an
+    owner is taken for a copy if it has no labels, or if it or its selector has a label that only a controller adds.
+    For enforced rules a copy must have all labels of the original, or none: a Pod without labels belongs to no
+    workload, and no constraint could spread it.
     """
     if not pod.has_constraints or terms.snapshot is None or len(pod.labels) > MOST_VALUES:
         return NEVER

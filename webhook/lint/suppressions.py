@@ -79,9 +79,8 @@ def suppressed_by_annotations(obj: Mapping[str, object], workloads: Sequence[Wor
             found = terms.judging(unsuppressed, settings, terms.snapshot, terms.features).findings
             used |= {finding.rule for finding in found if finding.rule in suppressing}
             run = rules_run(settings) - {skipped.rule for skipped in evaluation.skipped}
-            idle |= {
-                rule: _reason(settings[rule]) for rule in run if not settings[rule].enforced
-            }  # others: idle-switch
+            # Of an enforced rule, idle-switch says it.
+            idle |= {rule: _reason(settings[rule]) for rule in run if not settings[rule].enforced}
         count += max(counts)
     unused = {rule: reason for rule, reason in idle.items() if rule not in used}
     return Suppressed(count, tuple(_unused_annotations(obj, workloads, unused)))

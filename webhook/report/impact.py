@@ -87,7 +87,7 @@ class Impact:
 
     @property
     def denies_update(self) -> bool:
-        """Whether the next update is denied, or the Pods that come of it."""
+        """Return whether the next update is denied, or the Pods that come of it."""
         return any(one is not None and not one.allowed for one in (self.update, self.pods))
 
     @property

@@ -202,10 +202,10 @@ class Reporting:
         """The report of these workloads."""
         ordered = tuple(sorted(workloads, key=lambda one: _order(one, self._policies.named)))
         nodes = self._snapshot.nodes
-        placed, zones = bool(nodes), len(nodes.domains(ZONE))
-        sums = summary(ordered, placed=placed)
-        counted = (len(nodes), zones) if placed else (None, None)
-        return Report(ordered, sums, counted[0], counted[1], self._static, tuple(self._namespaces(ordered, placed)))
+        placed = bool(nodes)
+        many, zones = (len(nodes), len(nodes.domains(ZONE))) if placed else (None, None)
+        namespaces = tuple(self._namespaces(ordered, placed))
+        return Report(ordered, summary(ordered, placed=placed), many, zones, self._static, namespaces)
 
     def _namespaces(self, workloads: Iterable[ReportedWorkload], placed: bool) -> list[ReportedNamespace]:
         by_namespace: dict[str, list[ReportedWorkload]] = {}

@@ -85,7 +85,7 @@ class PolicyFile:
 
 
 def _hash(content: bytes) -> str:
-    """What tells policies apart: part of the SHA-256 that sha256sum prints of their file."""
+    """Return what tells policies apart: the first digits that sha256sum prints of their file."""
     return sha256(content).hexdigest()[:12]
 
 

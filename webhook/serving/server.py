@@ -235,7 +235,7 @@ def _version(config: Config, reviewer: Reviewer) -> KubernetesVersion | None:
 
 
 def _sent_calls(config: Config, reviewer: Reviewer) -> SentCalls | None:
-    """Who compares the policy with the webhook configurations: those it writes, or may read."""
+    """Return what compares the policy with the webhook configurations; None where they cannot be read."""
     if config.renewal is not None:
         registration = config.renewal.registration
     elif config.client is not None:
