@@ -27,7 +27,9 @@ from tests.support.build import (
     workload,
 )
 from tests.support.review import Case, review
+from webhook.admission import review as admission
 from webhook.admission.defaulting import Defaults, Undefaulted
+from webhook.admission.ownership import NEVER
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.policy import parsing as policies
 from webhook.policy.defaults import Defaulting
@@ -683,3 +685,14 @@ def test_a_person_who_writes_the_same_by_hand_is_warned_of_it():
     decision = review(request(obj), VALIDATE, policy_of(rules=rules), snapshot(*CLUSTER), FEATURES)
 
     assert 1 == len(decision.warnings)
+
+
+def test_what_is_only_an_info_is_not_compared_with_what_evenkeel_gives(monkeypatch):
+    """It neither denies nor warns, and the comparison looks at every ReplicaSet of the namespace."""
+    asked = []
+    monkeypatch.setattr(admission, "given", lambda *_: asked.append(1) or NEVER)
+    for rules in ({}, {"counts-tainted-nodes": "warning"}):
+        policies, obj = policy(rules=rules), pod(constraint(topologyKey="kubernetes.io/hostname"))
+        review(request(obj), VALIDATE, policies, snapshot(*CLUSTER), FEATURES)
+
+    assert [1] == asked

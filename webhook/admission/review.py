@@ -30,6 +30,7 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 
 Judging = Callable[[Workload, RuleSettings, Snapshot | None, Features], Evaluation]
+_TOLD = (Severity.ERROR, Severity.WARNING)  # of findings that deny or warn
 LONGEST_NAME = 253  # of an object, a group or a kind; anything longer is cut before it goes back
 
 
@@ -117,7 +118,8 @@ def _judge_workloads(
         skipped |= dict.fromkeys(evaluation.skipped)
     excused = old.excuse(found) if old is not None else [False] * len(found)
     pod = request.workloads[0]
-    excepted = given(request.obj, pod, namespace_labels, terms) if found and pod.is_pod else NEVER
+    told = pod.is_pod and any(finding.severity in _TOLD for _, finding in found)
+    excepted = given(request.obj, pod, namespace_labels, terms) if told else NEVER
     judged: dict[FieldPath, list[Judged]] = {}
     for (workload, finding), was_there in zip(found, excused, strict=True):
         rules = in_force[workload.path]
@@ -153,7 +155,7 @@ def _judge_finding(
         named = wording.one_line(f"{owner.kind} {owner.name}", LONGEST_NAME)
         finding = finding._replace(fix=f"mend {named}, its owner: {finding.fix}")
     hushed = only_audited or finding.said_by_api_server or enforcement == AUDIT
-    warns = finding.severity in (Severity.ERROR, Severity.WARNING) and not hushed
+    warns = finding.severity in _TOLD and not hushed
     return Judged(finding, would_deny, would_deny and enforcement == DENY, warns)
 
 
