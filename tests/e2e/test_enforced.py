@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -388,22 +389,36 @@ def test_of_a_job_that_a_person_makes_of_it_the_denial_names_the_cron_job(develo
     assert output.stderr.endswith(f"{said}\n"), output
 
 
+def created_since(plane, name, version):
+    """The Pod of this name as it was created, although a ReplicaSet that adopts it may have deleted it since."""
+    path = (
+        f"/api/v1/namespaces/{NAMESPACE}/pods?watch=true&resourceVersion={version}&fieldSelector=metadata.name%3D{name}"
+    )
+    with closing(plane.api.watch(path)) as events:
+        kind, created = next(events)
+    assert "ADDED" == kind
+    return created
+
+
 @ON_COPIES
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
 def test_a_pod_that_got_defaults_is_copied_and_restored(plane, developer, kind):
-    """And `kubectl debug --copy-to` drops its labels, its annotations and its owner."""
+    """`kubectl debug --copy-to` drops its owner, and with --image, unless told otherwise, its labels and annotations."""
     name = f"given-{kind.lower()}"
     assert 0 == applied(developer, headless(name), made(kind, name)).code
     until(lambda: any(each["spec"].get("nodeName") for each in pods_of(plane, NAMESPACE, name).values()), "its Pods")
     one = next(each for each in pods_of(plane, NAMESPACE, name).values() if each["spec"].get("nodeName"))
     assert one["spec"]["topologySpreadConstraints"]
-    ways = ([], ["--same-node"], ["--keep-labels", "--keep-annotations", "--same-node"])
+    kept = ["--keep-labels", "--keep-annotations", "--same-node"]
+    ways = (["--image=debug"], ["--image=debug", "--same-node"], ["--image=debug", *kept], ["--set-image=*=debug"])
 
     for number, way in enumerate(ways):
-        copy, debug = f"{name}-copy-{number}", ["debug", one["metadata"]["name"], "--set-image=*=debug"]
-        output = developer(*debug, "--profile=general", f"--copy-to={copy}", *way)
-        assert (0, "") == (output.code, output.stderr)
-        assert stored(plane, NAMESPACE, f"pods/{copy}")["spec"]["topologySpreadConstraints"]
+        copy, before = f"{name}-copy-{number}", stored(plane, NAMESPACE, "pods")["metadata"]["resourceVersion"]
+        output = developer("debug", one["metadata"]["name"], "--profile=general", f"--copy-to={copy}", *way)
+        assert 0 == output.code and "Warning" not in output.stderr, output
+        created = created_since(plane, copy, before)
+        assert created["spec"]["topologySpreadConstraints"]
+        assert ("app" in created["metadata"].get("labels", {})) == (number > 1)
 
     kept_of = {key: one["metadata"][key] for key in ("labels", "annotations", "ownerReferences")}
     saved = {**of("Pod", NAMESPACE), "spec": one["spec"], "metadata": {"name": f"{name}-saved", **kept_of}}
