@@ -99,10 +99,10 @@ class Edge:
 
 def _worker(folder: Path) -> Any:
     """As gunicorn makes one, and as `Worker.run` begins."""
-    house, settings = imported(), Config()
-    for name, file in {"certfile": "tls.crt", "keyfile": "tls.key"}.items():
-        settings.set(name, str(folder / file))
-    worker = house.Worker(1, 0, [], None, PATIENCE, settings, logging.Logger("walk", logging.WARNING))
+    house = imported()
+    worker = house.Worker(1, 0, [], None, PATIENCE, Config(), logging.Logger("walk", logging.WARNING))
+    worker.tls_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    worker.tls_context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
     worker.begin()
     worker.loop.swept = inf
     cluster = house.Unchanging(house.load(EXAMPLE / "example_cluster.yaml"))

@@ -26,6 +26,7 @@ cli.selection
 cli.inputs
 cli.usage
 serving.server
+serving.webhook
 serving.certificate
 serving.renewal · serving.sent_calls
 serving.app · serving.certificate_files · serving.cluster_telemetry · serving.kubernetes_version · serving.policy_file

@@ -7,7 +7,7 @@ import re
 from tests.support.dockerfile import FILE, of, stages
 from webhook import __version__
 from webhook.serving.settings import SETTINGS
-from webhook.transport.forked import ARENA_MAX, MMAP_THRESHOLD
+from webhook.transport.worker import ARENA_MAX, MMAP_THRESHOLD
 
 BUILD, FINAL = stages()
 

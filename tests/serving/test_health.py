@@ -260,14 +260,14 @@ def series(server):
 STUCK = f"""
 import os, time
 from webhook.serving import health
-from webhook.transport.arbiter import Heartbeat
+from webhook.transport.worker import Worker
 health.STUCK_SECONDS = 0.5
-straight = Heartbeat.beat
-def beat(self):
+straight = Worker.notify
+def notify(self):
     while os.path.exists(os.environ["STUCK"]):
         time.sleep(0.01)
     straight(self)
-Heartbeat.beat = beat
+Worker.notify = notify
 {RUN}
 """
 

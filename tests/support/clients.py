@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import signal
 import socket
@@ -245,19 +244,17 @@ def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable
 def serve(stock: bool, limits: dict[str, float], settings: dict[str, Any]) -> None:
     """Run gunicorn with the app above."""
     from gunicorn.app.base import BaseApplication
-    from gunicorn.arbiter import Arbiter as StockArbiter
     from gunicorn.workers.gthread import ThreadWorker
 
-    from webhook.transport.arbiter import Arbiter, Heartbeat
-    from webhook.transport.forked import run
-    from webhook.transport.worker import Limits, Worker
+    from webhook.transport.worker import Limits, Worker, ignore_signals
 
-    class LimitedWorker(Worker):  # type: ignore[misc]
-        pass
-
-    LimitedWorker.limits = Limits(**limits)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(settings["certfile"], settings["keyfile"])
+
+    class LimitedWorker(Worker):  # type: ignore[misc]
+        tls_context = context
+
+    LimitedWorker.limits = Limits(**limits)
 
     class Application(BaseApplication):  # type: ignore[misc]
         def load_config(self) -> None:
@@ -266,20 +263,12 @@ def serve(stock: bool, limits: dict[str, float], settings: dict[str, Any]) -> No
             self.cfg.set("worker_class", ThreadWorker if stock else LimitedWorker)
             self.cfg.set("ssl_context", lambda _config, _default: context)
             self.cfg.set("control_socket_disable", True)
+            self.cfg.set("when_ready", lambda _arbiter: ignore_signals())
 
         def load(self) -> Callable[..., Iterable[bytes]]:
             return app
 
-    if stock:
-        StockArbiter(Application()).run()
-    logging.basicConfig(filename=settings["errorlog"], level=logging.DEBUG, format="[%(levelname)s] %(message)s")
-    listener = socket.socket(fileno=int(settings["bind"].removeprefix("fd://")))
-
-    def work(heartbeat: Heartbeat, _again: bool) -> None:
-        listener.detach()
-        run(Application(), heartbeat)
-
-    raise SystemExit(Arbiter(work, listener, settings.get("graceful_timeout", 30) + 1).run())
+    Application().run()
 
 
 if __name__ == "__main__":

@@ -144,13 +144,15 @@ def loop(tmp_path):
     the_leaf().write(tmp_path / "tls.crt", tmp_path / "tls.key")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "tls.crt", tmp_path / "tls.key")
-    config = Config()
-    config.set("certfile", str(tmp_path / "tls.crt"))
-    config.set("ssl_context", lambda _config, _default: context)
     listener = socket.create_server(("127.0.0.1", 0))
     limits = Limits(handshakes=1)
     service = SimpleNamespace(
-        cfg=config, limits=limits, log=logging.Logger("x"), client_names=frozenset(), dropped=lambda _: None
+        cfg=Config(),
+        limits=limits,
+        log=logging.Logger("x"),
+        tls_context=context,
+        client_names=frozenset(),
+        dropped=lambda _: None,
     )
     yield from ended(Loop(service, [listener]))
 
@@ -197,6 +199,7 @@ def plain():
         cfg=Config(),
         limits=Limits(held_bytes=100_000),
         log=logging.Logger("x"),
+        tls_context=None,
         client_names=frozenset(),
         refusal_body=lambda *_: b"",
         dropped=lambda _: None,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import os
+import platform
 import signal
 import statistics
 import threading
@@ -12,17 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 
 import pytest
-from gunicorn.arbiter import Arbiter as StockArbiter
-from gunicorn.config import Config
-from gunicorn.http import get_parser, wsgi
-from gunicorn.workers.base import Worker as BaseWorker
-from gunicorn.workers.gthread import PollableMethodQueue
+from gunicorn.arbiter import Arbiter
 
-from tests.support.clients import CROWD, LATE, OTHER, Busy, Server, drip, head, latencies, post
+from tests.support.clients import CROWD, LARGE, LATE, OTHER, Busy, Server, drip, latencies, post
 from tests.support.serving import until
-from webhook.transport.arbiter import HEARD, IGNORED
-from webhook.transport.connection import Outbox
 from webhook.transport.limits import Limits
+from webhook.transport.worker import IGNORED
 
 
 @pytest.mark.parametrize("path", ["/raise", "/exit", "/break"])
@@ -247,37 +242,97 @@ def test_a_large_request_waits_for_one_of_another_peer_and_not_for_all(tmp_path)
     assert order.index(OTHER) <= 2
 
 
-def test_gunicorn_still_has_what_the_worker_needs():
-    """All that the docstring of webhook/transport/worker.py names; a release that changes it fails here."""
-    config = Config()
-    worker = BaseWorker(1, 1, [], None, 30, config, None)
-    replaced = {"run": [], "init_process": [], "init_signals": [], "handle_exit": ["sig", "frame"]}
-    called = {"handle_quit": ["sig", "frame"], "notify": []}
-    assert replaced | called == {
-        name: list(inspect.signature(getattr(worker, name)).parameters) for name in replaced | called
-    }
-    for name in ("alive", "app", "cfg", "log", "ppid", "sockets"):
-        assert hasattr(worker, name), name
-    assert "self.wsgi = " in inspect.getsource(BaseWorker.load_wsgi)
-    for name in ("init", "defer", "run_callbacks", "close", "fileno"):
-        assert hasattr(PollableMethodQueue(), name), name
-    assert set(StockArbiter.SIGNALS) == {*IGNORED, *HEARD}, "a signal to decide on"
-    worker.tmp.close()
+# What gunicorn's arbiter and the worker do together: signals, and a worker that dies or hangs.
 
-    data = head("/path", Content_Length=5, X_Y="z", Expect="100-continue")
-    request = next(get_parser(config, [data], ("127.0.0.1", 1)))
-    assert ("CONTENT-LENGTH", "5") in request.headers
-    assert request._expected_100_continue is True
-    assert hasattr(request, "body")
-    assert not request.should_close()
-    request.force_close()
-    assert request.should_close(), "so that a response that is not yet begun says so"
+HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 
-    outbox = Outbox()
-    response, environ = wsgi.create(request, outbox, ("127.0.0.1", 1), ("127.0.0.1", 2), config)
-    response.start_response("200 OK", [("Content-Length", "2")])
-    response.write(b"ok")
-    response.close()
-    assert ("/path", "127.0.0.1") == (environ["PATH_INFO"], environ["REMOTE_ADDR"])
-    assert outbox.startswith(b"HTTP/1.1 100 Continue") and outbox.endswith(b"\r\n\r\nok")
-    assert response.should_close()
+
+@pytest.mark.parametrize("after_sigterm", [False, True])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT], ids=lambda number: number.name)
+def test_sigint_and_sigquit_wait_for_nothing(tmp_path, number, after_sigterm):
+    """Not even for a thread at work, and not after SIGTERM either, which does."""
+    with Busy(tmp_path) as busy:
+        process = busy.server.process
+        if after_sigterm:
+            process.terminate()
+            until(lambda: "Handling signal: term" in busy.server.log.read_text(), "a stop")
+        begin = time.monotonic()
+        process.send_signal(number)
+
+        assert 0 == process.wait(10)
+        assert time.monotonic() - begin < 3 + LATE
+
+
+def test_sigterm_amid_the_start_is_heard(tmp_path):
+    """A worker that had not heard it would be waited for until the graceful timeout."""
+    for attempt in range(5):
+        (tmp_path / str(attempt)).mkdir()
+        with Server(tmp_path / str(attempt)) as server:
+            until(lambda: server.workers(server.process.pid), "a worker")
+            server.process.terminate()
+
+            assert 0 == server.process.wait(10)
+
+
+def test_other_signals_change_nothing(server):
+    """No second worker, no second arbiter, no end: each could be meant for a shell's whole process group."""
+    worker = server.worker
+    for number in IGNORED:
+        server.process.send_signal(number)
+        os.kill(worker, number)
+    time.sleep(1.5)  # The arbiter looks every second whether it has as many workers as it should.
+
+    assert [worker] == server.workers(server.process.pid)
+    with server.client() as client:
+        assert b"2" == client.ask(post()).body
+
+
+def test_every_signal_of_gunicorn_has_been_thought_of():
+    assert {*IGNORED, *HEARD} == set(Arbiter.SIGNALS)
+
+
+def test_a_worker_that_dies_is_replaced_and_who_comes_meanwhile_waits(tmp_path):
+    with Server(tmp_path) as server:
+        with server.client() as client:
+            assert b"2" == client.ask(post()).body
+        first = server.worker
+        os.kill(first, signal.SIGKILL)
+        with server.client() as client:
+            assert b"2" == client.ask(post()).body
+
+        assert first != server.worker
+        assert f"Worker (pid:{first}) was sent SIGKILL! Perhaps out of memory?" in server.log.read_text()
+
+
+def test_a_worker_that_hangs_is_replaced(tmp_path):
+    with Server(tmp_path, timeout=2) as server:
+        with server.client() as client:
+            assert b"2" == client.ask(post()).body
+        first = server.worker
+        os.kill(first, signal.SIGSTOP)
+        with server.client() as client:
+            assert b"2" == client.ask(post()).body
+
+        assert first != server.worker
+        assert f"WORKER TIMEOUT (pid:{first})" in server.log.read_text()
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another libc gives memory back by itself, or cannot")
+def test_the_memory_of_large_requests_goes_back(tmp_path):
+    """Whatever the environment says to glibc, which by default keeps it."""
+    with Server(tmp_path) as server:
+
+        def ask():
+            with server.client() as client:
+                assert 200 == client.ask(post(LARGE)).status
+
+        with server.client() as client:
+            client.ask(post())
+        before = server.usage().megabytes
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        until(lambda: server.usage().megabytes < before + 10, "its memory to go back", 5)

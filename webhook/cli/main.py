@@ -10,9 +10,8 @@ from importlib import import_module
 from io import TextIOWrapper
 
 from webhook import __version__
-from webhook.cli.usage import UsageError
+from webhook.cli.usage import TOO_DEEP, UsageError, print_error
 
-LONGEST_LINE = 10_000  # characters of an error
 COMMANDS = {
     "admit": "print how the webhook answers when an object is applied",
     "certs": "issue the webhook's serving certificate, or show certificates",
@@ -79,16 +78,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except UsageError as error:
-        from webhook.findings.wording import one_line  # which a server that starts does not need
-
-        for line in str(error).split("\n"):  # names in it come from files, and must not control the terminal
-            print(f"evenkeel: {one_line(line, LONGEST_LINE)}", file=sys.stderr)
+        print_error(error)
         return 2
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         return 0
     except RecursionError:
-        print("evenkeel: the input is nested too deep", file=sys.stderr)
+        print_error(TOO_DEEP)
         return 2
     except OSError as error:  # such as a full disk; the buffer must not be flushed again at exit
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115

@@ -19,11 +19,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from webhook.cli.usage import UsageError
+from webhook.cli.usage import TOO_DEEP, UsageError, print_error
 from webhook.serving import logs
-from webhook.serving.settings import GRACE_SECONDS, SETTINGS, Setting, SettingsError
-from webhook.transport.arbiter import Arbiter, Heartbeat
+from webhook.serving.settings import SETTINGS, Setting, SettingsError
+
+if TYPE_CHECKING:
+    from webhook.serving.webhook import Webhook
 
 ADDRESS = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<host>[^\[\]:\s]*)):(?P<port>[0-9]{1,5})")
 FOLDER = "evenkeel-tls"  # and eight more characters
@@ -51,23 +54,47 @@ def run(args: argparse.Namespace) -> int:
         return _run(args)
     except BrokenPipeError:  # That of standard output, as for every command.
         raise
-    except OSError as error:  # In this process or in the worker.
-        logs.log(logging.ERROR, "cannot go on", problem=str(error))
-        return 1
+    except OSError as error:
+        return _cannot_go_on(error)
+
+
+def _cannot_go_on(error: OSError) -> int:
+    logs.log(logging.ERROR, "cannot go on", problem=str(error))
+    return 1
 
 
 def _run(args: argparse.Namespace) -> int:
     values = {setting.name: value_of(setting, args) for setting in SETTINGS}
-    for number in (signal.SIGTERM, signal.SIGHUP):  # until the arbiter sets its own
+    for number in (signal.SIGTERM, signal.SIGHUP):  # until gunicorn's arbiter sets its own
         signal.signal(number, lambda *_: sys.exit(0))
     logs.configure(values["log-level"])
-    bind, health_bind = values["bind"], values["health-bind"]
-    listener, health = listen("--bind", bind), listen("--health-bind", health_bind)
-    if isinstance(health, UsageError) and bind == health_bind:
-        health = UsageError(f'--health-bind: found "{health_bind}", which is that of --bind, wanted another port')
+    from webhook.serving.server import Server
+
+    threads, bind, health_bind = _threads(values["threads"]), values["bind"], values["health-bind"]
+    listener = listen("--bind", bind)
+    if bind == health_bind and address("--bind", bind)[1]:
+        raise UsageError(f'--health-bind: found "{health_bind}", which is that of --bind, wanted another port')
+    health = listen("--health-bind", health_bind)
     with _private_folder(values) as folder:
-        opened = None if isinstance(listener, UsageError) else listener
-        return Arbiter(partial(_work, values, listener, health, folder), opened, GRACE_SECONDS).run()
+        make = partial(_made, values, folder)
+        return Server(make, listener, health, threads=threads, log_level=values["log-level"]).serve()
+
+
+def _made(values: Mapping[str, str], folder: Path | None) -> Webhook:
+    """Make the webhook, in the worker; where that cannot be, say why, and have gunicorn's arbiter end, too."""
+    from webhook.serving.server import FAILED, UNUSABLE
+
+    try:
+        return _webhook(values, folder)
+    except UsageError as error:
+        print_error(error)
+        sys.exit(UNUSABLE)
+    except RecursionError:
+        print_error(TOO_DEEP)
+        sys.exit(UNUSABLE)
+    except OSError as error:
+        _cannot_go_on(error)
+        sys.exit(FAILED)
 
 
 def value_of(setting: Setting, args: argparse.Namespace) -> str:
@@ -83,19 +110,12 @@ def value_of(setting: Setting, args: argparse.Namespace) -> str:
     return value
 
 
-def _work(
-    values: Mapping[str, str],
-    listener: socket.socket | UsageError,
-    health: socket.socket | UsageError,
-    folder: Path | None,
-    heartbeat: Heartbeat,
-    again: bool,
-) -> None:
-    """Read and check everything, and serve it; `again` in place of a worker that died.  UsageError if it cannot be."""
+def _webhook(values: Mapping[str, str], folder: Path | None) -> Webhook:
+    """Read and check everything that the settings name, and make the webhook of it; UsageError if it cannot be."""
     from webhook.cli import inputs
     from webhook.scheduler.features import LATEST
     from webhook.serving import certificate
-    from webhook.serving.server import Config, Server
+    from webhook.serving.webhook import Config, Webhook
 
     policy_file = Path(values["policy"]) if values["policy"] else None
     given = values["kubernetes-version"]
@@ -103,30 +123,22 @@ def _work(
     policy = inputs.policy(policy_file, features)
     source = inputs.Source(values["cluster"])
     cluster = inputs.client() if source.live else inputs.cluster(source)
-    threads, (host, _) = _threads(values["threads"]), address("--bind", values["bind"])
+    host, _ = address("--bind", values["bind"])
     secret = inputs.namespaced("--tls-secret", values["tls-secret"]) if values["tls-secret"] else None
     try:
-        chosen = certificate.choose(values, host, secret, partial(inputs.client, "--tls-secret"), folder, again)
+        chosen = certificate.choose(values, host, secret, partial(inputs.client, "--tls-secret"), folder, False)
     except SettingsError as error:
         raise UsageError(str(error)) from error
-    if isinstance(listener, UsageError):
-        raise listener
-    if isinstance(health, UsageError):
-        raise health
     config = Config(
         policy=policy,
         policy_file=policy_file,
         cluster=cluster,
         features=features,
         asks_version=not given,
-        threads=threads,
-        log_level=values["log-level"],
         certificate=chosen.serving,
         renewal=chosen.renewal,
-        listener=listener,
-        health=health,
     )
-    Server(config).serve(heartbeat)
+    return Webhook(config)
 
 
 @contextmanager
@@ -200,8 +212,8 @@ def _threads(text: str) -> int:
     return int(text)
 
 
-def listen(flag: str, bind: str) -> socket.socket | UsageError:
-    """The listening socket, or why there is none: only of use once nothing else is wrong."""
+def listen(flag: str, bind: str) -> socket.socket:
+    """Return the listening socket; UsageError if there can be none."""
     host, port = address(flag, bind)
     try:
         if not host and socket.has_dualstack_ipv6():
@@ -211,4 +223,4 @@ def listen(flag: str, bind: str) -> socket.socket | UsageError:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-        return UsageError(f"{flag}: {bind}: {reason}; name another address or port")
+        raise UsageError(f"{flag}: {bind}: {reason}; name another address or port") from error

@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+
+LONGEST_LINE = 10_000  # characters of an error
+
 
 class UsageError(Exception):
     """Input that cannot be used; each line of the message names the input and the reason.  Exit code 2."""
+
+
+TOO_DEEP = UsageError("the input is nested too deep")
+
+
+def print_error(error: UsageError) -> None:
+    """Print each line of the message to stderr; names in it come from files, and must not control the terminal."""
+    from webhook.findings.wording import one_line  # which a server that starts does not need
+
+    for line in str(error).split("\n"):
+        print(f"evenkeel: {one_line(line, LONGEST_LINE)}", file=sys.stderr, flush=True)

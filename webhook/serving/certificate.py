@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import sys
@@ -14,9 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from certs.files import CertificateError, Pem, write
 from certs.serving import ServingCertificate, check
-from webhook.serving.logs import log
 from webhook.serving.settings import SettingsError
-from webhook.transport.arbiter import how_ended
 
 if TYPE_CHECKING:
     from certs.clients import Clients
@@ -73,9 +70,7 @@ def _apart(work: Callable[[], None]) -> None:
         work()
         sys.exit(0)
     if code := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
-        if code < 0:  # Or it has said why.
-            log(logging.ERROR, "cannot make or check the certificate", problem=f"the process {how_ended(code)}")
-        sys.exit(max(code, 1))
+        sys.exit(code)
 
 
 def _check_apart(chain: Pem, key: Pem) -> None:

@@ -1,88 +1,37 @@
 """
-Composes the server: reviewer, cluster, policy file, certificate, the Flask application, and gunicorn that runs it.
+gunicorn with one worker.
 
-    the arbiter ──fork──> one worker: the main thread polls sockets and answers
-                                      ── worker threads answer what is large, or must wait
-                                      ── one thread reads changed files ── one thread renews the certificate
-                                      ── one thread for each kind that is watched in a live cluster
-                                      ── one thread answers probes and gives metrics, on a port of its own
+    gunicorn's arbiter ──fork──> one worker, which reads the settings' files, makes the Webhook, and serves it
 
-Nothing of this is imported in the arbiter.
+Nothing of the application is imported in the arbiter: what a worker has read ends with it, and the next one reads it
+anew.
 """
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import socket
-import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from time import sleep
+import ssl
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
-from certs.serving import ServingCertificate
-from webhook.cluster.cluster import Cluster, Unchanging
-from webhook.policy.policy import Policy
-from webhook.scheduler.features import Features, unknown
-from webhook.scheduler.snapshot import Snapshot
 from webhook.serving import logs
-from webhook.serving.app import create_app
-from webhook.serving.certificate_files import CertificateFiles
-from webhook.serving.check import Check
-from webhook.serving.health import Health, OwnPort
-from webhook.serving.logs import log
-from webhook.serving.metrics import Metrics
-from webhook.serving.policy_file import PolicyFile
-from webhook.serving.reviewer import Reviewer
-from webhook.serving.settings import WORKER_GRACE_SECONDS
-from webhook.transport.arbiter import Heartbeat
-from webhook.transport.aside import may_wait
-from webhook.transport.forked import run, url
+from webhook.serving.settings import GRACE_SECONDS
 from webhook.transport.limits import clients
-from webhook.transport.plain import PlainServer
-from webhook.transport.worker import Worker
+from webhook.transport.worker import Worker, ignore_signals
 
 if TYPE_CHECKING:
-    from webhook.cluster.client import Client
-    from webhook.serving.kubernetes_version import KubernetesVersion
-    from webhook.serving.renewal import Renewal
-    from webhook.serving.sent_calls import SentCalls
+    from webhook.serving.webhook import Webhook
 
-POLL_SECONDS = 1.0
-CALLS_POLL_SECONDS = 10.0  # As often as where the certificate is renewed.
-VERSION_POLL_SECONDS = 60.0  # An upgrade of the API servers takes minutes.
+HANGS_SECONDS = 30  # A worker whose loop has not turned for so long is killed, and another is started.
 KEEP_ALIVE_SECONDS = 120  # longer than the 90 s after which kube-apiserver closes idle connections, so that we never do
-GARBAGE_THRESHOLD = 20_000  # rarely, because a review leaves no reference cycles
-# Where gunicorn's worker makes a file that nobody uses; writable when the root file system is read-only.
-UNUSED_FILE_FOLDER = "/dev/shm"
-
-
-@dataclass(frozen=True, slots=True)
-class Config:
-    """All that a server needs, parsed and checked."""
-
-    listener: socket.socket
-    health: socket.socket  # The listener of the health port.
-    certificate: ServingCertificate
-    policy: Policy
-    policy_file: Path | None
-    cluster: Client | Snapshot | None
-    features: Features
-    asks_version: bool  # A live cluster is asked for its version.
-    threads: int
-    log_level: str
-    renewal: Renewal | None = None
-
-    @property
-    def client(self) -> Client | None:
-        """Who asks a live cluster."""
-        return None if isinstance(self.cluster, Snapshot) else self.cluster
+HEARTBEAT_FOLDER = "/dev/shm"  # For the file of the worker's heartbeat; writable when the root file system is not.
+# With these exit codes a worker ends gunicorn's arbiter, which else would start another one.
+FAILED, UNUSABLE = 3, 4  # gunicorn's WORKER_BOOT_ERROR, APP_LOAD_ERROR
 
 
 class ReviewWorker(Worker):
@@ -91,15 +40,18 @@ class ReviewWorker(Worker):
     app: Server
 
     @property
+    def tls_context(self) -> ssl.SSLContext:  # type: ignore[override]
+        return self.app.webhook.config.certificate.context
+
+    @property
     def client_names(self) -> frozenset[str]:  # type: ignore[override]
-        clients = self.app.config.certificate.clients
-        return clients.names if clients is not None else frozenset()
+        return self.app.webhook.client_names
 
     def refused_client(self, reason: str) -> None:
-        self.app.reviewer.metrics.refused_clients.labels(reason).inc()
+        self.app.webhook.refused_client(reason)
 
     def refusal_body(self, status: int, reason: str) -> bytes:
-        return self.app.reviewer.refuse(status, reason).body
+        return self.app.webhook.refusal_body(status, reason)
 
 
 class JsonLogger(Logger):
@@ -109,168 +61,75 @@ class JsonLogger(Logger):
         self.loglevel = getattr(logging, cfg.loglevel.upper())
         logs.configure(cfg.loglevel)
 
+    def info(self, msg: object, *args: object, **kwargs: object) -> None:
+        """Log at level debug: gunicorn tells each step of its own, and says http:// of a port that speaks TLS."""
+        self.debug(msg, *args, **kwargs)
+
     def access(self, *request: object) -> None:
-        """Nothing: a review is logged by its decision, and looking up whether to log would be half the work."""
+        """Log nothing: a review is logged by its decision, and looking up whether to log would be half the work."""
 
 
 class Server(BaseApplication):
-    """gunicorn with one worker; all of its settings are here."""
+    """gunicorn's settings, and the Webhook that `make` makes in the worker."""
 
-    def __init__(self, config: Config) -> None:
-        self.config = config
-        metrics = Metrics()
-        self.cluster: Cluster
-        if config.cluster is None or isinstance(config.cluster, Snapshot):
-            self.cluster = Unchanging(config.cluster)
-        else:
-            from webhook.serving.cluster_telemetry import watch_cluster
+    webhook: Webhook  # In the worker, once it is made.
 
-            pods = config.policy.watch_pods
-            self.cluster = watch_cluster(
-                config.cluster,
-                metrics,
-                freeze,
-                watch_pods=pods,
-                may_wait=may_wait,
-                features=config.features if pods else None,
-            )
-        self.reviewer = Reviewer(config.policy, self.cluster, config.features, metrics)
-        self.version = _version(config, self.reviewer)
-        self.policy_file = PolicyFile(config.policy_file, self.reviewer)
-        self.certificate_files = CertificateFiles(config.certificate, metrics)
-        self.calls = _sent_calls(config, self.reviewer)
+    def __init__(
+        self,
+        make: Callable[[], Webhook],
+        listener: socket.socket,
+        health: socket.socket,
+        *,
+        threads: int,
+        log_level: str,
+    ) -> None:
+        """`make` may exit with FAILED or UNUSABLE; `health` is the listener of the health port."""
+        self.make, self.listeners, self.threads, self.log_level = make, (listener, health), threads, log_level
         super().__init__()
 
     def load_config(self) -> None:
-        """gunicorn's settings."""
+        """Set all of gunicorn's settings that matter, whatever the environment says."""
         options: dict[str, Any] = {
-            "bind": f"fd://{self.config.listener.detach()}",
+            "bind": [f"fd://{listener.detach()}" for listener in self.listeners],
+            "workers": 1,
             "worker_class": ReviewWorker,
-            "threads": self.config.threads,
+            "threads": self.threads,
+            "timeout": HANGS_SECONDS,
             "worker_connections": clients(),
             "keepalive": KEEP_ALIVE_SECONDS,
-            "graceful_timeout": round(WORKER_GRACE_SECONDS),
-            "certfile": str(self.config.certificate.cert_file),
-            "keyfile": str(self.config.certificate.key_file),
-            "ssl_context": lambda conf, default_factory: self.config.certificate.context,
+            "graceful_timeout": GRACE_SECONDS,
             "logger_class": JsonLogger,
-            "loglevel": self.config.log_level,
+            "loglevel": self.log_level,
+            "when_ready": lambda _arbiter: ignore_signals(),
             "post_worker_init": self._begin,
             "worker_exit": self._end,
             "control_socket_disable": True,
             "forwarded_allow_ips": "",  # there is no proxy whose X-Forwarded headers could be trusted
             "http_parser": "python",  # the one that is tested, even if a faster one is installed
-            "worker_tmp_dir": UNUSED_FILE_FOLDER if os.access(UNUSED_FILE_FOLDER, os.W_OK | os.X_OK) else None,
+            "worker_tmp_dir": HEARTBEAT_FOLDER if os.access(HEARTBEAT_FOLDER, os.W_OK | os.X_OK) else None,
         }
         for name, value in options.items():
             self.cfg.set(name, value)
 
     def load(self) -> Any:
-        """The WSGI application."""
-        return create_app(self.reviewer)
+        """Return the WSGI application, in the worker."""
+        self.webhook = self.make()
+        return self.webhook.wsgi
 
-    def serve(self, heartbeat: Heartbeat) -> None:
-        """Serve until a signal, in the forked process."""
-        run(self, heartbeat)
-
-    def checks(self) -> Sequence[Check]:
-        """The lines of /readyz, but that of the webhook's port."""
-        cluster, renewal = self.cluster.state(), self.config.renewal
-        return (
-            *self.certificate_files.checks(),
-            *(() if renewal is None else (renewal.check(),)),
-            *(() if self.calls is None else (self.calls.check(),)),
-            self.policy_file.check(None if self.calls is None else self.calls.missing),
-            *(() if self.version is None else (self.version.check(),)),
-            Check("cluster", cluster.ready, cluster.detail),
-        )
+    def serve(self) -> int:
+        """Serve until a signal, and return the exit code of `evenkeel serve`."""
+        arbiter = os.getpid()
+        try:
+            self.run()
+        except SystemExit as end:
+            if os.getpid() != arbiter:  # A worker's, which the arbiter reads.
+                raise
+            return {0: 0, UNUSABLE: 2}.get(end.code, 1) if isinstance(end.code, int) else 0
+        return 0
 
     def _begin(self, worker: Worker) -> None:
-        if note := unknown(self.config.features):
-            log(logging.WARNING, "Kubernetes version", note=note)
-        freeze()
-        gc.set_threshold(GARBAGE_THRESHOLD)
-        self.cluster.start()
-        self._watch()
-        health = Health(
-            turned=lambda: worker.loop.turned,
-            port=OwnPort(worker.sockets[0]).check,
-            checks=self.checks,
-            metrics=self.reviewer.metrics.text,
-        )
-        worker.log.info("Probes and metrics at: %s", url("http", self.config.health))
-        PlainServer(self.config.health, health.answer, worker.log).start()
+        self.webhook.begin(worker)
 
-    def _end(self, _arbiter: None, worker: Worker) -> None:
-        self.cluster.stop()
-
-    def _watch(self) -> None:
-        """Follow the files and the policy's watchPods; renew the certificate, if it is in a Secret."""
-        actions = (
-            self.policy_file.reload,
-            self.certificate_files.reload,
-            lambda: self.cluster.watch_pods(self.reviewer.policy.watch_pods),
-            *(() if self.calls is None else (self.calls.look,)),
-        )
-        _every(POLL_SECONDS, actions)
-        if self.version is not None:
-            _every(VERSION_POLL_SECONDS, (self.version.look,))
-        if self.config.renewal is not None:
-            _every(self.config.renewal.pause, (self._renew,))
-        elif self.calls is not None:
-            _every(CALLS_POLL_SECONDS, (self.calls.read,))
-
-    def _renew(self) -> None:
-        if self.config.renewal is not None and not self.config.renewal.round():
-            self.reviewer.metrics.renewal_failures.inc()
-
-
-def _version(config: Config, reviewer: Reviewer) -> KubernetesVersion | None:
-    """Who asks a live cluster for its version, unless it is given."""
-    if not config.asks_version or config.client is None:
-        return None
-    from webhook.serving.kubernetes_version import KubernetesVersion
-
-    return KubernetesVersion(config.client, reviewer)
-
-
-def _sent_calls(config: Config, reviewer: Reviewer) -> SentCalls | None:
-    """Return what compares the policy with the webhook configurations; None where they cannot be read."""
-    if config.renewal is not None:
-        registration = config.renewal.registration
-    elif config.client is not None:
-        from webhook.cluster.registration import Registration
-        from webhook.manifests.configurations import MUTATING_NAME, NAME
-
-        registration = Registration(config.client, MUTATING_NAME, NAME)
-    else:
-        return None
-    from webhook.serving.sent_calls import SentCalls
-
-    return SentCalls(reviewer, registration)
-
-
-def freeze() -> None:
-    """Exempt all current objects from garbage collection: they live as long as the process."""
-    gc.collect()
-    gc.freeze()
-
-
-def _run(actions: Sequence[Callable[[], None]]) -> None:
-    """Run each action; log the failure of one and go on with the next."""
-    for action in actions:
-        try:
-            action()
-        except Exception as error:
-            log(logging.ERROR, "a background task failed", problem=repr(error))
-
-
-def _every(seconds: float, actions: Sequence[Callable[[], None]]) -> None:
-    """Run all actions now and every so many seconds, in a thread of their own that ends with the process."""
-
-    def loop() -> None:
-        while True:
-            _run(actions)
-            sleep(seconds)
-
-    threading.Thread(target=loop, name="periodic", daemon=True).start()
+    def _end(self, _arbiter: object, _worker: Worker) -> None:
+        if hasattr(self, "webhook"):
+            self.webhook.end()

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from webhook.scheduler.features import NEWEST
 
 LEVELS = ("debug", "info", "warning", "error")
-GRACE_SECONDS = 20.0  # Until the arbiter kills the worker; less than a Pod's terminationGracePeriodSeconds, 30.
-WORKER_GRACE_SECONDS = GRACE_SECONDS - 1  # The worker's, to answer what has arrived; in the rest it ends by itself.
+GRACE_SECONDS = 20  # From SIGTERM until the worker is killed; less than a Pod's terminationGracePeriodSeconds, 30.
 
 
 class SettingsError(Exception):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import errno
 import socket
+import ssl
 from collections import Counter
 from collections.abc import Callable, Sequence, Set
 from math import inf
@@ -45,6 +46,10 @@ class Service(Protocol):
     cfg: Any  # gunicorn's settings.
     log: Any
     limits: Limits
+
+    @property
+    def tls_context(self) -> ssl.SSLContext | None:
+        """What new connections speak TLS with; None for plain HTTP."""
 
     @property
     def client_names(self) -> Set[str]:
@@ -89,6 +94,10 @@ class Loop:
         self.hold = self.memory.hold
         self.swept = monotonic()
         self.turned = monotonic()  # When the last turn began.
+
+    @property
+    def tls_context(self) -> ssl.SSLContext | None:
+        return self.service.tls_context
 
     @property
     def client_names(self) -> Set[str]:

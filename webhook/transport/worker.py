@@ -7,17 +7,18 @@ The gunicorn worker: a loop for all clients, and threads for the few requests th
                       └──> a large one ┐                                │
     one thread:                        └─────────────> application ─────┘
 
-It depends on these parts of gunicorn: the base Worker's `init_process`, `run`, `init_signals`, `handle_exit` and
-`handle_quit` to replace; its `alive`, `app`, `cfg`, `log`, `notify`, `ppid`, `sockets` and `wsgi`; gthread's
-PollableMethodQueue; `http.wsgi.create` and its Response's `write`, `close`, `force_close` and `should_close`; a
-request's `body`, `headers`, `force_close` and `_expected_100_continue`; `http.get_parser`, `sock.ssl_context`.
+gunicorn's arbiter forks the process, passes signals on, and replaces a worker that dies or hangs.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
+import ssl
 from collections.abc import Set
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Barrier
 from time import monotonic
@@ -27,7 +28,6 @@ from gunicorn.http import wsgi
 from gunicorn.workers.base import Worker as BaseWorker
 
 from webhook.transport import aside
-from webhook.transport.arbiter import settle_signals
 from webhook.transport.aside import StepAside
 from webhook.transport.connection import Connection
 from webhook.transport.limits import Limits, last_response
@@ -35,6 +35,26 @@ from webhook.transport.loop import Loop
 from webhook.transport.peers import Turns
 
 __all__ = ["Limits", "Worker"]
+
+# gunicorn scales, reloads or reopens files on these. There is one worker, and changed files are read without a signal.
+IGNORED = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTTIN, signal.SIGTTOU, signal.SIGWINCH)
+LAST_SECONDS = 1.0  # Of graceful_timeout, after which gunicorn's arbiter kills the worker: enough to end by itself.
+# mallopt's parameters of glibc, and their values, as the image sets them.  A block of so many bytes goes back to the
+# kernel once it is free; else glibc raises the threshold with the first large one, and keeps all that come later.
+MMAP_THRESHOLD, ARENA_MAX = (-3, 1 << 20), (-8, 2)
+
+
+def ignore_signals() -> None:
+    """Ignore the signals on which gunicorn scales, reloads or reopens files; in the arbiter and in the worker."""
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def give_memory_back() -> None:
+    """Have what a large request took go back to the kernel, where libc can be told; before any thread starts."""
+    with suppress(OSError, AttributeError):
+        for parameter, value in (MMAP_THRESHOLD, ARENA_MAX):
+            ctypes.CDLL(None).mallopt(parameter, value)
 
 
 @dataclass
@@ -49,10 +69,12 @@ class Worker(BaseWorker):
     """
     gunicorn's worker with one loop, and threads for what must not keep it waiting: one of them for large requests.
 
-    A subclass may set `limits` and `client_names`, and override `refusal_body` and `refused_client`.
+    The loop serves the first of its sockets.  A subclass sets `tls_context`, may set `limits` and `client_names`, and
+    may override `refusal_body` and `refused_client`.
     """
 
     limits = Limits()
+    tls_context: ssl.SSLContext | None = None
     client_names: Set[str] = frozenset()
     loop: Loop
 
@@ -65,12 +87,13 @@ class Worker(BaseWorker):
 
     def init_process(self) -> None:
         """Called in the process that serves: load the application, and serve."""
+        give_memory_back()
         self.begin()
         super().init_process()
 
     def begin(self) -> None:
         """Make the loop and the threads."""
-        self.loop = Loop(self, self.sockets)
+        self.loop = Loop(self, self.sockets[:1])
         # Large ones take much memory and time: one at a time, so that a peer waits for one of each other peer.
         self.small, self.large = Line(self.cfg.threads), Line(1)
         threads = self.small.free + self.large.free
@@ -81,7 +104,7 @@ class Worker(BaseWorker):
     def run(self) -> None:
         """Serve until a signal, and then answer what has arrived."""
         self.loop.run(self.goes_on)
-        self.loop.stop(self.cfg.graceful_timeout)
+        self.loop.stop(self.cfg.graceful_timeout - LAST_SECONDS)
         self.pool.shutdown(wait=False)
 
     def goes_on(self) -> bool:
@@ -161,14 +184,15 @@ class Worker(BaseWorker):
 
     def init_signals(self) -> None:
         super().init_signals()
-        settle_signals()
+        ignore_signals()
 
     def handle_exit(self, _sig: int, _frame: FrameType | None) -> None:
-        """Answer what has arrived, and end."""
+        """Answer what has arrived, and end; end at once if it does not serve yet."""
+        if not self.booted:
+            os._exit(0)
         self.alive = False
         self.loop.end()
 
     def handle_quit(self, _sig: int, _frame: FrameType | None) -> None:
         """Exit at once; `sys.exit` would wait for the threads."""
-        self.cfg.worker_int(self)
         os._exit(0)

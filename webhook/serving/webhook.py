@@ -1,0 +1,221 @@
+"""
+Composes what the worker serves: reviewer, cluster, policy file, certificate, and the Flask application.
+
+    the worker: the main thread polls sockets and answers
+                ── worker threads answer what is large, or must wait
+                ── one thread reads changed files ── one thread renews the certificate
+                ── one thread for each kind that is watched in a live cluster
+                ── one thread answers probes and gives metrics, on a port of its own
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import sleep
+from typing import TYPE_CHECKING
+
+from certs.serving import ServingCertificate
+from webhook.cluster.cluster import Cluster, Unchanging
+from webhook.policy.policy import Policy
+from webhook.scheduler.features import Features, unknown
+from webhook.scheduler.snapshot import Snapshot
+from webhook.serving.app import create_app
+from webhook.serving.certificate_files import CertificateFiles
+from webhook.serving.check import Check
+from webhook.serving.health import Health, OwnPort
+from webhook.serving.logs import log
+from webhook.serving.metrics import Metrics
+from webhook.serving.policy_file import PolicyFile
+from webhook.serving.reviewer import Reviewer
+from webhook.transport.aside import may_wait
+from webhook.transport.plain import PlainServer
+from webhook.transport.worker import Worker
+
+if TYPE_CHECKING:
+    from webhook.cluster.client import Client
+    from webhook.serving.kubernetes_version import KubernetesVersion
+    from webhook.serving.renewal import Renewal
+    from webhook.serving.sent_calls import SentCalls
+
+POLL_SECONDS = 1.0
+CALLS_POLL_SECONDS = 10.0  # As often as where the certificate is renewed.
+VERSION_POLL_SECONDS = 60.0  # An upgrade of the API servers takes minutes.
+GARBAGE_THRESHOLD = 20_000  # rarely, because a review leaves no reference cycles
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All that a worker needs, parsed and checked."""
+
+    certificate: ServingCertificate
+    policy: Policy
+    policy_file: Path | None
+    cluster: Client | Snapshot | None
+    features: Features
+    asks_version: bool  # A live cluster is asked for its version.
+    renewal: Renewal | None = None
+
+    @property
+    def client(self) -> Client | None:
+        """Who asks a live cluster."""
+        return None if isinstance(self.cluster, Snapshot) else self.cluster
+
+
+class Webhook:
+    """All that one worker serves with; `wsgi` is the application that answers reviews."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        metrics = Metrics()
+        self.cluster: Cluster
+        if config.cluster is None or isinstance(config.cluster, Snapshot):
+            self.cluster = Unchanging(config.cluster)
+        else:
+            from webhook.serving.cluster_telemetry import watch_cluster
+
+            pods = config.policy.watch_pods
+            self.cluster = watch_cluster(
+                config.cluster,
+                metrics,
+                freeze,
+                watch_pods=pods,
+                may_wait=may_wait,
+                features=config.features if pods else None,
+            )
+        self.reviewer = Reviewer(config.policy, self.cluster, config.features, metrics)
+        self.version = _version(config, self.reviewer)
+        self.policy_file = PolicyFile(config.policy_file, self.reviewer)
+        self.certificate_files = CertificateFiles(config.certificate, metrics)
+        self.calls = _sent_calls(config, self.reviewer)
+        self.wsgi = create_app(self.reviewer)
+
+    @property
+    def client_names(self) -> frozenset[str]:
+        """Names of clients that are accepted; empty for any."""
+        clients = self.config.certificate.clients
+        return clients.names if clients is not None else frozenset()
+
+    def refused_client(self, reason: str) -> None:
+        """Count a client whose certificate is not accepted."""
+        self.reviewer.metrics.refused_clients.labels(reason).inc()
+
+    def refusal_body(self, status: int, reason: str) -> bytes:
+        """Return the AdmissionReview with which a request is refused."""
+        return self.reviewer.refuse(status, reason).body
+
+    def checks(self) -> Sequence[Check]:
+        """The lines of /readyz, but that of the webhook's port."""
+        cluster, renewal = self.cluster.state(), self.config.renewal
+        return (
+            *self.certificate_files.checks(),
+            *(() if renewal is None else (renewal.check(),)),
+            *(() if self.calls is None else (self.calls.check(),)),
+            self.policy_file.check(None if self.calls is None else self.calls.missing),
+            *(() if self.version is None else (self.version.check(),)),
+            Check("cluster", cluster.ready, cluster.detail),
+        )
+
+    def begin(self, worker: Worker) -> None:
+        """Start the threads, when the worker is about to serve; its second socket is that of the health port."""
+        if note := unknown(self.config.features):
+            log(logging.WARNING, "Kubernetes version", note=note)
+        freeze()
+        gc.set_threshold(GARBAGE_THRESHOLD)
+        self.cluster.start()
+        self._watch()
+        health = Health(
+            turned=lambda: worker.loop.turned,
+            port=OwnPort(worker.sockets[0]).check,
+            checks=self.checks,
+            metrics=self.reviewer.metrics.text,
+        )
+        PlainServer(worker.sockets[1], health.answer, worker.log).start()
+        reviews, probes = (url(*each) for each in zip(("https", "http"), worker.sockets, strict=True))
+        log(logging.INFO, "listening", reviews=reviews, probes=probes)
+
+    def end(self) -> None:
+        """Stop watching the cluster."""
+        self.cluster.stop()
+
+    def _watch(self) -> None:
+        """Follow the files and the policy's watchPods; renew the certificate, if it is in a Secret."""
+        actions = (
+            self.policy_file.reload,
+            self.certificate_files.reload,
+            lambda: self.cluster.watch_pods(self.reviewer.policy.watch_pods),
+            *(() if self.calls is None else (self.calls.look,)),
+        )
+        _every(POLL_SECONDS, actions)
+        if self.version is not None:
+            _every(VERSION_POLL_SECONDS, (self.version.look,))
+        if self.config.renewal is not None:
+            _every(self.config.renewal.pause, (self._renew,))
+        elif self.calls is not None:
+            _every(CALLS_POLL_SECONDS, (self.calls.read,))
+
+    def _renew(self) -> None:
+        if self.config.renewal is not None and not self.config.renewal.round():
+            self.reviewer.metrics.renewal_failures.inc()
+
+
+def _version(config: Config, reviewer: Reviewer) -> KubernetesVersion | None:
+    """Who asks a live cluster for its version, unless it is given."""
+    if not config.asks_version or config.client is None:
+        return None
+    from webhook.serving.kubernetes_version import KubernetesVersion
+
+    return KubernetesVersion(config.client, reviewer)
+
+
+def _sent_calls(config: Config, reviewer: Reviewer) -> SentCalls | None:
+    """Return what compares the policy with the webhook configurations; None where they cannot be read."""
+    if config.renewal is not None:
+        registration = config.renewal.registration
+    elif config.client is not None:
+        from webhook.cluster.registration import Registration
+        from webhook.manifests.configurations import MUTATING_NAME, NAME
+
+        registration = Registration(config.client, MUTATING_NAME, NAME)
+    else:
+        return None
+    from webhook.serving.sent_calls import SentCalls
+
+    return SentCalls(reviewer, registration)
+
+
+def url(scheme: str, listener: socket.socket) -> str:
+    """Return where a socket listens, such as https://[::]:8443."""
+    host, port = listener.getsockname()[:2]
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+def freeze() -> None:
+    """Exempt all current objects from garbage collection: they live as long as the process."""
+    gc.collect()
+    gc.freeze()
+
+
+def _run(actions: Sequence[Callable[[], None]]) -> None:
+    """Run each action; log the failure of one and go on with the next."""
+    for action in actions:
+        try:
+            action()
+        except Exception as error:
+            log(logging.ERROR, "a background task failed", problem=repr(error))
+
+
+def _every(seconds: float, actions: Sequence[Callable[[], None]]) -> None:
+    """Run all actions now and every so many seconds, in a thread of their own that ends with the process."""
+
+    def loop() -> None:
+        while True:
+            _run(actions)
+            sleep(seconds)
+
+    threading.Thread(target=loop, name="periodic", daemon=True).start()
