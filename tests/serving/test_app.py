@@ -18,7 +18,6 @@ from webhook.serving.app import JSON, create_app
 from webhook.serving.metrics import Metrics
 from webhook.serving.reviewer import Reviewer
 from webhook.transport.aside import StepAside
-from webhook.transport.limits import Limits
 
 MEGABYTE = 1 << 20
 
@@ -177,13 +176,6 @@ def client():
     """Of the application alone, with the built-in policy and no cluster."""
     reviewer = Reviewer(policies.built_in(), Unchanging(None), FEATURES, Metrics())
     return create_app(reviewer).test_client()
-
-
-@pytest.mark.parametrize(("more", "code"), [(0, 400), (1, 413)], ids=["fits", "too large"])
-def test_a_body_has_a_limit_here_too(client, more, code):
-    response = client.post("/validate", data=b" " * (Limits.body_bytes + more), content_type=JSON)
-
-    assert (code, False) == (response.status_code, response.json["response"]["allowed"])
 
 
 @pytest.mark.parametrize("host", ["localhost", "evenkeel.evenkeel.svc:443", "[::1]:8443", "no host at all/?#", ""])
