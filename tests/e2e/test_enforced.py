@@ -403,7 +403,7 @@ def created_since(plane, name, version):
 @ON_COPIES
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
 def test_a_pod_that_got_defaults_is_copied_and_restored(plane, developer, kind):
-    """`kubectl debug --copy-to` drops its owner, and with --image, unless told otherwise, its labels and annotations."""
+    """`kubectl debug --copy-to` drops its owner, and with --image by default its labels and annotations."""
     name = f"given-{kind.lower()}"
     assert 0 == applied(developer, headless(name), made(kind, name)).code
     until(lambda: any(each["spec"].get("nodeName") for each in pods_of(plane, NAMESPACE, name).values()), "its Pods")
