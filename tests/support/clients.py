@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 from tests.support import ROOT
 from tests.support.serving import PATIENCE, certificate, until
-from webhook.transport.aside import may_wait
 
 MB = 1_000_000
 SHORT = {"greeting": 1.0, "head": 1.0, "body": 1.0, "linger": 2.0, "rate": 20 * MB}
@@ -222,6 +221,8 @@ def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable
     answer = str(len(body)).encode()
     match environ["PATH_INFO"].split("/")[1:]:
         case ["wait", *path]:  # On a named pipe: who opens its other end knows that the request is being served.
+            from webhook.transport.aside import may_wait
+
             may_wait()
             Path("/", *path).read_bytes()
         case ["work", milliseconds]:
