@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import signal
 import stat
 import subprocess
-import sys
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +16,7 @@ import pytest
 
 from tests.support.handshakes import accepted, client_context
 from tests.support.registered import registered
-from tests.support.serving import EVENKEEL, PATIENCE, RUN, Running, certificate, free_ports, ready, until
+from tests.support.serving import EVENKEEL, PATIENCE, Running, certificate, free_ports, ready, until
 from webhook.cluster.client import ClusterError
 from webhook.serving.certificate import choose
 from webhook.serving.settings import SETTINGS, SettingsError
@@ -113,28 +111,6 @@ def test_the_pair_that_another_process_has_checked_is_the_one_that_is_served(tmp
 
     assert accepted(client_context(ca), serving.context)
     assert [False, True] == [serving.reload(datetime.now(UTC)) for _ in range(2)]
-
-
-# Runs `evenkeel serve` where the process that checks the certificate is killed.
-KILLED = f"""
-import os, signal
-from webhook.serving import certificate
-certificate.check = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-{RUN}
-"""
-
-
-def test_that_the_process_of_a_check_was_killed_is_said(tmp_path):
-    certificate(tmp_path)
-    bind = ["--bind", "127.0.0.1:0", "--health-bind", "127.0.0.1:0"]
-    files = ["--tls-cert", str(tmp_path / "tls.crt"), "--tls-key", str(tmp_path / "tls.key")]
-    command = [sys.executable, "-c", KILLED, "serve", *bind, *files]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-
-    assert 1 == done.returncode
-    line = json.loads(done.stderr)
-    assert "cannot make or check the certificate" == line["message"]
-    assert "the process was killed by SIGKILL, perhaps out of memory" == line["problem"]
 
 
 def chosen(client, folder, again):

@@ -126,7 +126,8 @@ def _webhook(values: Mapping[str, str], folder: Path | None) -> Webhook:
     host, _ = address("--bind", values["bind"])
     secret = inputs.namespaced("--tls-secret", values["tls-secret"]) if values["tls-secret"] else None
     try:
-        chosen = certificate.choose(values, host, secret, partial(inputs.client, "--tls-secret"), folder, False)
+        again = folder is not None and (folder / certificate.FILES[0]).exists()  # Of a worker that was there before.
+        chosen = certificate.choose(values, host, secret, partial(inputs.client, "--tls-secret"), folder, again)
     except SettingsError as error:
         raise UsageError(str(error)) from error
     config = Config(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from webhook.serving.renewal import Renewal
 
 DURATION = re.compile("([1-9][0-9]{0,5})([smhd])")
+FAILED = 3  # The exit code of a worker that ends its arbiter.
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 FILES = "tls.crt", "tls.key"
 
@@ -70,7 +71,7 @@ def _apart(work: Callable[[], None]) -> None:
         work()
         sys.exit(0)
     if code := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
-        sys.exit(code)
+        sys.exit(code if code > 0 else FAILED)
 
 
 def _check_apart(chain: Pem, key: Pem) -> None:
