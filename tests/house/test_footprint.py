@@ -22,14 +22,16 @@ server.Server._end = end
 from webhook.cli.main import main
 sys.exit(main())
 """
-# Runs `evenkeel serve`, whose first process writes down what it has imported when it forks.
+# Runs `evenkeel serve`, whose first process writes down when it forks what it has imported, its threads and sockets.
 ARBITER = """
-import json, os, sys
+import glob, json, os, sys
 first = os.getpid()
 def forks():
     if os.getpid() == first:
+        files = [os.path.realpath(name) for name in glob.glob("/proc/self/fd/*") if int(os.path.basename(name)) > 2]
+        sockets = sum("/socket:" in file for file in files)
         with open(os.environ["IMPORTED"], "w") as file:
-            json.dump(sorted(sys.modules), file)
+            json.dump([sorted(sys.modules), len(os.listdir("/proc/self/task")), sockets], file)
 os.register_at_fork(before=forks)
 from webhook.cli.main import main
 sys.exit(main())
@@ -110,8 +112,9 @@ def test_what_is_imported_is_seen(imported):
 def test_the_arbiter_imports_nothing_of_the_application(tmp_path, options):
     file = tmp_path / "imported.json"
     with serving(tmp_path, *options, program=ARBITER, IMPORTED=str(file), **UNMEASURED):
-        imported = json.loads(file.read_text("utf-8"))
+        imported, threads, sockets = json.loads(file.read_text("utf-8"))
 
+    assert (1, 2) == (threads, sockets), "what is forked has no threads, and of connections the two listeners"
     assert set(below(imported, ["webhook", "certs"])) - set(below(imported, ["webhook.transport"])) == ARBITERS
     assert [] == below(imported, LIBRARIES)
     assert "json" in imported
