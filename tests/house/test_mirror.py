@@ -16,6 +16,7 @@ ABOUT_MANY = {
     "rules/test_rules.py",  # each rule is tested by its own examples, and all of them by one table
     "rules/test_messages.py",  # what they say, held against one list of verbs
     "rules/test_truth.py",  # what they must not say, for it would be untrue or lead in a circle
+    "serving/test_hostile_clients.py",  # whatever serves: it knows its ports only
 }
 # Folders that are about no single folder of the code.
 OF_THE_WHOLE = {"browser", "conformance", "e2e", "fuzz", "house", "image", "oracle", "properties", "release"}
