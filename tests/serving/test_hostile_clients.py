@@ -143,7 +143,7 @@ def stay(one: Client) -> bool:
     """A small review on this connection is answered; whether the server keeps it open."""
     uid = next(uids)
     reviewed(answer := ask(one, named(small(), uid)), uid)
-    return answer.headers["connection"] != "close"
+    return answer.headers.get("connection") != "close"
 
 
 def persist(at: At, body: bytes, peer: str = OTHER, patience: float = LONG) -> None:
@@ -297,7 +297,7 @@ def attack(name: str, at: At, times: float, under_way: Callable[[], None]) -> No
             for i, one in enumerate(going):
                 try:
                     next(one)
-                except (StopIteration, OSError, EOFError):
+                except (StopIteration, OSError, EOFError, AssertionError):
                     going[i] = steps(at)
             if turn == 1:
                 begun.wait()
@@ -658,8 +658,7 @@ def row(name: str, waited: Waited) -> str:
     return " | ".join([f"{name:38}", *(f"{1000 * median(each):5.0f} {1000 * max(each):5.0f}" for each in waited)])
 
 
-def main() -> None:
-    rounds, part = (*sys.argv[1:], "15", "")[:2] if len(sys.argv) < 3 else sys.argv[1:3]
+def main(rounds: str = "10", part: str = "") -> None:
     print(" | ".join([f"{'ms, median and worst':38}", *(f"{name:11}" for name in Waited._fields)]))
     for name in ATTACKS:
         if part in name:
@@ -671,4 +670,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])
