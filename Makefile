@@ -49,7 +49,7 @@ cert-manager-check: controlplane helm ## renew certificates and replace CAs by c
 	@$(PYTHON) -m tests.e2e.cert_manager
 	@$(PYTHON) -m pytest -q -s tests/e2e/test_cert_manager.py
 
-soak: controlplane ## keep two replicas under load for 20 minutes, and see whether anything is lost or leaks
+soak: controlplane ## keep two replicas under load for 20 minutes, then attack one; see whether anything is lost or leaks
 	@$(PYTHON) -m tests.e2e.soak
 
 demo: controlplane ## run evenkeel in a control plane on this machine, to try kubectl on; Ctrl-C removes it all

@@ -3,11 +3,15 @@
 
 Certificates live for minutes.  Memory, threads and descriptors are taken once all has happened, and at the end; exit
 code 1 if memory grew by 5 % or more, anything else at all, or a call was lost.
+
+Then each attack of tests/serving/test_hostile_clients.py for 20 seconds, with thrice as many clients, against one of
+them; exit code 1 if a call was lost, or if no other worker takes the place of one that hangs.  MINUTES=0: only this.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -17,9 +21,11 @@ from pathlib import Path
 from tests.e2e.kubelet import create_zones
 from tests.e2e.plane import ControlPlane
 from tests.e2e.replicas import Stage, be_silent, create_large, reload_policy, staged
+from tests.serving.test_hostile_clients import ATTACKS, At, beside, lose_worker
 
 MINUTES, WARM_MINUTES = float(os.environ.get("MINUTES", "20")), 4.0
 GROWTH = 1.05
+ATTACK_SECONDS, TIMES, HANGS_SECONDS = 20, 3, 90
 SEVERITIES = cycle(("warning", "info"))
 
 
@@ -62,13 +68,29 @@ def soak(stage: Stage) -> int:
     return int(bool(lost) or grown or leaked)
 
 
+def hostile(stage: Stage) -> int:
+    """The exit code: attack one replica, and have its worker hang."""
+    attacked, lost = stage.replicas.running[0], 0
+    at = At(attacked.port, attacked.health)
+    for name in ATTACKS:
+        with beside(name, at, TIMES):
+            calls = stage.load.during(lambda: time.sleep(ATTACK_SECONDS))
+        lost += len(calls.lost)
+        held = f"{attacked.held()['kilobytes']} kilobytes"
+        print(f"{name}: {len(calls.seconds)} calls, {len(calls.lost)} lost {calls.lost[:1]}", end=", ")
+        print(f"the slowest took {max(calls.seconds) * 1000:.0f} ms, {held}", flush=True)
+    stage.replicas.balancer.endpoints.remove(at.port)
+    lose_worker(attacked, at, signal.SIGSTOP, HANGS_SECONDS)
+    return int(bool(lost))
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder, ControlPlane(Path(folder)) as plane:
         create_zones(plane.api, {"a": 1, "b": 1, "c": 1})
         replicas = Path(folder) / "replicas"
         replicas.mkdir()
         with staged(plane, replicas) as stage:
-            return soak(stage)
+            return (MINUTES and soak(stage)) or hostile(stage)
 
 
 if __name__ == "__main__":
