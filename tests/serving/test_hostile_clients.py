@@ -116,6 +116,13 @@ def largest() -> bytes:
     return json.dumps(asked).encode().replace(b"@", b"\\u003c" * ((3 << 20) - 2_000))
 
 
+@cache
+def widening() -> bytes:
+    """In memory it is twenty times as large, and just not too large to be read."""
+    strings = b",".join(['"xx😀"'.encode()] * 640_000)
+    return small().replace(b'"oldObject": null', b'"oldObject": [%b]' % strings)
+
+
 def ask(one: Client, body: bytes, path: str = VALIDATE) -> Answer:
     """Send a review, also to a server that refuses it before it has read all, and read the answer."""
     with suppress(OSError):
@@ -272,6 +279,7 @@ ATTACKS: dict[str, tuple[int, Callable[[At], Steps]]] = {
     "36 MiB but for a byte": (16, partial(secure, first=review_but(largest, 1))),
     "36 MiB that stall": (40, partial(secure, first=lambda: head(VALIDATE, Content_Length=36 << 20, **JSON) + b"{")),
     "the largest reviews": (4, partial(asking, what=lambda: post(largest(), VALIDATE, **JSON))),
+    "reviews that widen": (8, partial(asking, what=lambda: post(widening(), VALIDATE, **JSON))),
     "costly reviews": (300, partial(asking, what=lambda: post(costly(), VALIDATE, **JSON))),
     "pipelined reviews": (100, partial(asking, what=lambda: post(small(), VALIDATE, **JSON) * 200)),
     "answers that nobody reads": (300, partial(secure, first=lambda: post(small(), VALIDATE, **JSON) * 500)),
@@ -418,6 +426,34 @@ def test_eight_large_deployments_at_once_through_one_address_are_answered(server
     with bounded(server), beside(name, at), ThreadPoolExecutor(8) as pool:
         for answered in [pool.submit(persist, at, large(), OTHER, CALL) for _ in range(8)]:
             answered.result()
+
+
+def test_a_large_body_waits_for_a_turn_and_is_then_asked_to_come_again(at):
+    """Two of the same address have all turns: it is refused in time to ask twice, and gets the first that is free."""
+    with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
+        one, other, third, fourth = (stack.enter_context(client(at)) for _ in range(4))
+        for each in (one, other):
+            each.send(head(VALIDATE, Content_Length=40 << 20, **JSON) + b"{")
+        time.sleep(0.2)
+        begun = time.monotonic()
+        refused = ask(third, large(), "/validate?timeout=4s")
+        waited = time.monotonic() - begun
+        freed = pool.submit(ask, fourth, large())
+        time.sleep(0.3)
+        one.close()
+
+        assert 200 == freed.result().status
+        assert (429, "1") == (refused.status, refused.headers["retry-after"])
+        assert 0.8 < waited < 2.5
+
+
+def test_too_large_a_body_is_refused_so_that_its_client_hears_it(at):
+    """Though it reads only after it has sent everything."""
+    with client(at) as one:
+        one.send(post(bytes(41 << 20), VALIDATE, **JSON))
+        answer = one.answer()
+
+    assert (413, "close") == (answer.status, answer.headers["connection"])
 
 
 def test_a_uid_of_megabytes_is_refused_and_not_repeated(server, at):
