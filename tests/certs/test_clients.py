@@ -27,7 +27,7 @@ class Guarded:
         self.folder, self.ca = folder / "clients", certificate(folder)
         self.client_ca = client_certificate(self.folder)
         self.clients = Clients(self.folder / "ca.crt")
-        self.serving = ServingCertificate(folder / "tls.crt", folder / "tls.key", clients=self.clients)
+        self.serving = ServingCertificate.of_files(folder / "tls.crt", folder / "tls.key", clients=self.clients)
 
     def accepts(self, folder=None, version=None):
         return accepted(client_context(self.ca, folder, version), self.serving.context)

@@ -224,7 +224,6 @@ def refuse(*_):
 """
 REFUSED = {
     "no worker": "os.fork = refuse",
-    "no child of the worker": "os.register_at_fork(after_in_child=lambda: setattr(os, 'fork', refuse))",
     "no pipe in the worker": "os.register_at_fork(after_in_child=lambda: setattr(os, 'pipe', refuse))",
 }
 

@@ -8,15 +8,14 @@ Exit code 0: stopped by a signal, 1: it cannot go on, 2: a certificate, policy, 
 from __future__ import annotations
 
 import argparse
-import fcntl
 import logging
 import os
 import re
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -26,7 +25,6 @@ from webhook.serving.settings import GRACE_SECONDS, SETTINGS, Setting, SettingsE
 from webhook.transport.arbiter import Arbiter, Heartbeat
 
 ADDRESS = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<host>[^\[\]:\s]*)):(?P<port>[0-9]{1,5})")
-FOLDER = "evenkeel-tls"  # and eight more characters
 BACKLOG = 1024  # Connections that may wait to be accepted.
 TRUE, FALSE = ("true", "1", "yes"), ("", "false", "0", "no")
 
@@ -61,13 +59,14 @@ def _run(args: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):  # until the arbiter sets its own
         signal.signal(number, lambda *_: sys.exit(0))
     logs.configure(values["log-level"])
+    if values["tls-dir"]:
+        logs.log(logging.WARNING, "--tls-dir has no effect any more: keys are kept in memory; remove it")
     bind, health_bind = values["bind"], values["health-bind"]
     listener, health = listen("--bind", bind), listen("--health-bind", health_bind)
     if isinstance(health, UsageError) and bind == health_bind:
         health = UsageError(f'--health-bind: found "{health_bind}", which is that of --bind, wanted another port')
-    with _private_folder(values) as folder:
-        opened = None if isinstance(listener, UsageError) else listener
-        return Arbiter(partial(_work, values, listener, health, folder), opened, GRACE_SECONDS).run()
+    opened = None if isinstance(listener, UsageError) else listener
+    return Arbiter(partial(_work, values, listener, health), opened, GRACE_SECONDS).run()
 
 
 def value_of(setting: Setting, args: argparse.Namespace) -> str:
@@ -87,11 +86,10 @@ def _work(
     values: Mapping[str, str],
     listener: socket.socket | UsageError,
     health: socket.socket | UsageError,
-    folder: Path | None,
     heartbeat: Heartbeat,
-    again: bool,
+    _again: bool,
 ) -> None:
-    """Read and check everything, and serve it; `again` in place of a worker that died.  UsageError if it cannot be."""
+    """Read and check everything, and serve it.  UsageError if it cannot be."""
     from webhook.cli import inputs
     from webhook.scheduler.features import LATEST
     from webhook.serving import certificate
@@ -106,7 +104,7 @@ def _work(
     threads, (host, _) = _threads(values["threads"]), address("--bind", values["bind"])
     secret = inputs.namespaced("--tls-secret", values["tls-secret"]) if values["tls-secret"] else None
     try:
-        chosen = certificate.choose(values, host, secret, partial(inputs.client, "--tls-secret"), folder, again)
+        chosen = certificate.choose(values, host, secret, partial(inputs.client, "--tls-secret"))
     except SettingsError as error:
         raise UsageError(str(error)) from error
     if isinstance(listener, UsageError):
@@ -127,63 +125,6 @@ def _work(
         health=health,
     )
     Server(config).serve(heartbeat)
-
-
-@contextmanager
-def _private_folder(values: Mapping[str, str]) -> Iterator[Path | None]:
-    """A folder for a certificate that comes from no file; only this user may read it, and this process removes it."""
-    option = "--self-signed" if values["self-signed"] else "--tls-dir"
-    if not values["self-signed"] and (not values["tls-secret"] or values["tls-dir"]):
-        yield None
-        return
-    import shutil
-
-    process = os.getpid()
-    try:
-        folder, lock = _locked_folder()
-    except OSError as error:
-        raise UsageError(f"{option}: {error.strerror}; set TMPDIR to a folder that can be written") from error
-    try:
-        yield folder
-    finally:
-        if os.getpid() == process:  # not by the worker that it forks
-            shutil.rmtree(folder, ignore_errors=True)
-            os.close(lock)
-
-
-def _locked_folder() -> tuple[Path, int]:
-    """
-    A new folder and the descriptor of its lock, which ends with the last process that has it.
-
-    The folders of processes that were killed have keys in them, and are removed.
-    """
-    import shutil
-    import tempfile
-
-    for left in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
-        with suppress(OSError):
-            if left.stat().st_uid == os.geteuid():
-                lock = _lock(left)
-                shutil.rmtree(left, ignore_errors=True)
-                os.close(lock)
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=FOLDER))
-        with suppress(OSError):  # Another process may just have taken it for one that was left.
-            lock = _lock(folder)
-            if folder.exists():
-                return folder, lock
-            os.close(lock)
-
-
-def _lock(folder: Path) -> int:
-    """The descriptor of a folder that no other process has locked; OSError if one has."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
 
 
 def address(flag: str, bind: str) -> tuple[str, int]:

@@ -150,8 +150,7 @@ class Server(BaseApplication):
             "worker_connections": clients(),
             "keepalive": KEEP_ALIVE_SECONDS,
             "graceful_timeout": round(WORKER_GRACE_SECONDS),
-            "certfile": str(self.config.certificate.cert_file),
-            "keyfile": str(self.config.certificate.key_file),
+            "certfile": os.devnull,  # gunicorn wants a file that exists; the certificate is in the context
             "ssl_context": lambda conf, default_factory: self.config.certificate.context,
             "logger_class": JsonLogger,
             "loglevel": self.config.log_level,
