@@ -101,6 +101,15 @@ def test_a_changed_ca_replaces_the_one_before(guarded, tmp_path):
     assert [False, True] == [guarded.accepts(folder) for folder in (before, tmp_path / "new")]
 
 
+def test_a_pair_that_is_handed_over_is_served_to_clients_of_the_cas_of_now(guarded, tmp_path):
+    client_certificate(tmp_path / "new")
+    guarded.clients.ca_file.write_bytes((tmp_path / "new" / "ca.crt").read_bytes())
+    guarded.reload()
+    guarded.serving.serve(guarded.serving.served.chain, guarded.serving.served.key)
+
+    assert [False, True] == [guarded.accepts(folder) for folder in (guarded.folder, tmp_path / "new")]
+
+
 def test_several_cas_are_accepted(guarded, tmp_path):
     """As while one replaces another."""
     client_certificate(tmp_path / "new")
