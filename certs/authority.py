@@ -15,8 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from certs.files import CertificateError, Pem
-from certs.pem import Pair, describe, extension
-from certs.validity import invalid_reason
+from certs.pem import Pair, describe, extension, invalid_reason
 
 # Long, because a new CA may sign only after it is in every caBundle. Only calls to this webhook trust it.
 CA_LIFETIME = timedelta(days=3650)

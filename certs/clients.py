@@ -10,8 +10,7 @@ from pathlib import Path
 
 from certs.files import CertificateError, NotNowError, Pem, read
 from certs.following import Followed
-from certs.pem import Inspection, ca_bundle, inspect
-from certs.validity import invalid_reason
+from certs.pem import Inspection, ca_bundle, inspect, invalid_reason
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from certs.files import CertificateError, Pem, write_pair, write_together
+from certs.files import CertificateError, Pem, write_pair
 
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
 _Extension = TypeVar("_Extension", bound=x509.ExtensionType)
@@ -59,13 +59,9 @@ class Pair:
         """
         write_pair(chain, self.chain_pem(), key, self.key_pem())
 
-    def replace(self, chain: Path, key: Path) -> None:
-        """
-        Replace both files of a folder at one moment, by symbolic links.
-
-        CertificateError if they cannot be written.
-        """
-        write_together({key: (self.key_pem(), 0o600), chain: (self.chain_pem(), 0o644)})
+    def pem(self, source: str) -> tuple[Pem, Pem]:
+        """Chain and key as PEM; `source` is what errors name."""
+        return Pem(source, self.chain_pem()), Pem(source, self.key_pem())
 
 
 @dataclass(frozen=True)
@@ -111,6 +107,26 @@ def describe(certificate: x509.Certificate) -> Inspection:
         fingerprint=certificate.fingerprint(hashes.SHA256()).hex(":").upper(),
         public_key=_kind(certificate.public_key()),
     )
+
+
+def invalid_reason(found: Inspection, now: datetime) -> str | None:
+    """Why the certificate is not valid at this time, which it names, or None if it is."""
+    reason = invalid_since(found, now)
+    return f"{reason}, now is {stamp(now)}" if reason else None
+
+
+def invalid_since(found: Inspection, now: datetime) -> str | None:
+    """The same in words that stay the same as time passes."""
+    if now < found.not_before:
+        return f"is not valid before {stamp(found.not_before)}"
+    if now > found.not_after:
+        return f"expired at {stamp(found.not_after)}"
+    return None
+
+
+def stamp(when: datetime) -> str:
+    """A time in UTC, as 2026-01-31T12:00:00Z."""
+    return f"{when.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def certificates(pem: Pem) -> tuple[x509.Certificate, ...]:

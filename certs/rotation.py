@@ -24,8 +24,7 @@ from cryptography.hazmat.primitives import serialization
 
 from certs.authority import CA_LIFETIME, CLOCK_SKEW, SERVING_LIFETIME, Authority, is_name
 from certs.files import CertificateError, Pem
-from certs.pem import Pair, certificates, describe
-from certs.validity import invalid_reason, stamp
+from certs.pem import Pair, certificates, describe, invalid_reason, stamp
 
 CA_CERT, CA_KEY, CERT, KEY, TRUSTED = "ca.crt", "ca.key", "tls.crt", "tls.key", "trusted"
 MOST_CAS = 8  # Two are enough, unless clocks are wrong; more would fill the Secret where they stay so.

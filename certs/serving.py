@@ -1,16 +1,16 @@
-"""The TLS context for a certificate in files; a changed certificate gets a new context."""
+"""The TLS context for a certificate, from files that are followed or handed over; a new certificate gets a new one."""
 
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
 
 from certs.files import CertificateError, NotNowError, Pem, in_memory, read
 from certs.following import Followed
-from certs.validity import invalid_reason, invalid_since, validity
+from certs.pem import Inspection, Pair, describe, invalid_reason, invalid_since
 
 if TYPE_CHECKING:
     from certs.clients import Cas, Clients
@@ -19,56 +19,62 @@ AEAD = "ECDHE+AESGCM:ECDHE+CHACHA20"  # of TLS 1.2; those of TLS 1.3 all are
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 
-def check(chain: Pem, key: Pem) -> None:
-    """
-    CertificateError, which says why, if a certificate and its key cannot be served; OpenSSL alone finds less.
+class Served(NamedTuple):
+    """A certificate and its key, and what the certificate contains."""
 
-    It imports `cryptography`, which takes more memory than all else that TLS needs.
-    """
-    from certs.pem import Pair
+    chain: Pem
+    key: Pem
+    contents: Inspection
 
-    Pair.parse(chain, key)
+    @classmethod
+    def parse(cls, chain: Pem, key: Pem) -> Served:
+        """CertificateError, which says why, if they cannot be served; OpenSSL alone finds less."""
+        return cls(chain, key, describe(Pair.parse(chain, key).certificate))
 
 
 class ServingCertificate:
-    """A certificate and its key in two files; open connections keep the certificate they started with."""
+    """A certificate and its key, in memory; open connections keep the certificate they started with."""
 
-    def __init__(
-        self,
-        cert_file: Path,
-        key_file: Path,
-        min_version: str = "1.2",
-        clients: Clients | None = None,
-        *,
-        checker: Callable[[Pem, Pem], None] = check,
-    ) -> None:
+    def __init__(self, chain: Pem, key: Pem, min_version: str = "1.2", clients: Clients | None = None) -> None:
         """
         `min_version` is one of VERSIONS; without `clients` a client needs no certificate.
 
-        CertificateError if the files cannot be used; `checker` may let another process `check` them at first.
+        CertificateError if the certificate and its key cannot be served.
         """
-        self.cert_file, self.key_file, self.min_version, self.clients = cert_file, key_file, min_version, clients
+        self.min_version, self.clients = min_version, clients
         self.refused = ""  # Why the current files are not served.
-        pair = self._read()
-        checker(*pair)
-        self.files = Followed(pair, self._read)
-        self._serve(pair)
+        self._files: Followed[tuple[Pem, Pem]] | None = None
+        self._lock = Lock()  # One thread hands over a pair, another follows files.
+        self._cas = clients.cas if clients is not None else None
+        self.serve(chain, key)
 
-    def _read(self) -> tuple[Pem, Pem]:
-        return read(self.cert_file), read(self.key_file)
+    @classmethod
+    def of_files(
+        cls, cert_file: Path, key_file: Path, min_version: str = "1.2", clients: Clients | None = None
+    ) -> ServingCertificate:
+        """One in two files that others write, which `reload` follows.  CertificateError if they cannot be served."""
 
-    def _serve(self, pair: tuple[Pem, Pem]) -> None:
-        """Serve what was read, checked and is kept, whatever the files hold by now."""
-        served = validity(pair[0])
-        self.context = self._context(pair, self.clients.cas if self.clients is not None else None)
-        self.pair, self.served = pair, served
+        def read_both() -> tuple[Pem, Pem]:
+            return read(cert_file), read(key_file)
+
+        pair = read_both()
+        made = cls(*pair, min_version, clients)
+        made._files = Followed(pair, read_both)
+        return made
+
+    def serve(self, chain: Pem, key: Pem) -> None:
+        """Serve these from the next handshake on.  CertificateError if they cannot be; those before then are."""
+        served = Served.parse(chain, key)
+        with self._lock:
+            self._use(served, self._cas)
 
     def demand(self, cas: Cas) -> None:
         """Demand certificates of these CAs from the next handshake on, with the pair that is served already."""
-        self.context = self._context(self.pair, cas)
+        with self._lock:
+            self._use(self.served, cas)
 
-    def _context(self, pair: tuple[Pem, Pem], cas: Cas | None) -> ssl.SSLContext:
-        """CertificateError if one cannot be made of these."""
+    def _use(self, served: Served, cas: Cas | None) -> None:
+        """CertificateError, and nothing has changed, if no context can be made of these."""
         # A new context, because the one in use would briefly have the new certificate without its key.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = VERSIONS[self.min_version]
@@ -79,13 +85,12 @@ class ServingCertificate:
         try:
             if cas is not None:
                 cas.demand(context)
-            chain, key = pair
-            with in_memory(chain.content) as chain_file, in_memory(key.content) as key_file:
+            with in_memory(served.chain.content) as chain_file, in_memory(served.key.content) as key_file:
                 context.load_cert_chain(chain_file, key_file)
         except OSError as error:  # ssl.SSLError is one
             kind = CertificateError if isinstance(error, ssl.SSLError) else NotNowError
-            raise kind(f"{self.cert_file}: cannot be served: {error.strerror or error}") from error
-        return context
+            raise kind(f"{served.chain.source}: cannot be served: {error.strerror or error}") from error
+        self.context, self.served, self._cas = context, served, cas
 
     def reload(self, now: datetime) -> bool:
         """
@@ -93,17 +98,20 @@ class ServingCertificate:
 
         A certificate that is not valid now does not replace one that is; it is looked at again as time passes.
         """
+        if self._files is None:
+            return False
         try:
-            changed = self.files.changed()
+            changed = self._files.changed()
             if changed is None:
                 return False
-            check(*changed)
-            if (reason := invalid_since(validity(changed[0]), now)) and not invalid_since(self.served, now):
-                raise NotNowError(f"{self.cert_file}: {reason}")
-            self._serve(changed)
+            served = Served.parse(*changed)
+            if (reason := invalid_since(served.contents, now)) and not invalid_since(self.served.contents, now):
+                raise NotNowError(f"{served.chain.source}: {reason}")
+            with self._lock:
+                self._use(served, self._cas)
         except CertificateError as error:
             if isinstance(error, NotNowError):
-                self.files.again()
+                self._files.again()
             self.refused = str(error)
             return False
         self.refused = ""
@@ -111,9 +119,9 @@ class ServingCertificate:
 
     @property
     def not_after(self) -> datetime:
-        return self.served.not_after
+        return self.served.contents.not_after
 
     def problem(self, now: datetime) -> str:
         """Why clients do not trust the served certificate at this time, or ""."""
-        reason = invalid_reason(self.served, now)
-        return f"{self.cert_file}: {reason}" if reason else ""
+        reason = invalid_reason(self.served.contents, now)
+        return f"{self.served.chain.source}: {reason}" if reason else ""

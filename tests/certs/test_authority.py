@@ -17,8 +17,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from certs.authority import CA_LIFETIME, CLOCK_SKEW, SERVING_LIFETIME, Authority
 from certs.files import CertificateError
-from certs.pem import describe
-from certs.validity import invalid_reason
+from certs.pem import describe, invalid_reason
 from tests.support.certificates import DAY, NOW, chain, extension, foreign, key, the_ca, the_leaf
 
 SECOND = timedelta(seconds=1)

@@ -27,7 +27,7 @@ class Guarded:
         self.folder, self.ca = folder / "clients", certificate(folder)
         self.client_ca = client_certificate(self.folder)
         self.clients = Clients(self.folder / "ca.crt")
-        self.serving = ServingCertificate(folder / "tls.crt", folder / "tls.key", clients=self.clients)
+        self.serving = ServingCertificate.of_files(folder / "tls.crt", folder / "tls.key", clients=self.clients)
 
     def accepts(self, folder=None, version=None):
         return accepted(client_context(self.ca, folder, version), self.serving.context)
@@ -99,6 +99,15 @@ def test_a_changed_ca_replaces_the_one_before(guarded, tmp_path):
     guarded.reload()
 
     assert [False, True] == [guarded.accepts(folder) for folder in (before, tmp_path / "new")]
+
+
+def test_a_pair_that_is_handed_over_is_served_to_clients_of_the_cas_of_now(guarded, tmp_path):
+    client_certificate(tmp_path / "new")
+    guarded.clients.ca_file.write_bytes((tmp_path / "new" / "ca.crt").read_bytes())
+    guarded.reload()
+    guarded.serving.serve(guarded.serving.served.chain, guarded.serving.served.key)
+
+    assert [False, True] == [guarded.accepts(folder) for folder in (guarded.folder, tmp_path / "new")]
 
 
 def test_several_cas_are_accepted(guarded, tmp_path):

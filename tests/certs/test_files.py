@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from certs.files import CertificateError, in_memory, read, write
+from certs.files import CertificateError, in_memory, read, write_pair
 from certs.pem import Pair
 from tests.support.certificates import NOW, the_ca, the_leaf
+
+CHAIN, KEY = "tls.crt", "tls.key"
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077], ids=oct)
@@ -41,7 +43,7 @@ class TestFiles:
 
     def test_of_keys_never_were_anybody_elses(self, tmp_path, umask, monkeypatch):
         """A file that others may read is replaced, not filled; what fills up is named otherwise, and closed to them."""
-        target, seen = tmp_path / "tls.key", []
+        target, seen = tmp_path / KEY, []
         target.write_bytes(b"old")
         target.chmod(0o666)
         sync = os.fsync
@@ -51,27 +53,27 @@ class TestFiles:
             sync(descriptor)
 
         monkeypatch.setattr(os, "fsync", spy)
-        write(target, b"new", 0o600)
+        write_pair(tmp_path / CHAIN, b"new chain", target, b"new")
 
-        (filling,) = [one for one in seen if one[0] != "tls.key"]
-        assert ("0o600", b"new") == filling[1:]
-        assert ("tls.key", "0o666", b"old") in seen
-        assert (0o600, b"new", ["tls.key"]) == (mode(target), target.read_bytes(), os.listdir(tmp_path))
+        assert {"0o600"} == {found for name, found, content in seen if content == b"new" and name != KEY}
+        assert (KEY, "0o666", b"old") in seen
+        assert (0o600, b"new", [CHAIN, KEY]) == (mode(target), target.read_bytes(), sorted(os.listdir(tmp_path)))
 
-    @pytest.mark.parametrize("step", ["open", "fsync", "replace"])
+    @pytest.mark.parametrize("step", ["open", "fsync"])
     def test_stay_as_they_were_when_writing_fails(self, tmp_path, monkeypatch, step):
         def full(*args, **kwargs):
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        (tmp_path / "tls.key").write_bytes(b"old")
+        the_leaf().write(tmp_path / CHAIN, tmp_path / KEY)
         with (
             monkeypatch.context() as patched,
-            pytest.raises(CertificateError, match=r"tls\.key: No space left on device$"),
+            pytest.raises(CertificateError, match=r"tls\.crt: No space left on device$"),
         ):
             patched.setattr(os, step, full)
-            write(tmp_path / "tls.key", b"new", 0o600)
+            another_leaf().write(tmp_path / CHAIN, tmp_path / KEY)
 
-        assert (["tls.key"], b"old") == (os.listdir(tmp_path), (tmp_path / "tls.key").read_bytes())
+        assert [CHAIN, KEY] == sorted(os.listdir(tmp_path))
+        assert the_leaf().chain == found(tmp_path).chain
 
     def test_leave_nothing_behind_when_interrupted(self, tmp_path, monkeypatch):
         def interrupt(descriptor):
@@ -79,7 +81,7 @@ class TestFiles:
 
         with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
             patched.setattr(os, "fsync", interrupt)
-            write(tmp_path / "tls.key", b"new", 0o600)
+            the_leaf().write(tmp_path / CHAIN, tmp_path / KEY)
 
         assert [] == os.listdir(tmp_path)
 
@@ -87,13 +89,13 @@ class TestFiles:
         (tmp_path / "taken").mkdir()
 
         with pytest.raises(CertificateError, match=r"taken: Is a directory$"):
-            write(tmp_path / "taken", b"new", 0o600)
+            the_leaf().write(tmp_path / CHAIN, tmp_path / "taken")
         with pytest.raises(CertificateError, match=r"nowhere/tls\.key: No such file or directory$"):
-            write(tmp_path / "nowhere" / "tls.key", b"new", 0o600)
+            the_leaf().write(tmp_path / CHAIN, tmp_path / "nowhere" / KEY)
         with pytest.raises(CertificateError, match=r"taken: Is a directory$"):
             read(tmp_path / "taken")
         with pytest.raises(CertificateError, match=r"tls\.key: No such file or directory$"):
-            read(tmp_path / "tls.key")
+            read(tmp_path / KEY)
         assert ["taken"] == os.listdir(tmp_path)
 
 
@@ -105,9 +107,6 @@ def test_a_file_in_memory_is_nobody_elses_and_gone_afterwards(umask):
         assert not os.get_inheritable(int(Path(path).name))
 
     assert before == os.listdir("/proc/self/fd")
-
-
-CHAIN, KEY = "tls.crt", "tls.key"
 
 
 def killed_at(step, work):
@@ -136,50 +135,6 @@ def found(folder):
     return Pair.parse(read(folder / CHAIN), read(folder / KEY)) if (folder / CHAIN).exists() else None
 
 
-def keys(folder):
-    """All files with a key, by whatever way."""
-    return [
-        path for path in folder.rglob("*") if path.is_file() and not path.is_symlink() and b"KEY" in path.read_bytes()
-    ]
-
-
-def test_files_that_are_replaced_together_are_each_as_they_were_meant(tmp_path, umask):
-    for pair in (the_leaf(), another_leaf()):
-        pair.replace(tmp_path / CHAIN, tmp_path / KEY)
-
-        assert (pair.chain, pair.key_pem()) == (found(tmp_path).chain, found(tmp_path).key_pem())
-        assert (0o600, 0o644 & ~umask) == (mode(tmp_path / KEY), mode(tmp_path / CHAIN))
-        assert 1 == len(keys(tmp_path))
-
-
-@pytest.mark.parametrize("before", ["nothing", "links", "files"])
-def test_wherever_a_process_is_killed_a_key_is_never_beside_the_certificate_of_another(tmp_path, before):
-    """And what is left behind goes with the next pair."""
-    old, new, last = the_leaf(), another_leaf(), another_leaf()
-    steps, whole = 0, set()
-    killed = True
-    while killed:
-        folder = tmp_path / str(steps)
-        folder.mkdir()
-        files = folder / CHAIN, folder / KEY
-        if before != "nothing":
-            (old.replace if before == "links" else old.write)(*files)
-
-        killed = killed_at(steps, lambda files=files: new.replace(*files))
-
-        pair = found(folder)
-        assert pair is not None or before != "links"
-        whole.add(pair.chain if pair else None)
-        last.replace(*files)
-        assert found(folder).chain == last.chain
-        assert 1 == len(keys(folder))
-        assert 4 == len([*folder.iterdir()])
-        steps += 1
-
-    assert steps > 10
-    assert whole == {new.chain, *([old.chain] if before != "nothing" else []), *([None] if before != "links" else [])}
-
-
 def test_two_files_that_are_written_one_after_the_other_never_are_of_two_pairs(tmp_path):
     """Wherever the process is killed; what it has left goes when the same file is written again."""
     old, new, last = the_leaf(), another_leaf(), another_leaf()
@@ -200,20 +155,6 @@ def test_two_files_that_are_written_one_after_the_other_never_are_of_two_pairs(t
         steps += 1
 
     assert {old.chain, None, new.chain} == whole
-
-
-@pytest.mark.parametrize("step", ["open", "fsync", "replace"])
-def test_a_pair_that_cannot_be_written_changes_nothing(tmp_path, monkeypatch, step):
-    def full(*args, **kwargs):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    the_leaf().replace(tmp_path / CHAIN, tmp_path / KEY)
-    with monkeypatch.context() as patched, pytest.raises(CertificateError, match=r"tls\.key: No space left on device$"):
-        patched.setattr(os, step, full)
-        another_leaf().replace(tmp_path / CHAIN, tmp_path / KEY)
-
-    assert the_leaf().chain == found(tmp_path).chain
-    assert 1 == len(keys(tmp_path))
 
 
 def another_leaf():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import ssl
 from collections.abc import Callable
+from datetime import timedelta
 from typing import NamedTuple
 
 import pytest
@@ -12,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa, x25519
 
 from certs.files import CertificateError, Pem
-from certs.pem import KeyMismatchError, Pair, describe, inspect
+from certs.pem import KeyMismatchError, Pair, describe, inspect, invalid_reason, stamp
 from tests.support.certificates import NOW, chain, foreign, key, the_ca, the_leaf
 
 
@@ -122,6 +123,15 @@ class TestPem:
 
         kinds = [describe(ca.pair.certificate).public_key for ca in cas]
         assert ["ECDSA P-256", "RSA 2048", "ECDSA P-384", "Ed25519"] == kinds
+
+
+def test_why_it_is_not_valid():
+    found = describe(the_leaf().certificate)
+    before, after = found.not_before - timedelta(seconds=1), found.not_after + timedelta(seconds=1)
+
+    assert invalid_reason(found, NOW) is None
+    assert f"is not valid before {stamp(found.not_before)}, now is {stamp(before)}" == invalid_reason(found, before)
+    assert f"expired at {stamp(found.not_after)}, now is {stamp(after)}" == invalid_reason(found, after)
 
 
 def shown(error):

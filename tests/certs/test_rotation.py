@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from certs.authority import CLOCK_SKEW, Authority
 from certs.files import CertificateError, Pem
-from certs.pem import certificates, describe
+from certs.pem import certificates, describe, invalid_reason
 from certs.rotation import (
     CA_CERT,
     CA_KEY,
@@ -30,7 +30,6 @@ from certs.rotation import (
     rotate,
     verifies,
 )
-from certs.validity import invalid_reason
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 NAMES = ["keel.guard.svc"]

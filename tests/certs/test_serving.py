@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -9,8 +10,9 @@ from typing import NamedTuple
 import pytest
 
 from certs.authority import Authority
-from certs.serving import ServingCertificate
-from tests.support.handshakes import accepted, client_context, shake_hands
+from certs.files import CertificateError
+from certs.serving import Served, ServingCertificate
+from tests.support.handshakes import HOST, accepted, client_context, shake_hands
 from tests.support.serving import certificate
 
 NOW = datetime.now(UTC)
@@ -28,7 +30,7 @@ class Version(NamedTuple):
 @pytest.fixture
 def served(tmp_path):
     ca = certificate(tmp_path)
-    return ServingCertificate(tmp_path / "tls.crt", tmp_path / "tls.key"), ca, tmp_path
+    return ServingCertificate.of_files(tmp_path / "tls.crt", tmp_path / "tls.key"), ca, tmp_path
 
 
 def handshake(served, ca, *version_and_ciphers):
@@ -135,21 +137,61 @@ def test_a_certificate_that_is_not_valid_now_does_not_replace_one_that_is(served
 
 def test_what_was_checked_is_what_is_served(tmp_path, monkeypatch):
     """A Secret may change at any moment, and what nobody has checked is not served."""
-    changed, checked = [], []
+    changed, checked, parse = [], [], Served.parse
 
-    def checker(*pair):
+    def changing(*pair):
         checked.append(pair)
         changed.append(certificate(tmp_path))
+        return parse(*pair)
 
+    monkeypatch.setattr(Served, "parse", changing)
     ca = certificate(tmp_path)
-    serving = ServingCertificate(tmp_path / "tls.crt", tmp_path / "tls.key", checker=checker)
+    serving = ServingCertificate.of_files(tmp_path / "tls.crt", tmp_path / "tls.key")
     assert handshake(serving, ca)
 
-    monkeypatch.setattr("certs.serving.check", checker)
     assert [False, True] == [serving.reload(NOW) for _ in range(2)]
     assert [True, False] == [handshake(serving, one) for one in changed]
     assert [False, True] == [serving.reload(NOW) for _ in range(2)]
     assert 3 == len(set(checked)) and handshake(serving, changed[1])
+
+
+def test_a_pair_that_is_handed_over_is_served_and_no_file_is_followed():
+    ca = Authority.create(NOW)
+    serving = ServingCertificate(*ca.issue([HOST], NOW).pem("--tls-secret"))
+    first, another = serving.context, Authority.create(NOW)
+    serving.serve(*another.issue([HOST], NOW).pem("--tls-secret"))
+
+    assert not serving.reload(NOW)
+    assert [False, True] == [handshake(serving, one.pair.chain_pem().decode()) for one in (ca, another)]
+    assert first is not serving.context
+    assert serving.problem(NOW) == "" and serving.problem(serving.not_after + timedelta(days=1)).startswith(
+        "--tls-secret: expired at "
+    )
+
+
+def test_a_pair_that_is_handed_over_and_cannot_be_used_changes_nothing():
+    ca, other = Authority.create(NOW), Authority.create(NOW).issue([HOST], NOW)
+    pair = ca.issue([HOST], NOW)
+    serving = ServingCertificate(*pair.pem("--tls-secret"))
+    with pytest.raises(CertificateError, match=r"^--tls-secret: is not the key of --tls-secret$"):
+        serving.serve(pair.pem("--tls-secret")[0], other.pem("--tls-secret")[1])
+
+    assert handshake(serving, ca.pair.chain_pem().decode())
+
+
+def test_a_certificate_that_only_openssl_can_read_is_refused_by_name(served):
+    """DER has one form of "true", and OpenSSL reads others; it is not served from the start, and replaces no other."""
+    serving, ca, folder = served
+    der = ssl.PEM_cert_to_DER_cert((folder / "tls.crt").read_text())
+    broken = ssl.DER_cert_to_PEM_cert(der.replace(b"\x01\x01\xff", b"\x01\x01\x01"))
+    (folder / "tls.crt").write_text(broken)
+    ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(folder / "tls.crt", folder / "tls.key")
+    told = f"{folder / 'tls.crt'}: has a certificate that cannot be read; write it again, as it was issued"
+    assert [False] * 2 == [serving.reload(NOW) for _ in range(2)]
+
+    assert told == serving.refused and handshake(serving, ca)
+    with pytest.raises(CertificateError, match=f"^{re.escape(told)}$"):
+        ServingCertificate.of_files(folder / "tls.crt", folder / "tls.key")
 
 
 V1_0, V1_2, V1_3 = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
@@ -170,7 +212,7 @@ VERSIONS = [
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1 is deprecated:DeprecationWarning")
 def test_old_versions_and_ciphers_are_refused(served, case):
     serving, ca, _ = served
-    made = ServingCertificate(serving.cert_file, serving.key_file, case.oldest)
+    made = ServingCertificate(serving.served.chain, serving.served.key, case.oldest)
 
     assert case.accepted == handshake(made, ca, case.version, case.ciphers)
 

@@ -81,13 +81,11 @@ class Replica:
 
     def __init__(self, number: int, folder: Path, kubeconfig: Path, *options: object) -> None:
         (self.port, self.health), self.log = free_ports(2), folder / f"replica-{number}.log"
-        tls = folder / f"replica-{number}"
-        tls.mkdir()
         bind = ["--bind", f"127.0.0.1:{self.port}", "--health-bind", f"127.0.0.1:{self.health}"]
         command = [*EVENKEEL, "serve", *bind, "--cluster", "live"]
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                [*command, "--tls-dir", str(tls), *map(str, options)],
+                [*command, *map(str, options)],
                 stdout=log,
                 stderr=log,
                 env={**os.environ, "KUBECONFIG": str(kubeconfig), **ARENAS},

@@ -17,7 +17,6 @@ from certs.clients import Cas
 from certs.files import CertificateError, Pem
 from certs.pem import Pair, inspect
 from certs.rotation import CA_CERT, CERT, KEY, TRUSTED, Lifetimes, entries, is_served, parse, renewed
-from certs.validity import validity
 from tests.fuzz.outline import outlined
 
 NAMES = ("evenkeel.guard.svc", "10.0.0.1")
@@ -90,7 +89,7 @@ class Certificates:
         assert again == entries(parse(again))
         chain, key = (Pem(name, content.get(name, body)) for name in (CERT, KEY))
         ca = Pem(CA_CERT, content.get(CA_CERT, body))
-        tries = (lambda: Pair.parse(chain, key), lambda: Cas.parse(ca), lambda: inspect(chain), lambda: validity(chain))
+        tries = (lambda: Pair.parse(chain, key), lambda: Cas.parse(ca), lambda: inspect(chain))
         return tuple(map(outlined, found.reasons)), *map(self._said, tries)
 
     @staticmethod

@@ -47,7 +47,6 @@ COMMANDS = {"webhook.cli", "webhook.cli.inputs", "webhook.cli.main", "webhook.cl
 ONLY_SOMETIMES = (
     *(
         "certs.authority",
-        "certs.pem",
         "certs.rotation",
         "webhook.cluster.client",
         "webhook.cluster.live",
@@ -55,7 +54,7 @@ ONLY_SOMETIMES = (
     ),
     *("webhook.objects.operator_places", "webhook.objects.operators", "webhook.objects.quantities"),
     *("webhook.scheduler.fit", "webhook.scheduler.resources"),
-    *("cryptography", "jsonschema", "kubernetes", "multiprocessing", "pydoc", "unittest", "urllib3"),
+    *("jsonschema", "kubernetes", "multiprocessing", "pydoc", "unittest", "urllib3"),
 )
 # All of ours that the first process imports besides the transport; it only starts and watches the one that serves.
 ARBITERS = {
@@ -65,7 +64,8 @@ ARBITERS = {
 }
 LIBRARIES = ("cryptography", "flask", "jsonschema", "kubernetes", "msgspec", "prometheus_client", "werkzeug", "yaml")
 UNMEASURED = {"COVERAGE_PROCESS_START": "", "COVERAGE_PROCESS_CONFIG": ""}
-MOST_OF_OURS, MOST = 92, 560  # of ours without the rules, of which each is a file; and of all
+MOST_OF_OURS, MOST = 92, 530  # of ours without the rules, of which each is a file; and of all but CRYPTOGRAPHY
+CRYPTOGRAPHY = "cryptography", "_cffi_backend", "_openssl"  # Every server reads a certificate with it.
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_the_number_of_modules_is_bounded(imported):
     ours = set(below(imported, ["webhook", "certs"])) - set(below(imported, ["webhook.rules"]))
 
     assert len(ours) <= MOST_OF_OURS
-    assert len(imported) <= MOST
+    assert len(imported) - len(below(imported, CRYPTOGRAPHY)) <= MOST
 
 
 def test_what_is_imported_is_seen(imported):

@@ -72,15 +72,14 @@ def running(engine, chart):
         (folder / "tls.key").chmod(0o644)
         (folder / "policy.yaml").write_text("apiVersion: config.evenkeel.dev/v1alpha1\nkind: SpreadPolicy\n")
         mounts = {one["name"]: one["mountPath"] for one in chart.container["volumeMounts"]}
-        assert {"policy", "run", "tls"} == set(mounts)
+        assert {"policy", "tls"} == set(mounts)
         binds = {"--bind": f"127.0.0.1:{port}", "--health-bind": f"127.0.0.1:{health}"}
         given = dict(one.partition("=")[::2] for one in chart.container["args"][1:]) | binds
         assert "live" == given.pop("--cluster")
         words = [
             *options(chart),
             *(f"--volume={folder}:{mounts[one]}:ro" for one in ("policy", "tls")),
-            f"--tmpfs={mounts['run']}:size=16m,mode=1777",
-            *(f"--env={one['name']}={one['value']}" for one in chart.container["env"]),
+            "--tmpfs=/dev/shm:size=64m,mode=1777",  # which a kubelet's runtime gives to every Pod
             *(IMAGE, chart.container["args"][0], *(f"{flag}={value}" for flag, value in given.items())),
         ]
         with engine.container(*words) as container:
@@ -149,9 +148,7 @@ def test_nothing_can_be_written(running, path):
 
 
 def test_what_may_be_written_is_memory(running):
-    assert (
-        "tmpfs" in running.execute("python", "-c", "print(open('/proc/mounts').read())").split("/run/evenkeel ")[1][:6]
-    )
+    assert "tmpfs" in running.execute("python", "-c", "print(open('/proc/mounts').read())").split("/dev/shm ")[1][:6]
 
 
 @pytest.mark.parametrize("name", ["pip", "setuptools"])

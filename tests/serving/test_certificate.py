@@ -2,143 +2,175 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
+import ssl
 import stat
-import subprocess
-from contextlib import ExitStack
-from datetime import UTC, datetime
+import sys
+from base64 import b64decode
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
 
-from tests.support.handshakes import accepted, client_context
-from tests.support.registered import registered
-from tests.support.serving import EVENKEEL, PATIENCE, Running, certificate, free_ports, ready, until
+from tests.support.admission_reviews import raw
+from tests.support.apiserver import kubeconfig
+from tests.support.memory import over_http
+from tests.support.registered import MUTATING, registered
+from tests.support.serving import EVENKEEL, PATIENCE, RUN, Running, free_ports, ready, until
 from webhook.cluster.client import ClusterError
+from webhook.serving import renewal
 from webhook.serving.certificate import choose
 from webhook.serving.settings import SETTINGS, SettingsError
 
-
-def test_a_server_stopped_while_it_starts_leaves_no_key_behind(tmp_path):
-    command = [*EVENKEEL, "serve", "--bind", "127.0.0.1:0", "--health-bind", "127.0.0.1:0", "--self-signed"]
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
-        assert process.stdout.readline().startswith(b"CA certificate: ")
-        (folder,) = tmp_path.glob("evenkeel-*")
-        modes = [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "tls.key")]
-        process.terminate()
-        process.communicate(timeout=PATIENCE)
-
-    assert [0o700, 0o600] == modes
-    assert 0 == process.returncode
-    assert [] == list(tmp_path.iterdir())
+# Runs `evenkeel serve` with short pauses between rounds.
+BRISK = f"""
+from webhook.serving.renewal import Renewal
+Renewal.pause = 0.1
+{RUN}
+"""
+SECRET = "/api/v1/namespaces/guard/secrets/keel"
 
 
-def test_what_a_server_that_was_killed_has_left_goes_when_the_next_one_starts(tmp_path):
-    """But not the key of one that still runs."""
-    command = [*EVENKEEL, "serve", "--bind", "127.0.0.1:0", "--health-bind", "127.0.0.1:0", "--self-signed"]
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    (tmp_path / "evenkeel-other").mkdir()
-    with ExitStack() as stack:
-        folders = list[Path]()
-        processes = list[subprocess.Popen]()
-        for killed in (True, False, False):
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
-            processes.append(stack.enter_context(process))
-            folders.append(Path(process.stdout.readline().decode().removeprefix("CA certificate: ").strip()).parent)
-            if killed:
-                process.kill()
-                process.wait(PATIENCE)
-                until(lambda: unlocked(folders[0]), "the end of its worker")
-                assert (folders[0] / "tls.key").exists()
-        there = [(folder / "tls.key").exists() for folder in folders]
-        for process in processes:
-            process.terminate()
-
-    assert [False, True, True] == there
-    assert ["evenkeel-other"] == [path.name for path in tmp_path.iterdir()]
-
-
-def unlocked(folder):
-    """Whether no process has a folder any more."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(descriptor)
-    return True
-
-
-def test_a_worker_that_follows_serves_the_same_self_signed_certificate(tmp_path):
-    """Its CA is told once, and who has it can go on."""
-    port, health = free_ports(2)
+@contextmanager
+def alone(folder, *options, command=EVENKEEL, **environment):
+    """A server whose home and temporary folder are `folder`; its standard output goes to a file there."""
+    (port, health), log, printed = free_ports(2), folder / "log", folder / "ca.crt"
     bind = ["--bind", f"127.0.0.1:{port}", "--health-bind", f"127.0.0.1:{health}"]
-    command = [*EVENKEEL, "serve", *bind, "--self-signed"]
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as process:
-        told = process.stdout.readline()
-        ca = Path(told.removeprefix("CA certificate: ").strip()).read_text()
-        running = Running(command, environment, "127.0.0.1", port, ca, tmp_path / "log", process, health=health)
+    words, own = [*command, "serve", *bind, *options], {"TMPDIR": str(folder), "HOME": str(folder), **environment}
+    with ExitStack() as stack:
+        out, err = (stack.enter_context(file.open("w")) for file in (printed, log))
+        it = stack.enter_context(Popen(words, stdout=out, stderr=err, env=os.environ | own))
+        running = Running(words, own, "127.0.0.1", port, "", log, it, health=health)
         try:
-            until(partial(ready, running), "the first worker")
-            os.kill(running.worker(), signal.SIGKILL)
-            until(partial(ready, running), "the second worker")
+            until(partial(ready, running), "a server that is ready")
+            yield running
         finally:
-            process.terminate()
-        rest, _ = process.communicate(timeout=PATIENCE)
-
-    assert "" == rest
-    assert [] == list(tmp_path.iterdir())
+            it.terminate()
+            it.wait(PATIENCE)
 
 
-def test_the_pair_that_another_process_has_checked_is_the_one_that_is_served(tmp_path, monkeypatch):
-    """Also where the files change in between: the new ones are a change, which is checked as any other."""
-    ca = certificate(tmp_path)
-
-    def apart(work):
-        work()
-        certificate(tmp_path)
-
-    monkeypatch.setattr("webhook.serving.certificate._apart", apart)
-    values = {setting.name: setting.default for setting in SETTINGS}
-    values |= {"tls-cert": str(tmp_path / "tls.crt"), "tls-key": str(tmp_path / "tls.key")}
-    serving = choose(values, "", None, registered, None, False).serving
-
-    assert accepted(client_context(ca), serving.context)
-    assert [False, True] == [serving.reload(datetime.now(UTC)) for _ in range(2)]
+def with_keys(running, folder):
+    """All regular files with a private key that its processes may have written, by whatever name they are reached."""
+    opened = (Path(f"/proc/{pid}/fd").iterdir() for pid in (running.process.pid, running.worker()))
+    found = []
+    for path in chain(folder.rglob("*"), Path("/dev/shm").rglob("*"), *opened):
+        with suppress(FileNotFoundError):
+            if stat.S_ISREG(path.stat().st_mode) and b"PRIVATE KEY" in path.read_bytes():
+                found.append(path)
+    return found
 
 
-def chosen(client, folder, again):
-    """The certificate of --tls-secret, written into this folder, and what renews it."""
+def served(running):
+    """The certificate that a client is shown."""
+    return ssl.get_server_certificate((running.host, running.port))
+
+
+def test_a_self_signed_certificate_has_its_key_in_no_file(tmp_path):
+    """Not in that of a worker that follows, either; who has what was printed trusts each."""
+    with alone(tmp_path, "--self-signed") as running:
+        for number in (1, 2):
+            assert [] == with_keys(running, tmp_path)
+            running.context = ssl.create_default_context(cafile=tmp_path / "ca.crt")
+            assert number == (tmp_path / "ca.crt").read_text().count("BEGIN CERTIFICATE")
+            assert 200 == running.review("/validate", raw())[0]
+            if number == 1:
+                os.kill(running.worker(), signal.SIGKILL)
+                until(lambda: (tmp_path / "ca.crt").read_text().count("END CERTIFICATE") == 2, "the second worker")
+                until(partial(ready, running), "its probes")
+
+    assert {"log", "ca.crt"} == {path.name for path in tmp_path.iterdir()}
+
+
+def test_the_certificate_of_a_secret_has_its_key_in_no_file(tmp_path):
+    """Not after its renewal, either, beside which an open connection is kept."""
+    memory = registered()
+    options = ["--tls-secret", "guard/keel", "--tls-names", "127.0.0.1"]
+    with ExitStack() as stack:
+        config = kubeconfig(stack.enter_context(over_http(memory)), tmp_path)
+        command = (sys.executable, "-c", BRISK)
+        running = stack.enter_context(alone(tmp_path, *options, command=command, KUBECONFIG=str(config)))
+        running.context = ssl.create_default_context(cadata=bundle(memory))
+        assert [] == with_keys(running, tmp_path)
+        before = served(running)
+        kept = stack.enter_context(closing(running.connection()))
+        assert 200 == asked(kept)
+
+        until(lambda: memory.objects[SECRET]["data"]["trusted"], "a CA that is trusted")
+        memory.put(SECRET, {**memory.objects[SECRET], "data": memory.objects[SECRET]["data"] | {"tls.key": ""}})
+        until(lambda: served(running) != before, "another certificate")
+        assert [] == with_keys(running, tmp_path)
+        assert 200 == asked(kept) and 200 == running.review("/validate", raw())[0]
+        assert 1 == len(running.lines("certificate reloaded"))
+
+    assert {"log", "ca.crt", "kubeconfig"} == {path.name for path in tmp_path.iterdir()}
+
+
+def bundle(memory):
+    """The CAs that the API server is told to trust."""
+    return b64decode(memory.objects[MUTATING]["webhooks"][0]["clientConfig"]["caBundle"]).decode()
+
+
+def asked(connection):
+    connection.request("POST", "/validate", raw(), {"Content-Type": "application/json"})
+    with connection.getresponse() as response:
+        response.read()
+        return response.status
+
+
+def test_tls_dir_is_accepted_and_said_to_have_no_effect(tmp_path):
+    """As the arguments of an older chart have it, with a folder that is not there any more."""
+    with alone(tmp_path, "--self-signed", "--tls-dir=/run/evenkeel-of-old") as running:
+        (line,) = [line for line in running.log_file.read_text().splitlines() if "--tls-dir" in line]
+
+    assert "--tls-dir has no effect any more: keys are kept in memory; remove it" in line
+
+
+def chosen(client):
+    """The certificate of --tls-secret, and what renews it."""
     values = {setting.name: setting.default for setting in SETTINGS} | {"tls-names": "keel.guard.svc"}
-    return choose(values, "", ("guard", "keel"), lambda: client, folder, again)
+    return choose(values, "", ("guard", "keel"), lambda: client)
 
 
-def test_a_worker_that_follows_serves_what_is_there_while_the_api_server_is_away(tmp_path, monkeypatch):
-    """It renews as soon as it can; to end for want of it would make one failure of two."""
+def test_a_worker_that_follows_serves_what_the_secret_has():
     client = registered()
-    first = chosen(client, tmp_path, again=False)
-    monkeypatch.setattr(client, "get", unreachable)
-    follows = chosen(client, tmp_path, again=True)
 
-    assert first.serving.not_after == follows.serving.not_after
-    assert not follows.renewal.check().ok
-    monkeypatch.undo()
-    assert follows.renewal.round() and follows.renewal.check().ok
+    assert chosen(client).serving.served == chosen(client).serving.served
 
 
-def test_the_first_worker_needs_the_api_server(tmp_path, monkeypatch):
+def test_a_worker_waits_for_the_api_server(monkeypatch):
+    """It may be away for a while, such as during its own restart."""
     client = registered()
+    client.away, waited = True, []
+
+    def sleep(seconds):
+        waited.append(seconds)
+        client.away = len(waited) < 3
+
+    monkeypatch.setattr(renewal, "sleep", sleep)
+
+    assert "keel.guard.svc" in chosen(client).serving.served.contents.names
+    assert 3 == len(waited)
+
+
+def test_a_worker_does_not_wait_for_ever(monkeypatch):
+    client, waited = registered(), []
     monkeypatch.setattr(client, "get", unreachable)
-    monkeypatch.setattr("webhook.serving.renewal.sleep", lambda _seconds: None)
+    monkeypatch.setattr(renewal, "sleep", waited.append)
 
     with pytest.raises(SettingsError, match=r"^--tls-secret: away$"):
-        chosen(client, tmp_path, again=False)
+        chosen(client)
+    assert renewal.PATIENCE_SECONDS == sum(waited)
+
+
+def test_a_self_signed_certificate_for_no_name_is_refused():
+    values = {setting.name: setting.default for setting in SETTINGS} | {"self-signed": "true"}
+
+    with pytest.raises(SettingsError, match=r'^"my_host": must be a DNS name or an IP address$'):
+        choose(values, "my_host", None, registered)
 
 
 def unreachable(*_arguments):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import http.client
 import ssl
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from certs.authority import Authority
 from certs.clients import Clients
 from certs.serving import ServingCertificate
 from tests.support.admission_reviews import raw
@@ -98,7 +100,7 @@ def test_a_client_ca_is_out_of_force_once_the_log_says_so(tmp_path, monkeypatch)
     client_certificate(ours)
     client_certificate(new)
     clients = Clients(ours / "ca.crt")
-    served = ServingCertificate(tmp_path / "tls.crt", tmp_path / "tls.key", clients=clients)
+    served = ServingCertificate.of_files(tmp_path / "tls.crt", tmp_path / "tls.key", clients=clients)
     files = CertificateFiles(served, Metrics())
     (tmp_path / "tls.crt").write_text("garbage")
     (ours / "ca.crt").write_bytes((new / "ca.crt").read_bytes())
@@ -131,3 +133,18 @@ def asked(connection):
     response = connection.getresponse()
     response.read()
     return response
+
+
+def test_the_metric_follows_a_pair_that_is_handed_over():
+    """Nobody reads a file then."""
+    now = datetime.now(UTC)
+    ca, metrics = Authority.create(now), Metrics()
+    first, next_ = (ca.issue(["localhost"], now, timedelta(days=days)).pem("--tls-secret") for days in (1, 2))
+    served = ServingCertificate(*first)
+    CertificateFiles(served, metrics)
+    served.serve(*next_)
+
+    assert served.not_after == now.replace(microsecond=0) + timedelta(days=2)
+    lines = metrics.text().decode().splitlines()
+    (value,) = (line.split()[1] for line in lines if line.startswith("evenkeel_certificate_expiry_timestamp_seconds "))
+    assert served.not_after.timestamp() == float(value)

@@ -1,14 +1,12 @@
-"""Replicas that renew one certificate: served from files, trusted by the API server, and what is told when it fails."""
+"""Replicas that renew one certificate: kept in memory, trusted by the API server, and what is told when it fails."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
-from certs.files import CertificateError, read
-from certs.pem import inspect
+from certs.files import CertificateError
 from certs.rotation import Lifetimes
 from certs.serving import ServingCertificate
 from tests.support.memory import Memory
@@ -21,37 +19,28 @@ NAMES = ("keel.guard.svc",)
 
 
 @pytest.fixture
-def replica(tmp_path):
-    """Makes a replica on a client; each has a folder of its own."""
+def replica():
+    """Makes a replica on a client."""
 
-    def make(client, name="one", lifetimes=Lifetimes()):  # noqa: B008
-        folder = tmp_path / name
-        folder.mkdir(exist_ok=True)
-        files = folder / "tls.crt", folder / "tls.key"
-        return Renewal(client, Secret(client, "guard", "keel"), registration(client), NAMES, files, lifetimes)
+    def make(client, lifetimes=Lifetimes()):  # noqa: B008
+        secret = Secret(client, "guard", "keel")
+        return Renewal(client, secret, registration(client), NAMES, ServingCertificate, lifetimes)
 
     return make
 
 
 def test_the_first_round_serves_and_is_trusted(replica):
-    client = registered()
-    one = replica(client)
-    one.round()
-    ServingCertificate(*one.files)
+    one = replica(registered())
+    serving = one.first()
 
-    assert NAMES == inspect(read(one.files[0]))[0].names
-    assert 0o600 == one.files[1].stat().st_mode & 0o777
+    assert NAMES == serving.served.contents.names
     assert (True, "8 of 8 webhooks trust the certificate") == (one.check().ok, one.check().detail)
 
 
 def test_a_second_replica_serves_the_same(replica):
     client = registered()
-    one, other = replica(client), replica(client, "other")
-    one.round()
-    other.round()
 
-    assert one.files[0].read_bytes() == other.files[0].read_bytes()
-    assert one.files[1].read_bytes() == other.files[1].read_bytes()
+    assert replica(client).first().served == replica(client).first().served
 
 
 def test_the_ca_is_trusted_from_the_round_on_in_which_it_was_seen_everywhere(replica):
@@ -67,34 +56,43 @@ def test_the_ca_is_trusted_from_the_round_on_in_which_it_was_seen_everywhere(rep
 def test_what_was_stripped_or_deleted_is_repaired(replica):
     client = registered()
     one = replica(client)
-    one.round()
-    served, kept = one.files[0].read_bytes(), one.secret.read()[0]
+    served, kept = one.first().served, one.secret.read()[0]
     del client.objects[VALIDATING]["webhooks"][0]["clientConfig"]["caBundle"]
     del client.objects["/api/v1/namespaces/guard/secrets/keel"]
     one.round()
 
-    assert served == one.files[0].read_bytes()
+    assert served == one.serving.served
     assert {**kept, "trusted": one.secret.read()[0]["trusted"]} == one.secret.read()[0]
     assert one.check().ok
 
 
-def test_files_are_written_only_when_the_leaf_changes(replica):
+def test_a_new_context_is_made_only_when_the_leaf_changes(replica):
     one = replica(registered())
-    one.round()
-    written = [Path(file).stat().st_ino for file in one.files]
-    one.round()
-
-    assert written == [Path(file).stat().st_ino for file in one.files]
-
-
-def test_a_leaf_is_renewed_in_the_files(replica):
-    client = registered()
-    one = replica(client, lifetimes=Lifetimes(timedelta(minutes=10), timedelta(seconds=0.01), timedelta()))
-    one.round()
-    first = one.files[0].read_bytes()
+    context = one.first().context
     one.round()
 
-    assert first != one.files[0].read_bytes()
+    assert context is one.serving.context
+
+
+def test_a_renewed_leaf_is_handed_over(replica, lines):
+    one = replica(registered(), Lifetimes(timedelta(minutes=10), timedelta(seconds=0.01), timedelta()))
+    serving = one.first()
+    first = serving.served.chain
+    assert [] == [line for line in lines() if "certificate reloaded" in line]
+    one.round()
+
+    assert one.serving is serving and first != serving.served.chain
+    assert 1 == len([line for line in lines() if "certificate reloaded" in line])
+
+
+def test_a_pair_that_cannot_be_served_for_want_of_a_descriptor_is_handed_over_again(replica, monkeypatch):
+    one = replica(registered())
+    with monkeypatch.context() as patched:
+        patched.setattr("certs.files.os.memfd_create", raises(OSError(24, "Too many open files")))
+        assert not one.round()
+    assert "not known yet; --tls-secret: cannot be served: Too many open files" == one.check().detail
+
+    assert one.round() and one.check().ok
 
 
 @pytest.mark.parametrize("seen", [False, True], ids=["from the start", "later"])
@@ -147,7 +145,7 @@ def test_a_defect_is_told_as_a_failure_is(replica, monkeypatch):
 
 
 def raises(error):
-    def call():
+    def call(*_):
         raise error
 
     return call
@@ -191,17 +189,10 @@ def test_without_configurations_nobody_distrusts_it(replica):
     assert (True, "0 of 0 webhooks trust the certificate") == (one.check().ok, one.check().detail)
 
 
-def test_a_start_without_an_api_server_ends_in_words(replica):
+def test_a_start_without_an_api_server_ends_in_words(replica, monkeypatch):
     client = Memory()
     client.away = True
+    monkeypatch.setattr("webhook.serving.renewal.sleep", lambda seconds: None)
 
     with pytest.raises(CertificateError, match="connection refused"):
-        replica(client).first(patience=0)
-
-
-def test_a_folder_that_cannot_be_written_is_named(replica, tmp_path):
-    one = replica(registered())
-    one.files = tmp_path / "none" / "tls.crt", tmp_path / "none" / "tls.key"
-    one.round()
-
-    assert f"{tmp_path}/none/tls.key: No such file or directory" in one.check().detail
+        replica(client).first()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from webhook.cluster.client import CONFLICT, NOT_FOUND, UNAUTHORIZED, ClusterError
 
@@ -59,3 +62,33 @@ class Memory:
             raise ClusterError(f"{path}: the object has been modified", CONFLICT)
         self.writes.append((method, path))
         return self.put(path, json.loads(json.dumps(body)))
+
+
+@contextmanager
+def over_http(memory):
+    """The same objects for another process; yields the address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+        def do_GET(self):
+            given = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            try:
+                status, found = 200, memory.send(self.command, self.path, json.loads(given or b"null"), 1.0)
+            except ClusterError as error:
+                status, found = error.status or 503, {"kind": "Status", "message": str(error)}
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(json.dumps(found).encode())
+
+        do_POST = do_PUT = do_GET
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()

@@ -35,7 +35,7 @@ class Server:
         self.folder, self.ca = folder / "client", certificate(folder)
         self.client_ca = client_certificate(self.folder, "kube-apiserver", "other.name")
         clients = Clients(self.folder / "ca.crt")
-        self.context = ServingCertificate(folder / "tls.crt", folder / "tls.key", clients=clients).context
+        self.context = ServingCertificate.of_files(folder / "tls.crt", folder / "tls.key", clients=clients).context
         self.names, self.content = frozenset(names), b"secret"
 
     def meet(self, context, session=None):

@@ -18,8 +18,7 @@ from pathlib import Path
 
 from certs.authority import CA_LIFETIME, SERVING_LIFETIME, Authority
 from certs.files import CertificateError, Pem, read
-from certs.pem import Inspection, KeyMismatchError, Pair, describe, inspect
-from certs.validity import invalid_reason, stamp
+from certs.pem import Inspection, KeyMismatchError, Pair, describe, inspect, invalid_reason, stamp
 from webhook.cli.usage import UsageError
 from webhook.findings.wording import LINE_LIMIT, one_line
 

@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from webhook.cli.usage import UsageError
 from webhook.objects.fields import as_list, as_mapping
@@ -54,8 +55,8 @@ def _run(args: argparse.Namespace) -> int:
         raise UsageError(f"127.0.0.1:{args.port}: {reason}; choose another port: --port, or make run PORT=") from error
     health = _free_port()
     with _server(args.port, health) as (server, ca):
-        context = ssl.create_default_context(cafile=ca)
         _wait(server, health)
+        context = ssl.create_default_context(cafile=ca)
         print(f"evenkeel serves on https://127.0.0.1:{args.port}, CA certificate: {ca}\n")
         for line in (FOLDER / "example_reviews.jsonl").read_text("utf-8").splitlines():
             review = json.loads(line)
@@ -76,25 +77,24 @@ def _free_port() -> int:
 
 
 @contextmanager
-def _server(port: int, health: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The running server, which stops with this command, and the file with its CA certificate."""
+def _server(port: int, health: int) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """The started server, which stops with this command, and the file for its CA certificate, which goes with it."""
     bind = ["--bind", f"127.0.0.1:{port}", "--health-bind", f"127.0.0.1:{health}"]
     options = ["--self-signed", "--cluster", str(FOLDER / "example_cluster.yaml"), "--log-level", "warning"]
     command = [sys.executable, "-m", "webhook", "serve", *bind, *options]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("EVENKEEL_")}
-    server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-    try:
-        first = server.stdout.readline() if server.stdout is not None else ""
-        if not first.startswith("CA certificate: "):
+    with TemporaryDirectory(prefix="evenkeel-") as folder:
+        ca = Path(folder) / "ca.crt"
+        with ca.open("wb") as printed:
+            server = subprocess.Popen(command, env=environment, stdout=printed)
+        try:
+            yield server, ca
+        finally:
+            server.terminate()
             server.wait()
-            raise UsageError("the server did not start")
-        yield server, first.removeprefix("CA certificate: ").strip()
-    finally:
-        server.terminate()
-        server.communicate()
 
 
-def _wait(server: subprocess.Popen[str], health: int) -> None:
+def _wait(server: subprocess.Popen[bytes], health: int) -> None:
     deadline = time.monotonic() + START_SECONDS
     while server.poll() is None and time.monotonic() < deadline:
         with suppress(OSError), closing(http.client.HTTPConnection("127.0.0.1", health, timeout=10)) as connection:
@@ -102,7 +102,7 @@ def _wait(server: subprocess.Popen[str], health: int) -> None:
             if connection.getresponse().status == 200:
                 return
         time.sleep(0.05)
-    raise UsageError("the server did not become ready")
+    raise UsageError("the server did not become ready" if server.poll() is None else "the server did not start")
 
 
 def _post(port: int, context: ssl.SSLContext, path: str, body: str) -> Mapping[str, object]:

@@ -8,15 +8,14 @@ Exit code 0: stopped by a signal, 1: it cannot go on, 2: a certificate, policy, 
 from __future__ import annotations
 
 import argparse
-import fcntl
 import logging
 import os
 import re
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from webhook.serving.webhook import Webhook
 
 ADDRESS = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<host>[^\[\]:\s]*)):(?P<port>[0-9]{1,5})")
-FOLDER = "evenkeel-tls"  # and eight more characters
 BACKLOG = 1024  # Connections that may wait to be accepted.
 TRUE, FALSE = ("true", "1", "yes"), ("", "false", "0", "no")
 
@@ -68,6 +66,8 @@ def _run(args: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):  # until gunicorn's arbiter sets its own
         signal.signal(number, lambda *_: sys.exit(0))
     logs.configure(values["log-level"])
+    if values["tls-dir"]:
+        logs.log(logging.WARNING, "--tls-dir has no effect any more: keys are kept in memory; remove it")
     from webhook.serving.server import Server
 
     threads, bind, health_bind = _threads(values["threads"]), values["bind"], values["health-bind"]
@@ -75,17 +75,15 @@ def _run(args: argparse.Namespace) -> int:
     if bind == health_bind and address("--bind", bind)[1]:
         raise UsageError(f'--health-bind: found "{health_bind}", which is that of --bind, wanted another port')
     health = listen("--health-bind", health_bind)
-    with _private_folder(values) as folder:
-        make = partial(_made, values, folder)
-        return Server(make, listener, health, threads=threads, log_level=values["log-level"]).serve()
+    return Server(partial(_made, values), listener, health, threads=threads, log_level=values["log-level"]).serve()
 
 
-def _made(values: Mapping[str, str], folder: Path | None) -> Webhook:
+def _made(values: Mapping[str, str]) -> Webhook:
     """Make the webhook, in the worker; where that cannot be, say why, and have gunicorn's arbiter end, too."""
     from webhook.serving.server import FAILED, UNUSABLE
 
     try:
-        return _webhook(values, folder)
+        return _webhook(values)
     except UsageError as error:
         print_error(error)
         sys.exit(UNUSABLE)
@@ -110,7 +108,7 @@ def value_of(setting: Setting, args: argparse.Namespace) -> str:
     return value
 
 
-def _webhook(values: Mapping[str, str], folder: Path | None) -> Webhook:
+def _webhook(values: Mapping[str, str]) -> Webhook:
     """Read and check everything that the settings name, and make the webhook of it; UsageError if it cannot be."""
     from webhook.cli import inputs
     from webhook.scheduler.features import LATEST
@@ -126,8 +124,7 @@ def _webhook(values: Mapping[str, str], folder: Path | None) -> Webhook:
     host, _ = address("--bind", values["bind"])
     secret = inputs.namespaced("--tls-secret", values["tls-secret"]) if values["tls-secret"] else None
     try:
-        again = folder is not None and (folder / certificate.FILES[0]).exists()  # Of a worker that was there before.
-        chosen = certificate.choose(values, host, secret, partial(inputs.client, "--tls-secret"), folder, again)
+        chosen = certificate.choose(values, host, secret, partial(inputs.client, "--tls-secret"))
     except SettingsError as error:
         raise UsageError(str(error)) from error
     config = Config(
@@ -140,63 +137,6 @@ def _webhook(values: Mapping[str, str], folder: Path | None) -> Webhook:
         renewal=chosen.renewal,
     )
     return Webhook(config)
-
-
-@contextmanager
-def _private_folder(values: Mapping[str, str]) -> Iterator[Path | None]:
-    """A folder for a certificate that comes from no file; only this user may read it, and this process removes it."""
-    option = "--self-signed" if values["self-signed"] else "--tls-dir"
-    if not values["self-signed"] and (not values["tls-secret"] or values["tls-dir"]):
-        yield None
-        return
-    import shutil
-
-    process = os.getpid()
-    try:
-        folder, lock = _locked_folder()
-    except OSError as error:
-        raise UsageError(f"{option}: {error.strerror}; set TMPDIR to a folder that can be written") from error
-    try:
-        yield folder
-    finally:
-        if os.getpid() == process:  # not by the worker that it forks
-            shutil.rmtree(folder, ignore_errors=True)
-            os.close(lock)
-
-
-def _locked_folder() -> tuple[Path, int]:
-    """
-    A new folder and the descriptor of its lock, which ends with the last process that has it.
-
-    The folders of processes that were killed have keys in them, and are removed.
-    """
-    import shutil
-    import tempfile
-
-    for left in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
-        with suppress(OSError):
-            if left.stat().st_uid == os.geteuid():
-                lock = _lock(left)
-                shutil.rmtree(left, ignore_errors=True)
-                os.close(lock)
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=FOLDER))
-        with suppress(OSError):  # Another process may just have taken it for one that was left.
-            lock = _lock(folder)
-            if folder.exists():
-                return folder, lock
-            os.close(lock)
-
-
-def _lock(folder: Path) -> int:
-    """The descriptor of a folder that no other process has locked; OSError if one has."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
 
 
 def address(flag: str, bind: str) -> tuple[str, int]:

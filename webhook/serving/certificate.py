@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from certs.files import CertificateError, Pem, write
-from certs.serving import ServingCertificate, check
+from certs.files import CertificateError, Pem
+from certs.serving import ServingCertificate
 from webhook.serving.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -21,9 +19,7 @@ if TYPE_CHECKING:
     from webhook.serving.renewal import Renewal
 
 DURATION = re.compile("([1-9][0-9]{0,5})([smhd])")
-FAILED = 3  # The exit code of a worker that ends its arbiter.
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-FILES = "tls.crt", "tls.key"
 
 
 class Chosen(NamedTuple):
@@ -38,55 +34,26 @@ def choose(
     host: str,
     secret: tuple[str, str] | None,
     connect: Callable[[], Client],
-    folder: Path | None,
-    again: bool,
 ) -> Chosen:
     """
     The certificate that `values`, settings by name, ask for; SettingsError if they are wrong or cannot be fulfilled.
 
     `host` is that of --bind, `secret` the namespace and name in --tls-secret, `connect` makes a client of the API
-    server.  `folder` takes a certificate that comes from no file; `again` if another worker has been there before.
+    server.
     """
     given = [f"--{name}" for name in ("self-signed", "tls-secret", "tls-cert") if values[name]]
     if len(given) > 1:
         raise SettingsError(f"{' and '.join(given)}: found {len(given)} certificates, wanted one of them")
     lifetimes, clients = _lifetimes(values), _clients(values["client-ca"], values["client-names"])
+    version, files = values["tls-min-version"], (values["tls-cert"], values["tls-key"])
     if secret is not None:
-        return _renewed(values, secret, connect, lifetimes, folder, again, clients)
-    names = [values["tls-cert"], values["tls-key"]]
-    if values["self-signed"] and folder is not None:
-        names = [str(folder / name) for name in FILES]
-        if not again:
-            _apart(partial(_self_signed, host, folder))
-    if not all(names):
+        return _renewed(_names(values["tls-names"]), secret, connect, lifetimes, version, clients)
+    if not values["self-signed"] and not all(files):
         raise SettingsError("--tls-cert and --tls-key: both are needed, or --tls-secret, or --self-signed")
-    files = Path(names[0]), Path(names[1])
-    return Chosen(_read(*files, values["tls-min-version"], clients, _check_apart))
-
-
-def _apart(work: Callable[[], None]) -> None:
-    """Run what needs `cryptography` in a process of its own, whose memory ends with it; exit as it does if it fails."""
-    child = os.fork()
-    if child == 0:
-        work()
-        sys.exit(0)
-    if code := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
-        sys.exit(code if code > 0 else FAILED)
-
-
-def _check_apart(chain: Pem, key: Pem) -> None:
-    _apart(partial(check, chain, key))
-
-
-def _read(
-    cert_file: Path,
-    key_file: Path,
-    min_version: str,
-    clients: Clients | None,
-    checker: Callable[[Pem, Pem], None] = check,
-) -> ServingCertificate:
     try:
-        return ServingCertificate(cert_file, key_file, min_version, clients, checker=checker)
+        if values["self-signed"]:
+            return Chosen(_self_signed(host, version, clients))
+        return Chosen(ServingCertificate.of_files(Path(files[0]), Path(files[1]), version, clients))
     except CertificateError as error:
         raise SettingsError(str(error)) from error
 
@@ -107,38 +74,33 @@ def _clients(ca_file: str, text: str) -> Clients | None:
         raise SettingsError(f"--client-ca: {error}") from error
 
 
-def _self_signed(host: str, folder: Path) -> None:
-    """Write a certificate of a new CA, of which the key is not kept."""
+def _self_signed(host: str, min_version: str, clients: Clients | None) -> ServingCertificate:
+    """Print a new CA, of which the key is not kept, and return its certificate, of which the key stays in memory."""
     from certs.authority import Authority
 
     now, names = datetime.now(UTC), ["localhost", "127.0.0.1", "::1"]
-    ca, file = Authority.create(now), folder / "ca.crt"
+    ca = Authority.create(now)
     names += [host] if host not in (*names, "", "0.0.0.0", "::") else []
-    ca.issue(names, now).write(*(folder / name for name in FILES))
-    write(file, ca.pair.chain_pem(), 0o644)
-    print(f"CA certificate: {file}", flush=True)
+    serving = ServingCertificate(*ca.issue(names, now).pem("--self-signed"), min_version, clients)
+    print(ca.pair.chain_pem().decode(), end="", flush=True)
+    return serving
 
 
 def _renewed(
-    values: Mapping[str, str],
+    names: tuple[str, ...],
     secret: tuple[str, str],
     connect: Callable[[], Client],
     lifetimes: tuple[timedelta, timedelta],
-    folder: Path | None,
-    again: bool,
+    min_version: str,
     clients: Clients | None,
 ) -> Chosen:
-    """Run the first round, so that there is a certificate; one that another worker has written will do at first."""
-    names = _names(values["tls-names"])
-    place = folder or Path(values["tls-dir"])
-    files = place / FILES[0], place / FILES[1]
-    renewal = _renewal(connect(), secret, names, files, *lifetimes)
+    """Run the first round, so that there is a certificate."""
+    make = partial(ServingCertificate, min_version=min_version, clients=clients)
+    renewal = _renewal(connect(), secret, names, make, *lifetimes)
     try:
-        renewal.first(patience=0.0) if again else renewal.first()
+        return Chosen(renewal.first(), renewal)
     except CertificateError as error:
-        if not again:
-            raise SettingsError(f"--tls-secret: {error}") from error
-    return Chosen(_read(*files, values["tls-min-version"], clients), renewal)
+        raise SettingsError(f"--tls-secret: {error}") from error
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -154,7 +116,7 @@ def _renewal(
     client: Client,
     secret: tuple[str, str],
     names: tuple[str, ...],
-    files: tuple[Path, Path],
+    make: Callable[[Pem, Pem], ServingCertificate],
     ca: timedelta,
     leaf: timedelta,
 ) -> Renewal:
@@ -166,7 +128,7 @@ def _renewal(
 
     registration = Registration(client, MUTATING_NAME, NAME)
     lifetimes = Lifetimes(ca, leaf, min(Lifetimes().settling, leaf / 6))
-    return Renewal(client, Secret(client, *secret), registration, names, files, lifetimes)
+    return Renewal(client, Secret(client, *secret), registration, names, make, lifetimes)
 
 
 def _lifetimes(values: Mapping[str, str]) -> tuple[timedelta, timedelta]:

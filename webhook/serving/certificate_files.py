@@ -21,7 +21,7 @@ class CertificateFiles:
 
     def __init__(self, certificate: ServingCertificate, metrics: Metrics) -> None:
         self.certificate, self.clients, self.metrics = certificate, certificate.clients, metrics
-        metrics.certificate_expiry.set(certificate.not_after.timestamp())
+        metrics.certificate_expiry.set_function(lambda: certificate.not_after.timestamp())
 
     def reload(self) -> None:
         """Use the files' content if it has changed; where it cannot be used, the last good one stays."""
@@ -32,7 +32,6 @@ class CertificateFiles:
                 log(logging.INFO, "client CA reloaded", subjects=[ca.subject for ca in clients.cas.contents])
         broken = "cannot use the certificate files, serving the previous certificate"
         if self._reload(certificate, lambda: certificate.reload(datetime.now(UTC)), broken):
-            self.metrics.certificate_expiry.set(certificate.not_after.timestamp())
             log(logging.INFO, "certificate reloaded", notAfter=certificate.not_after.isoformat())
 
     def _reload(self, files: ServingCertificate | Clients, reload: Callable[[], bool], message: str) -> bool:

@@ -1,21 +1,21 @@
 """
-Renews the serving certificate that all replicas share: kept in a Secret, served from files, trusted by the API server.
+Renews the serving certificate that all replicas share: kept in a Secret and in memory, trusted by the API server.
 
-    Secret ──rotate──> tls.crt, tls.key, which ServingCertificate reads
+    Secret ──rotate──> the pair that ServingCertificate serves
                   └──> every CA, in the caBundle of both webhook configurations
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
-from pathlib import Path
 from time import sleep
 
 from certs.files import CertificateError, Pem
 from certs.pem import Pair, certificates
 from certs.rotation import NOTHING, Lifetimes, Rotation, rotate, verifies
+from certs.serving import ServingCertificate
 from webhook.cluster.client import UNAUTHORIZED, Client, ClusterError
 from webhook.cluster.registration import Registration
 from webhook.cluster.secret import Secret
@@ -36,12 +36,14 @@ class Renewal:
         secret: Secret,
         registration: Registration,
         names: Collection[str],
-        files: tuple[Path, Path],
+        make: Callable[[Pem, Pem], ServingCertificate],
         lifetimes: Lifetimes,
     ) -> None:
+        """`make` serves the first pair; those that follow are handed over to what it returns."""
         self.client, self.secret, self.registration = client, secret, registration
-        self.names, self.files, self.lifetimes = names, files, lifetimes
+        self.names, self.make, self.lifetimes = names, make, lifetimes
         self.problem = ""
+        self.serving: ServingCertificate | None = None
         self.served: Pair | None = None
         self.held = NOTHING  # What the Secret held when it was last read.
 
@@ -82,22 +84,33 @@ class Renewal:
             log(logging.ERROR, "renewing the certificate failed", problem=problem)
         self.problem = problem
 
-    def first(self, patience: float = PATIENCE_SECONDS) -> None:
-        """Run rounds until there is a certificate; CertificateError if there is none after `patience` seconds."""
+    def first(self) -> ServingCertificate:
+        """
+        Run rounds until there is a certificate, and return what serves it from now on.
+
+        CertificateError if there is none after PATIENCE_SECONDS.
+        """
         waited, pause = 0.0, 1.0
         self.round()
-        while self.served is None:
-            if waited >= patience:
+        while self.serving is None:
+            if waited >= PATIENCE_SECONDS:
                 raise CertificateError(self.problem)
             sleep(pause)
             waited += pause
             self.round()
+        return self.serving
 
     def _serve(self, rotation: Rotation) -> None:
         leaf = rotation.held.leaf
-        if leaf is not None and (self.served is None or leaf.chain != self.served.chain):
-            leaf.replace(*self.files)
-            self.served = leaf
+        if leaf is None or (self.served is not None and leaf.chain == self.served.chain):
+            return
+        pair = leaf.pem("--tls-secret")
+        if self.serving is None:
+            self.serving = self.make(*pair)
+        else:
+            self.serving.serve(*pair)
+            log(logging.INFO, "certificate reloaded", notAfter=self.serving.not_after.isoformat())
+        self.served = leaf
 
     def check(self) -> Check:
         """Ready if every caBundle of the webhook configurations verifies the certificate that is served."""

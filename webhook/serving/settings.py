@@ -50,7 +50,7 @@ SETTINGS = (
         "instead of these, a Secret in which the replicas store and renew a CA and a certificate;"
         " the CA is written into the webhook configurations",
     ),
-    Setting("tls-dir", "", "DIR", "where the certificate of --tls-secret is written (default: a temporary folder)"),
+    Setting("tls-dir", "", "DIR", "has no effect any more, and will be removed: keys are kept in memory"),
     Setting("tls-names", "", "NAME,…", "the names in that certificate; the API server calls SERVICE.NAMESPACE.svc"),
     Setting(
         "certificate-lifetime",
