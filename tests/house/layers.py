@@ -118,7 +118,7 @@ APART = {"certs": "cli · serving", "transport": "cli.serve · cli.skew_metrics 
 # Every library that is installed, and what discovers modules: only the entries named here use it.
 USERS = {
     "cryptography": "certs",
-    "flask": "serving.app",
+    "flask": "cli.skew_metrics · serving.app · serving.health",
     "gunicorn": "serving.server · transport",
     "importlib": "cli.main · rules.__init__",
     "jinja2": "render.page",
@@ -128,7 +128,7 @@ USERS = {
     "pkgutil": "rules.__init__",
     "prometheus_client": "serving.metrics",
     "urllib3": "cluster.client",
-    "werkzeug": "serving.app",
+    "werkzeug": "serving.app · serving.health",
     "yaml": "cli.manifests · documents · render.applied",
 }
 DISCOVERY = ("importlib", "pkgutil")

@@ -14,14 +14,11 @@ from contextlib import ExitStack, suppress
 import pytest
 from gunicorn.arbiter import Arbiter as StockArbiter
 from gunicorn.config import Config
-from gunicorn.http import get_parser, wsgi
 from gunicorn.workers.base import Worker as BaseWorker
-from gunicorn.workers.gthread import PollableMethodQueue
 
-from tests.support.clients import CROWD, LATE, OTHER, Busy, Server, drip, head, latencies, post
+from tests.support.clients import CROWD, LATE, OTHER, Busy, Server, drip, latencies, post
 from tests.support.serving import until
 from webhook.transport.arbiter import HEARD, IGNORED
-from webhook.transport.connection import Outbox
 from webhook.transport.limits import Limits
 
 
@@ -259,25 +256,5 @@ def test_gunicorn_still_has_what_the_worker_needs():
     for name in ("alive", "app", "cfg", "log", "ppid", "sockets"):
         assert hasattr(worker, name), name
     assert "self.wsgi = " in inspect.getsource(BaseWorker.load_wsgi)
-    for name in ("init", "defer", "run_callbacks", "close", "fileno"):
-        assert hasattr(PollableMethodQueue(), name), name
     assert set(StockArbiter.SIGNALS) == {*IGNORED, *HEARD}, "a signal to decide on"
     worker.tmp.close()
-
-    data = head("/path", Content_Length=5, X_Y="z", Expect="100-continue")
-    request = next(get_parser(config, [data], ("127.0.0.1", 1)))
-    assert ("CONTENT-LENGTH", "5") in request.headers
-    assert request._expected_100_continue is True
-    assert hasattr(request, "body")
-    assert not request.should_close()
-    request.force_close()
-    assert request.should_close(), "so that a response that is not yet begun says so"
-
-    outbox = Outbox()
-    response, environ = wsgi.create(request, outbox, ("127.0.0.1", 1), ("127.0.0.1", 2), config)
-    response.start_response("200 OK", [("Content-Length", "2")])
-    response.write(b"ok")
-    response.close()
-    assert ("/path", "127.0.0.1") == (environ["PATH_INFO"], environ["REMOTE_ADDR"])
-    assert outbox.startswith(b"HTTP/1.1 100 Continue") and outbox.endswith(b"\r\n\r\nok")
-    assert response.should_close()

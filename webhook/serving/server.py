@@ -31,11 +31,10 @@ from webhook.cluster.cluster import Cluster, Unchanging
 from webhook.policy.policy import Policy
 from webhook.scheduler.features import Features, unknown
 from webhook.scheduler.snapshot import Snapshot
-from webhook.serving import logs
+from webhook.serving import health, logs
 from webhook.serving.app import create_app
 from webhook.serving.certificate_files import CertificateFiles
 from webhook.serving.check import Check
-from webhook.serving.health import Health, OwnPort
 from webhook.serving.logs import log
 from webhook.serving.metrics import Metrics
 from webhook.serving.policy_file import PolicyFile
@@ -45,7 +44,7 @@ from webhook.transport.arbiter import Heartbeat
 from webhook.transport.aside import may_wait
 from webhook.transport.forked import run, url
 from webhook.transport.limits import clients
-from webhook.transport.plain import PlainServer
+from webhook.transport.service import OpenPort
 from webhook.transport.worker import Worker
 
 if TYPE_CHECKING:
@@ -158,8 +157,6 @@ class Server(BaseApplication):
             "post_worker_init": self._begin,
             "worker_exit": self._end,
             "control_socket_disable": True,
-            "forwarded_allow_ips": "",  # there is no proxy whose X-Forwarded headers could be trusted
-            "http_parser": "python",  # the one that is tested, even if a faster one is installed
             "worker_tmp_dir": UNUSED_FILE_FOLDER if os.access(UNUSED_FILE_FOLDER, os.W_OK | os.X_OK) else None,
         }
         for name, value in options.items():
@@ -192,14 +189,14 @@ class Server(BaseApplication):
         gc.set_threshold(GARBAGE_THRESHOLD)
         self.cluster.start()
         self._watch()
-        health = Health(
+        app = health.create_app(
             turned=lambda: worker.loop.turned,
-            port=OwnPort(worker.sockets[0]).check,
+            port=health.OwnPort(worker.sockets[0]).check,
             checks=self.checks,
             metrics=self.reviewer.metrics.text,
         )
         worker.log.info("Probes and metrics at: %s", url("http", self.config.health))
-        PlainServer(self.config.health, health.answer, worker.log).start()
+        OpenPort(self.config.health, app, worker.log).start()
 
     def _end(self, _arbiter: None, worker: Worker) -> None:
         self.cluster.stop()

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Set
+import ssl
+from collections.abc import Generator, Set
 from contextlib import suppress
 from math import inf
 from selectors import EVENT_READ, EVENT_WRITE
 from time import monotonic
-from typing import Any, Protocol
-
-from gunicorn.sock import ssl_context
+from typing import Any, Protocol, TypeVar
 
 from webhook.transport.limits import RECORD, Limits
 from webhook.transport.tls import PIECE, Tls
-from webhook.transport.waiting import NOTHING, Waiting
 
+Result = TypeVar("Result")
+Waiting = Generator[int, None, Result]  # Yields EVENT_READ, EVENT_WRITE or NOTHING until it has its result.
+NOTHING = 0  # No event of the socket: the code that ends the wait resumes the connection.
 READS = 8  # In a turn, 128 KiB of a large body: it must not wait for a turn of all others with each record.
 
 
 class Host(Protocol):
     """What a connection uses of its loop."""
 
-    cfg: Any  # gunicorn's settings.
     limits: Limits
+
+    @property
+    def tls_context(self) -> ssl.SSLContext | None:
+        """What new connections speak TLS with; None for plain HTTP."""
 
     @property
     def client_names(self) -> Set[str]:
@@ -53,7 +57,7 @@ class Connection:
         self.sock = sock  # The non-blocking socket.
         self.client, self.server = client, server  # The addresses of its two ends.
         self.peer = peer  # What the client is counted to.
-        self.secure: bool = host.cfg.is_ssl
+        self.secure = host.tls_context is not None
         self.tls: Tls | None = None
         self.inbox, self.outbox, self.unsent = bytearray(), Outbox(), bytearray()
         self.held = 0  # Bytes received and not yet answered.
@@ -88,7 +92,7 @@ class Connection:
     def outdated(self) -> bool:
         """Whether other CAs may be in use than those by which the client's certificate was accepted."""
         tls = self.tls
-        return tls is not None and tls.demanding and tls.session.context is not ssl_context(self.host.cfg)
+        return tls is not None and tls.demanding and tls.session.context is not self.host.tls_context
 
     @property
     def behind(self) -> int:
@@ -116,9 +120,10 @@ class Connection:
             elif not (data := (yield from self.read(size, at_once=self.reads > 0))):
                 raise ConnectionAbortedError("closed by the client")
             content = data
-            if self.secure:
+            if self.secure and not self.tls and (context := self.host.tls_context):
                 # Created with the first bytes, so that a silent client costs a descriptor but no TLS session.
-                self.tls = self.tls or Tls(ssl_context(self.host.cfg), self.host.client_names)
+                self.tls = Tls(context, self.host.client_names)
+            if self.tls:
                 content = self.tls.decrypt(data)
                 yield from self.push()
             self.reads = (self.reads + 1) % READS if len(data) == size <= 2 * len(content) else 0
@@ -168,7 +173,8 @@ class Connection:
             if self.tls:
                 self.tls.end()
             self.seal()
-            self.sock.send(self.unsent)
+            if self.unsent:
+                self.sock.send(self.unsent)
         with suppress(OSError):
             self.sock.close()
         for buffer in (self.inbox, self.outbox, self.unsent):
