@@ -17,7 +17,6 @@ from tests.support.reporting import ZONES, deployment, pods, report
 from tests.support.serving import free_ports, until
 from webhook.cli.skew_metrics import LATE, Exposed
 from webhook.cli.usage import UsageError
-from webhook.transport.plain import Asked
 
 CLUSTER = {"apiVersion": "v1", "kind": "List", "items": [*ZONES, *deployment(constraint()), *pods("a1", "a1")]}
 
@@ -36,8 +35,8 @@ def exposed():
 
 
 def asked(exposed, path, method="GET"):
-    reply = exposed.answer(Asked(method, path, "", False))
-    return reply.status, reply.body.decode()
+    response = exposed.app().test_client().open(path, method=method)
+    return response.status_code, response.text
 
 
 def failing():

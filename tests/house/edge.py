@@ -103,7 +103,7 @@ def _worker(folder: Path) -> Any:
     worker = house.Worker(1, 0, [], None, PATIENCE, Config(), logging.Logger("walk", logging.WARNING))
     worker.tls_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     worker.tls_context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
-    worker.begin()
+    worker.begin([], small=4, large=1)
     worker.loop.swept = inf
     cluster = house.Unchanging(house.load(EXAMPLE / "example_cluster.yaml"))
     reviewer = house.Reviewer(house.built_in(), cluster, house.LATEST, house.Metrics())

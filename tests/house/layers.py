@@ -116,11 +116,16 @@ objects
 # What stands apart imports nothing of ours but itself, and only the entries named here import it.
 APART = {"certs": "cli · serving", "transport": "cli.serve · cli.skew_metrics · serving"}
 
-# Every library that is installed, and what discovers modules: only the entries named here use it.
+# Every library that is installed, or the parts of it that may be used, and what discovers modules: only the entries
+# named here use it.
 USERS = {
     "cryptography": "certs",
-    "flask": "serving.app",
-    "gunicorn": "serving.server · transport",
+    "flask": "cli.skew_metrics · serving.app · serving.health",
+    "gunicorn.app.base": "serving.server",
+    "gunicorn.config": "transport.http",
+    "gunicorn.glogging": "serving.server",
+    "gunicorn.http": "transport.http",
+    "gunicorn.workers.base": "transport.worker",
     "importlib": "cli.main · rules.__init__",
     "jinja2": "render.page",
     "jsonschema": "policy.schema",
@@ -129,7 +134,7 @@ USERS = {
     "pkgutil": "rules.__init__",
     "prometheus_client": "serving.metrics",
     "urllib3": "cluster.client",
-    "werkzeug": "serving.app",
+    "werkzeug": "serving.app · serving.health",
     "yaml": "cli.manifests · documents · render.applied",
 }
 DISCOVERY = ("importlib", "pkgutil")
@@ -267,11 +272,11 @@ def _dotted(node: ast.AST) -> str:
 
 
 def _may_use(module: str, name: str, pure: bool) -> bool:
-    top = name.partition(".")[0]
-    if top in USERS and not lies_in(module, *entries(USERS[top])):
+    library = max((library for library in USERS if lies_in(name, library)), key=len, default="")
+    if library and not lies_in(module, *entries(USERS[library])):
         return False
     if not pure:
-        return top in USERS or top in sys.stdlib_module_names
+        return bool(library) or name.partition(".")[0] in sys.stdlib_module_names
     # What a module imports can be read as its attribute (`json.codecs.open`) and is not granted with it.
     granted = max((grant for grant in (*PURE_NAMES, *USERS) if lies_in(name, grant)), key=len, default="")
     inside = name.removeprefix(granted).split(".")

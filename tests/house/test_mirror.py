@@ -10,7 +10,6 @@ from tests.support import ROOT
 WITHOUT_TESTS = {
     "cli/test_usage.py",  # one exception
     "serving/test_check.py",  # three fields
-    "transport/test_waiting.py",  # the type of a generator
 }
 ABOUT_MANY = {
     "rules/test_rules.py",  # each rule is tested by its own examples, and all of them by one table

@@ -10,6 +10,7 @@ import socket
 import ssl
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from time import monotonic
 
@@ -21,35 +22,41 @@ from tests.support.clients import head
 from tests.support.serving import LOOPBACK, RUN, certificate, serving, until
 from webhook.serving import health
 from webhook.serving.check import Check
-from webhook.serving.health import Health, OwnPort
-from webhook.transport.plain import Asked, Reply
+from webhook.serving.health import OwnPort, create_app, plain_app
+from webhook.transport.aside import StepAside, enter_loop
 
 OK, BAD = Check("policy", True, "built in"), Check("cluster", False, "waiting for Pod")
 PORT = Check("port", True, "TLSv1.3")
+ELSEWHERE = "10.0.0.1"
 
 
-def asked(path, query="", method="GET", *, local=True, turned=0.0, port=PORT, checks=(OK,)):
-    """The reply, where the loop has turned `turned` seconds ago."""
-    found = Health(
+def asked(path, method="GET", *, source=LOOPBACK, turned=0.0, port=PORT, checks=(OK,)):
+    """The response, where the loop has turned `turned` seconds ago."""
+    app = create_app(
         turned=lambda: monotonic() - turned, port=lambda: port, checks=lambda: checks, metrics=lambda: b"evenkeel 1\n"
     )
-    return found.answer(Asked(method, path, query, local))
+    return app.test_client().open(path, method=method, environ_base={"REMOTE_ADDR": source})
+
+
+def told(path, **given):
+    response = asked(path, **given)
+    return response.status_code, response.text
 
 
 def test_it_is_healthy_while_the_review_loop_turns():
-    assert Reply(200, b"ok\n") == asked("/healthz", turned=9.5)
+    assert (200, "ok\n") == told("/healthz", turned=9.5)
 
 
 def test_it_is_not_when_the_loop_stands_still_and_it_says_since_when():
-    reply = asked("/healthz", turned=12)
+    status, body = told("/healthz", turned=12)
 
-    assert 503 == reply.status
-    assert re.fullmatch(rb"the review loop has not turned since \d\d:\d\d:\d\dZ, for 12 s\n", reply.body)
+    assert 503 == status
+    assert re.fullmatch(r"the review loop has not turned since \d\d:\d\d:\d\dZ, for 12 s\n", body)
 
 
 def test_it_is_healthy_whatever_is_not_ready():
     """A restart would not help."""
-    assert 200 == asked("/healthz", port=BAD, checks=(BAD,)).status
+    assert 200 == asked("/healthz", port=BAD, checks=(BAD,)).status_code
 
 
 @pytest.mark.parametrize(
@@ -70,7 +77,7 @@ def test_it_is_healthy_whatever_is_not_ready():
     ],
 )
 def test_it_is_ready_when_everything_is(query, port, checks, status, body):
-    assert Reply(status, body.encode()) == asked("/readyz", query, port=port, checks=checks)
+    assert (status, body) == told(f"/readyz?{query}", port=port, checks=checks)
 
 
 @pytest.mark.parametrize(
@@ -81,24 +88,24 @@ def test_it_is_ready_when_everything_is(query, port, checks, status, body):
     ],
 )
 def test_other_hosts_learn_nothing_of_the_cluster(query, checks, status, body):
-    assert Reply(status, body.encode()) == asked("/readyz", query, local=False, checks=checks)
+    assert (status, body) == told(f"/readyz?{query}", source=ELSEWHERE, checks=checks)
 
 
 def test_the_log_has_what_turns_bad_or_good_once(monkeypatch):
     """The details are told to the same host only, and what they say may be over before somebody can ask there."""
-    told = []
-    monkeypatch.setattr(health, "log", lambda _level, message, **fields: told.append((message, *fields.values())))
+    logged = []
+    monkeypatch.setattr(health, "log", lambda _level, message, **fields: logged.append((message, *fields.values())))
     port, cluster = Check("port", False, "refused"), Check("cluster", True, "in sync")
-    rounds = [(PORT, cluster), (port, cluster), (port, BAD), (None, cluster), (port, BAD), (PORT, BAD), (PORT, cluster)]
+    rounds = [(PORT, cluster), (port, cluster), (port, BAD), (port, BAD), (PORT, BAD), (PORT, cluster)]
     current = [rounds[0]]
-    found = Health(
+    app = create_app(
         turned=monotonic, port=lambda: current[0][0], checks=lambda: (OK, current[0][1]), metrics=lambda: b""
     )
     for current[0] in rounds:
         for _ in range(3):
-            found.answer(Asked("GET", "/readyz", "", False))
+            app.test_client().get("/readyz")
 
-    assert told == [
+    assert logged == [
         ("not ready", "port", "refused"),
         ("not ready", "cluster", "waiting for Pod"),
         ("ready again", "port", "TLSv1.3"),
@@ -106,31 +113,32 @@ def test_the_log_has_what_turns_bad_or_good_once(monkeypatch):
     ]
 
 
-def test_it_waits_for_the_handshake_that_it_makes():
-    assert None is asked("/readyz", port=None)
-
-
 def test_metrics_are_prometheus_text():
-    reply = asked("/metrics")
+    response = asked("/metrics")
 
-    assert (200, b"evenkeel 1\n", True) == (
-        reply.status,
-        reply.body,
-        reply.kind.startswith("text/plain; version=0.0.4"),
-    )
+    assert (200, "evenkeel 1\n") == (response.status_code, response.text)
+    assert response.content_type.startswith("text/plain; version=0.0.4")
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
 def test_only_get_and_head_are_allowed(path):
-    assert [200, 200] == [asked(path, method=method).status for method in ("GET", "HEAD")]
-    assert [(405, "GET, HEAD")] * 2 == [
-        (reply.status, reply.allow) for method in ("POST", "OPTIONS") for reply in [asked(path, method=method)]
-    ]
+    assert [200, 200] == [asked(path, method).status_code for method in ("GET", "HEAD")]
+    for response in (asked(path, method) for method in ("POST", "OPTIONS")):
+        assert (405, "GET, HEAD") == (response.status_code, response.headers["Allow"])
+        assert "method: wanted GET or HEAD\n" == response.text
 
 
-@pytest.mark.parametrize("path", ["/", "/validate", "/mutate", "/healthz/", "/metrics2", "/HEALTHZ"])
+@pytest.mark.parametrize("path", ["/", "/validate", "/mutate", "/healthz/", "//healthz", "/metrics2", "/HEALTHZ"])
 def test_there_is_nothing_else(path):
-    assert 404 == asked(path, method="POST").status
+    assert (404, "path: wanted one of /healthz, /readyz, /metrics\n") == told(path, method="POST")
+
+
+def test_what_fails_is_told_in_one_line():
+    app = plain_app()
+    app.get("/")(lambda: 1 / 0)
+    response = app.test_client().get("/")
+
+    assert (500, "Internal Server Error\n") == (response.status_code, response.text)
 
 
 @contextmanager
@@ -157,15 +165,11 @@ def listening(folder, host="127.0.0.1", **options):
         listener.shutdown(socket.SHUT_RDWR)
 
 
-def found(port):
-    return until(port.check, "a check")
-
-
 @pytest.mark.parametrize("verify", [ssl.CERT_NONE, ssl.CERT_REQUIRED], ids=["anybody", "only known clients"])
 def test_a_port_that_shakes_hands_is_ready(tmp_path, verify):
     """Also one that then refuses a client without a certificate: it serves those that have one."""
     with listening(tmp_path, verify=verify) as (listener, _):
-        check = found(OwnPort(listener))
+        check = OwnPort(listener).check()
 
     assert ("port", True) == (check.name, check.ok)
     assert check.detail.startswith("TLSv1.3 in ")
@@ -174,7 +178,7 @@ def test_a_port_that_shakes_hands_is_ready(tmp_path, verify):
 def test_a_port_that_nobody_serves_is_not():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = OwnPort(listener)
-    check = found(port)
+    check = port.check()
 
     assert ("port", False) == (check.name, check.ok)
     assert check.detail.startswith(f"127.0.0.1 port {port.port}: no TLS handshake: ")
@@ -184,14 +188,13 @@ def test_a_port_that_nobody_serves_is_not():
 def test_a_port_that_accepts_and_says_nothing_is_not(monkeypatch):
     monkeypatch.setattr(health, "HANDSHAKE_SECONDS", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        assert not found(OwnPort(listener)).ok
+        assert not OwnPort(listener).check().ok
 
 
 def test_many_questions_are_one_handshake(tmp_path):
     with listening(tmp_path) as (listener, shaken):
         port = OwnPort(listener)
-        assert None is port.check()
-        first = found(port)
+        first = port.check()
         assert all(first is port.check() for _ in range(1_000))
     assert 1 == len(shaken)
 
@@ -199,23 +202,21 @@ def test_many_questions_are_one_handshake(tmp_path):
 def test_what_was_found_stands_for_a_second_and_no_longer(tmp_path, monkeypatch):
     with listening(tmp_path) as (listener, shaken):
         port = OwnPort(listener)
-        first = found(port)
+        first = port.check()
         now = health.monotonic()
         monkeypatch.setattr(health, "monotonic", lambda: now + 1.5)
-        assert None is port.check()
-        assert first is not found(port)
+        assert first is not port.check()
     assert 2 == len(shaken)
 
 
-def test_a_thread_that_cannot_be_started_is_told(monkeypatch):
-    def start(self):
-        raise RuntimeError("can't start new thread")
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+def test_a_loop_does_not_wait_for_a_handshake(tmp_path):
+    """It is made in another thread, once, and its result is told in the loop."""
+    with listening(tmp_path) as (listener, shaken), ThreadPoolExecutor(1, initializer=enter_loop) as loop:
         port = OwnPort(listener)
-        monkeypatch.setattr(threading.Thread, "start", start)
-
-        assert (False, "can't start new thread") == (found(port).ok, found(port).detail)
+        with pytest.raises(StepAside):
+            loop.submit(port.check).result()
+        assert port.check() is loop.submit(port.check).result()
+    assert 1 == len(shaken)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +233,7 @@ def test_a_thread_that_cannot_be_started_is_told(monkeypatch):
 def test_it_reaches_an_address_that_is_served(tmp_path, host, options, reached):
     with listening(tmp_path, host, **options) as (listener, _):
         port = OwnPort(listener)
-        assert (reached, True) == (port.host, found(port).ok)
+        assert (reached, True) == (port.host, port.check().ok)
 
 
 # From here on the running server.

@@ -41,7 +41,7 @@ class Server:
     def __init__(self, folder: Path, *, stock: bool = False, limits: dict[str, float] | None = None, **settings: Any):
         self.ca = certificate(folder)
         self.log = folder / "gunicorn.log"
-        settings = {"threads": 4, "keepalive": 120, "loglevel": "debug", "errorlog": str(self.log)} | settings
+        settings = {"threads": 4, "loglevel": "debug", "errorlog": str(self.log)} | settings
         listener = socket.create_server(("127.0.0.1", 0))
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # As gunicorn does, too late for early clients.
         self.address = listener.getsockname()

@@ -10,16 +10,15 @@ import threading
 import time
 from collections import Counter
 from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from gunicorn.config import Config
 
 from tests.support.certificates import the_leaf
 from tests.support.clients import CROWD, OTHER, Busy, Client, Server, head, latencies, post
 from tests.support.serving import until
 from webhook.transport import connection as connection_module
-from webhook.transport import loop as loop_module
 from webhook.transport import memory
 from webhook.transport.limits import RECORD, Limits
 from webhook.transport.loop import Loop
@@ -62,7 +61,7 @@ def test_a_crowd_in_line_for_a_thread_makes_room_too(tmp_path):
 
 def test_room_is_made_when_none_could_be_made_before(plain):
     """Threads were at work on all clients when the last place was taken."""
-    plain.cfg.set("worker_connections", 3)
+    plain.limits = replace(plain.limits, connections=3)
     address = plain.listeners[0].getsockname()
     with ExitStack() as clients:
 
@@ -147,7 +146,6 @@ def loop(tmp_path):
     listener = socket.create_server(("127.0.0.1", 0))
     limits = Limits(handshakes=1)
     service = SimpleNamespace(
-        cfg=Config(),
         limits=limits,
         log=logging.Logger("x"),
         tls_context=context,
@@ -196,12 +194,11 @@ def plain():
     """A loop without TLS that holds up to 100,000 bytes."""
     listener = socket.create_server(("127.0.0.1", 0))
     service = SimpleNamespace(
-        cfg=Config(),
         limits=Limits(held_bytes=100_000),
         log=logging.Logger("x"),
         tls_context=None,
         client_names=frozenset(),
-        refusal_body=lambda *_: b"",
+        refusal=lambda *_: b"",
         dropped=lambda _: None,
     )
     yield from ended(Loop(service, [listener]))
@@ -209,7 +206,7 @@ def plain():
 
 def test_bytes_that_wait_to_be_read_are_heard(plain, monkeypatch):
     """A busy loop takes no client for silent whose bytes it has not read yet."""
-    monkeypatch.setattr(loop_module, "SLICE_SECONDS", 0.0)
+    plain.limits = replace(plain.limits, slice=0.0)
     with closing(socket.create_connection(plain.listeners[0].getsockname())) as client:
         until(lambda: plain.turn(0.01) or plain.connections, "the client")
         (connection,) = plain.connections
@@ -236,7 +233,7 @@ def turn_with(loop, data):
 
 def test_tiny_chunks_are_read_by_turns(plain, monkeypatch):
     """16 KiB may hold 2,700 of them, which take as long as 100 reviews."""
-    monkeypatch.setattr(loop_module, "SLICE_SECONDS", ONE_TURN)
+    plain.limits = replace(plain.limits, slice=ONE_TURN)
     tiny = b"1\r\nx\r\n"
     client, connection = turn_with(plain, head(Transfer_Encoding="chunked") + tiny * 1_000)
     with closing(client):
@@ -247,7 +244,7 @@ def test_tiny_chunks_are_read_by_turns(plain, monkeypatch):
 
 def test_a_large_body_is_read_in_few_turns(plain, monkeypatch):
     """With a turn for each 16 KiB it would wait for a turn of each other peer as often."""
-    monkeypatch.setattr(loop_module, "SLICE_SECONDS", ONE_TURN)
+    plain.limits = replace(plain.limits, slice=ONE_TURN)
     body = b"x" * 90_000
     client, connection = turn_with(plain, head(Content_Length=len(body) + 1) + body)
     with closing(client):
@@ -256,7 +253,7 @@ def test_a_large_body_is_read_in_few_turns(plain, monkeypatch):
 
 def test_no_more_than_a_few_records_are_read_in_a_turn(plain, monkeypatch):
     """However much has come: others wait."""
-    monkeypatch.setattr(loop_module, "SLICE_SECONDS", ONE_TURN)
+    plain.limits = replace(plain.limits, slice=ONE_TURN)
     monkeypatch.setattr(connection_module, "READS", 2)
     body = b"x" * 90_000
     client, connection = turn_with(plain, head(Content_Length=len(body) + 1) + body)

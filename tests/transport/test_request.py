@@ -7,12 +7,9 @@ import time
 from typing import NamedTuple
 
 import pytest
-from gunicorn.config import Config
-from gunicorn.http import get_parser
-from gunicorn.http.errors import InvalidHeader, InvalidHTTPVersion
 
 from tests.support.clients import CHUNKED, LARGE, chunked, head, post
-from webhook.transport.request import HEAD_BYTES, LENGTH_DIGITS, parsed, refusal, remembered, turn_seconds
+from webhook.transport.request import turn_seconds
 
 
 class Case(NamedTuple):
@@ -154,105 +151,6 @@ def test_the_version_of_a_response_is_one_that_is_spoken(server):
         assert client.file.readline().startswith(b"HTTP/1.1 200 ")
 
 
-PEER = ("10.0.0.1", 40_000)
-REVIEW = (
-    b"POST /validate?timeout=5s HTTP/1.1\r\nHost: evenkeel.evenkeel.svc:443\r\nUser-Agent: kube-apiserver-admission\r\n"
-    b"Content-Length: %b\r\nAccept: application/json, */*\r\nContent-Type: application/json\r\n\r\n"
-)
-UNLIKE = {"unreader", "body"}
-
-
-@pytest.fixture
-def cfg():
-    found = Config()
-    found.set("http_parser", "python")
-    found.set("forwarded_allow_ips", "")
-    return found
-
-
-def without_memory(head, cfg, client=PEER):
-    return next(get_parser(cfg, [head], client))
-
-
-def fields(request):
-    return {name: value for name, value in vars(request).items() if name not in UNLIKE}
-
-
-HEADS_TO_READ = [
-    REVIEW % b"5000",
-    REVIEW % b"0",
-    REVIEW % b"007",
-    REVIEW % (b"9" * LENGTH_DIGITS),
-    REVIEW % (b"9" * (LENGTH_DIGITS + 1)),
-    REVIEW.replace(b"Content-Length", b"content-LENGTH") % b"12",
-    REVIEW.replace(b"Accept:", b"Expect: 100-continue\r\nConnection: close\r\nAccept:") % b"12",
-    REVIEW.replace(b"Accept:", b"X: " + b"x" * HEAD_BYTES + b"\r\nAccept:") % b"12",
-    REVIEW.replace(b"HTTP/1.1", b"HTTP/1.0") % b"12",
-    b"\r\n" + REVIEW % b"12",
-    b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n",
-]
-
-
-@pytest.mark.parametrize("head", HEADS_TO_READ)
-def test_a_head_is_read_as_without_memory(cfg, head):
-    """The first time, and again."""
-    wanted = fields(without_memory(head, cfg))
-
-    assert [wanted, wanted] == [fields(parsed(head, PEER, cfg)) for _ in range(2)]
-
-
-@pytest.mark.parametrize(
-    "head",
-    [
-        REVIEW % b"",
-        REVIEW % b"-1",
-        REVIEW % b"1_000",
-        REVIEW % b"5, 5",
-        REVIEW % "\u0663".encode(),
-        REVIEW % b"5\r\nContent-Length: 5",
-        REVIEW % b"5\r\nContent-Length: 0",
-        REVIEW % b"5\r\ncontent-length: 0",
-        (REVIEW % b"5").replace(b"Host:", b"content-length: 0\r\nHost:"),
-        REVIEW % b"5\r\nTransfer-Encoding: chunked",
-        REVIEW.replace(b"Accept", b"Acc ept") % b"5",
-        REVIEW.replace(b"POST", b"post") % b"5",
-    ],
-)
-def test_what_gunicorn_refuses_is_refused_after_a_legal_one_too(cfg, head):
-    parsed(REVIEW % b"5", PEER, cfg)
-    with pytest.raises(Exception) as wanted:
-        without_memory(head, cfg)
-
-    for _ in range(2):
-        with pytest.raises(wanted.type):
-            parsed(head, PEER, cfg)
-
-
-def test_only_the_length_differs(cfg):
-    remembered.cache_clear()
-    lengths = [dict(parsed(REVIEW % b"%d" % n, PEER, cfg).headers)["CONTENT-LENGTH"] for n in (5, 70, 5)]
-
-    assert ["5", "70", "5"] == lengths
-    assert (2, 1) == remembered.cache_info()[:2]
-
-
-def test_what_happens_to_one_request_happens_to_no_other(cfg):
-    first = parsed(REVIEW % b"5", PEER, cfg)
-    first.force_close()
-    first.version, first.body = (1, 0), b"12345"
-    first.headers.append(("X", "x"))
-
-    assert fields(without_memory(REVIEW % b"5", cfg)) == fields(parsed(REVIEW % b"5", PEER, cfg))
-
-
-def test_another_client_is_another(cfg):
-    """Whether forwarding headers count may depend on who sends them."""
-    found = [parsed(REVIEW % b"5", client, cfg).peer_addr for client in (PEER, ("10.0.0.2", 40_000), PEER)]
-
-    assert [PEER, ("10.0.0.2", 40_000), PEER] == found
-
-
 @pytest.mark.parametrize(
     ("query", "seconds"),
     [
@@ -269,21 +167,3 @@ def test_another_client_is_another(cfg):
 )
 def test_a_client_may_ask_twice_within_the_timeout_that_it_names(query, seconds):
     assert seconds == turn_seconds(query)
-
-
-WORDS = [
-    (b"GET / HTTP/2.0\r\n\r\n", "HTTP version: found 2.0, wanted 1.0 or 1.1"),
-    (
-        b"GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
-        "Content-Length: wanted one number of bytes, or chunks instead",
-    ),
-    (CODED + b"\r\n", "Transfer-Encoding: found gzip, wanted chunked or none"),
-]
-
-
-@pytest.mark.parametrize(("sent", "said"), WORDS)
-def test_a_malformed_head_is_refused_with_what_is_wanted(sent, said):
-    with pytest.raises((InvalidHeader, InvalidHTTPVersion)) as raised:
-        parsed(sent, ("127.0.0.1", 1), Config())
-
-    assert said == refusal(raised.value).reason

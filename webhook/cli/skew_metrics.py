@@ -9,13 +9,16 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from threading import Event
+from typing import TYPE_CHECKING
 
 from webhook.cli.serve import listen
 from webhook.cli.usage import UsageError
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.render import skew_metrics as render
 from webhook.report.report import Report
-from webhook.transport.plain import Asked, PlainServer, Reply
+
+if TYPE_CHECKING:
+    from flask import Flask, Response
 
 LEAST_INTERVAL, MOST_INTERVAL = 5, 3600  # Seconds; the alerts take what is older than an hour for a failure.
 LATE = 3  # Intervals without a new report, after which it is not healthy.
@@ -78,27 +81,33 @@ class Exposed:
     def _render(self) -> None:
         self.body = render.text(self.report, int(self.read_at), self.failures).encode("utf-8", "backslashreplace")
 
-    def answer(self, asked: Asked) -> Reply:
-        """The reply to a request, which runs in the server's thread."""
-        if asked.method not in ("GET", "HEAD"):
-            return Reply(405, b"method: wanted GET or HEAD\n", allow="GET, HEAD")
-        if asked.path == "/metrics":
-            return Reply(200, self.body, render.CONTENT_TYPE)
-        if asked.path != "/healthz":
-            return Reply(404, b"path: wanted one of /metrics, /healthz\n")
-        late = self.clock() - self.read_at > LATE * self.interval
-        return Reply(503, b"the cluster was not read for too long\n") if late else Reply(200, b"ok\n")
+    def app(self) -> Flask:
+        """Return the application that serves it, in the server's thread."""
+        from webhook.serving.health import plain_app, text
+
+        app = plain_app()
+
+        @app.get("/metrics")
+        def metrics() -> Response:
+            return text(200, self.body, render.CONTENT_TYPE)
+
+        @app.get("/healthz")
+        def healthz() -> Response:
+            late = self.clock() - self.read_at > LATE * self.interval
+            return text(503, "the cluster was not read for too long\n") if late else text(200, "ok\n")
+
+        return app
 
 
 def serve(args: argparse.Namespace, make: Make) -> int:
     """Serve until SIGTERM, which the first process of a container does not heed by itself."""
+    from webhook.transport.service import OpenPort
+
     stopped = Event()
     signal.signal(signal.SIGTERM, lambda number, frame: stopped.set())
     listener = listen("--metrics-bind", args.metrics_bind)
-    if isinstance(listener, UsageError):
-        raise listener
     exposed = Exposed(args.metrics_interval)
-    PlainServer(listener, exposed.answer, LOG).start()
+    OpenPort(listener, exposed.app(), LOG).start()
     while not stopped.is_set():
         exposed.read(make)
         stopped.wait(args.metrics_interval)

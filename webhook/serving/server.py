@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from webhook.serving.webhook import Webhook
 
 HANGS_SECONDS = 30  # A worker whose loop has not turned for so long is killed, and another is started.
-KEEP_ALIVE_SECONDS = 120  # longer than the 90 s after which kube-apiserver closes idle connections, so that we never do
 HEARTBEAT_FOLDER = "/dev/shm"  # For the file of the worker's heartbeat; writable when the root file system is not.
 # With these exit codes a worker ends gunicorn's arbiter, which else would start another one.
 FAILED, UNUSABLE = 3, 4  # gunicorn's WORKER_BOOT_ERROR, APP_LOAD_ERROR
@@ -96,7 +95,6 @@ class Server(BaseApplication):
             "threads": self.threads,
             "timeout": HANGS_SECONDS,
             "worker_connections": clients(),
-            "keepalive": KEEP_ALIVE_SECONDS,
             "graceful_timeout": GRACE_SECONDS,
             "logger_class": JsonLogger,
             "loglevel": self.log_level,
@@ -104,8 +102,6 @@ class Server(BaseApplication):
             "post_worker_init": self._begin,
             "worker_exit": self._end,
             "control_socket_disable": True,
-            "forwarded_allow_ips": "",  # there is no proxy whose X-Forwarded headers could be trusted
-            "http_parser": "python",  # the one that is tested, even if a faster one is installed
             "worker_tmp_dir": HEARTBEAT_FOLDER if os.access(HEARTBEAT_FOLDER, os.W_OK | os.X_OK) else None,
         }
         for name, value in options.items():

@@ -25,16 +25,16 @@ from webhook.cluster.cluster import Cluster, Unchanging
 from webhook.policy.policy import Policy
 from webhook.scheduler.features import Features, unknown
 from webhook.scheduler.snapshot import Snapshot
+from webhook.serving import health
 from webhook.serving.app import create_app
 from webhook.serving.certificate_files import CertificateFiles
 from webhook.serving.check import Check
-from webhook.serving.health import Health, OwnPort
 from webhook.serving.logs import log
 from webhook.serving.metrics import Metrics
 from webhook.serving.policy_file import PolicyFile
 from webhook.serving.reviewer import Reviewer
 from webhook.transport.aside import may_wait
-from webhook.transport.plain import PlainServer
+from webhook.transport.service import OpenPort
 from webhook.transport.worker import Worker
 
 if TYPE_CHECKING:
@@ -129,13 +129,13 @@ class Webhook:
         gc.set_threshold(GARBAGE_THRESHOLD)
         self.cluster.start()
         self._watch()
-        health = Health(
+        app = health.create_app(
             turned=lambda: worker.loop.turned,
-            port=OwnPort(worker.sockets[0]).check,
+            port=health.OwnPort(worker.sockets[0]).check,
             checks=self.checks,
             metrics=self.reviewer.metrics.text,
         )
-        PlainServer(worker.sockets[1], health.answer, worker.log).start()
+        OpenPort(worker.sockets[1], app, worker.log).start()
         reviews, probes = (url(*each) for each in zip(("https", "http"), worker.sockets, strict=True))
         log(logging.INFO, "listening", reviews=reviews, probes=probes)
 

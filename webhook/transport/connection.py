@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Set
+from collections.abc import Generator, Set
 from contextlib import suppress
 from math import inf
 from selectors import EVENT_READ, EVENT_WRITE
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from webhook.transport.limits import RECORD, Limits
 from webhook.transport.tls import PIECE, Tls
-from webhook.transport.waiting import NOTHING, Waiting
 
+Result = TypeVar("Result")
+Waiting = Generator[int, None, Result]  # Yields EVENT_READ, EVENT_WRITE or NOTHING until it has its result.
+NOTHING = 0  # No event of the socket: the code that ends the wait resumes the connection.
 READS = 8  # In a turn, 128 KiB of a large body: it must not wait for a turn of all others with each record.
 
 
 class Host(Protocol):
     """What a connection uses of its loop."""
 
-    cfg: Any  # gunicorn's settings.
     limits: Limits
 
     @property
@@ -84,6 +85,11 @@ class Connection:
         return not self.taken and not self.script.gi_running  # type: ignore[attr-defined]
 
     @property
+    def may_have_asked(self) -> bool:
+        """Whether it is new, and may have sent its request, as who had to wait to be accepted has without TLS."""
+        return not self.secure and self.idle and not self.served
+
+    @property
     def handshaking(self) -> bool:
         return self.secure and not (self.tls and self.tls.established)
 
@@ -116,7 +122,7 @@ class Connection:
             data, size = b"", PIECE if self.handshaking or (self.tls and self.tls.mute) else RECORD
             if self.behind:
                 yield from self.host.give_way(self)
-            elif not (data := (yield from self.read(size, at_once=self.reads > 0))):
+            elif not (data := (yield from self.read(size, at_once=self.reads > 0 or self.may_have_asked))):
                 raise ConnectionAbortedError("closed by the client")
             content = data
             if self.secure and not self.tls and (context := self.host.tls_context):
@@ -172,7 +178,8 @@ class Connection:
             if self.tls:
                 self.tls.end()
             self.seal()
-            self.sock.send(self.unsent)
+            if self.unsent:
+                self.sock.send(self.unsent)
         with suppress(OSError):
             self.sock.close()
         for buffer in (self.inbox, self.outbox, self.unsent):

@@ -14,6 +14,9 @@ RECORD = 16 << 10  # Bytes read from a connection at a time; the maximum of a TL
 class Limits:
     """Times in seconds, sizes in bytes, and counts."""
 
+    connections: int = 1_000  # At a time.
+    few: int = 0  # Connections with which a peer is no crowd.
+    keep_alive: float = 120.0  # Longer than the 90 seconds after which kube-apiserver closes idle connections.
     greeting: float = 10.0  # Seconds from accept to the first byte of a request, the handshake included.
     head: float = (
         10.0  # Seconds from the first byte to the end of the headers; kube-apiserver sends them in one packet.
@@ -28,11 +31,11 @@ class Limits:
     large_bytes: int = 1 << 20  # Bodies larger than this take turns:
     large_held: int = 80 << 20  # those received or answered at a time have at most this many, two of the largest.
     held_bytes: int = 128 << 20  # For all unanswered requests: the large ones and thousands of usual ones.
+    slice: float = 0.002  # For turns before new events are looked for and clients accepted; one turn may take longer.
     handshakes: int = 4  # Handshake steps per turn, up to 1 ms each, so that many new clients do not delay reviews.
     small_bytes: int = 128 << 10  # Up to this, a body takes milliseconds and 6 MiB: the loop's own thread answers it.
 
 
-CLIENTS = 1_000  # Connections to the webhook's port at a time.
 OTHER_DESCRIPTORS = 160  # For the health port, for files, and for the API server.
 
 
@@ -40,12 +43,12 @@ def clients() -> int:
     """The most clients at a time, so that descriptors are left for all else; raises the soft limit if it may."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
-        return CLIENTS
-    wanted = CLIENTS + OTHER_DESCRIPTORS
+        return Limits.connections
+    wanted = Limits.connections + OTHER_DESCRIPTORS
     if soft < wanted and soft != hard:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return max(1, min(CLIENTS, soft - OTHER_DESCRIPTORS))
+    return max(1, min(Limits.connections, soft - OTHER_DESCRIPTORS))
 
 
 class Refused(Exception):
@@ -56,9 +59,9 @@ class Refused(Exception):
         self.status, self.reason = status, reason
 
 
-def last_response(status: int, body: bytes = b"") -> bytes:
-    """A complete response that closes the connection; `body` is JSON or empty."""
-    kind = "Content-Type: application/json\r\n" if body else ""
+def last_response(status: int, body: bytes = b"", content_type: str = "application/json") -> bytes:
+    """A complete response that closes the connection."""
+    kind = f"Content-Type: {content_type}\r\n" if body else ""
     kind += "Retry-After: 1\r\n" if status in PASSING else ""  # Which makes kube-apiserver ask again.
     head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nConnection: close\r\n{kind}Content-Length: {len(body)}"
     return f"{head}\r\n\r\n".encode() + body

@@ -15,26 +15,24 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Sequence, Set
+from contextlib import suppress
 from math import inf
 from selectors import EVENT_READ, DefaultSelector
 from time import monotonic
 from typing import Any, Protocol
 
-from gunicorn.workers.gthread import PollableMethodQueue
-
 from webhook.transport.aside import enter_loop
-from webhook.transport.connection import Connection
-from webhook.transport.limits import Limits, Refused, last_response
+from webhook.transport.connection import NOTHING, Connection, Waiting
+from webhook.transport.limits import Limits, Refused
 from webhook.transport.memory import Memory
 from webhook.transport.peers import Turns, of_the_largest, peer_of
 from webhook.transport.request import receive
 from webhook.transport.tls import ClientRefused
-from webhook.transport.waiting import NOTHING, Waiting
 
 SWEEP_SECONDS = 0.25  # The most time between a missed deadline and its detection.
-SLICE_SECONDS = 0.002  # The most time for turns before new events are looked for; one turn may take longer.
+SLICE_SECONDS = 0.002  # The most time for handshakes, and for accepting; one step may take longer.
 # How long a client may take, when the server stops, to send
 NEXT_REQUEST_SECONDS = 0.25  # another request after a response,
 FIRST_REQUEST_SECONDS = 1.0  # its first on a new connection, which it would not retry as it does on a reused one.
@@ -43,7 +41,6 @@ FIRST_REQUEST_SECONDS = 1.0  # its first on a new connection, which it would not
 class Service(Protocol):
     """What a loop serves its clients with."""
 
-    cfg: Any  # gunicorn's settings.
     log: Any
     limits: Limits
 
@@ -62,8 +59,8 @@ class Service(Protocol):
         It may be done later: then `Loop.resume` the connection, in the loop's thread.
         """
 
-    def refusal_body(self, status: int, reason: str) -> bytes:
-        """The body of the response to a request that is refused, or nothing."""
+    def refusal(self, status: int, reason: str) -> bytes:
+        """The whole response to a request that is refused."""
 
     def dropped(self, connection: Connection) -> None:
         """Forget a connection that is closed, perhaps before its request was answered."""
@@ -72,13 +69,43 @@ class Service(Protocol):
         """Count a client whose certificate is not accepted."""
 
 
+class Calls:
+    """Functions that the loop's thread is to call: another thread, or a signal handler, may add one."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[Callable[..., object], tuple[object, ...]]] = deque()
+        self._noted, self._note = socket.socketpair()
+        self._noted.setblocking(False)
+        self._note.setblocking(False)
+
+    def fileno(self) -> int:
+        return self._noted.fileno()
+
+    def defer(self, call: Callable[..., object], *args: object) -> None:
+        """Have the loop's thread call it, and wake that."""
+        self._waiting.append((call, args))
+        with suppress(BlockingIOError):  # It has not looked at thousands of notes yet.
+            self._note.send(b"x")
+
+    def run(self) -> None:
+        """Call all that wait; those that they add come next time."""
+        self._noted.recv(4096)
+        for _ in range(len(self._waiting)):
+            call, args = self._waiting.popleft()
+            call(*args)
+
+    def close(self) -> None:
+        self._noted.close()
+        self._note.close()
+
+
 class Loop:
     """The connections of some listeners, and whose turn it is."""
 
     def __init__(self, service: Service, listeners: Sequence[socket.socket]) -> None:
         """To be made in the process that runs it."""
         self.service, self.listeners = service, listeners
-        self.cfg, self.limits, self.log = service.cfg, service.limits, service.log
+        self.limits, self.log = service.limits, service.log
         for listener in listeners:
             listener.setblocking(False)
         self.alive, self.accepting = True, False
@@ -86,10 +113,9 @@ class Loop:
         self.open: Counter[str] = Counter()  # The number of connections of each peer.
         self.turns: Turns[Connection] = Turns()
         self.handshakes: Turns[Connection] = Turns()
-        self.poller, self.calls = DefaultSelector(), PollableMethodQueue()
-        self.calls.init()
-        self.defer: Callable[..., None] = self.calls.defer  # Calls a function in the loop's thread.
-        self.poller.register(self.calls, EVENT_READ, self.calls.run_callbacks)
+        self.poller, self.calls = DefaultSelector(), Calls()
+        self.defer = self.calls.defer
+        self.poller.register(self.calls, EVENT_READ)
         self.memory = Memory(self.limits, self.connections, drop=self.drop, resume=self.resume, defer=self.defer)
         self.hold = self.memory.hold
         self.swept = monotonic()
@@ -123,28 +149,33 @@ class Loop:
         """Wait for events for `seconds` at most, and let as many clients have their turn as a slice of time allows."""
         self.turned = monotonic()
         self._accept_or_not()
+        come = []
         for key, _ in self.poller.select(0 if self.turns or self.handshakes else seconds):
             if isinstance(key.data, Connection):
                 self._queue(key.data)
+            elif key.data:
+                come.append(key.data)
             else:
-                key.data(key.fileobj)
+                self.calls.run()
         begun = now = monotonic()
-        while self.turns and now < begun + SLICE_SECONDS:
+        while self.turns and now < begun + self.limits.slice:
             self.resume(self.turns.next())
             now = monotonic()
         for _ in range(self.limits.handshakes):
             if self.handshakes and monotonic() < now + SLICE_SECONDS:
                 self.resume(self.handshakes.next())
+        for listener in come:
+            self.accept(listener)
         if now > self.swept + SWEEP_SECONDS:
             self.sweep()
 
     def _accept_or_not(self) -> None:
         """Leave new clients in the backlog while there is no place, and none can be made."""
-        wanted = self.alive and len(self.connections) < self.cfg.worker_connections
+        wanted = self.alive and len(self.connections) < self.limits.connections
         if wanted != self.accepting:
             for listener in self.listeners:
                 if wanted:
-                    self.poller.register(listener, EVENT_READ, self.accept)
+                    self.poller.register(listener, EVENT_READ, listener)
                 else:
                     self.poller.unregister(listener)
         self.accepting = wanted
@@ -161,10 +192,15 @@ class Loop:
             connection.watched = NOTHING
 
     def accept(self, listener: socket.socket) -> None:
-        """Accept the clients that wait, as many as a slice of time allows."""
+        """
+        Accept the clients that wait, as many as a slice of time allows.
+
+        Fewer than there is room for: who has sent a request can be heard before others take its place.
+        """
         until = monotonic() + SLICE_SECONDS
-        while self.accept_one(listener) and monotonic() < until:
-            pass
+        for _ in range(1 + self.limits.connections * 3 // 4):
+            if not self.accept_one(listener) or monotonic() > until:
+                break
 
     def accept_one(self, listener: socket.socket) -> bool:
         """Accept one client, if one waits. If it takes the last place, drop another."""
@@ -178,41 +214,45 @@ class Loop:
         connection = Connection(self, sock, client, listener.getsockname(), peer_of(client))
         self.connections.add(connection)
         self.open[connection.peer] += 1
-        if len(self.connections) >= self.cfg.worker_connections:
+        if len(self.connections) >= self.limits.connections:
             self.evict(spare=connection)
         self.resume(connection)
         return True
 
     def evict(self, spare: Connection | None = None) -> None:
         """
-        Drop a client of the peer that has most.
+        Drop a client of the peer that has most, or of any while none has more than a few.
 
-        Those in line for a thread go last, those never served first; of each the one that was silent longest.
+        Those in line for a thread go last, those never served first; of each the one that was silent longest.  Where
+        a peer may have a few, those in line go first once they are more than half.
         """
-        if candidates := of_the_largest((each for each in self.connections if each.droppable), self.open):
-            others = [each for each in candidates if each is not spare] or candidates
-            self.drop(min(others, key=lambda each: (each.deadline == inf, each.served, each.heard)), "to make room")
+        few, candidates = self.limits.few, [each for each in self.connections if each.droppable]
+        if max(self.open.values(), default=0) > few:
+            candidates = of_the_largest(candidates, self.open)
+        if candidates := [each for each in candidates if each is not spare] or candidates:
+            waiting = sum(each.deadline == inf for each in candidates)
+            last = not (few and 2 * waiting > len(candidates))
+            key = lambda each: ((each.deadline == inf) is last, each.served, each.heard)  # noqa: E731
+            self.drop(min(candidates, key=key), "to make room")
 
     def converse(self, connection: Connection) -> Waiting[None]:
         """Serve a connection: requests and their responses, then the end."""
         connection.allow(self.limits.greeting)
         try:
             while not connection.closing:
-                connection.request = yield from receive(connection, self.memory, self.cfg)
+                connection.request = yield from receive(connection, self.memory)
                 connection.allow(inf)
                 self.service.answer(connection)
                 while connection.request:
                     yield NOTHING
                 yield from self.send(connection)
-                connection.served, connection.idle = True, not (connection.inbox or connection.behind)
-                connection.allow(self.cfg.keepalive if self.alive else NEXT_REQUEST_SECONDS)
+                connection.served, connection.idle = not connection.closing, not (connection.inbox or connection.behind)
+                connection.allow(self.limits.keep_alive if self.alive else NEXT_REQUEST_SECONDS)
                 if connection.inbox:  # Others have their turns before its next request.
                     yield from self.give_way(connection)
         except Refused as refusal:
             self.log.debug("Refused %s: %s", connection.client, refusal)
-            connection.outbox[:] = last_response(
-                refusal.status, self.service.refusal_body(refusal.status, refusal.reason)
-            )
+            connection.outbox[:] = self.service.refusal(refusal.status, refusal.reason)
         yield from self.send(connection)
         yield from connection.part()
 
@@ -253,7 +293,7 @@ class Loop:
     def sweep(self) -> None:
         """Refuse or drop connections that missed their deadline, and large bodies too slow while others wait."""
         self.swept = now = monotonic()
-        if len(self.connections) >= self.cfg.worker_connections:  # None could be dropped for the last that came.
+        if len(self.connections) >= self.limits.connections:  # None could be dropped for the last that came.
             self.evict()
         late = {connection for connection in self.connections if connection.deadline <= now}
         for connection in late | self.memory.in_the_way(now):
@@ -287,7 +327,7 @@ class Loop:
         self.alive = False
         self._accept_or_not()
         for listener in self.listeners:
-            for _ in range(self.cfg.worker_connections - len(self.connections)):
+            for _ in range(self.limits.connections - len(self.connections)):
                 if not self.accept_one(listener):
                     break
             listener.close()

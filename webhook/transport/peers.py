@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Generic, Protocol, TypeVar
 
@@ -16,19 +17,24 @@ def peer_of(address: object) -> str:
 
     An IPv4 address is the same on a socket of IPv6.
     """
-    host = _host(address)
-    return str(IPv6Address(int(host) >> NETWORK << NETWORK) if isinstance(host, IPv6Address) else host or "")
+    return _network(str(address[0])) if isinstance(address, tuple) else ""
 
 
 def is_local(address: object) -> bool:
     """Whether the address of a socket is a loopback address: only who may enter the Pod comes from there."""
-    host = _host(address)
+    host = _host(str(address[0])) if isinstance(address, tuple) else None
     return host is not None and host.is_loopback
 
 
-def _host(address: object) -> IPv4Address | IPv6Address | None:
+@lru_cache(1_000)
+def _network(text: str) -> str:
+    host = _host(text)
+    return str(IPv6Address(int(host) >> NETWORK << NETWORK) if isinstance(host, IPv6Address) else host or "")
+
+
+def _host(text: str) -> IPv4Address | IPv6Address | None:
     try:
-        host = ip_address(str(address[0]).partition("%")[0]) if isinstance(address, tuple) else None
+        host = ip_address(text.partition("%")[0])
     except ValueError:
         return None
     return host.ipv4_mapped or host if isinstance(host, IPv6Address) else host

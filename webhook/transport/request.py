@@ -4,59 +4,39 @@ from __future__ import annotations
 
 import io
 import re
-from functools import lru_cache
 from time import monotonic
 from typing import Any
 
-from gunicorn.http import get_parser
-from gunicorn.http.errors import (
-    ExpectationFailed,
-    InvalidHeader,
-    InvalidHTTPVersion,
-    LimitRequestHeaders,
-    LimitRequestLine,
-    UnsupportedTransferCoding,
-)
-
-from webhook.transport.connection import Connection
+from webhook.transport import http
+from webhook.transport.connection import NOTHING, Connection, Waiting
 from webhook.transport.limits import Refused
 from webhook.transport.memory import Memory
-from webhook.transport.waiting import NOTHING, Waiting
 
-STATUS = {LimitRequestLine: 414, LimitRequestHeaders: 431, ExpectationFailed: 417, UnsupportedTransferCoding: 501}
 HEAD_END = re.compile(rb"\n\r?\n")  # Without the CR the head is malformed; gunicorn's parser refuses it.
 LINE_END = re.compile(rb"\r\n")
 LINE_BYTES = 4096
 TRAILERS_END = re.compile(rb"\A\r\n|\r\n\r\n")
-HTTP_1_1 = (1, 1)
-COMPRESSED = re.compile(r"\b(?:compress|deflate|gzip)\b", re.IGNORECASE)  # The codings that gunicorn's parser knows.
-# How many heads are remembered, and how long they may be: one of kube-apiserver has some 300 bytes.
-HEADS, HEAD_BYTES = 128, 2048
-LENGTH = b"\r\nContent-Length: "  # As Go writes it; in another spelling it is part of what is remembered.
-LENGTH_DIGITS = 9
 TIMEOUT = re.compile(r"(?:^|&)timeout=([1-9]|10)s(?:&|$)")  # As kube-apiserver says how long it waits.
 LONGEST_TIMEOUT = 10
 CHUNKS = 64  # Read in a turn, each in some 7 µs: 16 KiB may hold 2,700 of one byte.
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t -~\x80-\xff]*)?\r\n")
 
 
-def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
+def receive(connection: Connection, memory: Memory) -> Waiting[Any]:
     """
     The next request, as gunicorn's parser makes it, with its body in memory.
 
-    Refused, with a status, if it is malformed or too large. `cfg` holds gunicorn's settings.
+    Refused, with a status, if it is malformed or too large.
     """
     connection.begun = monotonic()
     if not connection.inbox:
         yield from connection.more()
     connection.idle = False
+    if not connection.secure and not connection.inbox[:1].isupper():  # Such as TLS; its end would be waited for.
+        raise Refused(400, "found no HTTP request, wanted plain HTTP")
     connection.allow(connection.limits.head, 408)
     head = yield from until(connection, HEAD_END, connection.limits.head_bytes, 431)
-    try:
-        request = parsed(head, connection.client, cfg)
-    except Exception as error:
-        raise refusal(error) from error
-    request.version = min(request.version, HTTP_1_1)  # It is that of the response, too.
+    request = http.parse(head)
     headers = dict(request.headers)
     length = int(headers.get("CONTENT-LENGTH", 0))
     if length > connection.limits.body_bytes:
@@ -64,82 +44,32 @@ def receive(connection: Connection, memory: Memory, cfg: Any) -> Waiting[Any]:
     patience = turn_seconds(request.query)
     if length > connection.limits.large_bytes:
         yield from turn(connection, memory, length, patience)
-    if request._expected_100_continue:
-        request._expected_100_continue = False  # gunicorn would send it a second time.
+    if http.asks_to_continue(request):
         connection.outbox.extend(b"HTTP/1.1 100 Continue\r\n\r\n")
         yield from connection.push()
     connection.allow(connection.limits.body, 408)
     body = io.BytesIO()
-    coding = coding_of(request)
+    coding = http.coding_of(request)
     if not coding:
         yield from take(connection, length, body)
     elif coding.lower() == "chunked":
         yield from chunks(connection, memory, body, patience)
     else:  # gunicorn's parser accepts "gzip, chunked", and decodes no gzip.
-        raise unknown_coding(coding)
+        raise http.unknown_coding(coding)
     if connection.outdated:
         request.force_close()
     request.body = io.BytesIO(body.getvalue())  # No copy: both share the bytes, and so does read() of the whole body.
     return request
 
 
-def parsed(head: bytes, client: Any, cfg: Any) -> Any:
-    """
-    The request of a whole head, as gunicorn's parser makes it; `client` is an address.
-
-    The heads of a client differ in their Content-Length only, so each is parsed once.  Raises what the parser does.
-    """
-    begin = head.find(LENGTH) + len(LENGTH)
-    end = head.find(b"\r\n", begin)
-    length = head[begin:end]
-    if len(head) > HEAD_BYTES or begin < len(LENGTH) or len(length) > LENGTH_DIGITS or not length.isdigit():
-        return next(get_parser(cfg, [head], client))
-    kept = remembered(head[:begin], head[end:], client, cfg)
-    request = object.__new__(type(kept))
-    vars(request).update(vars(kept))  # A copy, in a quarter of the time of copy().
-    request.headers = [
-        (name, length.decode() if name == "CONTENT-LENGTH" else value) for name, value in request.headers
-    ]
-    return request
-
-
-@lru_cache(HEADS)
-def remembered(before: bytes, after: bytes, client: Any, cfg: Any) -> Any:
-    """The request of a head without its length; it is copied, and never changed."""
-    return next(get_parser(cfg, [before, b"0", after], client))
-
-
-def coding_of(request: Any) -> str:
-    """The transfer codings of all header lines, as in one; empty without any."""
-    return ", ".join(value for name, value in request.headers if name == "TRANSFER-ENCODING")
-
-
-def unknown_coding(found: str) -> Refused:
-    return Refused(415, f"Transfer-Encoding: found {found}, wanted chunked or none")
-
-
-def refusal(error: Exception) -> Refused:
-    """What to tell a client whose head gunicorn's parser does not take."""
-    if isinstance(error, InvalidHeader) and error.hdr == "TRANSFER-ENCODING" and error.req:
-        coding = coding_of(error.req)
-        if COMPRESSED.search(coding):
-            return unknown_coding(coding)
-    if isinstance(error, InvalidHeader) and error.hdr == "CONTENT-LENGTH":
-        return Refused(400, "Content-Length: wanted one number of bytes, or chunks instead")
-    if isinstance(error, InvalidHTTPVersion):
-        found = ".".join(map(str, error.version)) if isinstance(error.version, tuple) else error.version
-        return Refused(400, f"HTTP version: found {found}, wanted 1.0 or 1.1")
-    return Refused(STATUS.get(type(error), 400), str(error))
-
-
 def until(connection: Connection, end: re.Pattern[bytes], limit: int, status: int) -> Waiting[bytes]:
     """The bytes up to and including `end`. Refused with `status` if there are more than `limit`."""
     searched = 0
-    while not (found := end.search(connection.inbox, searched)):
-        if len(connection.inbox) > limit:
-            raise Refused(status, f"more than {limit} bytes")
+    while not (found := end.search(connection.inbox, searched)) and len(connection.inbox) <= limit:
         searched = max(0, len(connection.inbox) - 3)
         yield from connection.more()
+    if not found or found.end() > limit:
+        raise Refused(status, f"more than {limit} bytes")
     text = bytes(connection.inbox[: found.end()])
     del connection.inbox[: found.end()]
     return text
