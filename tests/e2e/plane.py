@@ -13,7 +13,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from certs import files
 from tests.e2e import configuration, programs
 from tests.e2e.api import Api, healthy
 from tests.e2e.component import Component
@@ -135,7 +134,8 @@ class ControlPlane:
 
     def _write(self, name: str, content: str | dict) -> None:
         text = content if isinstance(content, str) else json.dumps(content, indent=1)
-        files.write(self.folder / name, text.encode(), 0o600)
+        (file := self.folder / name).touch(0o600)  # It may hold tokens.
+        file.write_text(text, "utf-8")
 
     def _await_service_account(self, namespace: str) -> None:
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
