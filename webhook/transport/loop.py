@@ -230,10 +230,10 @@ class Loop:
         if max(self.open.values(), default=0) > few:
             candidates = of_the_largest(candidates, self.open)
         if candidates := [each for each in candidates if each is not spare] or candidates:
-            waiting = sum(each.deadline == inf for each in candidates)
-            last = not (few and 2 * waiting > len(candidates))
-            key = lambda each: ((each.deadline == inf) is last, each.served, each.heard)  # noqa: E731
-            self.drop(min(candidates, key=key), "to make room")
+            in_line = sum(each.deadline == inf for each in candidates)
+            spares_line = not few or 2 * in_line <= len(candidates)
+            victim = min(candidates, key=lambda each: ((each.deadline == inf) is spares_line, each.served, each.heard))
+            self.drop(victim, "to make room")
 
     def converse(self, connection: Connection) -> Waiting[None]:
         """Serve a connection: requests and their responses, then the end."""
