@@ -20,7 +20,7 @@ from tests.support.admission_reviews import raw
 from tests.support.apiserver import kubeconfig
 from tests.support.memory import over_http
 from tests.support.registered import MUTATING, registered
-from tests.support.serving import EVENKEEL, PATIENCE, RUN, Running, free_ports, ready, until
+from tests.support.serving import EVENKEEL, PATIENCE, RUN, Running, free_port, free_ports, ready, until
 from webhook.cluster.client import ClusterError
 from webhook.serving import renewal
 from webhook.serving.certificate import choose
@@ -119,6 +119,19 @@ def asked(connection):
     with connection.getresponse() as response:
         response.read()
         return response.status
+
+
+def test_sigterm_ends_a_worker_that_waits_for_the_api_server(tmp_path):
+    """It has nothing to answer yet, and is not waited for."""
+    config = kubeconfig(f"http://127.0.0.1:{free_port()}", tmp_path)
+    bind = ["--bind", "127.0.0.1:0", "--health-bind", "127.0.0.1:0"]
+    words = [*EVENKEEL, "serve", *bind, "--tls-secret", "guard/keel", "--tls-names", "127.0.0.1"]
+    log = tmp_path / "log"
+    with log.open("w") as file, Popen(words, stderr=file, env=os.environ | {"KUBECONFIG": str(config)}) as it:
+        until(lambda: "renewing the certificate failed" in log.read_text(), "a failure")
+        it.terminate()
+
+        assert 0 == it.wait(5)
 
 
 def test_tls_dir_is_accepted_and_said_to_have_no_effect(tmp_path):

@@ -20,6 +20,7 @@ from tests.support.admission_reviews import raw, review
 from tests.support.serving import PATIENCE, RUN, serving, until
 from webhook.serving import wire
 from webhook.serving.server import HEARTBEAT_FOLDER
+from webhook.transport.worker import IGNORED
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=lambda v: v.name)
@@ -85,6 +86,17 @@ def test_reviews_are_answered_while_a_crowd_is_silent_or_stops_half_way(tmp_path
 
         assert 220 <= connected(running), "the crowd was there all the time"
         assert statistics.median(taken) < 0.1
+
+
+def test_signals_that_scale_or_reload_gunicorn_change_nothing(tmp_path):
+    with serving(tmp_path) as running:
+        worker = running.worker()
+        for number in IGNORED:
+            running.process.send_signal(number)
+        time.sleep(1.5)  # The arbiter looks every second whether it has as many workers as it should.
+
+        assert worker == running.worker()
+        assert 200 == running.review("/validate", review())[0]
 
 
 READ_ONLY = f"""
