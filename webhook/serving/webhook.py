@@ -140,8 +140,9 @@ class Webhook:
         log(logging.INFO, "listening", reviews=reviews, probes=probes)
 
     def end(self) -> None:
-        """Stop watching the cluster."""
+        """Stop watching the cluster, when the worker ends."""
         self.cluster.stop()
+        log(logging.INFO, "stopped")
 
     def _watch(self) -> None:
         """Follow the files and the policy's watchPods; renew the certificate, if it is in a Secret."""
