@@ -9,6 +9,8 @@ import signal
 import socket
 import ssl
 import statistics
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
@@ -97,6 +99,55 @@ def test_signals_that_scale_or_reload_gunicorn_change_nothing(tmp_path):
 
         assert worker == running.worker()
         assert 200 == running.review("/validate", review())[0]
+
+
+# Runs `evenkeel serve`, to which a signal comes at a bad moment.
+AMID = f"""
+import os, signal, time
+from webhook.serving import server
+from webhook.transport.worker import Worker
+straight = Worker.init_process
+def slowly(self):
+    os.kill(os.getppid(), signal.SIGTERM)
+    time.sleep(1)
+    straight(self)
+{{how}}
+{RUN}
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "seconds"),
+    [
+        ("Worker.init_process = slowly", 10),
+        ("os.register_at_fork(before=lambda: os.kill(os.getpid(), signal.SIGINT))", 10),
+    ],
+    ids=["before the worker hears it", "as the worker is forked"],
+)
+def test_a_signal_amid_the_fork_is_heard(how, seconds):
+    bind = ["--bind", "127.0.0.1:0", "--health-bind", "127.0.0.1:0", "--self-signed"]
+    done = subprocess.run(
+        [sys.executable, "-c", AMID.format(how=how), "serve", *bind], capture_output=True, timeout=seconds, check=False
+    )
+
+    assert (0, b"") == (done.returncode, done.stderr)
+
+
+def test_sighup_before_it_is_ignored_harms_nobody(tmp_path):
+    early = "server.ignore_signals = lambda: os.kill(os.getpid(), signal.SIGHUP)"
+    with serving(tmp_path, program=AMID.format(how=early)) as running:
+        time.sleep(1.5)
+        assert 200 == running.review("/validate", review())[0]
+
+
+def test_a_signal_to_all_processes_and_that_of_the_arbiter_stop_a_worker_once(tmp_path):
+    with serving(tmp_path) as running:
+        os.kill(running.worker(), signal.SIGTERM)
+        running.process.terminate()
+        assert 0 == running.process.wait(PATIENCE)
+
+    assert 1 == len(running.lines("stopped"))
+    assert "exception" not in running.log_file.read_text().lower()
 
 
 READ_ONLY = f"""

@@ -17,7 +17,7 @@ from gunicorn.arbiter import Arbiter
 from tests.support.clients import CROWD, LARGE, LATE, OTHER, Busy, Server, drip, latencies, post
 from tests.support.serving import until
 from webhook.transport.limits import Limits
-from webhook.transport.worker import IGNORED
+from webhook.transport.worker import HEARD, IGNORED
 
 
 @pytest.mark.parametrize("path", ["/raise", "/exit", "/break"])
@@ -243,8 +243,6 @@ def test_a_large_request_waits_for_one_of_another_peer_and_not_for_all(tmp_path)
 
 
 # What gunicorn's arbiter and the worker do together: signals, and a worker that dies or hangs.
-
-HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 
 
 @pytest.mark.parametrize("after_sigterm", [False, True])

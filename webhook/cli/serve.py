@@ -63,7 +63,12 @@ def _cannot_go_on(error: OSError) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     values = {setting.name: value_of(setting, args) for setting in SETTINGS}
-    for number in (signal.SIGTERM, signal.SIGHUP):  # until gunicorn's arbiter sets its own
+    for number in (
+        signal.SIGTERM,
+        signal.SIGINT,
+        signal.SIGQUIT,
+        signal.SIGHUP,
+    ):  # until gunicorn's arbiter sets its own
         signal.signal(number, lambda *_: sys.exit(0))
     logs.configure(values["log-level"])
     if values["tls-dir"]:

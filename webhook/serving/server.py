@@ -22,7 +22,7 @@ from gunicorn.glogging import Logger
 from webhook.serving import logs
 from webhook.serving.settings import GRACE_SECONDS
 from webhook.transport.limits import clients
-from webhook.transport.worker import Worker, ignore_signals
+from webhook.transport.worker import Worker, block_signals, ignore_signals, unblock_signals
 
 if TYPE_CHECKING:
     from webhook.serving.webhook import Webhook
@@ -99,6 +99,7 @@ class Server(BaseApplication):
             "logger_class": JsonLogger,
             "loglevel": self.log_level,
             "when_ready": lambda _arbiter: ignore_signals(),
+            "pre_fork": lambda _arbiter, _worker: block_signals(),
             "post_worker_init": self._begin,
             "worker_exit": self._end,
             "control_socket_disable": True,
@@ -106,6 +107,9 @@ class Server(BaseApplication):
         }
         for name, value in options.items():
             self.cfg.set(name, value)
+
+    def reload(self) -> None:
+        """Keep the settings, of which SIGHUP changes none."""
 
     def load(self) -> Any:
         """Return the WSGI application, in the worker."""
@@ -115,6 +119,7 @@ class Server(BaseApplication):
     def serve(self) -> int:
         """Serve until a signal, and return the exit code of `evenkeel serve`."""
         arbiter = os.getpid()
+        os.register_at_fork(after_in_parent=unblock_signals)
         try:
             self.run()
         except SystemExit as end:

@@ -84,7 +84,7 @@ class Calls:
     def defer(self, call: Callable[..., object], *args: object) -> None:
         """Have the loop's thread call it, and wake that."""
         self._waiting.append((call, args))
-        with suppress(BlockingIOError):  # It has not looked at thousands of notes yet.
+        with suppress(OSError):  # It has not looked at thousands of notes yet, or is closed.
             self._note.send(b"x")
 
     def run(self) -> None:

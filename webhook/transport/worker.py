@@ -20,6 +20,7 @@ from webhook.transport.service import WsgiService
 
 __all__ = ["Limits", "Worker"]
 
+HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 # gunicorn scales, reloads or reopens files on these. There is one worker, and changed files are read without a signal.
 IGNORED = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTTIN, signal.SIGTTOU, signal.SIGWINCH)
 LAST_SECONDS = 1.0  # Of graceful_timeout, after which gunicorn's arbiter kills the worker: enough to end by itself.
@@ -32,6 +33,16 @@ def ignore_signals() -> None:
     """Ignore the signals on which gunicorn scales, reloads or reopens files; in the arbiter and in the worker."""
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
+
+
+def block_signals() -> None:
+    """Have signals wait, from before a fork until the worker has handlers of its own: else one could be lost."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
+
+
+def unblock_signals() -> None:
+    """Have signals come again."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
 
 
 def give_memory_back() -> None:
@@ -48,6 +59,8 @@ class Worker(WsgiService, BaseWorker):
     The loop serves the first of its sockets.  A subclass sets `tls_context`, may set `limits` and `client_names`, and
     may override `refusal_body` and `refused_client`.
     """
+
+    alive: bool  # Set by gunicorn; not while it stops.
 
     @property
     def parting(self) -> bool:
@@ -82,13 +95,19 @@ class Worker(WsgiService, BaseWorker):
     def init_signals(self) -> None:
         super().init_signals()
         ignore_signals()
+        unblock_signals()
 
     def handle_exit(self, _sig: int, _frame: FrameType | None) -> None:
         """Answer what has arrived, and end; end at once if it does not serve yet."""
         if not self.booted:
             os._exit(0)
-        self.alive = False
-        self.loop.end()
+        if self.alive:  # The loop of a worker that ends may be closed.
+            self.alive = False
+            self.loop.end()
+
+    def handle_abort(self, _sig: int, _frame: FrameType | None) -> None:
+        """Exit at once: gunicorn's arbiter has found that the worker hangs."""
+        os._exit(1)
 
     def handle_quit(self, _sig: int, _frame: FrameType | None) -> None:
         """Exit at once; `sys.exit` would wait for the threads."""
