@@ -63,13 +63,8 @@ def _cannot_go_on(error: OSError) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     values = {setting.name: value_of(setting, args) for setting in SETTINGS}
-    for number in (
-        signal.SIGTERM,
-        signal.SIGINT,
-        signal.SIGQUIT,
-        signal.SIGHUP,
-    ):  # until gunicorn's arbiter sets its own
-        signal.signal(number, lambda *_: sys.exit(0))
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(0))  # until gunicorn's arbiter sets its own
     logs.configure(values["log-level"])
     if values["tls-dir"]:
         logs.log(logging.WARNING, "--tls-dir has no effect any more: keys are kept in memory; remove it")
