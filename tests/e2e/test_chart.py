@@ -32,6 +32,7 @@ from webhook.policy import parsing as policies
 from webhook.policy.schema import API_VERSION, KIND
 from webhook.rules import RULES
 from webhook.serving.settings import GRACE_SECONDS, SETTINGS
+from webhook.transport.worker import LAST_SECONDS
 
 SERVICE = (NAMESPACE, "evenkeel")
 SPREAD_POLICY = {"apiVersion": API_VERSION, "kind": KIND}
@@ -631,7 +632,7 @@ def test_a_replica_that_stops_has_time_to_answer_what_it_was_asked():
     (container,) = pod["containers"]
 
     assert ["sleep", "7"] == container["lifecycle"]["preStop"]["exec"]["command"]
-    assert max(TIMEOUT_SECONDS.values()) < GRACE_SECONDS
+    assert max(TIMEOUT_SECONDS.values()) < GRACE_SECONDS - LAST_SECONDS < GRACE_SECONDS
     assert GRACE_SECONDS < pod["terminationGracePeriodSeconds"] - 7
 
 

@@ -247,7 +247,8 @@ def serve(stock: bool, limits: dict[str, float], settings: dict[str, Any]) -> No
     from gunicorn.app.base import BaseApplication
     from gunicorn.workers.gthread import ThreadWorker
 
-    from webhook.transport.worker import Limits, Worker, ignore_signals
+    from webhook.transport.limits import Limits
+    from webhook.transport.worker import Worker, block_signals, ignore_signals, unblock_signals
 
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(settings["certfile"], settings["keyfile"])
@@ -265,10 +266,12 @@ def serve(stock: bool, limits: dict[str, float], settings: dict[str, Any]) -> No
             self.cfg.set("ssl_context", lambda _config, _default: context)
             self.cfg.set("control_socket_disable", True)
             self.cfg.set("when_ready", lambda _arbiter: ignore_signals())
+            self.cfg.set("pre_fork", lambda _arbiter, _worker: None if stock else block_signals())
 
         def load(self) -> Callable[..., Iterable[bytes]]:
             return app
 
+    os.register_at_fork(after_in_parent=unblock_signals)
     Application().run()
 
 

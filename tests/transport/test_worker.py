@@ -289,30 +289,25 @@ def test_every_signal_of_gunicorn_has_been_thought_of():
     assert {*IGNORED, *HEARD} == set(Arbiter.SIGNALS)
 
 
-def test_a_worker_that_dies_is_replaced_and_who_comes_meanwhile_waits(tmp_path):
-    with Server(tmp_path) as server:
-        with server.client() as client:
-            assert b"2" == client.ask(post()).body
-        first = server.worker
-        os.kill(first, signal.SIGKILL)
-        with server.client() as client:
-            assert b"2" == client.ask(post()).body
-
-        assert first != server.worker
-        assert f"Worker (pid:{first}) was sent SIGKILL! Perhaps out of memory?" in server.log.read_text()
-
-
-def test_a_worker_that_hangs_is_replaced(tmp_path):
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (signal.SIGKILL, "Worker (pid:{}) was sent SIGKILL! Perhaps out of memory?"),
+        (signal.SIGSTOP, "WORKER TIMEOUT (pid:{})"),
+    ],
+    ids=["dies", "hangs"],
+)
+def test_a_worker_that_is_lost_is_replaced_and_who_comes_meanwhile_waits(tmp_path, number, said):
     with Server(tmp_path, timeout=2) as server:
         with server.client() as client:
             assert b"2" == client.ask(post()).body
         first = server.worker
-        os.kill(first, signal.SIGSTOP)
+        os.kill(first, number)
         with server.client() as client:
             assert b"2" == client.ask(post()).body
 
         assert first != server.worker
-        assert f"WORKER TIMEOUT (pid:{first})" in server.log.read_text()
+        assert said.format(first) in server.log.read_text()
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another libc gives memory back by itself, or cannot")

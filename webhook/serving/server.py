@@ -13,7 +13,7 @@ import logging
 import os
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gunicorn.app.base import BaseApplication
@@ -21,7 +21,7 @@ from gunicorn.glogging import Logger
 
 from webhook.serving import logs
 from webhook.serving.settings import GRACE_SECONDS
-from webhook.transport.limits import clients
+from webhook.transport.limits import clients, last_response
 from webhook.transport.worker import Worker, block_signals, ignore_signals, unblock_signals
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ HANGS_SECONDS = 30  # A worker whose loop has not turned for so long is killed, 
 HEARTBEAT_FOLDER = "/dev/shm"  # For the file of the worker's heartbeat; writable when the root file system is not.
 # With these exit codes a worker ends gunicorn's arbiter, which else would start another one.
 FAILED, UNUSABLE = 3, 4  # gunicorn's WORKER_BOOT_ERROR, APP_LOAD_ERROR
+# The arbiter's exit codes, and those of `evenkeel serve`; any other is 1.
+EXIT_CODES: Mapping[object, int] = {None: 0, 0: 0, UNUSABLE: 2}
 
 
 class ReviewWorker(Worker):
@@ -49,8 +51,8 @@ class ReviewWorker(Worker):
     def refused_client(self, reason: str) -> None:
         self.app.webhook.refused_client(reason)
 
-    def refusal_body(self, status: int, reason: str) -> bytes:
-        return self.app.webhook.refusal_body(status, reason)
+    def refusal(self, status: int, reason: str) -> bytes:
+        return last_response(status, self.app.webhook.refusal_body(status, reason))
 
 
 class JsonLogger(Logger):
@@ -125,7 +127,7 @@ class Server(BaseApplication):
         except SystemExit as end:
             if os.getpid() != arbiter:  # A worker's, which the arbiter reads.
                 raise
-            return {0: 0, UNUSABLE: 2}.get(end.code, 1) if isinstance(end.code, int) else 0
+            return EXIT_CODES.get(end.code, 1)
         return 0
 
     def _begin(self, worker: Worker) -> None:

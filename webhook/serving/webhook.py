@@ -6,6 +6,7 @@ Composes what the worker serves: reviewer, cluster, policy file, certificate, an
                 ── one thread reads changed files ── one thread renews the certificate
                 ── one thread for each kind that is watched in a live cluster
                 ── one thread answers probes and gives metrics, on a port of its own
+                ── one thread makes the handshakes of /readyz
 """
 
 from __future__ import annotations

@@ -15,10 +15,7 @@ from types import FrameType
 
 from gunicorn.workers.base import Worker as BaseWorker
 
-from webhook.transport.limits import Limits, last_response
 from webhook.transport.service import WsgiService
-
-__all__ = ["Limits", "Worker"]
 
 HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 # gunicorn scales, reloads or reopens files on these. There is one worker, and changed files are read without a signal.
@@ -57,7 +54,7 @@ class Worker(WsgiService, BaseWorker):
     gunicorn's worker with one loop, and threads for what must not keep it waiting: one of them for large requests.
 
     The loop serves the first of its sockets.  A subclass sets `tls_context`, may set `limits` and `client_names`, and
-    may override `refusal_body` and `refused_client`.
+    may override `refusal` and `refused_client`.
     """
 
     alive: bool  # Set by gunicorn; not while it stops.
@@ -65,13 +62,6 @@ class Worker(WsgiService, BaseWorker):
     @property
     def parting(self) -> bool:
         return not self.alive
-
-    def refusal_body(self, status: int, reason: str) -> bytes:
-        """The JSON body of the response to a refused request, or nothing."""
-        return b""
-
-    def refusal(self, status: int, reason: str) -> bytes:
-        return last_response(status, self.refusal_body(status, reason))
 
     def init_process(self) -> None:
         """Load the application, and serve; called in the process that serves."""
