@@ -42,11 +42,13 @@ from tests.support.serving import LOOPBACK, PATIENCE, serving, until
 SHORT, CALL, LONG, PROBE = 3.0, 5.0, 10.0, 5.0
 MEGABYTES = 450  # The most that the processes may take; the chart's limit is 512 MiB.
 ROUNDS = 3
+PAUSE = 0.5  # Seconds between two rounds: kubelets and Prometheus together ask no more often.
 ENDED = select.POLLRDHUP | select.POLLHUP | select.POLLERR
 CONTEXT = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # Whose certificate it is, other tests see.
 CONTEXT.check_hostname, CONTEXT.verify_mode = False, ssl.CERT_NONE
 VALIDATE = "/validate?timeout=10s"
 JSON = {"Content_Type": "application/json"}
+numbers = count()
 uids = map("uid-{}".format, count())
 
 
@@ -167,10 +169,14 @@ def persist(at: At, body: bytes, peer: str = OTHER, patience: float = LONG) -> N
         time.sleep(1)
 
 
+def get(path: str = "/healthz") -> bytes:
+    return f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+
+
 def probe(at: At, path: str = "/healthz") -> None:
     """A probe by another address is answered with 200."""
     with connect(at.health, OTHER) as sock:
-        sock.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        sock.sendall(get(path))
         assert sock.recv(1 << 16).startswith(b"HTTP/1.1 200 "), path
 
 
@@ -221,9 +227,10 @@ def dripping(at: At) -> Steps:
             yield
 
 
-def passing(at: At, *, first: Callable[[], bytes] = bytes, health: bool = False) -> Steps:
-    """A connection that says this much and is away."""
-    sock = connect(at.health if health else at.port, CROWD, SHORT)
+def passing(at: At, *, first: Callable[[], bytes] = bytes, health: bool = False, peers: int = 1) -> Steps:
+    """A connection of one of so many addresses that says this much and is away."""
+    peer = f"127.0.3.{1 + next(numbers) % peers}" if peers > 1 else CROWD
+    sock = connect(at.health if health else at.port, peer, SHORT)
     sock.sendall(first())
     yield
     reset(sock)
@@ -244,7 +251,7 @@ def asking(at: At, *, what: Callable[[], bytes], corked: int = 0) -> Steps:
 
 def probing(at: At) -> Steps:
     with connect(at.health, CROWD, SHORT) as sock:
-        sock.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        sock.sendall(get("/metrics"))
         yield from heard(sock)
 
 
@@ -289,6 +296,8 @@ ATTACKS: dict[str, tuple[int, Callable[[At], Steps]]] = {
     "a storm of handshakes": (400, partial(passing, first=hello)),
     "silent connections to the health port": (1_000, partial(plain, health=True)),
     "a storm of requests to the health port": (200, probing),
+    "a flood of requests to the health port": (800, partial(passing, first=get, health=True)),
+    "such a flood, of 200 addresses": (800, partial(passing, first=get, health=True, peers=200)),
 }
 WORKERS = 8
 
@@ -360,6 +369,7 @@ def measure(at: At, name: str, rounds: int, kept: Client) -> Waited:
             found.probe.append(seconds(probe, at))
             found.ready.append(seconds(probe, at, "/readyz"))
             found.large.append(seconds(persist, at, large()))
+            time.sleep(PAUSE)
     return found
 
 

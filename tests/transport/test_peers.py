@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.transport.peers import Turns, is_local, of_the_largest, peer_of
+from webhook.transport.peers import Turns, is_local, largest_first, of_the_largest, peer_of
 
 
 class Each(NamedTuple):
@@ -103,6 +103,21 @@ def test_turns_lose_nobody_and_keep_nobody_waiting(steps, later):
             between = [each.peer for each in served[one + 1 : next_one]]
             still = {each.peer for each in served[next_one:]} - {peer}
             assert still <= set(between) and len(between) == len(set(between))
+
+
+@pytest.mark.parametrize(
+    ("few", "order"),
+    [
+        (0, "b1 b2 a1 b3 c1"),  # b has three, then two; then each has one.
+        (2, "b1 a1 b2 b3 c1"),
+        (3, "a1 b1 b2 b3 c1"),
+    ],
+)
+def test_each_that_loses_is_of_the_peer_that_then_has_most(few, order):
+    members = [Each(name[0], int(name[1])) for name in ("a1", "b1", "b2", "b3", "c1")]
+    found = largest_first(members, Counter(each.peer for each in members), few)
+
+    assert order.split() == [f"{each.peer}{each.number}" for each in found]
 
 
 def test_the_largest_peer_is_the_one_to_lose():

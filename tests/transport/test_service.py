@@ -31,9 +31,10 @@ class Driven:
         self.listener = socket.create_server((LOOPBACK, 0), backlog=2048)
         self.port, self.ended = OpenPort(self.listener, self.app, logging.getLogger("port")), Event()
         self.stack = ExitStack()
-        self.loop = self.port.loop
+        self.loop, self.answered = self.port.loop, 0
 
     def app(self, environ, start_response):
+        self.answered += 1
         path, body = environ["PATH_INFO"], b"ok\n"
         if path == "/wait":
             may_wait()
@@ -219,6 +220,15 @@ def test_whoever_waits_for_an_answer_is_spared_by_a_crowd_of_many_peers(driven):
     assert all(driven.heard(client).endswith(b"ok\n") for client in (*probes, last))
 
 
+@pytest.mark.parametrize("peers", [1, 30])
+def test_whoever_asks_little_waits_for_few_answers_to_those_who_ask_much(driven, peers):
+    """500 requests came before it."""
+    for number in range(500):
+        driven.connect(PROBE, f"127.0.1.{1 + number % peers}")
+    assert driven.ask(PROBE, OTHER).endswith(b"ok\n")
+    assert driven.answered < 250
+
+
 def test_a_probe_that_waited_to_be_accepted_is_answered_at_once(driven):
     """A crowd that comes with it does not make it lose its place before its request is read."""
     driven.crowd()
@@ -249,7 +259,7 @@ def test_whoever_resets_is_forgotten(driven):
 
 
 def test_it_rests_after_it_has_worked(monkeypatch):
-    """A flood of requests leaves most of the processor to reviews."""
+    """A flood of requests leaves half a processor and more to reviews."""
     rests, worked = [], []
 
     def turn(seconds):

@@ -36,7 +36,7 @@ class Limits:
     small_bytes: int = 128 << 10  # Up to this, a body takes milliseconds and 6 MiB: the loop's own thread answers it.
 
 
-OTHER_DESCRIPTORS = 160  # For the health port, for files, and for the API server.
+OTHER_DESCRIPTORS = 256  # For newcomers before room is made, for the health port, for files, and for the API server.
 
 
 def clients() -> int:

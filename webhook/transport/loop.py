@@ -27,12 +27,13 @@ from webhook.transport.aside import enter_loop
 from webhook.transport.connection import NOTHING, Connection, Waiting
 from webhook.transport.limits import Limits, Refused
 from webhook.transport.memory import Memory
-from webhook.transport.peers import Turns, of_the_largest, peer_of
+from webhook.transport.peers import Turns, largest_first, peer_of
 from webhook.transport.request import receive
 from webhook.transport.tls import ClientRefused
 
 SWEEP_SECONDS = 0.25  # The most time between a missed deadline and its detection.
 SLICE_SECONDS = 0.002  # The most time for handshakes, and for accepting; one step may take longer.
+NEWCOMERS = 48  # Accepted in a turn, before room is made for them: that takes longer than to accept one.
 # How long a client may take, when the server stops, to send
 NEXT_REQUEST_SECONDS = 0.25  # another request after a response,
 FIRST_REQUEST_SECONDS = 1.0  # its first on a new connection, which it would not retry as it does on a reused one.
@@ -110,7 +111,8 @@ class Loop:
             listener.setblocking(False)
         self.alive, self.accepting = True, False
         self.connections: set[Connection] = set()
-        self.open: Counter[str] = Counter()  # The number of connections of each peer.
+        self.open: Counter[str] = Counter()  # The number of connections of each peer,
+        self.opened: Counter[str] = Counter()  # and of those that it has opened of late: each sweep forgets some.
         self.turns: Turns[Connection] = Turns()
         self.handshakes: Turns[Connection] = Turns()
         self.poller, self.calls = DefaultSelector(), Calls()
@@ -193,46 +195,51 @@ class Loop:
 
     def accept(self, listener: socket.socket) -> None:
         """
-        Accept the clients that wait, as many as a slice of time allows.
+        Accept the clients that wait, as many as a slice of time allows; others make room for them, if need be.
 
         Fewer than there is room for: who has sent a request can be heard before others take its place.
         """
-        until = monotonic() + SLICE_SECONDS
-        for _ in range(1 + self.limits.connections * 3 // 4):
-            if not self.accept_one(listener) or monotonic() > until:
+        begun = monotonic()
+        for _ in range(min(NEWCOMERS, 1 + self.limits.connections * 3 // 4)):
+            if not self.accept_one(listener) or monotonic() > begun + SLICE_SECONDS:
                 break
+        self.make_room(since=begun)
 
     def accept_one(self, listener: socket.socket) -> bool:
-        """Accept one client, if one waits. If it takes the last place, drop another."""
+        """Accept one client, if one waits."""
         try:
             sock, client = listener.accept()
         except OSError as error:
             if error.errno in {errno.EMFILE, errno.ENFILE}:
-                self.evict()
+                self.make_room(1)
             return False
         sock.setblocking(False)
         connection = Connection(self, sock, client, listener.getsockname(), peer_of(client))
         self.connections.add(connection)
         self.open[connection.peer] += 1
-        if len(self.connections) >= self.limits.connections:
-            self.evict(spare=connection)
+        self.opened[connection.peer] += 1
         self.resume(connection)
         return True
 
-    def evict(self, spare: Connection | None = None) -> None:
+    def make_room(self, least: int = 0, since: float = inf) -> None:
         """
-        Drop a client of the peer that has most, or of any while none has more than a few.
+        Drop so many clients that one more has a place, and `least` at least.
 
-        Those in line for a thread go last, those never served first; of each the one that was silent longest.  Where
-        a peer may have a few, those in line go first once they are more than half.
+        Each is one of the peer that then has most: newcomers `since` then go last, before them those in line for a
+        thread, those never served first, and of each the one that was silent longest.  Where a peer needs only a few
+        places, those that wait for an answer are dropped if they are more than half, else silent ones; and of the peer
+        that has opened most of late.
         """
-        few, candidates = self.limits.few, [each for each in self.connections if each.droppable]
-        if max(self.open.values(), default=0) > few:
-            candidates = of_the_largest(candidates, self.open)
-        if candidates := [each for each in candidates if each is not spare] or candidates:
-            in_line = sum(each.deadline == inf for each in candidates)
-            spares_line = not few or 2 * in_line <= len(candidates)
-            victim = min(candidates, key=lambda each: ((each.deadline == inf) is spares_line, each.served, each.heard))
+        count = max(least, len(self.connections) - self.limits.connections + 1)
+        if count <= 0:
+            return
+        few, size = self.limits.few, self.opened if self.limits.few else self.open
+        found = [each for each in self.connections if each.droppable]
+        if few:
+            wait = 2 * sum(each.deadline == inf for each in found) > len(found)
+            found = [each for each in found if (each.deadline == inf) is wait]
+        found.sort(key=lambda each: (each.heard >= since, each.deadline == inf, each.served, each.heard))
+        for victim in largest_first(found, size, few)[:count]:
             self.drop(victim, "to make room")
 
     def converse(self, connection: Connection) -> Waiting[None]:
@@ -293,8 +300,8 @@ class Loop:
     def sweep(self) -> None:
         """Refuse or drop connections that missed their deadline, and large bodies too slow while others wait."""
         self.swept = now = monotonic()
-        if len(self.connections) >= self.limits.connections:  # None could be dropped for the last that came.
-            self.evict()
+        self.opened = Counter({peer: count - 1 - count // 8 for peer, count in self.opened.items() if count > 1})
+        self.make_room()  # None could be dropped for the last that came.
         late = {connection for connection in self.connections if connection.deadline <= now}
         for connection in late | self.memory.in_the_way(now):
             if connection.refusal:

@@ -57,6 +57,19 @@ def of_the_largest(members: Iterable[Member], size: Counter[str]) -> list[Member
     return [member for member in found if size[member.peer] == largest]
 
 
+def largest_first(members: Iterable[Member], size: Counter[str], few: int = 0) -> list[Member]:
+    """
+    The members in an order to drop them: each is of the peer that has most when those before it are gone.
+
+    `size` says how many a peer has; with a `few` or less, none has more than another.  Else the order stays.
+    """
+    gone, ranked = Counter[str](), []
+    for member in members:
+        ranked.append((max(few, size[member.peer] - gone[member.peer]), member))
+        gone[member.peer] += 1
+    return [member for _, member in sorted(ranked, key=lambda pair: -pair[0])]
+
+
 class Turns(Generic[Member]):
     """Members that wait: each peer in turn has its oldest served.  Every operation takes constant time."""
 

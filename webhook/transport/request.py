@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from math import inf
 from time import monotonic
 from typing import Any
 
@@ -32,8 +33,11 @@ def receive(connection: Connection, memory: Memory) -> Waiting[Any]:
     if not connection.inbox:
         yield from connection.more()
     connection.idle = False
-    if not connection.secure and not connection.inbox[:1].isupper():  # Such as TLS; its end would be waited for.
-        raise Refused(400, "found no HTTP request, wanted plain HTTP")
+    if not connection.secure:
+        if not connection.inbox[:1].isupper():  # Such as TLS; its end would be waited for.
+            raise Refused(400, "found no HTTP request, wanted plain HTTP")
+        connection.allow(inf)
+        yield from connection.host.give_way(connection)
     connection.allow(connection.limits.head, 408)
     head = yield from until(connection, HEAD_END, connection.limits.head_bytes, 431)
     request = http.parse(head)

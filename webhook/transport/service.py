@@ -29,7 +29,7 @@ from webhook.transport.limits import Limits, last_response
 from webhook.transport.loop import SWEEP_SECONDS, Loop
 from webhook.transport.peers import Turns
 
-REST = 2.0  # Seconds of rest for each second of processor time.
+REST = 1.0  # Seconds of rest for each second of processor time.
 OPEN = Limits(
     connections=64,  # A kubelet and a Prometheus need one each, for milliseconds.
     few=4,  # A kubelet may make several probes at once.
@@ -142,7 +142,7 @@ class OpenPort(WsgiService):
     A port for probes and metrics: plain HTTP in a thread of its own, a request without a body to a connection.
 
     Any client may reach it, so none of them can keep others waiting: connections are few and short.  The thread rests
-    after it has worked, so that a flood of requests leaves most of the processor to reviews.
+    for as long as it has worked, so that a flood of requests leaves half a processor and more to reviews.
     """
 
     limits = OPEN
