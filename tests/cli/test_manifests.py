@@ -9,7 +9,7 @@ import yaml
 
 from webhook.cli.main import main
 from webhook.manifests.ca_bundle import ca_bundle_policy
-from webhook.manifests.configurations import MUTATING_NAME
+from webhook.manifests.configurations import MUTATING_NAME, NEEDED_NAMESPACES, SYSTEM_NAMESPACES
 from webhook.manifests.rbac import viewer
 from webhook.manifests.skip_label import skip_label_policy
 from webhook.policy.parsing import built_in
@@ -60,6 +60,31 @@ def test_what_is_enforced_can_fail_alone(folder, capsys):
     assert "enforced.pods.evenkeel.dev" not in printed(capsys, folder, *options[2:])
     main(["manifests", "--url", "https://a", "--ca-bundle", str(folder / "ca.crt"), *options[2:]])
     assert "note: --failure-policy-enforced Fail: no rule of the policy is enforced" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "never_sent"),
+    [
+        ([], SYSTEM_NAMESPACES),
+        (["--exclude-namespace", "b", "--exclude-namespace", "a"], (*SYSTEM_NAMESPACES, "b", "a")),
+        (["--failure-policy", "Fail"], (*SYSTEM_NAMESPACES, *NEEDED_NAMESPACES)),
+        (
+            ["--failure-policy", "Fail", "--exclude-namespace", "a", "--exclude-namespace", NEEDED_NAMESPACES[0]],
+            (*SYSTEM_NAMESPACES, "a", *NEEDED_NAMESPACES),
+        ),
+    ],
+)
+def test_nothing_is_sent_of_what_is_excluded_nor_with_fail_of_what_it_needs(folder, capsys, options, never_sent):
+    capsys.readouterr()
+    assert 0 == main(["manifests", "--url", "https://a", "--ca-bundle", str(folder / "ca.crt"), *options])
+    selectors = [
+        entry["namespaceSelector"]["matchExpressions"][0]
+        for one in yaml.safe_load_all(capsys.readouterr().out)
+        for entry in one["webhooks"]
+    ]
+
+    assert {("kubernetes.io/metadata.name", "NotIn")} == {(one["key"], one["operator"]) for one in selectors}
+    assert all(set(never_sent) == {*one["values"]} and len(never_sent) == len(one["values"]) for one in selectors)
 
 
 @pytest.mark.parametrize("where", [["--service", "guard/keel"], ["--url", "https://localhost"]], ids=["Service", "URL"])

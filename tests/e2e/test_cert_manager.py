@@ -18,7 +18,7 @@ from certs.pem import certificates
 from tests.e2e import cert_manager
 from tests.e2e.api import MERGE
 from tests.e2e.helm import NAMESPACE
-from tests.e2e.release import MUTATING, VALIDATING, played, release, trusted
+from tests.e2e.release import MUTATING, VALIDATING, played, release, send_here, trusted
 from tests.e2e.replicas import Balancer, Load
 from tests.support.serving import until
 
@@ -96,17 +96,6 @@ def kubelet(replica, seconds):
     finally:
         stopped.set()
         thread.join()
-
-
-def send_here(plane, port):
-    """Let the Service lead to a port of this machine; the name in the certificate stays the Service's."""
-    spec = {"type": "ExternalName", "externalName": "127.0.0.1", "clusterIP": None, "clusterIPs": None}
-    plane.api.call("PATCH", f"/api/v1/namespaces/{NAMESPACE}/services/evenkeel", {"spec": spec}, MERGE)
-    for path in (MUTATING, VALIDATING):
-        found = plane.api.call("GET", path)
-        for entry in found["webhooks"]:
-            entry["clientConfig"]["service"]["port"] = port
-        plane.api.call("PUT", path, found)
 
 
 @pytest.fixture(scope="module")

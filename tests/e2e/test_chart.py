@@ -21,6 +21,7 @@ from webhook.manifests.configurations import (
     FAIL,
     MUTATING_NAME,
     NAME,
+    NEEDED_NAMESPACES,
     POLICIES_SINCE,
     TIMEOUT_SECONDS,
     Target,
@@ -128,9 +129,10 @@ def agree(policy, failure_policy="Ignore", enforced="Ignore", **values):
     rendered = render({"policy": policy, **failing, **values})
     (config_map,) = (one for one in rendered if one["metadata"]["name"] == "evenkeel-policy")
     found = [one for one in rendered if one["kind"].endswith("WebhookConfiguration")]
-    bundle = values["certificate"]["caBundle"].encode() if values else b""
+    bundle = values["certificate"]["caBundle"].encode() if "certificate" in values else b""
     apart = failure_policy == "Ignore" and enforced == "Fail"
-    target = Target(bundle, service=SERVICE, failure_policy=failure_policy, enforced_fail=apart)
+    excluded = (*values.get("excludeNamespaces", ()), *(NEEDED_NAMESPACES if failure_policy == "Fail" else ()))
+    target = Target(bundle, SERVICE, failure_policy=failure_policy, enforced_fail=apart, excluded=excluded)
     wanted = configurations(policies.parse_policy(config_map["data"]["policy.yaml"]), target)
     for one in found:
         labels = one["metadata"].pop("labels")
@@ -142,6 +144,12 @@ def agree(policy, failure_policy="Ignore", enforced="Ignore", **values):
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
 def test_the_chart_asks_for_what_the_program_would_ask_for(policy):
     agree(policy)
+
+
+@pytest.mark.parametrize("failure_policy", ["Ignore", "Fail"])
+@pytest.mark.parametrize("excluded", [["a"], ["karpenter", "kube-system", "a"]], ids=["another", "some twice"])
+def test_that_holds_where_namespaces_are_excluded(failure_policy, excluded):
+    agree({}, failure_policy, excludeNamespaces=excluded)
 
 
 def test_that_holds_with_another_failure_policy_and_a_ca_bundle():
@@ -244,6 +252,17 @@ def test_what_it_refuses_to_render():
         ({"clients": {"caConfigMap": "a", "caSecret": "b"}}, "clients: found caConfigMap and caSecret"),
         ({"clients": {"names": ["a"]}}, "clients.names: found names without a CA"),
         ({"serviceAccount": {"create": False}}, "serviceAccount.name: found none with create: false"),
+        ({"ports": {"health": 8443}}, "ports: found 8443 for webhook and for health"),
+        ({"hostNetwork": True, "networkPolicy": {"enabled": True}}, "networkPolicy.enabled: found true with host"),
+        ({"extraArgs": ["--threads=2"]}, "extraArgs: found --threads=2, wanted none that the chart sets itself"),
+        ({"extraArgs": ["threads"]}, "'threads' does not match pattern"),
+        ({"extraEnv": [{"name": "EVENKEEL_TLS_SECRET"}]}, "extraEnv: found EVENKEEL_TLS_SECRET, wanted none"),
+        ({"excludeNamespaces": ["a b"]}, "'a b' does not match pattern"),
+        ({"timeoutSeconds": {"mutate": 11}}, "maximum: got 11, want 10"),
+        (
+            {"failurePolicy": "Fail", "neededNamespaces": [], "certificate": {"mode": "cert-manager"}},
+            "neededNamespaces: found none with failurePolicy Fail",
+        ),
         ({"policy": {"workloads": [SECRETS]}}, "'v1' does not match pattern"),
         (
             {"policy": {"workloads": [SECRETS | {"apiVersion": "a/v1", "resource": "*"}]}},
@@ -331,6 +350,14 @@ EVERYTHING = {
     "clients": {"caConfigMap": "kube-root-ca.crt", "names": ["kube-apiserver-kubelet-client", "b:c"]},
     "tlsMinVersion": "1.3",
     "skipLabel": {"users": ["system:serviceaccount:a:b"], "groups": ["platform"]},
+    "excludeNamespaces": ["a"],
+    "timeoutSeconds": {"mutate": 5, "validate": 10},
+    "dnsPolicy": "Default",
+    "ports": {"webhook": 10250, "health": 9090},
+    "extraArgs": ["--certificate-lifetime=30d"],
+    "extraEnv": [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}],
+    "deploymentAnnotations": {"a": "b"},
+    "revisionHistoryLimit": 5,
 }
 
 
@@ -585,19 +612,70 @@ def test_clients_need_a_certificate_where_their_ca_is_named(clients, source):
     assert "clients" not in json.dumps(one("Deployment", render({})))
 
 
-def test_probes_and_metrics_have_a_port_of_their_own():
-    """The one that --health-bind names; by number in the Service and the NetworkPolicy, as older Pods need it."""
-    objects = render(EVERYTHING)
+@pytest.mark.parametrize(
+    ("values", "webhook", "health"), [({}, 8443, 8080), (EVERYTHING, 10250, 9090)], ids=["as it comes", "everything"]
+)
+def test_probes_and_metrics_have_a_port_of_their_own(values, webhook, health):
+    """The Service finds each by its name, which stays as it is while another number is rolled out."""
+    objects = render({**values, "serviceMonitor": {"enabled": True}, "networkPolicy": {"enabled": True}})
     (container,) = one("Deployment", objects)["spec"]["template"]["spec"]["containers"]
-    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     probes = [container[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")]
-    service = {port["name"]: port["targetPort"] for port in one("Service", objects)["spec"]["ports"]}
+    service = {port["port"]: port["targetPort"] for port in one("Service", objects)["spec"]["ports"]}
+    allowed = [port["port"] for rule in one("NetworkPolicy", objects)["spec"]["ingress"] for port in rule["ports"]]
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
 
-    assert {"webhook": 8443, "health": 8080} == ports
-    assert {"--bind=:8443", "--health-bind=:8080"} <= {*container["args"]}
+    assert {"webhook": webhook, "health": health} == ports
+    assert {f"--bind=:{webhook}", f"--health-bind=:{health}"} <= {*container["args"]}
     assert [{"path": path, "port": "health"} for path in ("/healthz", "/healthz", "/readyz")] == probes
-    assert {"https": ports["webhook"], "health": ports["health"]} == service
+    assert {443: "webhook", 8080: "health"} == service
+    assert [webhook, health] == allowed
     assert ["health"] == [one["port"] for one in one("ServiceMonitor", objects)["spec"]["endpoints"]]
+
+
+def test_pods_in_the_network_of_their_nodes_leave_their_ports_to_those_that_follow():
+    """A Pod more than before could find no node where they are free, and the rollout would never end."""
+    as_it_comes, on_hosts, other = (
+        one("Deployment", render(values))["spec"]
+        for values in ({}, {"hostNetwork": True}, {"hostNetwork": True, "dnsPolicy": "Default"})
+    )
+    shown = [
+        [spec["template"]["spec"].get(name) for name in ("hostNetwork", "dnsPolicy")]
+        for spec in (as_it_comes, on_hosts, other)
+    ]
+
+    assert [[None, None], [True, "ClusterFirstWithHostNet"], [True, "Default"]] == shown
+    assert {"maxUnavailable": 0, "maxSurge": 1} == as_it_comes["strategy"]["rollingUpdate"]
+    assert {"maxUnavailable": 1, "maxSurge": 0} == on_hosts["strategy"]["rollingUpdate"]
+
+
+def test_what_is_added_to_the_deployment_is_in_it():
+    deployment = one("Deployment", render(EVERYTHING))
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+
+    assert EVERYTHING["deploymentAnnotations"] == deployment["metadata"]["annotations"]
+    assert EVERYTHING["revisionHistoryLimit"] == deployment["spec"]["revisionHistoryLimit"]
+    assert EVERYTHING["extraArgs"] == container["args"][-1:]
+    assert EVERYTHING["extraEnv"] == container["env"]
+
+
+def test_a_quota_for_resources_refuses_no_pod():
+    """Each says what it requests, and how much memory it may take."""
+    for values in ({}, REPORTS):
+        for pod in filter(None, map(pod_of, render(values))):
+            for container in pod["spec"]["containers"]:
+                assert {"cpu", "memory"} == container["resources"]["requests"].keys()
+                assert {"memory"} == container["resources"]["limits"].keys()
+
+
+def test_each_path_has_its_time():
+    found = render({"timeoutSeconds": {"mutate": 5, "validate": 10}, "policy": {"earlyAnswer": True}})
+    seconds = {
+        (entry["clientConfig"]["service"]["path"], entry["timeoutSeconds"])
+        for one in found
+        for entry in one.get("webhooks", ())
+    }
+
+    assert {("/mutate", 5), ("/validate", 10)} == seconds
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,15 @@ def test_the_notes_tell_who_may_set_the_skip_label_where_not_everybody_may(plane
     assert "Only these may" not in everybody
 
 
+@pytest.mark.parametrize("failure_policy", ["Ignore", "Fail"])
+def test_the_notes_tell_what_is_never_refused(plane, failure_policy):
+    values = {"failurePolicy": failure_policy, "neededNamespaces": ["karpenter", "net"], "excludeNamespaces": ["a"]}
+    notes = release(plane, "install", "--dry-run=client", **values).split("NOTES:")[1]
+
+    told = f"but in the namespaces kube-system, kube-node-lease, {NAMESPACE}, a, karpenter, net. If" in notes
+    assert told == (failure_policy == "Fail")
+
+
 def test_what_evenkeel_writes_is_left_alone_by_upgrade_and_rollback(plane):
     """Its CA and key in the Secret that the chart makes without data, and caBundle in the configurations."""
     release(plane, "install", "--wait", uninstallHook={"enabled": False})

@@ -29,7 +29,9 @@ from webhook.manifests.configurations import (
     FAIL,
     IGNORE,
     NAME,
+    NEEDED_NAMESPACES,
     POLICIES_SINCE,
+    SYSTEM_NAMESPACES,
     Object,
     Target,
     configurations,
@@ -72,6 +74,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=IGNORE,
         help="Fail gives what an enforced rule may deny entries of its own, with this failurePolicy; what a built-in "
         "controller creates is not among it, so that Pods start while no webhook answers (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--exclude-namespace",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help=f"send nothing in this namespace, beside {', '.join(SYSTEM_NAMESPACES)} and that of --service; with "
+        f"--failure-policy {FAIL}, beside {', '.join(NEEDED_NAMESPACES)}, too: name also where else runs what the "
+        "webhook needs to start; repeatable",
     )
     parser.add_argument(
         "--rbac", action="store_true", help="also print a ServiceAccount and the RBAC for --cluster live"
@@ -120,6 +131,7 @@ def run(args: argparse.Namespace) -> int:
         _fails(args, policy, minor),
         minor >= CONDITIONS_SINCE,
         _namespaced(INJECT_CA_FROM, args.inject_ca_from),
+        (*args.exclude_namespace, *(NEEDED_NAMESPACES if args.failure_policy == FAIL else ())),
     )
     secret = _namespaced(TLS_SECRET, args.tls_secret)
     rights = rbac(policy, *(service or (NAME, NAME)), secret) if args.rbac else ()

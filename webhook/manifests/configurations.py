@@ -29,6 +29,8 @@ from webhook.policy.policy import Policy
 from webhook.rules import RULES
 
 SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")  # the API server sends nothing in them to the webhook
+# Nor in these, where failurePolicy is Fail: the webhook may need what runs in them before it can start.
+NEEDED_NAMESPACES = ("calico-system", "cert-manager", "karpenter", "kube-flannel", "tigera-operator")
 
 NAME = "evenkeel"
 ENFORCED = "enforced"  # The first part of the names of the entries for what an enforced rule may deny.
@@ -51,6 +53,7 @@ class Target:
     enforced rule may deny has entries of its own, with Fail, unless a built-in controller sends it.  Without
     `conditions`, which an API server before 1.29 refuses, more calls are made, with the same answers.  Without a
     `ca_bundle` somebody else writes it: `inject_ca_from`, the (namespace, name) of a Certificate, asks cert-manager to.
+    Of the namespaces `excluded` nothing is sent, either.
     """
 
     ca_bundle: bytes
@@ -60,6 +63,7 @@ class Target:
     enforced_fail: bool = False  # Needs `conditions`.
     conditions: bool = True
     inject_ca_from: tuple[str, str] | None = None
+    excluded: tuple[str, ...] = ()
 
     def client_config(self, phase: str) -> Object:
         """The clientConfig for a phase, "mutate" or "validate"."""
@@ -215,6 +219,7 @@ def _webhook(
     conditions: Iterable[Condition],
 ) -> Object:
     own = () if target.service is None else (target.service[0],)
+    never_sent = dict.fromkeys((*SYSTEM_NAMESPACES, *own, *target.excluded))
     return {
         "name": name,
         "clientConfig": target.client_config(phase),
@@ -222,7 +227,7 @@ def _webhook(
         "matchPolicy": "Equivalent",
         "namespaceSelector": {
             "matchExpressions": [
-                {"key": NAMESPACE_NAME, "operator": "NotIn", "values": [*SYSTEM_NAMESPACES, *own]},
+                {"key": NAMESPACE_NAME, "operator": "NotIn", "values": [*never_sent]},
                 {"key": SKIP_LABEL, "operator": "NotIn", "values": ["true"]},
             ]
         },

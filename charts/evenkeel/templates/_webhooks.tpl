@@ -94,6 +94,18 @@ The settings of one rule, as JSON: one of the policy, and one of each override, 
 {{- concat $known $own | toJson }}
 {{- end }}
 
+{{- /* The namespaces of which nothing is sent, as JSON. */}}
+{{- define "evenkeel.neverSent" -}}
+{{- $others := .root.Values.excludeNamespaces | default list }}
+{{- if eq "Fail" .root.Values.failurePolicy }}
+  {{- $others = concat $others (.root.Values.neededNamespaces | default list) }}
+  {{- if and (eq "cert-manager" .root.Values.certificate.mode) (not $others) }}
+    {{- fail "neededNamespaces: found none with failurePolicy Fail and certificate.mode cert-manager, wanted cert-manager's namespace: without evenkeel it could not start, and without it evenkeel has no certificate" }}
+  {{- end }}
+{{- end }}
+{{- concat .program.systemNamespaces (list .root.Release.Namespace) $others | uniq | toJson }}
+{{- end }}
+
 {{- /* One entry: `webhook` says what is its own, `kinds` what is sent by it. */}}
 {{- define "evenkeel.entry" -}}
 {{- $versions := list }}
@@ -129,7 +141,7 @@ namespaceSelector:
   matchExpressions:
   - key: kubernetes.io/metadata.name
     operator: NotIn
-    values: {{ append .program.systemNamespaces .root.Release.Namespace | toJson }}
+    values: {{ include "evenkeel.neverSent" . }}
   - key: {{ .program.skipLabel }}
     operator: NotIn
     values: ["true"]
@@ -139,7 +151,7 @@ matchConditions: {{- toYaml .conditions | nindent 2 }}
 {{- end }}
 failurePolicy: {{ .failurePolicy | default (ternary .root.Values.failurePolicy "Ignore" (first .kinds).builtIn) }}
 sideEffects: None
-timeoutSeconds: {{ get .program.timeoutSeconds .phase }}
+timeoutSeconds: {{ get .root.Values.timeoutSeconds .phase }}
 admissionReviewVersions: [v1]
 {{- end }}
 
