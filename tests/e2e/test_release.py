@@ -22,7 +22,12 @@ OPERATORS = ("cert-manager.io", "monitoring.coreos.com")  # whose kinds a bare c
 
 @pytest.fixture(scope="module", autouse=True)
 def guard(plane):
+    """A namespace with a quota, which refuses each Pod that does not say what it needs."""
     plane.create_namespace(NAMESPACE)
+    quota = {"hard": {"requests.cpu": "4", "requests.memory": "4Gi", "limits.memory": "8Gi"}}
+    path = f"/api/v1/namespaces/{NAMESPACE}/resourcequotas"
+    plane.api.call("POST", path, {"metadata": {"name": "quota"}, "spec": quota})
+    until(lambda: plane.api.call("GET", f"{path}/quota")["status"].get("used"), "the quota to be in force")
 
 
 @pytest.mark.parametrize("values", [*MODES.values(), EVERYTHING], ids=[*MODES, "everything"])
