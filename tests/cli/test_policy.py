@@ -7,6 +7,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import yaml
 
 from tests.support.build import ZONE, namespace, node
 from tests.support.commands import POLICY, Run
@@ -130,6 +131,31 @@ def test_a_policy_to_compare_with_must_be_one(run):
     code, _, err = run("policy check new --compare old", new=POLICY, old=POLICY | {"onError": "no"})
 
     assert (2, True) == (code, err.startswith("evenkeel: old: onError: found"))
+
+
+def test_what_is_exported_is_no_different_and_any_other_copy_is_1(run):
+    listed = POLICY | {"defaulting": {"defaultingType": "List", "defaultConstraints": [SOFT]}}
+    code, out, err = run("policy export --for kube-scheduler --policy p", p=listed)
+    assert (0, "", "KubeSchedulerConfiguration") == (code, err, yaml.safe_load(out)["kind"])
+
+    same = run("policy check p --against s", p=listed, s=out)
+    other = run("policy check p --against s", p=listed, s=out.replace("maxSkew: 1", "maxSkew: 2"))
+    assert (0, "p: ok") == (same.code, same.out.splitlines()[-1])
+    begins = [line[:12] for line in other.out.splitlines() if line.startswith("s: ")]
+    assert (1, ["s: profiles[", "s: profiles[", "s: take over"]) == (other.code, begins)
+
+
+def test_a_copy_that_kube_scheduler_does_not_read_is_named(run):
+    code, _, err = run("policy check p --against s", p=POLICY, s=POLICY)
+
+    assert (2, True) == (code, err.startswith("evenkeel: s: ")), err
+
+
+def test_what_kube_scheduler_cannot_be_told_is_a_note(run):
+    code, out, err = run("policy export --for kube-scheduler")
+
+    assert (0, True) == (code, err.startswith("note: defaulting: evenkeel leaves out")), err
+    assert 2 == len(yaml.safe_load(out)["profiles"][0]["pluginConfig"][0]["args"]["defaultConstraints"])
 
 
 def test_policy_show_prints_until_when_and_how_strictly(run):

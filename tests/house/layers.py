@@ -70,6 +70,7 @@ admission
 policy.parsing
 policy.enforcement · policy.reach
 policy.scheduler_profiles
+policy.scheduler_defaults
 policy.policy · policy.scheduler_configuration
 policy
 rules
@@ -135,7 +136,7 @@ USERS = {
     "prometheus_client": "serving.metrics",
     "urllib3": "cluster.client",
     "werkzeug": "serving.app · serving.health",
-    "yaml": "cli.manifests · documents · render.applied",
+    "yaml": "cli.manifests · cli.policy · documents · render.applied",
 }
 DISCOVERY = ("importlib", "pkgutil")
 

@@ -1,16 +1,19 @@
 """
-Check a policy file, show the settings for one Pod, test what a policy does, or print the JSON Schema of policies.
+Check a policy file, show the settings for one Pod, test what a policy does, export it, or print the JSON Schema.
 
-Exit code 0: fine, 1: a test has failed, 2: the policy or another input cannot be used.
+Exit code 0: fine, 1: a test has failed or a copy differs, 2: the policy or another input cannot be used.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
+
+import yaml
 
 from webhook.admission.terms import Terms
 from webhook.cli import inputs, policy_test
@@ -18,7 +21,7 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.manifests.configurations import new_entries
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.workload import parse_workloads
-from webhook.policy import reach
+from webhook.policy import reach, scheduler_defaults
 from webhook.policy.policy import Policy
 from webhook.policy.schema import schema
 from webhook.render import in_force
@@ -26,9 +29,15 @@ from webhook.scheduler.features import LATEST
 
 CHECK = (
     "Check a policy file; print its errors, and notes on what may not do what you expect. "
-    "Exit code 0: it can be used, 2: it cannot."
+    "Exit code 0: it can be used, 1: the copy that --against names differs, 2: it cannot."
 )
 SHOW = "Show the settings that a policy has for one Pod. Exit code 0: shown, 2: an input cannot be used."
+EXPORT = (
+    "Print the policy's default constraints as a KubeSchedulerConfiguration, by which kube-scheduler applies them "
+    "itself; what it cannot be told goes to standard error. "
+    "Exit code 0: printed, 2: an input cannot be used."
+)
+KUBE_SCHEDULER = "kube-scheduler"
 SCHEMA = "Print the JSON Schema of a policy file, for completion in an editor. Exit code 0: printed."
 
 
@@ -37,6 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     check = actions.add_parser("check", help="check a policy file; print errors and notes", description=CHECK)
     check.add_argument("file", metavar="FILE", type=Path, help="a policy file")
     check.add_argument("--compare", metavar="FILE", type=Path, help="the policy file in force now: say what changes")
+    check.add_argument(
+        "--against",
+        metavar="FILE",
+        type=Path,
+        help="the cluster's KubeSchedulerConfiguration: say where its default constraints differ",
+    )
     inputs.add_version_argument(check, of_cluster=False)
     inputs.add_cluster_arguments(check)
     check.set_defaults(act=_check)
@@ -63,6 +78,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     policy_test.add_arguments(test)
     test.set_defaults(act=policy_test.run)
+    export = actions.add_parser("export", help="print the default constraints for kube-scheduler", description=EXPORT)
+    export.add_argument("--for", dest="whom", choices=(KUBE_SCHEDULER,), required=True, help="who is to read it")
+    inputs.add_policy_argument(export)
+    export.set_defaults(act=_export)
     printed = actions.add_parser("schema", help="print the JSON Schema of a policy file", description=SCHEMA)
     printed.set_defaults(act=_schema)
 
@@ -80,9 +99,21 @@ def _check(args: argparse.Namespace) -> int:
     of_nodes = policy.notes_on(snapshot.nodes) if snapshot is not None else ()
     ends = chain.from_iterable(reach.ends(policy, inputs.today()).values())
     notes = (*policy.notes, *ends, *of_nodes, *entries)
-    for line in (*(f"note: {note}" for note in notes), "ok"):
-        print(one_line(f"{args.file}: {line}", LINE_LIMIT))
+    differences = _differences(policy.on(inputs.today()), args.against) if args.against is not None else ()
+    for line in (*(f"{args.file}: note: {note}" for note in notes), *differences):
+        print(one_line(line, LINE_LIMIT))
+    if differences:
+        return 1
+    print(one_line(f"{args.file}: ok", LINE_LIMIT))
     return 0
+
+
+def _differences(policy: Policy, path: Path) -> tuple[str, ...]:
+    """Return a line for each difference of the KubeSchedulerConfiguration at `path`, and last what to do."""
+    inputs.profiles(path)  # UsageError if it is not what kube-scheduler reads.
+    found = [f"{path}: {each}" for each in scheduler_defaults.differences(policy, inputs.policy(path))]
+    mend = f"{path}: take over what evenkeel policy export --for {KUBE_SCHEDULER} prints, and restart kube-scheduler"
+    return (*found, *([mend] if found else []))
 
 
 def _new_entries(policy: Policy, before: Policy) -> Iterator[str]:
@@ -107,6 +138,14 @@ def _show(args: argparse.Namespace) -> int:
     }
     known = Terms(policy, snapshot, LATEST, labels=inputs.namespace_labels(args)).namespace_labels(args.namespace)
     print(in_force.text(policy, policy.in_force(parse_workloads(pod)[0], known)))
+    return 0
+
+
+def _export(args: argparse.Namespace) -> int:
+    policy = inputs.policy_of_today(args.policy)
+    for loss in scheduler_defaults.losses(policy):
+        print(one_line(f"note: {loss}", LINE_LIMIT), file=sys.stderr)
+    print(yaml.safe_dump(scheduler_defaults.configuration(policy), sort_keys=False, width=1_000), end="")
     return 0
 
 

@@ -1,0 +1,91 @@
+"""A policy's default constraints as kube-scheduler would apply them by itself, and how another's differ from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from webhook.objects.fields import path_text
+from webhook.objects.names import DEFAULT_SCHEDULER
+from webhook.policy.defaults import Defaulting
+from webhook.policy.policy import Policy
+from webhook.policy.scheduler_configuration import CURRENT, KIND, PLUGIN
+from webhook.scheduler.default_constraints import LIST
+
+WITHOUT_EFFECT = "matchLabelKeys"  # upstream: plugin.go:PodTopologySpread.buildDefaultConstraints (v1.37)
+
+
+def configuration(policy: Policy) -> dict[str, object]:
+    """Return a KubeSchedulerConfiguration with a profile for each schedulerName that the policy tells apart."""
+    return {
+        "apiVersion": CURRENT,
+        "kind": KIND,
+        "profiles": [
+            {"schedulerName": name, "pluginConfig": [{"name": PLUGIN, "args": _args(defaulting_of(policy, name))}]}
+            for name in _names(policy)
+        ],
+    }
+
+
+def defaulting_of(policy: Policy, scheduler_name: str) -> Defaulting:
+    """Return what the Pods of a schedulerName get, unless an override selects some of them."""
+    for override in policy.overrides:
+        if override.scheduler_name == scheduler_name and not override.selectors:
+            return override.defaulting or policy.defaulting
+    return policy.defaulting
+
+
+def _names(policy: Policy) -> list[str]:
+    named = (override.scheduler_name for override in policy.overrides if not override.selectors)
+    return list(dict.fromkeys((DEFAULT_SCHEDULER, *filter(None, named))))
+
+
+def _args(defaulting: Defaulting) -> dict[str, object]:
+    if defaulting.type != LIST:
+        return {"defaultingType": defaulting.type}
+    return {"defaultingType": LIST, "defaultConstraints": [*map(_effective, defaulting.constraints)]}
+
+
+def _effective(constraint: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in constraint.items() if name != WITHOUT_EFFECT}
+
+
+def losses(policy: Policy) -> Iterator[str]:
+    """Yield what of the policy's default constraints kube-scheduler cannot be told, or would do otherwise."""
+    if policy.defaulting.built_in:
+        yield "defaulting: evenkeel leaves out a built-in constraint where nodes lack its key; kube-scheduler does not"
+    for i, override in enumerate(policy.overrides):
+        of_profile = defaulting_of(policy, override.scheduler_name or DEFAULT_SCHEDULER)
+        if override.selectors and (override.defaulting or policy.defaulting) != of_profile:
+            given = " and ".join(override.selectors)
+            yield f"overrides[{i}] ({override.name}): left out: kube-scheduler does not tell Pods apart by {given}"
+        elif override.until and override.defaulting:
+            yield f"overrides[{i}] ({override.name}): ends with {override.until}; kube-scheduler's do not"
+    for path, defaulting in policy.defaultings():
+        for i, constraint in enumerate(defaulting.constraints):
+            if constraint.get(WITHOUT_EFFECT):
+                at = path_text((*path, "defaultConstraints", i, WITHOUT_EFFECT))
+                yield f"{at}: left out: kube-scheduler ignores it in default constraints"
+
+
+def differences(policy: Policy, scheduler: Policy) -> Iterator[str]:
+    """Yield how the profiles of a KubeSchedulerConfiguration, read as a policy, differ from what `policy` gives."""
+    profiles = {override.scheduler_name or DEFAULT_SCHEDULER: i for i, override in enumerate(scheduler.overrides)}
+    for name in _names(policy):
+        if name not in profiles:
+            yield f"profiles: found none with schedulerName {name}, wanted one"
+    for name, i in profiles.items():
+        at = f"profiles[{i}] ({name}): {PLUGIN}"
+        found, wanted = defaulting_of(scheduler, name), defaulting_of(policy, name)
+        if found.type != wanted.type:
+            yield f"{at}: defaultingType: found {found.type}, wanted {wanted.type}"
+            continue
+        given, asked = (_texts(defaulting) for defaulting in (found, wanted))
+        for constraint in sorted(given - asked):
+            yield f"{at}: defaultConstraints: found {constraint}, wanted none such"
+        for constraint in sorted(asked - given):
+            yield f"{at}: defaultConstraints: lacks {constraint}"
+
+
+def _texts(defaulting: Defaulting) -> set[str]:
+    return {json.dumps(_effective(constraint), sort_keys=True) for constraint in defaulting.constraints}
