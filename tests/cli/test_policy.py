@@ -9,8 +9,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 
+from tests.support.apiserver import ApiServer, kubeconfig
 from tests.support.build import ZONE, namespace, node
 from tests.support.commands import POLICY, Run
+from tests.support.registered import MUTATING, VALIDATING
+from webhook.manifests.configurations import Target, configurations
+from webhook.policy.parsing import built_in
 from webhook.policy.schema import schema
 
 
@@ -156,6 +160,31 @@ def test_what_kube_scheduler_cannot_be_told_is_a_note(run):
 
     assert (0, True) == (code, err.startswith("note: defaulting: evenkeel leaves out")), err
     assert 2 == len(yaml.safe_load(out)["profiles"][0]["pluginConfig"][0]["args"]["defaultConstraints"])
+
+
+@pytest.fixture
+def api(tmp_path, monkeypatch):
+    running = ApiServer()
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig(running.url, tmp_path)))
+    yield running
+    running.stop()
+
+
+def test_replicas_that_could_be_lost_together_are_noted_where_calls_are_refused_then(run, api):
+    api.put(namespace(), *(node(f"n{number}", **{ZONE: "ab"[number % 2]}) for number in range(4)))
+    target = Target(b"", service=("guard", "keel"), failure_policy="Fail")
+    for path, made in zip((MUTATING, VALIDATING), configurations(built_in(), target), strict=True):
+        api.further[path] = made
+    unknown = run("policy check p --cluster live", p=POLICY)
+    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+    pods = [{"metadata": {"name": f"keel-{n}"}, "spec": {"nodeName": f"n{2 * n}"}, "status": ready} for n in range(2)]
+    api.further["/api/v1/namespaces/guard/services/keel"] = {"spec": {"selector": {"app": "keel"}}}
+    api.further["/api/v1/namespaces/guard/pods"] = {"items": pods}
+    together = run("policy check p --cluster live", p=POLICY)
+
+    assert [0, 0] == [unknown.code, together.code]
+    assert "p: note: where the replicas of evenkeel run is not known: /api/v1/namespaces/guard" in unknown.out
+    assert "p: note: all 2 replicas run in zone a: failurePolicy is Fail" in together.out
 
 
 def test_policy_show_prints_until_when_and_how_strictly(run):

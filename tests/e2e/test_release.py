@@ -66,7 +66,8 @@ def test_the_notes_tell_what_is_never_refused(plane, failure_policy):
     notes = release(plane, "install", "--dry-run=client", **values).split("NOTES:")[1]
 
     told = f"but in the namespaces kube-system, kube-node-lease, {NAMESPACE}, a, karpenter, net. If" in notes
-    assert told == (failure_policy == "Fail")
+    asked = "evenkeel policy check policy.yaml --cluster live" in notes
+    assert told == asked == (failure_policy == "Fail")
 
 
 def test_what_evenkeel_writes_is_left_alone_by_upgrade_and_rollback(plane):

@@ -33,7 +33,7 @@ serving.app · serving.certificate_files · serving.cluster_telemetry · serving
 serving.reviewer
 serving.decision_log · serving.metrics · serving.wire
 serving
-cluster.contents · cluster.live
+cluster.contents · cluster.live · cluster.replicas
 cluster.published
 cluster.dump · cluster.informer
 cluster.dump_file

@@ -18,7 +18,7 @@ import yaml
 from webhook.admission.terms import Terms
 from webhook.cli import inputs, policy_test
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.manifests.configurations import new_entries
+from webhook.manifests.configurations import MUTATING_NAME, NAME, new_entries
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.workload import parse_workloads
 from webhook.policy import reach, scheduler_defaults
@@ -26,6 +26,7 @@ from webhook.policy.policy import Policy
 from webhook.policy.schema import schema
 from webhook.render import in_force
 from webhook.scheduler.features import LATEST
+from webhook.scheduler.nodes import Nodes
 
 CHECK = (
     "Check a policy file; print its errors, and notes on what may not do what you expect. "
@@ -95,10 +96,12 @@ def _check(args: argparse.Namespace) -> int:
     features = inputs.features(args.kubernetes_version)
     policy = inputs.policy(args.file, features)
     entries = _new_entries(policy, inputs.policy(args.compare, features)) if args.compare is not None else ()
-    snapshot = inputs.cluster(inputs.source(args))
+    source = inputs.source(args)
+    snapshot = inputs.cluster(source)
     of_nodes = policy.notes_on(snapshot.nodes) if snapshot is not None else ()
+    of_replicas = _risks(source, snapshot.nodes) if snapshot is not None and source.live else ()
     ends = chain.from_iterable(reach.ends(policy, inputs.today()).values())
-    notes = (*policy.notes, *ends, *of_nodes, *entries)
+    notes = (*policy.notes, *ends, *of_nodes, *of_replicas, *entries)
     differences = _differences(policy.on(inputs.today()), args.against) if args.against is not None else ()
     for line in (*(f"{args.file}: note: {note}" for note in notes), *differences):
         print(one_line(line, LINE_LIMIT))
@@ -106,6 +109,22 @@ def _check(args: argparse.Namespace) -> int:
         return 1
     print(one_line(f"{args.file}: ok", LINE_LIMIT))
     return 0
+
+
+def _risks(source: inputs.Source, nodes: Nodes) -> Iterator[str]:
+    """Yield where the replicas of the webhook in a live cluster could be lost together, if calls are refused then."""
+    from webhook.cluster.client import ClusterError
+    from webhook.cluster.registration import Registration
+    from webhook.cluster.replicas import failing_services, replicas, risks
+
+    client = inputs.client(source=source)
+    registration = Registration(client, MUTATING_NAME, NAME)
+    try:
+        registration.read()
+        for namespace, name in failing_services(registration.seen or ()):
+            yield from risks(replicas(client, namespace, name), nodes, namespace)
+    except ClusterError as error:
+        yield f"where the replicas of evenkeel run is not known: {error}"
 
 
 def _differences(policy: Policy, path: Path) -> tuple[str, ...]:

@@ -1,0 +1,98 @@
+"""Where the replicas behind the webhook's Service run, and what is said of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.build import HOSTNAME, ZONE
+from tests.support.memory import Memory
+from webhook.cluster.client import ClusterError
+from webhook.cluster.replicas import Replica, failing_services, replicas, risks
+from webhook.manifests.configurations import FAIL, Target, configurations
+from webhook.policy.parsing import built_in
+from webhook.scheduler.nodes import Node, Nodes
+
+PODS, SERVICE = "/api/v1/namespaces/guard/pods", "/api/v1/namespaces/guard/services/keel"
+
+
+def entries(**fields):
+    made = configurations(built_in(), Target(b"", **fields))
+    return [entry for one in made for entry in one["webhooks"]]
+
+
+def test_only_services_that_are_missed_count():
+    service = ("guard", "keel")
+
+    assert [service] == failing_services(entries(service=service, failure_policy=FAIL))
+    assert [] == failing_services(entries(service=service))
+    assert [] == failing_services(entries(url="https://a", failure_policy=FAIL))
+    assert [service] == failing_services([{"clientConfig": {"service": {"namespace": "guard", "name": "keel"}}}])
+
+
+def pod(name, ready="True", node="n1", **metadata):
+    conditions = [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": ready}]
+    return {
+        "metadata": {"name": name, **metadata},
+        "spec": {"nodeName": node} if node else {},
+        "status": {"conditions": conditions},
+    }
+
+
+class Asked(Memory):
+    """Keeps what was asked for."""
+
+    def get(self, path, query, seconds):
+        self.queries = {**getattr(self, "queries", {}), path: query}
+        return super().get(path, query, seconds)
+
+
+def test_the_pods_that_are_ready_are_the_replicas():
+    pods = [pod("a"), pod("b", node="n2"), pod("c", "False"), pod("d", deletionTimestamp="now"), {"metadata": {}}]
+    client = Asked({SERVICE: {"spec": {"selector": {"app": "keel", "tier": "x"}}}, PODS: {"items": pods}})
+
+    assert [Replica("a", "n1"), Replica("b", "n2")] == replicas(client, "guard", "keel")
+    assert {"labelSelector": "app=keel,tier=x"} == client.queries[PODS]
+    assert [] == replicas(Memory({SERVICE: {"spec": {}}}), "guard", "keel"), "a Service without a selector"
+    with pytest.raises(ClusterError):
+        replicas(Memory(), "guard", "keel")
+
+
+SEVERAL = "a1 a2 b1 b2 bare"
+
+
+def nodes_of(names):
+    """Nodes in the zone that the first letter of their name is; those of longer names lack the label."""
+    zones = [(name, {ZONE: name[0]} if len(name) == 2 else {}) for name in names.split()]
+    return Nodes([Node(name, {HOSTNAME: name, **zone}) for name, zone in zones])
+
+
+DOWN = "failurePolicy is Fail, so that Pods and workloads are refused"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "used", "begin"),
+    [
+        (SEVERAL, "", f"no replica is ready: {DOWN} now; run 2 or more"),
+        (SEVERAL, "a1", f"1 replica is ready: {DOWN} while it restarts; run 2 or more"),
+        (
+            SEVERAL,
+            "a1 a1",
+            f"all 2 replicas run on node a1: {DOWN} while that is down; have one start elsewhere: kubectl",
+        ),
+        (SEVERAL, "a1 a2 a1", f"all 3 replicas run in zone a: {DOWN} while that is down;"),
+        (SEVERAL, "bare bare", f"all 2 replicas run on node bare: {DOWN}"),
+        (SEVERAL, "a1 b1", ""),
+        (SEVERAL, "a1 bare", ""),
+        (SEVERAL, "gone a1", ""),
+        ("a1", "a1 a1", ""),
+        ("a1 a2", "a1 a2", ""),
+    ],
+)
+def test_what_is_lost_with_one_node_or_zone_is_said(nodes, used, begin):
+    """Where there is another one, in which a replica could run."""
+    found = [Replica(f"keel-{number}", node) for number, node in enumerate(used.split())]
+    said = list(risks(found, nodes_of(nodes), "guard"))
+
+    assert (1 if begin else 0) == len(said), said
+    assert all(one.startswith(begin) for one in said), said
+    assert all("kubectl -n guard delete pod keel-0" in one for one in said if one.startswith("all"))
