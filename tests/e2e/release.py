@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
@@ -16,6 +16,7 @@ from threading import Thread
 from tests.e2e.api import MERGE
 from tests.e2e.helm import NAMESPACE, helm
 from tests.generate.chart import FOLDER
+from tests.support import ROOT
 from tests.support.serving import EVENKEEL, PATIENCE, Running, free_ports, ready, until
 from webhook.manifests.configurations import MUTATING_NAME, NAME
 
@@ -23,6 +24,7 @@ CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1"
 MUTATING = f"{CONFIGURATIONS}/mutatingwebhookconfigurations/{MUTATING_NAME}"
 VALIDATING = f"{CONFIGURATIONS}/validatingwebhookconfigurations/{NAME}"
 SECRET = f"/api/v1/namespaces/{NAMESPACE}/secrets/evenkeel-tls"
+NEEDS_AN_OPERATOR = ("cert-manager.io", "monitoring.coreos.com")  # whose kinds a bare cluster does not have
 DEPLOYMENT = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/evenkeel"
 
 
@@ -82,6 +84,18 @@ def trusted(plane):
     return b64decode(found[0]).decode() if all(found) and len(set(found)) == 1 else ""
 
 
+def issue(plane, mode, folder):
+    """What whoever issues the certificate does with what `evenkeel certs issue` wrote: cert-manager, or a person."""
+    name = {"own": "own-tls", "cert-manager": "evenkeel-cert"}[mode]
+    pair = {part: b64encode((folder / part).read_bytes()).decode() for part in ("tls.crt", "tls.key")}
+    plane.api.call("POST", f"/api/v1/namespaces/{NAMESPACE}/secrets", {"metadata": {"name": name}, "data": pair})
+    for path in (MUTATING, VALIDATING):
+        found = plane.api.call("GET", path)
+        for entry in found["webhooks"]:
+            entry["clientConfig"]["caBundle"] = b64encode((folder / "ca.crt").read_bytes()).decode()
+        plane.api.call("PUT", path, found)
+
+
 def send_here(plane, port):
     """Let the Service lead to a port of this machine; the name in the certificate stays the Service's."""
     spec = {"type": "ExternalName", "externalName": "127.0.0.1", "clusterIP": None, "clusterIPs": None}
@@ -126,12 +140,13 @@ class Container:
 
 
 @contextmanager
-def played(plane, folder):
-    """The container of the Deployment as a process."""
+def played(plane, folder, program=ROOT):
+    """The container of the Deployment as a process, with evenkeel as it is in the folder `program`."""
     container = Container(plane, plane.api.call("GET", DEPLOYMENT)["spec"]["template"]["spec"], folder)
     port, health = container.ports["webhook"], container.ports["health"]
     with (folder / "log").open("w") as log:
-        process = subprocess.Popen(container.command, stdout=log, stderr=log, env=container.environment)
+        environment = {**container.environment, "PYTHONPATH": str(program)}
+        process = subprocess.Popen(container.command, stdout=log, stderr=log, env=environment, cwd=program)
     try:
         until(lambda: trusted(plane), "a CA in every entry")
         running = Running((), {}, "127.0.0.1", port, trusted(plane), folder / "log", process, health=health)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-
 import pytest
 
 from tests.e2e.api import ApiError
 from tests.e2e.helm import NAMESPACE, render
 from tests.e2e.kubelet import create_zones
 from tests.e2e.placement import pods
-from tests.e2e.release import MUTATING, VALIDATING, played, send_here
+from tests.e2e.release import MUTATING, NEEDS_AN_OPERATOR, VALIDATING, issue, played, send_here
 from tests.e2e.test_chart import MODES
-from tests.e2e.test_release import OPERATORS
 from tests.e2e.webhook import containers
 from tests.support.build import pod, workload
 from tests.support.serving import free_ports, until
@@ -26,7 +23,9 @@ KINDS = {"Deployment": "deployments", "DaemonSet": "daemonsets"}
 def rendered(mode):
     """What the chart makes for the mode, but for the kinds of cert-manager, whose part the test plays."""
     objects = render(MODES[mode] | {"failurePolicy": "Fail", "uninstallHook": {"enabled": False}})
-    return [obj for obj in objects if obj["apiVersion"].partition("/")[0] not in OPERATORS and obj["kind"] != "Pod"]
+    groups = [obj["apiVersion"].partition("/")[0] for obj in objects]
+    known = zip(objects, groups, strict=True)
+    return [obj for obj, group in known if group not in NEEDS_AN_OPERATOR and obj["kind"] != "Pod"]
 
 
 def refused(plane):
@@ -37,19 +36,6 @@ def refused(plane):
     except ApiError as error:
         return str(error)
     return ""
-
-
-def issue(plane, mode, folder):
-    """What whoever issues the certificate does: cert-manager, or a person."""
-    assert 0 == main(["certs", "issue", "--dir", str(folder), "--name", f"evenkeel.{NAMESPACE}.svc"])
-    name = {"own": "own-tls", "cert-manager": "evenkeel-cert"}[mode]
-    pair = {part: b64encode((folder / part).read_bytes()).decode() for part in ("tls.crt", "tls.key")}
-    plane.api.call("POST", f"/api/v1/namespaces/{NAMESPACE}/secrets", {"metadata": {"name": name}, "data": pair})
-    for path in (MUTATING, VALIDATING):
-        found = plane.api.call("GET", path)
-        for entry in found["webhooks"]:
-            entry["clientConfig"]["caBundle"] = b64encode((folder / "ca.crt").read_bytes()).decode()
-        plane.api.call("PUT", path, found)
 
 
 def of_deployments(plane, namespace):
@@ -103,6 +89,7 @@ def test_all_is_gone_at_once_and_comes_back_by_itself(plane, removed, tmp_path, 
         until(lambda namespace=namespace: running(plane, namespace), f"Pods in {namespace}")
     assert [] == of_deployments(plane, "default"), "evenkeel must be asked for them, for they get defaults"
     if mode != "self-managed":
+        assert 0 == main(["certs", "issue", "--dir", str(tmp_path), "--name", f"evenkeel.{NAMESPACE}.svc"])
         issue(plane, mode, tmp_path)
     with played(plane, tmp_path) as replica:
         send_here(plane, replica.port)

@@ -11,13 +11,21 @@ import pytest
 
 from tests.e2e.api import MERGE
 from tests.e2e.helm import NAMESPACE, render
-from tests.e2e.release import MUTATING, SECRET, VALIDATING, bundles, played, played_hook, release, trusted
+from tests.e2e.release import (
+    MUTATING,
+    NEEDS_AN_OPERATOR,
+    SECRET,
+    VALIDATING,
+    bundles,
+    played,
+    played_hook,
+    release,
+    trusted,
+)
 from tests.e2e.test_chart import EVERYTHING, MODES, OWN_FILES
 from tests.generate.chart import FOLDER
 from tests.support.serving import certificate, ready, until
 from webhook.manifests.configurations import MUTATING_NAME, NAME
-
-OPERATORS = ("cert-manager.io", "monitoring.coreos.com")  # whose kinds a bare cluster does not have
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -33,7 +41,7 @@ def guard(plane):
 @pytest.mark.parametrize("values", [*MODES.values(), EVERYTHING], ids=[*MODES, "everything"])
 def test_the_api_server_accepts_what_is_rendered(plane, values):
     """Strictly: no field that it does not know, none that is there twice."""
-    objects = [obj for obj in render(values) if obj["apiVersion"].partition("/")[0] not in OPERATORS]
+    objects = [obj for obj in render(values) if obj["apiVersion"].partition("/")[0] not in NEEDS_AN_OPERATOR]
     given = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
     done = plane.kubectl("create", "--dry-run=server", "--validate=strict", "-f", "-", stdin=given)
 
