@@ -17,9 +17,10 @@ from certs.files import Pem
 from certs.pem import certificates
 from tests.e2e import cert_manager
 from tests.e2e.api import MERGE
-from tests.e2e.helm import NAMESPACE
+from tests.e2e.helm import NAMESPACE, render
 from tests.e2e.release import MUTATING, VALIDATING, played, release, send_here, trusted
 from tests.e2e.replicas import Balancer, Load
+from tests.e2e.test_gitops import assert_written_by_others
 from tests.support.serving import until
 
 pytestmark = pytest.mark.skipif(
@@ -131,6 +132,13 @@ def test_it_issues_and_injects(stage):
     assert ca == stage.issued("evenkeel-ca")
     served(stage.replicas[0]).verify_directly_issued_by(ca)
     assert [] == stage.during("nothing", lambda: stage.until_served())
+
+
+def test_it_writes_what_the_examples_for_gitops_have_ignored(stage):
+    """And nothing besides; the port is that of `send_here`."""
+    objects = [obj for obj in render(VALUES) if obj["kind"] not in ("Service", "Pod")]
+
+    assert_written_by_others(stage.plane, objects, besides="port")
 
 
 def test_it_renews_the_certificate(stage):

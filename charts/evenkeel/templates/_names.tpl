@@ -53,9 +53,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- define "evenkeel.webhookMetadata" -}}
 labels: {{- include "evenkeel.labels" . | nindent 2 }}
+{{- $annotations := deepCopy (.Values.webhookAnnotations | default dict) }}
 {{- if eq .Values.certificate.mode "cert-manager" }}
-annotations:
-  cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "evenkeel.fullname" . }}
+{{- $_ := set $annotations "cert-manager.io/inject-ca-from" (printf "%s/%s" .Release.Namespace (include "evenkeel.fullname" .)) }}
+{{- end }}
+{{- with $annotations }}
+annotations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
