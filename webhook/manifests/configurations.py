@@ -30,7 +30,15 @@ from webhook.rules import RULES
 
 SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")  # the API server sends nothing in them to the webhook
 # Nor in these, where failurePolicy is Fail: the webhook may need what runs in them before it can start.
-NEEDED_NAMESPACES = ("calico-system", "cert-manager", "karpenter", "kube-flannel", "tigera-operator")
+NEEDED_NAMESPACES = (
+    "argocd",
+    "calico-system",
+    "cert-manager",
+    "flux-system",
+    "karpenter",
+    "kube-flannel",
+    "tigera-operator",
+)
 
 NAME = "evenkeel"
 ENFORCED = "enforced"  # The first part of the names of the entries for what an enforced rule may deny.
