@@ -14,6 +14,9 @@ from tests.e2e.placement import node, refusal, settled, skew
 from tests.e2e.webhook import containers, installed
 from tests.support.build import API_VERSIONS, HOSTNAME, ZONE, pod, service, workload
 from tests.support.serving import until
+from webhook.policy.parsing import policy_of
+from webhook.policy.scheduler_defaults import configuration
+from webhook.policy.schema import API_VERSION, KIND
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 NODES = tuple(f"{zone}{number}" for zone in "abc" for number in (1, 2, 3))
@@ -86,9 +89,9 @@ def as_list(defaults: list) -> dict:
 
 @contextmanager
 def scheduler(plane, folder, defaults) -> Iterator[None]:
-    """kube-scheduler has the defaults, and there is no evenkeel."""
-    plugin = {"name": "PodTopologySpread", "args": as_list(defaults)}
-    plane.configure_scheduler(profiles=[{"schedulerName": "default-scheduler", "pluginConfig": [plugin]}])
+    """kube-scheduler has the defaults, as they are exported of a policy, and there is no evenkeel."""
+    policy = policy_of({"apiVersion": API_VERSION, "kind": KIND, "defaulting": as_list(defaults)})
+    plane.configure_scheduler(profiles=configuration(policy)["profiles"])
     yield
 
 
