@@ -253,6 +253,8 @@ def test_what_it_refuses_to_render():
         ({"clients": {"names": ["a"]}}, "clients.names: found names without a CA"),
         ({"serviceAccount": {"create": False}}, "serviceAccount.name: found none with create: false"),
         ({"ports": {"health": 8443}}, "ports: found 8443 for webhook and for health"),
+        ({"ports": {"health": None}}, "missing property 'health'"),
+        ({"ports": {"webhook": 443}}, "minimum: got 443, want 1,024"),
         ({"hostNetwork": True, "networkPolicy": {"enabled": True}}, "networkPolicy.enabled: found true with host"),
         ({"extraArgs": ["--threads=2"]}, "extraArgs: found --threads=2, wanted none that the chart sets itself"),
         ({"extraArgs": ["threads"]}, "'threads' does not match pattern"),

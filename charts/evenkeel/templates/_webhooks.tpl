@@ -151,7 +151,7 @@ matchConditions: {{- toYaml .conditions | nindent 2 }}
 {{- end }}
 failurePolicy: {{ .failurePolicy | default (ternary .root.Values.failurePolicy "Ignore" (first .kinds).builtIn) }}
 sideEffects: None
-timeoutSeconds: {{ get .root.Values.timeoutSeconds .phase }}
+timeoutSeconds: {{ get (.root.Values.timeoutSeconds | default dict) .phase | default (get .program.timeoutSeconds .phase) }}
 admissionReviewVersions: [v1]
 {{- end }}
 
