@@ -229,6 +229,13 @@ def test_whoever_asks_little_waits_for_few_answers_to_those_who_ask_much(driven,
     assert driven.answered < 250
 
 
+def test_a_crowd_of_which_nobody_asks_much_waits_and_loses_nothing(driven):
+    """Newcomers wait to be accepted while it has all places."""
+    clients = [driven.connect(PROBE, f"127.0.{1 + number // 250}.{1 + number % 250}") for number in range(400)]
+
+    assert all(driven.heard(client).endswith(b"ok\n") for client in clients)
+
+
 def test_a_probe_that_waited_to_be_accepted_is_answered_at_once(driven):
     """A crowd that comes with it does not make it lose its place before its request is read."""
     driven.crowd()

@@ -226,21 +226,29 @@ class Loop:
         Drop so many clients that one more has a place, and `least` at least.
 
         Each is one of the peer that then has most: newcomers `since` then go last, before them those in line for a
-        thread, those never served first, and of each the one that was silent longest.  Where a peer needs only a few
-        places, those that wait for an answer are dropped if they are more than half, else silent ones; and of the peer
-        that has opened most of late.
+        thread, those never served first, and of each the one that was silent longest.
         """
         count = max(least, len(self.connections) - self.limits.connections + 1)
         if count <= 0:
             return
-        few, size = self.limits.few, self.opened if self.limits.few else self.open
         found = [each for each in self.connections if each.droppable]
-        if few:
-            wait = 2 * sum(each.deadline == inf for each in found) > len(found)
-            found = [each for each in found if (each.deadline == inf) is wait]
+        if self.limits.few:
+            found = self._in_the_way(found)
         found.sort(key=lambda each: (each.heard >= since, each.deadline == inf, each.served, each.heard))
-        for victim in largest_first(found, size, few)[:count]:
+        size = self.opened if self.limits.few else self.open
+        for victim in largest_first(found, size, self.limits.few)[:count]:
             self.drop(victim, "to make room")
+
+    def _in_the_way(self, connections: Sequence[Connection]) -> list[Connection]:
+        """
+        Those that may lose their place where a peer needs only a few: silent ones, or those in line if they are more.
+
+        Of those in line whoever has its turn soon keeps its place, if its peer has opened only a few of late.
+        """
+        in_line = [each for each in connections if each.deadline == inf]
+        if 2 * len(in_line) <= len(connections):
+            return [each for each in connections if each.deadline != inf]
+        return [each for each in in_line if each.queued < inf or self.opened[each.peer] > self.limits.few]
 
     def converse(self, connection: Connection) -> Waiting[None]:
         """Serve a connection: requests and their responses, then the end."""
