@@ -7,7 +7,7 @@ import pytest
 from tests.support.build import HOSTNAME, ZONE
 from tests.support.memory import Memory
 from webhook.cluster.client import ClusterError
-from webhook.cluster.replicas import Replica, failing_services, replicas, risks
+from webhook.cluster.replicas import Replica, failing_services, replicas_behind, risks
 from webhook.manifests.configurations import FAIL, Target, configurations
 from webhook.policy.parsing import built_in
 from webhook.scheduler.nodes import Node, Nodes
@@ -50,11 +50,11 @@ def test_the_pods_that_are_ready_are_the_replicas():
     pods = [pod("a"), pod("b", node="n2"), pod("c", "False"), pod("d", deletionTimestamp="now"), {"metadata": {}}]
     client = Asked({SERVICE: {"spec": {"selector": {"app": "keel", "tier": "x"}}}, PODS: {"items": pods}})
 
-    assert [Replica("a", "n1"), Replica("b", "n2")] == replicas(client, "guard", "keel")
+    assert [Replica("a", "n1"), Replica("b", "n2")] == replicas_behind(client, "guard", "keel")
     assert {"labelSelector": "app=keel,tier=x"} == client.queries[PODS]
-    assert [] == replicas(Memory({SERVICE: {"spec": {}}}), "guard", "keel"), "a Service without a selector"
+    assert replicas_behind(Memory({SERVICE: {"spec": {}}}), "guard", "keel") is None, "somebody else sends its calls"
     with pytest.raises(ClusterError):
-        replicas(Memory(), "guard", "keel")
+        replicas_behind(Memory(), "guard", "keel")
 
 
 SEVERAL = "a1 a2 b1 b2 bare"
@@ -72,7 +72,7 @@ DOWN = "failurePolicy is Fail, so that Pods and workloads are refused"
 @pytest.mark.parametrize(
     ("nodes", "used", "begin"),
     [
-        (SEVERAL, "", f"no replica is ready: {DOWN} now; run 2 or more"),
+        (SEVERAL, "", f"no replica is ready: {DOWN} now; see what keeps them"),
         (SEVERAL, "a1", f"1 replica is ready: {DOWN} while it restarts; run 2 or more"),
         (
             SEVERAL,

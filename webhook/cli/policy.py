@@ -115,14 +115,15 @@ def _risks(source: inputs.Source, nodes: Nodes) -> Iterator[str]:
     """Yield where the replicas of the webhook in a live cluster could be lost together, if calls are refused then."""
     from webhook.cluster.client import ClusterError
     from webhook.cluster.registration import Registration
-    from webhook.cluster.replicas import failing_services, replicas, risks
+    from webhook.cluster.replicas import failing_services, replicas_behind, risks
 
     client = inputs.client(source=source)
     registration = Registration(client, MUTATING_NAME, NAME)
     try:
         registration.read()
         for namespace, name in failing_services(registration.seen or ()):
-            yield from risks(replicas(client, namespace, name), nodes, namespace)
+            if (replicas := replicas_behind(client, namespace, name)) is not None:
+                yield from risks(replicas, nodes, namespace)
     except ClusterError as error:
         yield f"where the replicas of evenkeel run is not known: {error}"
 

@@ -31,38 +31,50 @@ def failing_services(entries: Iterable[Mapping[str, object]]) -> list[tuple[str,
     return sorted({(str(service["namespace"]), str(service["name"])) for service in services if service})
 
 
-def replicas(client: Client, namespace: str, name: str) -> list[Replica]:
-    """Return the Pods that a Service sends calls to.  ClusterError if they cannot be read."""
+def replicas_behind(client: Client, namespace: str, name: str) -> list[Replica] | None:
+    """
+    Return the Pods that a Service sends calls to, or None if it selects no Pods.
+
+    ClusterError if they cannot be read.
+    """
     path = f"/api/v1/namespaces/{quote(namespace, safe='')}"
     selector = as_mapping(client.get(f"{path}/services/{quote(name, safe='')}", {}, SECONDS)["spec"]).get("selector")
-    asked = ",".join(f"{key}={value}" for key, value in as_mapping(selector).items())
-    found = client.get(f"{path}/pods", {"labelSelector": asked}, SECONDS) if asked else {}
+    if not selector:
+        return None
+    labels = ",".join(f"{key}={value}" for key, value in as_mapping(selector).items())
+    pods = client.get(f"{path}/pods", {"labelSelector": labels}, SECONDS)
     return [
         Replica(str(pod["metadata"]["name"]), str(pod["spec"]["nodeName"]))
-        for pod in as_list(found.get("items"))
+        for pod in as_list(pods.get("items"))
         if isinstance(pod, dict) and _is_ready(pod)
     ]
 
 
 def _is_ready(pod: Mapping[str, Any]) -> bool:
     conditions = map(as_mapping, as_list(as_mapping(pod.get("status")).get("conditions")))
-    ready = any((one.get("type"), one.get("status")) == ("Ready", "True") for one in conditions)
+    ready = any((condition.get("type"), condition.get("status")) == ("Ready", "True") for condition in conditions)
     return ready and "deletionTimestamp" not in pod["metadata"]
 
 
-def risks(found: Sequence[Replica], nodes: Nodes, namespace: str) -> Iterator[str]:
+def risks(replicas: Sequence[Replica], nodes: Nodes, namespace: str) -> Iterator[str]:
     """Yield why one loss, of a Pod, a node or a zone, would be the loss of all replicas, and what to do."""
-    until_then = "failurePolicy is Fail, so that Pods and workloads are refused"
-    if len(found) < 2:
-        are = "1 replica is" if found else "no replica is"
-        yield f"{are} ready: {until_then} {'while it restarts' if found else 'now'}; run 2 or more, in several zones"
-        return
+    refused = "failurePolicy is Fail, so that Pods and workloads are refused"
+    if not replicas:
+        yield f"no replica is ready: {refused} now; see what keeps them: kubectl -n {namespace} get pods"
+    elif len(replicas) == 1:
+        yield f"1 replica is ready: {refused} while it restarts; run 2 or more, in several zones"
+    elif place := _shared_place(replicas, nodes):
+        yield (
+            f"all {len(replicas)} replicas run {place}: {refused} while that is down; have one "
+            f"start elsewhere: kubectl -n {namespace} delete pod {replicas[0].name}"
+        )
+
+
+def _shared_place(replicas: Sequence[Replica], nodes: Nodes) -> str:
+    """Return the node or zone in which all replicas run while there is another one, such as `in zone a`, or ""."""
+    used_nodes = [nodes.get(replica.node) for replica in replicas]
     for key, place in PLACES.items():
-        of = [nodes.get(replica.node) for replica in found]
-        used = {node.labels.get(key) if node else None for node in of}
-        if len(used) == 1 and None not in used and len(nodes.domains(key)) > 1:
-            yield (
-                f"all {len(found)} replicas run {place} {used.pop()}: {until_then} while that is down; have one "
-                f"start elsewhere: kubectl -n {namespace} delete pod {found[0].name}"
-            )
-            return
+        domains = {node.labels.get(key) if node else None for node in used_nodes}
+        if len(domains) == 1 and None not in domains and len(nodes.domains(key)) > 1:
+            return f"{place} {domains.pop()}"
+    return ""

@@ -241,7 +241,7 @@ class Loop:
 
     def _in_the_way(self, connections: Sequence[Connection]) -> list[Connection]:
         """
-        Those that may lose their place where a peer needs only a few: silent ones, or those in line if they are more.
+        Return those that may lose their place where a peer needs few: silent ones, or those in line if they are more.
 
         Of those in line whoever has its turn soon keeps its place, if its peer has opened only a few of late.
         """

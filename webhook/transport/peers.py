@@ -59,7 +59,7 @@ def of_the_largest(members: Iterable[Member], size: Counter[str]) -> list[Member
 
 def largest_first(members: Iterable[Member], size: Counter[str], few: int = 0) -> list[Member]:
     """
-    The members in an order to drop them: each is of the peer that has most when those before it are gone.
+    Return the members in an order to drop them: each is of the peer that has most when those before it are gone.
 
     `size` says how many a peer has; with a `few` or less, none has more than another.  Else the order stays.
     """
