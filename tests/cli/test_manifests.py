@@ -202,6 +202,7 @@ def test_the_command_prints_what_kubectl_applies(folder, capsys):
         (["--url", "https://a", "--ca-bundle", "tls.key"], "has no certificate, found PRIVATE KEY"),
         (["--url", "https://a", "--ca-bundle", "tls.crt"], "which is not the certificate of a CA"),
         (["--url", "https://a", "--ca-bundle", "ca.crt", "--policy", "bad.yaml"], "must have apiVersion"),
+        ([*REACHED, "--exclude-namespace", "A b"], '--exclude-namespace: found "A b", wanted the name of a namespace'),
         ([*REACHED, "--skip-label-user", ""], '--skip-label-user: found "", wanted a name'),
         ([*REACHED, "--skip-label-group", "a", "--skip-label-group", " "], '--skip-label-group: found " ", wanted a'),
         ([*REACHED, "--ca-bundle-user", ""], '--ca-bundle-user: found "", wanted a name'),

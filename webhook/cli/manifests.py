@@ -43,6 +43,7 @@ from webhook.policy.policy import Policy
 
 CA_BUNDLE, TLS_SECRET, INJECT_CA_FROM = "--ca-bundle", "--tls-secret", "--inject-ca-from"
 WHOSE_CA = f"{CA_BUNDLE}, {TLS_SECRET} or {INJECT_CA_FROM}"
+EXCLUDE_NAMESPACE = "--exclude-namespace"
 SKIP_LABEL_USER, SKIP_LABEL_GROUP, CA_BUNDLE_USER = "--skip-label-user", "--skip-label-group", "--ca-bundle-user"
 
 
@@ -76,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "controller creates is not among it, so that Pods start while no webhook answers (default: %(default)s)",
     )
     parser.add_argument(
-        "--exclude-namespace",
+        EXCLUDE_NAMESPACE,
         metavar="NAME",
         action="append",
         default=[],
@@ -131,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
         _fails(args, policy, minor),
         minor >= CONDITIONS_SINCE,
         _namespaced(INJECT_CA_FROM, args.inject_ca_from),
-        (*args.exclude_namespace, *(NEEDED_NAMESPACES if args.failure_policy == FAIL else ())),
+        _excluded(args),
     )
     secret = _namespaced(TLS_SECRET, args.tls_secret)
     rights = rbac(policy, *(service or (NAME, NAME)), secret) if args.rbac else ()
@@ -159,6 +160,14 @@ def _fails(args: argparse.Namespace, policy: Policy, minor: int) -> bool:
     if not policy.enforced:
         print(f"note: --failure-policy-enforced {FAIL}: no rule of the policy is enforced and denies", file=sys.stderr)
     return True
+
+
+def _excluded(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the namespaces of which nothing is sent; UsageError if a name is none."""
+    for name in args.exclude_namespace:
+        if not inputs.DNS_LABEL.fullmatch(name):
+            raise UsageError(f"{EXCLUDE_NAMESPACE}: found {json.dumps(name)}, wanted the name of a namespace")
+    return (*args.exclude_namespace, *(NEEDED_NAMESPACES if args.failure_policy == FAIL else ()))
 
 
 def _skip_label(args: argparse.Namespace, minor: int) -> tuple[Object, ...]:
