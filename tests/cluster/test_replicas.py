@@ -66,7 +66,7 @@ def nodes_of(names):
     return Nodes([Node(name, {HOSTNAME: name, **zone}) for name, zone in zones])
 
 
-DOWN = "failurePolicy is Fail, so that Pods and workloads are refused"
+DOWN = "failurePolicy is Fail, so that what evenkeel judges is refused"
 
 
 @pytest.mark.parametrize(

@@ -87,11 +87,14 @@ def as_list(defaults: list) -> dict:
     return {"defaultingType": "List", "defaultConstraints": defaults}
 
 
+NO_DEFAULTS = {"pluginConfig": [{"name": "PodTopologySpread", "args": as_list([])}]}
+
+
 @contextmanager
 def scheduler(plane, folder, defaults) -> Iterator[None]:
     """kube-scheduler has the defaults, as they are exported of a policy, and there is no evenkeel."""
     policy = policy_of({"apiVersion": API_VERSION, "kind": KIND, "defaulting": as_list(defaults)})
-    plane.configure_scheduler(profiles=configuration(policy)["profiles"])
+    plane.configure_scheduler(profiles=configuration(policy)["profiles"] if defaults else [NO_DEFAULTS])
     yield
 
 

@@ -75,7 +75,9 @@ def test_the_notes_tell_what_is_never_refused(plane, failure_policy):
 
     told = f"but in the namespaces kube-system, kube-node-lease, {NAMESPACE}, a, karpenter, net. If" in notes
     asked = "evenkeel policy check policy.yaml --cluster live" in notes
+    enforced = release(plane, "install", "--dry-run=client", failurePolicyEnforced="Fail").split("NOTES:")[1]
     assert told == asked == (failure_policy == "Fail")
+    assert "evenkeel policy check policy.yaml --cluster live" in enforced
 
 
 def test_what_evenkeel_writes_is_left_alone_by_upgrade_and_rollback(plane):

@@ -35,6 +35,16 @@ def test_what_is_exported_is_what_kube_scheduler_takes_and_no_other(policy_text)
     assert [] == list(differences(parse_policy(policy_text), parse_policy(made)))
 
 
+def test_a_policy_without_defaults_leaves_kube_scheduler_its_own():
+    nothing = parse_policy(POLICIES["an empty list"])
+    off = parse_policy(configuration(profile(listed())))
+
+    assert {"default-scheduler": SYSTEM} == args(POLICIES["an empty list"])
+    assert ["profiles[0] (default-scheduler): PodTopologySpread: defaultingType: found List, wanted System"] == list(
+        differences(nothing, off)
+    )
+
+
 def args(policy_text):
     """What is told of PodTopologySpread, by schedulerName."""
     profiles = exported(parse_policy(policy_text))["profiles"]
@@ -72,6 +82,13 @@ class Loss(NamedTuple):
             ["overrides[0] (batch): ends with 2199-01-31; kube-scheduler's do not"],
         ),
         Loss(
+            policy(
+                defaulting=SYSTEM,
+                overrides=[{**FOR_BATCH, "until": "2026-01-31"}, {**FOR_SOME, "defaulting": listed(SOFT)}],
+            ),
+            ["overrides[1] (some): left out: kube-scheduler does not tell Pods apart by podSelector"],
+        ),
+        Loss(
             POLICIES["matchLabelKeys"],
             [
                 "defaulting.defaultConstraints[0].matchLabelKeys: left out: kube-scheduler ignores it in default "
@@ -81,11 +98,11 @@ class Loss(NamedTuple):
     ],
 )
 def test_what_kube_scheduler_cannot_be_told_is_said(loss):
-    assert loss.said == list(losses(parse_policy(loss.text)))
+    assert loss.said == list(losses(parse_policy(loss.text), "2026-11-23"))
 
 
 def test_of_the_built_in_defaults_it_is_said_that_evenkeel_leaves_some_out():
-    (said,) = losses(built_in())
+    (said,) = losses(built_in(), "2026-11-23")
     assert said.startswith("defaulting: evenkeel leaves out a built-in constraint where nodes lack its key")
 
 
@@ -106,6 +123,7 @@ AT = "profiles[0] (default-scheduler): PodTopologySpread:"
     [
         Copy(configuration(profile(listed(SOFT))), []),
         Copy(configuration(profile(listed({**SOFT, "matchLabelKeys": ["a"]}))), []),
+        Copy(configuration(profile(listed({**SOFT, "nodeAffinityPolicy": "Honor", "nodeTaintsPolicy": "Ignore"}))), []),
         Copy(configuration(profile(listed(SOFT)), profile(listed(SOFT), name="other")), []),
         Copy(configuration(), [f"{AT} defaultingType: found System, wanted List"]),
         Copy(

@@ -162,10 +162,10 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _export(args: argparse.Namespace) -> int:
-    policy = inputs.policy_of_today(args.policy)
-    for loss in scheduler_defaults.losses(policy):
+    policy, today = inputs.policy(args.policy), inputs.today()
+    for loss in scheduler_defaults.losses(policy, today):
         print(one_line(f"note: {loss}", LINE_LIMIT), file=sys.stderr)
-    print(yaml.safe_dump(scheduler_defaults.configuration(policy), sort_keys=False, width=1_000), end="")
+    print(yaml.safe_dump(scheduler_defaults.configuration(policy.on(today)), sort_keys=False, width=1_000), end="")
     return 0
 
 

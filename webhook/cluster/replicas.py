@@ -58,7 +58,7 @@ def _is_ready(pod: Mapping[str, Any]) -> bool:
 
 def risks(replicas: Sequence[Replica], nodes: Nodes, namespace: str) -> Iterator[str]:
     """Yield why one loss, of a Pod, a node or a zone, would be the loss of all replicas, and what to do."""
-    refused = "failurePolicy is Fail, so that Pods and workloads are refused"
+    refused = "failurePolicy is Fail, so that what evenkeel judges is refused"
     if not replicas:
         yield f"no replica is ready: {refused} now; see what keeps them: kubectl -n {namespace} get pods"
     elif len(replicas) == 1:

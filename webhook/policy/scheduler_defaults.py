@@ -10,7 +10,9 @@ from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.policy.defaults import Defaulting
 from webhook.policy.policy import Policy
 from webhook.policy.scheduler_configuration import CURRENT, KIND, PLUGIN
-from webhook.scheduler.default_constraints import LIST
+from webhook.scheduler.constraint import Constraint, parse_constraints
+from webhook.scheduler.default_constraints import LIST, SYSTEM
+from webhook.scheduler.features import LATEST
 
 WITHOUT_EFFECT = "matchLabelKeys"  # upstream: plugin.go:PodTopologySpread.buildDefaultConstraints (v1.37)
 
@@ -41,8 +43,9 @@ def _names(policy: Policy) -> list[str]:
 
 
 def _args(defaulting: Defaulting) -> dict[str, object]:
-    if defaulting.type != LIST:
-        return {"defaultingType": defaulting.type}
+    """Return PodTopologySpreadArgs; a policy without default constraints leaves kube-scheduler its own."""
+    if not defaulting.constraints:
+        return {"defaultingType": SYSTEM}
     return {"defaultingType": LIST, "defaultConstraints": [*map(_effective, defaulting.constraints)]}
 
 
@@ -50,12 +53,15 @@ def _effective(constraint: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in constraint.items() if name != WITHOUT_EFFECT}
 
 
-def losses(policy: Policy) -> Iterator[str]:
-    """Yield what of the policy's default constraints kube-scheduler cannot be told, or would do otherwise."""
+def losses(policy: Policy, day: str) -> Iterator[str]:
+    """Yield what of the default constraints of a day kube-scheduler cannot be told, or would do otherwise."""
     if policy.defaulting.built_in:
         yield "defaulting: evenkeel leaves out a built-in constraint where nodes lack its key; kube-scheduler does not"
+    in_force = policy.on(day)
     for i, override in enumerate(policy.overrides):
-        of_profile = defaulting_of(policy, override.scheduler_name or DEFAULT_SCHEDULER)
+        if override not in in_force.overrides:
+            continue
+        of_profile = defaulting_of(in_force, override.scheduler_name or DEFAULT_SCHEDULER)
         if override.selectors and (override.defaulting or policy.defaulting) != of_profile:
             given = " and ".join(override.selectors)
             yield f"overrides[{i}] ({override.name}): left out: kube-scheduler does not tell Pods apart by {given}"
@@ -76,16 +82,21 @@ def differences(policy: Policy, scheduler: Policy) -> Iterator[str]:
             yield f"profiles: found none with schedulerName {name}, wanted one"
     for name, i in profiles.items():
         at = f"profiles[{i}] ({name}): {PLUGIN}"
-        found, wanted = defaulting_of(scheduler, name), defaulting_of(policy, name)
-        if found.type != wanted.type:
-            yield f"{at}: defaultingType: found {found.type}, wanted {wanted.type}"
+        given, wanted = defaulting_of(scheduler, name), defaulting_of(policy, name)
+        wanted_type = _args(wanted)["defaultingType"]
+        if given.type != wanted_type:
+            yield f"{at}: defaultingType: found {given.type}, wanted {wanted_type}"
             continue
-        given, asked = (_texts(defaulting) for defaulting in (found, wanted))
-        for constraint in sorted(given - asked):
-            yield f"{at}: defaultConstraints: found {constraint}, wanted none such"
-        for constraint in sorted(asked - given):
-            yield f"{at}: defaultConstraints: lacks {constraint}"
+        given_constraints, wanted_constraints = _by_meaning(given), _by_meaning(wanted)
+        for constraint, text in given_constraints.items():
+            if constraint not in wanted_constraints:
+                yield f"{at}: defaultConstraints: found {text}, wanted none such"
+        for constraint, text in wanted_constraints.items():
+            if constraint not in given_constraints:
+                yield f"{at}: defaultConstraints: lacks {text}"
 
 
-def _texts(defaulting: Defaulting) -> set[str]:
-    return {json.dumps(_effective(constraint), sort_keys=True) for constraint in defaulting.constraints}
+def _by_meaning(defaulting: Defaulting) -> dict[Constraint, str]:
+    """Return the constraints as the scheduler reads them, with every default applied, and as they are written."""
+    written = [_effective(constraint) for constraint in defaulting.constraints]
+    return {parse_constraints([each], {}, LATEST)[0]: json.dumps(each, sort_keys=True) for each in written}
