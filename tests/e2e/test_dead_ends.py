@@ -15,6 +15,7 @@ from tests.support.build import pod, workload
 from tests.support.serving import free_ports, until
 from webhook.cli.main import main
 from webhook.manifests.configurations import NEEDED_NAMESPACES, SYSTEM_NAMESPACES
+from webhook.policy.schema import API_VERSION, KIND
 
 NEEDED = (*NEEDED_NAMESPACES, SYSTEM_NAMESPACES[0])
 KINDS = {"Deployment": "deployments", "DaemonSet": "daemonsets"}
@@ -61,7 +62,7 @@ def removed(plane):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_all_is_gone_at_once_and_comes_back_by_itself(plane, removed, tmp_path, mode):
+def test_all_is_gone_at_once_and_comes_back_by_itself(plane, removed, tmp_path, capsys, mode):
     """Nodes, network, certificates, and evenkeel with all of its namespace; the chart is then applied again."""
     for namespace in (NAMESPACE, *NEEDED_NAMESPACES):
         plane.create_namespace(namespace)
@@ -96,6 +97,14 @@ def test_all_is_gone_at_once_and_comes_back_by_itself(plane, removed, tmp_path, 
         until(lambda: not refused(plane), "calls that are answered")
         plane.kubectl("annotate", "deployment,daemonset", "--all", "-n", "default", "again=now")
         until(lambda: running(plane, "default"), "Pods of all others")
+
+    told = ["policy", "check", str(tmp_path / "policy.yaml"), "--cluster", "live", "--kubeconfig", str(plane.kubeconfig)]
+    (tmp_path / "policy.yaml").write_text(f"apiVersion: {API_VERSION}\nkind: {KIND}\n", "utf-8")
+    capsys.readouterr()
+    assert (0, False) == (main(told), "replica" in capsys.readouterr().out), "two replicas, in two zones"
+    plane.kubectl("scale", "deployment/evenkeel", "--replicas=1", "-n", NAMESPACE)
+    until(lambda: len(pods(plane, NAMESPACE)) == 1, "one replica")
+    assert (0, True) == (main(told), "1 replica is ready: failurePolicy is Fail" in capsys.readouterr().out)
 
 
 def test_the_entries_for_them_are_the_only_ones_that_are_missing(plane):
