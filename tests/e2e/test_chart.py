@@ -262,7 +262,12 @@ def test_what_it_refuses_to_render():
         ({"excludeNamespaces": ["a b"]}, "'a b' does not match pattern"),
         ({"timeoutSeconds": {"mutate": 11}}, "maximum: got 11, want 10"),
         (
-            {"failurePolicy": "Fail", "neededNamespaces": [], "certificate": {"mode": "cert-manager"}},
+            {
+                "failurePolicy": "Fail",
+                "neededNamespaces": [],
+                "excludeNamespaces": ["a"],
+                "certificate": {"mode": "cert-manager"},
+            },
             "neededNamespaces: found none with failurePolicy Fail",
         ),
         ({"policy": {"workloads": [SECRETS]}}, "'v1' does not match pattern"),

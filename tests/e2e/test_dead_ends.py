@@ -98,7 +98,8 @@ def test_all_is_gone_at_once_and_comes_back_by_itself(plane, removed, tmp_path, 
         plane.kubectl("annotate", "deployment,daemonset", "--all", "-n", "default", "again=now")
         until(lambda: running(plane, "default"), "Pods of all others")
 
-    told = ["policy", "check", str(tmp_path / "policy.yaml"), "--cluster", "live", "--kubeconfig", str(plane.kubeconfig)]
+    live = ["--cluster", "live", "--kubeconfig", str(plane.kubeconfig)]
+    told = ["policy", "check", str(tmp_path / "policy.yaml"), *live]
     (tmp_path / "policy.yaml").write_text(f"apiVersion: {API_VERSION}\nkind: {KIND}\n", "utf-8")
     capsys.readouterr()
     assert (0, False) == (main(told), "replica" in capsys.readouterr().out), "two replicas, in two zones"

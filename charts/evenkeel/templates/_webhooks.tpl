@@ -99,7 +99,7 @@ The settings of one rule, as JSON: one of the policy, and one of each override, 
 {{- $others := .root.Values.excludeNamespaces | default list }}
 {{- if eq "Fail" .root.Values.failurePolicy }}
   {{- $others = concat $others (.root.Values.neededNamespaces | default list) }}
-  {{- if and (eq "cert-manager" .root.Values.certificate.mode) (not $others) }}
+  {{- if and (eq "cert-manager" .root.Values.certificate.mode) (not .root.Values.neededNamespaces) }}
     {{- fail "neededNamespaces: found none with failurePolicy Fail and certificate.mode cert-manager, wanted cert-manager's namespace: without evenkeel it could not start, and without it evenkeel has no certificate" }}
   {{- end }}
 {{- end }}
