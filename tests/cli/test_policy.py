@@ -145,8 +145,10 @@ def test_what_is_exported_is_no_different_and_any_other_copy_is_1(run):
     same = run("policy check p --against s", p=listed, s=out)
     other = run("policy check p --against s", p=listed, s=out.replace("maxSkew: 1", "maxSkew: 2"))
     assert (0, "p: ok") == (same.code, same.out.splitlines()[-1])
-    begins = [line[:12] for line in other.out.splitlines() if line.startswith("s: ")]
-    assert (1, ["s: profiles[", "s: profiles[", "s: take over"]) == (other.code, begins)
+    old = run("policy check p --against s", p=listed, s=out.replace("k8s.io/v1", "k8s.io/v1beta3"))
+    assert (0, True) == (old.code, "\ns: note: apiVersion: kubescheduler.config.k8s.io/v1beta3 is no longer" in old.out)
+    begins = [line[:12] for line in other.out.splitlines() if line.startswith(("s: p", "s: m"))]
+    assert (1, ["s: profiles[", "s: profiles[", "s: merge int"]) == (other.code, begins)
 
 
 def test_a_copy_that_kube_scheduler_does_not_read_is_named(run):

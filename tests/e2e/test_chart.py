@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.e2e.helm import NAMESPACE, RefusedError, helm, render
+from tests.generate import chart
 from tests.generate.chart import FOLDER
 from tests.support import ROOT
-from tests.support.build import node
+from tests.support.build import merged, node
 from webhook import __version__
 from webhook.cli.main import main, parser
 from webhook.cluster.watched import VERBS, watched
@@ -238,6 +239,7 @@ def test_a_policy_of_which_all_is_commented_out_is_the_built_in_one():
     assert render({}) == render({"policy": None})
 
 
+INJECT = "cert-manager.io/inject-ca-from"
 SECRETS = {"apiVersion": "v1", "kind": "Secret", "resource": "secrets", "podTemplate": "data"}
 
 
@@ -256,20 +258,28 @@ def test_what_it_refuses_to_render():
         ({"ports": {"health": None}}, "missing property 'health'"),
         ({"ports": {"webhook": 443}}, "minimum: got 443, want 1,024"),
         ({"hostNetwork": True, "networkPolicy": {"enabled": True}}, "networkPolicy.enabled: found true with host"),
-        ({"extraArgs": ["--threads=2"]}, "extraArgs: found --threads=2, wanted none that the chart sets itself"),
         ({"extraArgs": ["threads"]}, "'threads' does not match pattern"),
-        ({"extraEnv": [{"name": "EVENKEEL_TLS_SECRET"}]}, "extraEnv: found EVENKEEL_TLS_SECRET, wanted none"),
+        *(
+            ({"extraArgs": [option]}, f"extraArgs: found {option}, wanted one of --certificate-lifetime=")
+            for option in ("--threads=2", "--thr=2", "--tls-cert=a", "--client-ca=a", "--self-signed", "--help")
+        ),
+        *(
+            ({"certificate": {"mode": mode}, "extraEnv": [{"name": name}]}, f"extraEnv: found {name}, wanted one")
+            for mode in ("self-managed", "cert-manager")
+            for name in ("EVENKEEL_TLS_SECRET", "EVENKEEL_SELF_SIGNED", "EVENKEEL_CLIENT_CA")
+        ),
+        ({"extraEnv": [{"name": "A"}, {"name": "A"}]}, "extraEnv: found A twice"),
+        ({"extraEnv": [{"name": "A", "value": 1}]}, "got number, want string"),
+        ({"extraEnv": [{"name": "A", "valu": ""}]}, "'valu' not allowed"),
         ({"excludeNamespaces": ["a b"]}, "'a b' does not match pattern"),
         ({"timeoutSeconds": {"mutate": 11}}, "maximum: got 11, want 10"),
-        (
-            {
-                "failurePolicy": "Fail",
-                "neededNamespaces": [],
-                "excludeNamespaces": ["a"],
-                "certificate": {"mode": "cert-manager"},
-            },
-            "neededNamespaces: found none with failurePolicy Fail",
-        ),
+        ({"hostNetwork": True, "ports": {"webhook": 10250}}, "ports.webhook: found 10250 with hostNetwork"),
+        ({"hostNetwork": True, "dnsPolicy": "ClusterFirst"}, "dnsPolicy: found ClusterFirst with hostNetwork"),
+        ({"webhookAnnotations": {INJECT: "a/b"}}, f"webhookAnnotations: found {INJECT}, wanted none"),
+        ({"certificate": {"mode": None}}, "missing property 'mode'"),
+        ({"failurePolicy": None}, "missing property 'failurePolicy'"),
+        ({"uninstallHook": None}, "missing property 'uninstallHook'"),
+        ({"uninstallHook": {"resources": {"limit": {"memory": "1Gi"}}}}, "'limit' not allowed"),
         ({"policy": {"workloads": [SECRETS]}}, "'v1' does not match pattern"),
         (
             {"policy": {"workloads": [SECRETS | {"apiVersion": "a/v1", "resource": "*"}]}},
@@ -310,7 +320,7 @@ def test_the_chart_lets_those_set_the_skip_label_that_the_program_would_let(user
     assert [*skip_label_policy(users, groups)] == found
 
 
-@pytest.mark.parametrize("given", [{}, None, {"users": None, "groups": []}], ids=["default", "null", "nulls"])
+@pytest.mark.parametrize("given", [{}, {"users": None, "groups": []}], ids=["default", "nulls"])
 def test_nobody_named_means_that_nothing_guards_the_skip_label(given):
     assert render({}, "1.29.4") == render({"skipLabel": given}, "1.29.4")
     assert SKIP_LABEL_NAME not in json.dumps(render({}))
@@ -362,7 +372,7 @@ EVERYTHING = {
     "dnsPolicy": "Default",
     "ports": {"webhook": 10250, "health": 9090},
     "extraArgs": ["--certificate-lifetime=30d"],
-    "extraEnv": [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}],
+    "extraEnv": [{"name": "HTTPS_PROXY", "value": "http://a"}, {"name": "EVENKEEL_CA_LIFETIME", "value": "9d"}],
     "deploymentAnnotations": {"a": "b"},
     "revisionHistoryLimit": 5,
 }
@@ -663,6 +673,25 @@ def test_what_is_added_to_the_deployment_is_in_it():
     assert EVERYTHING["revisionHistoryLimit"] == deployment["spec"]["revisionHistoryLimit"]
     assert EVERYTHING["extraArgs"] == container["args"][-1:]
     assert EVERYTHING["extraEnv"] == container["env"]
+
+
+EMPTY = {"object": {}, "array": [], "string": ""}
+
+
+@pytest.mark.parametrize("values", [{}, EVERYTHING | REPORTS], ids=["as it comes", "everything"])
+def test_null_is_the_same_as_empty_where_it_may_stand(values):
+    """Helm takes null for "without the default"; where that would be something else, the schema refuses it."""
+    empty, null = (merged(nothing(chart.values(), of), values) for of in (EMPTY, dict.fromkeys(EMPTY)))
+
+    assert empty != null
+    assert render(empty) == render(null)
+
+
+def nothing(value, of):
+    """Each value that may be null, as what stands in `of` for its type; only null removes what is in an object."""
+    if not value.inside:
+        return None if value.default and value.type == "object" else of[value.type]
+    return {each.path[-1]: nothing(each, of) for each in value.inside if each.inside or each.may_be_null}
 
 
 def test_a_quota_for_resources_refuses_no_pod():

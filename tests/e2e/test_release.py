@@ -25,7 +25,7 @@ from tests.e2e.release import (
 from tests.e2e.test_chart import EVERYTHING, MODES, OWN_FILES
 from tests.generate.chart import FOLDER
 from tests.support.serving import certificate, ready, until
-from webhook.manifests.configurations import MUTATING_NAME, NAME
+from webhook.manifests.configurations import MUTATING_NAME, NAME, NEEDED_NAMESPACES, SYSTEM_NAMESPACES
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -70,10 +70,11 @@ def test_the_notes_tell_who_may_set_the_skip_label_where_not_everybody_may(plane
 
 @pytest.mark.parametrize("failure_policy", ["Ignore", "Fail"])
 def test_the_notes_tell_what_is_never_refused(plane, failure_policy):
-    values = {"failurePolicy": failure_policy, "neededNamespaces": ["karpenter", "net"], "excludeNamespaces": ["a"]}
+    values = {"failurePolicy": failure_policy, "excludeNamespaces": ["a", "karpenter"]}
     notes = release(plane, "install", "--dry-run=client", **values).split("NOTES:")[1]
 
-    told = f"but in the namespaces kube-system, kube-node-lease, {NAMESPACE}, a, karpenter, net. If" in notes
+    never = dict.fromkeys((*SYSTEM_NAMESPACES, NAMESPACE, "a", "karpenter", *NEEDED_NAMESPACES))
+    told = f"but in the namespaces {', '.join(never)}. If" in notes
     asked = "evenkeel policy check policy.yaml --cluster live" in notes
     enforced = release(plane, "install", "--dry-run=client", failurePolicyEnforced="Fail").split("NOTES:")[1]
     assert told == asked == (failure_policy == "Fail")

@@ -12,7 +12,7 @@ from tests.support import ROOT
 from webhook.manifests import conditions
 from webhook.manifests import configurations as made
 from webhook.manifests.ca_bundle import BY, CA_BUNDLE_NAME, CONDITION, ca_bundle_policy
-from webhook.manifests.configurations import POLICIES_SINCE, SYSTEM_NAMESPACES, entry_name
+from webhook.manifests.configurations import NEEDED_NAMESPACES, POLICIES_SINCE, SYSTEM_NAMESPACES, entry_name
 from webhook.manifests.rbac import rules, viewer_rules
 from webhook.manifests.skip_label import SKIP_LABEL_NAME, skip_label_policy
 from webhook.objects.kinds import KINDS, Kind
@@ -21,10 +21,17 @@ from webhook.objects.operators import kinds_named, places
 from webhook.policy import parsing as policies
 from webhook.policy.schema import schema as policy_schema
 from webhook.rules import RULES, WITHOUT_CONSTRAINTS
+from webhook.serving.settings import SETTINGS
 
 FOLDER = ROOT / "charts" / "evenkeel"
 TYPES = {"bool": "boolean", "int": "integer", "str": "string", "map": "object", "seq": "array"}
 JSON_SCHEMA = "@schema "
+QUANTITIES = {"type": "object", "additionalProperties": {"type": ["string", "number"]}}
+RESOURCES = {
+    "type": "object",
+    "properties": {"requests": QUANTITIES, "limits": QUANTITIES, "claims": {"type": "array"}},
+    "additionalProperties": False,
+}
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,13 @@ class Value:
         if self.inside:
             found["properties"] = {one.path[-1]: one.schema for one in self.inside}
             found["additionalProperties"] = False
+            found["required"] = [one.path[-1] for one in self.inside if not one.may_be_null]
         return found | self.given
+
+    @property
+    def may_be_null(self) -> bool:
+        """Whether null, by which Helm removes a default, means the same as an empty value."""
+        return not self.inside and (self.type in ("object", "array") or self.default == "")
 
     def rows(self) -> Iterator[str]:
         """A row of the table for each value that is described."""
@@ -68,7 +81,7 @@ def values() -> Value:
 def _read(node: yaml.Node, lines: list[str], path: tuple[str, ...], comment: list[str]) -> Value:
     given = [line.removeprefix(JSON_SCHEMA) for line in comment if line.startswith(JSON_SCHEMA)]
     words = " ".join(line for line in comment if not line.startswith(JSON_SCHEMA))
-    pairs = node.value if isinstance(node, yaml.MappingNode) else []
+    pairs = node.value if isinstance(node, yaml.MappingNode) and not node.flow_style else []
     comments = [_above(lines, key.start_mark.line) for key, _ in pairs]
     described = [(key, value, above) for (key, value), above in zip(pairs, comments, strict=True) if above or not words]
     inside = tuple(_read(value, lines, (*path, key.value), above) for key, value, above in described)
@@ -97,7 +110,7 @@ def schema() -> str:
     whole = values().schema
     whole["properties"] |= {"global": {"type": "object", "description": "Helm's own."}}
     head = {"$schema": "http://json-schema.org/draft-07/schema#"}
-    return json.dumps(head | whole | {"$defs": {"policy": policy}}, indent=2) + "\n"
+    return json.dumps(head | whole | {"$defs": {"policy": policy, "resources": RESOURCES}}, indent=2) + "\n"
 
 
 def table() -> str:
@@ -113,6 +126,8 @@ def program() -> str:
         "names": {"mutate": made.MUTATING_NAME, "validate": made.NAME},
         "timeoutSeconds": made.TIMEOUT_SECONDS,
         "systemNamespaces": list(SYSTEM_NAMESPACES),
+        "neededNamespaces": list(NEEDED_NAMESPACES),
+        "furtherOptions": list(_further_options()),
         "skipLabel": SKIP_LABEL,
         "builtIn": yaml.safe_load(policies.BUILT_IN),
         "severities": {rule.id: str(rule.severity) for rule in RULES.values()},
@@ -142,6 +157,14 @@ def program() -> str:
         },
     }
     return f"# What the program knows and the chart needs; `make docs` writes it.\n{_yaml(known)}"
+
+
+def _further_options() -> Iterator[str]:
+    """Yield the options of `evenkeel serve` that have an effect beside those that the chart sets by its values."""
+    deployment = (FOLDER / "templates" / "deployment.yaml").read_text("utf-8")
+    for setting in SETTINGS:
+        if setting.metavar and setting.name != "tls-dir" and f"{setting.flag}=" not in deployment:
+            yield setting.flag
 
 
 def operators() -> str:

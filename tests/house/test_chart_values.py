@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tests.generate import chart
+from tests.support.build import merged
 from webhook import __version__
 
 TEMPLATES = "".join(path.read_text("utf-8") for path in sorted((chart.FOLDER / "templates").rglob("*.*")))
@@ -19,7 +20,7 @@ VALUES = yaml.safe_load((chart.FOLDER / "values.yaml").read_text("utf-8"))
 
 def complaints(values):
     """Where the schema refuses what Helm would hand it: the defaults with `values` in them."""
-    errors = jsonschema.Draft7Validator(json.loads(chart.schema())).iter_errors({**VALUES, **values})
+    errors = jsonschema.Draft7Validator(json.loads(chart.schema())).iter_errors(merged(VALUES, values))
     return [".".join(map(str, error.absolute_path)) for error in errors]
 
 

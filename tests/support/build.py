@@ -179,6 +179,6 @@ def nest(path, value):
 
 
 def merged(one, other):
-    """Both objects in one; where both have a value, the other's."""
-    both = one.keys() & other.keys()
+    """Both objects in one, to any depth; where both have a value, the other's."""
+    both = {name for name in one.keys() & other.keys() if isinstance(one[name], dict)}
     return {**one, **other, **{name: merged(one[name], other[name]) for name in both}}

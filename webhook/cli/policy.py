@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -39,6 +39,7 @@ EXPORT = (
     "Exit code 0: printed, 2: an input cannot be used."
 )
 KUBE_SCHEDULER = "kube-scheduler"
+EXPORTED = f"evenkeel policy export --for {KUBE_SCHEDULER}"
 SCHEMA = "Print the JSON Schema of a policy file, for completion in an editor. Exit code 0: printed."
 
 
@@ -99,23 +100,27 @@ def _check(args: argparse.Namespace) -> int:
     source = inputs.source(args)
     snapshot = inputs.cluster(source)
     of_nodes = policy.notes_on(snapshot.nodes) if snapshot is not None else ()
-    of_replicas = _risks(source, snapshot.nodes) if snapshot is not None and source.live else ()
+    of_replicas = _on_replicas(source, snapshot.nodes) if snapshot is not None and source.live else ()
     ends = chain.from_iterable(reach.ends(policy, inputs.today()).values())
     notes = (*policy.notes, *ends, *of_nodes, *of_replicas, *entries)
-    differences = _differences(policy.on(inputs.today()), args.against) if args.against is not None else ()
-    for line in (*(f"{args.file}: note: {note}" for note in notes), *differences):
-        print(one_line(line, LINE_LIMIT))
-    if differences:
+    copy = _copy(args.against) if args.against is not None else None
+    _print(f"{args.file}: note", notes)
+    if copy is not None and not _is_same(policy.on(inputs.today()), copy, args.against):
         return 1
-    print(one_line(f"{args.file}: ok", LINE_LIMIT))
+    _print(str(args.file), ["ok"])
     return 0
 
 
-def _risks(source: inputs.Source, nodes: Nodes) -> Iterator[str]:
-    """Yield where the replicas of the webhook in a live cluster could be lost together, if calls are refused then."""
+def _print(prefix: str, lines: Iterable[str]) -> None:
+    for line in lines:
+        print(one_line(f"{prefix}: {line}", LINE_LIMIT))
+
+
+def _on_replicas(source: inputs.Source, nodes: Nodes) -> Iterator[str]:
+    """Yield where the replicas in a live cluster run, and could be lost together, if calls are refused without them."""
     from webhook.cluster.client import ClusterError
     from webhook.cluster.registration import Registration
-    from webhook.cluster.replicas import failing_services, replicas_behind, risks
+    from webhook.cluster.replicas import failing_services, notes_on, replicas_behind
 
     client = inputs.client(source=source)
     registration = Registration(client, MUTATING_NAME, NAME)
@@ -123,17 +128,25 @@ def _risks(source: inputs.Source, nodes: Nodes) -> Iterator[str]:
         registration.read()
         for namespace, name in failing_services(registration.seen or ()):
             if (replicas := replicas_behind(client, namespace, name)) is not None:
-                yield from risks(replicas, nodes, namespace)
+                yield from notes_on(replicas, nodes, namespace)
     except ClusterError as error:
         yield f"where the replicas of evenkeel run is not known: {error}"
 
 
-def _differences(policy: Policy, path: Path) -> tuple[str, ...]:
-    """Return a line for each difference of the KubeSchedulerConfiguration at `path`, and last what to do."""
-    inputs.profiles(path)  # UsageError if it is not what kube-scheduler reads.
-    found = [f"{path}: {each}" for each in scheduler_defaults.differences(policy, inputs.policy(path))]
-    mend = f"{path}: take over what evenkeel policy export --for {KUBE_SCHEDULER} prints, and restart kube-scheduler"
-    return (*found, *([mend] if found else []))
+def _copy(path: Path) -> Policy:
+    """Return the KubeSchedulerConfiguration at `path` as a policy; UsageError if kube-scheduler would not read it."""
+    inputs.profiles(path)
+    return inputs.policy(path)
+
+
+def _is_same(policy: Policy, copy: Policy, path: Path) -> bool:
+    """Print the notes on a copy, and how its default constraints differ; return whether they do not."""
+    _print(f"{path}: note", copy.notes)
+    differences = [*scheduler_defaults.differences(policy, copy)]
+    _print(str(path), differences)
+    if differences:
+        _print(str(path), [f"merge into it the profiles that {EXPORTED} prints, and restart kube-scheduler"])
+    return not differences
 
 
 def _new_entries(policy: Policy, before: Policy) -> Iterator[str]:
@@ -165,6 +178,7 @@ def _export(args: argparse.Namespace) -> int:
     policy, today = inputs.policy(args.policy), inputs.today()
     for loss in scheduler_defaults.losses(policy, today):
         print(one_line(f"note: {loss}", LINE_LIMIT), file=sys.stderr)
+    print("# Merge the profiles into the file that kube-scheduler reads by --config; see docs/policy.md.")
     print(yaml.safe_dump(scheduler_defaults.configuration(policy.on(today)), sort_keys=False, width=1_000), end="")
     return 0
 

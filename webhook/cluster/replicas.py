@@ -56,8 +56,8 @@ def _is_ready(pod: Mapping[str, Any]) -> bool:
     return ready and "deletionTimestamp" not in pod["metadata"]
 
 
-def risks(replicas: Sequence[Replica], nodes: Nodes, namespace: str) -> Iterator[str]:
-    """Yield why one loss, of a Pod, a node or a zone, would be the loss of all replicas, and what to do."""
+def notes_on(replicas: Sequence[Replica], nodes: Nodes, namespace: str) -> Iterator[str]:
+    """Yield why the loss of a Pod, node or zone would be that of all replicas and what to do, or where they run."""
     refused = "failurePolicy is Fail, so that what evenkeel judges is refused"
     if not replicas:
         yield f"no replica is ready: {refused} now; see what keeps them: kubectl -n {namespace} get pods"
@@ -68,6 +68,8 @@ def risks(replicas: Sequence[Replica], nodes: Nodes, namespace: str) -> Iterator
             f"all {len(replicas)} replicas run {place}: {refused} while that is down; have one "
             f"start elsewhere: kubectl -n {namespace} delete pod {replicas[0].name}"
         )
+    else:
+        yield f"{len(replicas)} replicas are ready, on {', '.join(sorted({replica.node for replica in replicas}))}"
 
 
 def _shared_place(replicas: Sequence[Replica], nodes: Nodes) -> str:

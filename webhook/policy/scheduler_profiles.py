@@ -113,7 +113,9 @@ def parse_profiles(text: str) -> tuple[Profiles, tuple[str, ...]]:
         documents = read_documents(text)
     except DocumentError as error:
         return {}, (str(error),)
-    raw = as_mapping(documents[0]) if len(documents) == 1 else {}
+    if len(documents) != 1:
+        return {}, (f"found {len(documents)} documents, wanted one {KIND}",)
+    raw = as_mapping(documents[0])
     if raw.get("kind") != KIND:
         return {}, (f"kind: found {brief(raw.get('kind'))}, wanted one {KIND}",)
     causes: list[str] = []

@@ -241,9 +241,9 @@ class Loop:
 
     def _in_the_way(self, connections: Sequence[Connection]) -> list[Connection]:
         """
-        Return those that may lose their place where a peer needs few: silent ones, or those in line if they are more.
+        Return the connections that may be closed: the silent ones, or those that wait for a thread if these are more.
 
-        Of those in line whoever has its turn soon keeps its place, if its peer has opened only a few of late.
+        One that has its turn soon stays open, if its peer has opened only a few of late.
         """
         in_line = [each for each in connections if each.deadline == inf]
         if 2 * len(in_line) <= len(connections):

@@ -32,7 +32,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- define "evenkeel.image" -}}
 {{- $of := .Values.image }}
-{{- printf "%s%s" $of.repository (ternary (printf "@%s" $of.digest) (printf ":%s" ($of.tag | default .Chart.AppVersion)) (ne $of.digest "")) }}
+{{- $of.repository }}{{ with $of.digest }}@{{ . }}{{ else }}:{{ $of.tag | default .Chart.AppVersion }}{{ end }}
 {{- end }}
 
 {{- /* The Secret with the certificate: of another name for each mode, for whoever changes it has both for a while. */}}
@@ -54,6 +54,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "evenkeel.webhookMetadata" -}}
 labels: {{- include "evenkeel.labels" . | nindent 2 }}
 {{- $annotations := deepCopy (.Values.webhookAnnotations | default dict) }}
+{{- range keys $annotations | sortAlpha }}
+  {{- if hasPrefix "cert-manager.io/inject-" . }}
+    {{- fail (printf "webhookAnnotations: found %s, wanted none of cert-manager's, which would overwrite caBundle: certificate.mode cert-manager sets it" .) }}
+  {{- end }}
+{{- end }}
 {{- if eq .Values.certificate.mode "cert-manager" }}
 {{- $_ := set $annotations "cert-manager.io/inject-ca-from" (printf "%s/%s" .Release.Namespace (include "evenkeel.fullname" .)) }}
 {{- end }}

@@ -97,12 +97,7 @@ The settings of one rule, as JSON: one of the policy, and one of each override, 
 {{- /* The namespaces of which nothing is sent, as JSON. */}}
 {{- define "evenkeel.neverSent" -}}
 {{- $others := .root.Values.excludeNamespaces | default list }}
-{{- if eq "Fail" .root.Values.failurePolicy }}
-  {{- $others = concat $others (.root.Values.neededNamespaces | default list) }}
-  {{- if and (eq "cert-manager" .root.Values.certificate.mode) (not .root.Values.neededNamespaces) }}
-    {{- fail "neededNamespaces: found none with failurePolicy Fail and certificate.mode cert-manager, wanted cert-manager's namespace: without evenkeel it could not start, and without it evenkeel has no certificate" }}
-  {{- end }}
-{{- end }}
+{{- if eq "Fail" .root.Values.failurePolicy }}{{ $others = concat $others .program.neededNamespaces }}{{ end }}
 {{- concat .program.systemNamespaces (list .root.Release.Namespace) $others | uniq | toJson }}
 {{- end }}
 
