@@ -12,7 +12,7 @@ from tests.support.placing import node
 from tests.support.reporting import deployment, pods
 
 EXAMPLES = ROOT / "docs" / "examples"
-MANY, MOST_BYTES, MOST_SECONDS = 2_000, 5_000_000, 1
+MANY, MOST_BYTES, TIMES = 2_000, 5_000_000, 4
 FOCUSED = "(found) => found.map((one) => [one.id || one.tagName, getComputedStyle(one).outlineStyle])"
 SET = "(found, [value, event]) => { found.value = value; found.dispatchEvent(new Event(event)); }"
 HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>'
@@ -39,17 +39,27 @@ def empty(made, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def many(made, tmp_path_factory):
+    return made(["report", "-A", "--cluster", str(workloads_of(MANY, tmp_path_factory))])
+
+
+@pytest.fixture(scope="module")
+def fewer(made, tmp_path_factory):
+    return made(["report", "-A", "--cluster", str(workloads_of(MANY // TIMES, tmp_path_factory))])
+
+
+def workloads_of(number, tmp_path_factory):
+    """The file of a cluster with so many workloads."""
     nodes = [node(f"{zone}{i}", zone) for zone in "abc" for i in range(20)]
     objects = [
         one
-        for i in range(MANY)
+        for i in range(number)
         for name in [f"app-{i}"]
         for one in (
             *deployment(constraint(), constraint(topologyKey=HOSTNAME), name=name),
             *pods(f"a{i % 20}", f"b{i % 20}", "" if i == 7 else f"a{(i + 1) % 20}", name=name),
         )
     ]
-    return made(["report", "-A", "--cluster", str(listed(tmp_path_factory, *nodes, *objects))])
+    return listed(tmp_path_factory, *nodes, *objects)
 
 
 @pytest.fixture(scope="module")
@@ -204,10 +214,26 @@ def test_it_holds_wcag_2_2_aa(opened, axe, request, name, scheme, width):
     assert [] == [(one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found["violations"]]
 
 
-def test_two_thousand_workloads_are_usable_within_a_second(opened, many):
-    """As the main thread's own time, since others run beside it."""
+def test_two_thousand_workloads_are_usable(opened, many, fewer):
+    """
+    The main thread's own time grows with the number of workloads, not with its square.
+
+    Each time is held against that of a page with fewer workloads, so that a busy machine makes no difference.
+    """
     assert many.stat().st_size < MOST_BYTES
+    before = taken(opened(fewer))
     page = opened(many)
+    now = taken(page)
+    for name in now:
+        print(f"{name}: {1000 * now[name]:.0f} ms, {now[name] / before[name]:.1f} times as long")
+
+    assert "111 of 2,000 workloads" == page.get_by_role("status").inner_text()
+    assert all(before.values())
+    assert [] == [name for name in now if now[name] > 2 * TIMES * before[name]]
+
+
+def taken(page):
+    """Seconds of the main thread to load the page, to sort its workloads, and to narrow them down."""
     client = page.context.new_cdp_session(page)
     client.send("Performance.enable", {"timeDomain": "threadTicks"})
 
@@ -222,9 +248,4 @@ def test_two_thousand_workloads_are_usable_within_a_second(opened, many):
     page.locator("#sort").evaluate(SET, ["name", "change"])
     ordered = spent()
     page.locator("#find").evaluate(SET, ["app-7", "input"])
-
-    narrowed = spent()
-    assert "111 of 2,000 workloads" == page.get_by_role("status").inner_text()
-    assert 0.01 < loaded < MOST_SECONDS, "which is measured"
-    assert 0.01 < ordered - loaded < MOST_SECONDS
-    assert 0.001 < narrowed - ordered < MOST_SECONDS
+    return {"load": loaded, "sort": ordered - loaded, "narrow down": spent() - ordered}

@@ -12,6 +12,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
+from itertools import count
 from time import monotonic
 
 import pytest
@@ -22,7 +23,7 @@ from tests.support.clients import head
 from tests.support.serving import LOOPBACK, RUN, certificate, serving, until
 from webhook.serving import health
 from webhook.serving.check import Check
-from webhook.serving.health import OwnPort, create_app, plain_app
+from webhook.serving.health import OwnPort, Rationed, create_app, plain_app
 from webhook.transport.aside import StepAside, enter_loop
 
 OK, BAD = Check("policy", True, "built in"), Check("cluster", False, "waiting for Pod")
@@ -118,6 +119,19 @@ def test_metrics_are_prometheus_text():
 
     assert (200, "evenkeel 1\n") == (response.status_code, response.text)
     assert response.content_type.startswith("text/plain; version=0.0.4")
+
+
+def test_metrics_are_made_ten_times_a_second_at_most(monkeypatch):
+    """Whoever asks more often gets the last text."""
+    now, made = [100.0], count(1)
+    monkeypatch.setattr(health, "monotonic", lambda: now[0])
+    rationed = Rationed(lambda: b"%d" % next(made))
+
+    assert [*range(1, 11), 10, 10] == [int(rationed.text()) for _ in range(12)]
+    now[0] += 0.9
+    assert 10 == int(rationed.text())
+    now[0] += 0.1
+    assert [*range(11, 21), 20] == [int(rationed.text()) for _ in range(11)]
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])

@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 import pytest
 
-from webhook.transport.limits import clients, last_response
+from webhook.transport.limits import TooFewDescriptors, clients, last_response
 
 
 def test_a_last_response_closes_the_connection():
@@ -32,7 +32,7 @@ NONE = resource.RLIM_INFINITY
         (300, 500, 244, 500),
         (1_048_576, 1_048_576, 1_000, None),
         (NONE, NONE, 1_000, None),
-        (100, 100, 1, None),
+        (288, 288, 32, None),
     ],
 )
 def test_clients_leave_descriptors_for_all_else(monkeypatch, soft, hard, most, raised):
@@ -43,3 +43,12 @@ def test_clients_leave_descriptors_for_all_else(monkeypatch, soft, hard, most, r
 
     assert most == clients()
     assert given == ([(raised, hard)] if raised else [])
+
+
+def test_without_descriptors_for_clients_nothing_is_served(monkeypatch):
+    """It would answer no call, and say nothing."""
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 287))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: None)
+
+    with pytest.raises(TooFewDescriptors, match="found a hard limit of 287, wanted 288 or more"):
+        clients()

@@ -59,6 +59,34 @@ def test_a_crowd_in_line_for_a_thread_makes_room_too(tmp_path):
             assert [200, 200] == [newcomer.ask(post()).status, idle.ask(post()).status]
 
 
+MANY = [f"127.0.4.{number}" for number in range(1, 201)]
+
+
+def test_silent_clients_of_many_addresses_lose_before_who_has_asked(tmp_path):
+    """An API server has several connections, and each of theirs comes from an address of its own."""
+    with Busy(tmp_path, threads=1, worker_connections=64) as busy, ExitStack() as clients:
+        asking = [clients.enter_context(busy.server.client(OTHER)) for _ in range(4)]
+        for client in asking:
+            client.ask(post())
+            client.send(post(path="/wait/dev/null"))
+        for peer in MANY:
+            clients.enter_context(busy.server.connect(peer))
+        busy.finish()
+        assert [200] * 4 == [client.answer().status for client in asking]
+
+
+def test_whoever_was_served_leaves_newcomers_half_the_places(tmp_path):
+    """Clients of many addresses were served, and hold every place; silent ones come beside the newcomer."""
+    with Server(tmp_path, worker_connections=64) as server, ExitStack() as clients:
+        for peer in MANY[:32] * 2:
+            clients.enter_context(server.client(peer)).ask(post())
+        newcomer = server.connect(OTHER)
+        for peer in MANY[32:48]:
+            clients.enter_context(server.connect(peer))
+        with Client(server.context.wrap_socket(newcomer, server_hostname="localhost")) as client:
+            assert 200 == client.ask(post()).status
+
+
 def test_room_is_made_when_none_could_be_made_before(plain):
     """Threads were at work on all clients when the last place was taken."""
     plain.limits = replace(plain.limits, connections=3)

@@ -182,6 +182,15 @@ def test_whoever_holds_most_loses_first(tmp_path):
         assert b"900000" == other.answer().body
 
 
+def test_what_has_stalled_is_lost_before_what_one_peer_sends(tmp_path):
+    """Each of a crowd has an address of its own, and holds less than the peer whose review is coming."""
+    with Server(tmp_path, limits={"held_bytes": 4 * MB}) as server, ExitStack() as crowd, server.client(OTHER) as other:
+        for number in range(1, 13):
+            crowd.enter_context(server.client(f"127.0.4.{number}")).send(post(b"x" * 300_000)[:-1])
+        time.sleep(STALLED_SECONDS + 0.2)
+        assert [b"950000"] * 3 == [other.ask(post(b"x" * 950_000)).body for _ in range(3)]
+
+
 class Large:
     """Stands for a connection with a large body."""
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from webhook.cli.usage import TOO_DEEP, UsageError, print_error
 from webhook.serving import logs
 from webhook.serving.settings import SETTINGS, Setting, SettingsError
+from webhook.transport.limits import TooFewDescriptors, clients
 
 if TYPE_CHECKING:
     from webhook.serving.webhook import Webhook
@@ -75,7 +76,22 @@ def _run(args: argparse.Namespace) -> int:
     if bind == health_bind and address("--bind", bind)[1]:
         raise UsageError(f'--health-bind: found "{health_bind}", which is that of --bind, wanted another port')
     health = listen("--health-bind", health_bind)
-    return Server(partial(_made, values), listener, health, threads=threads, log_level=values["log-level"]).serve()
+    server = Server(
+        partial(_made, values),
+        listener,
+        health,
+        threads=threads,
+        connections=_connections(),
+        log_level=values["log-level"],
+    )
+    return server.serve()
+
+
+def _connections() -> int:
+    try:
+        return clients()
+    except TooFewDescriptors as error:
+        raise UsageError(str(error)) from error
 
 
 def _made(values: Mapping[str, str]) -> Webhook:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import socket
 import ssl
+from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from math import inf
 from time import monotonic
 
 from flask import Flask, Response, request
@@ -20,6 +22,7 @@ from webhook.transport.peers import is_local
 
 STUCK_SECONDS = 10.0  # The review loop turns four times a second when idle.
 FRESH_SECONDS = 1.0  # How long the result of a handshake stands.
+TEXTS = 10  # Of the metrics, made in a second: each takes milliseconds, which probes would wait for.
 HANDSHAKE_SECONDS = 2.0  # API servers give up on a call after 3 at /mutate.
 ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 TEXT = "text/plain; charset=utf-8"
@@ -60,7 +63,7 @@ def create_app(
     `turned` returns the `time.monotonic()` of the review loop's last turn, `port` the check of the webhook's own port;
     /readyz is 200 if it and each of `checks()` are ok, else 503.
     """
-    app, changes = plain_app(), Changes()
+    app, changes, rationed = plain_app(), Changes(), Rationed(metrics)
 
     @app.get("/healthz")
     def healthz() -> Response:
@@ -82,7 +85,7 @@ def create_app(
 
     @app.get("/metrics")
     def exposed() -> Response:
-        return text(200, metrics(), METRICS)
+        return text(200, rationed.text(), METRICS)
 
     return app
 
@@ -101,6 +104,22 @@ class Changes:
                 log(logging.WARNING, "not ready", check=check.name, detail=check.detail)
             elif check.name in before - bad:
                 log(logging.INFO, "ready again", check=check.name, detail=check.detail)
+
+
+class Rationed:
+    """Makes a text TEXTS times a second at most; whoever asks more often is given the last one."""
+
+    def __init__(self, make: Callable[[], bytes]) -> None:
+        self.make, self.last = make, b""
+        self.times = deque([-inf] * TEXTS, TEXTS)  # When the last ones were made.
+
+    def text(self) -> bytes:
+        """Return the text; it is at most a second old."""
+        now = monotonic()
+        if self.times[0] <= now - 1:
+            self.times.append(now)
+            self.last = self.make()
+        return self.last
 
 
 class OwnPort:

@@ -21,7 +21,7 @@ from gunicorn.glogging import Logger
 
 from webhook.serving import logs
 from webhook.serving.settings import GRACE_SECONDS
-from webhook.transport.limits import clients, last_response
+from webhook.transport.limits import last_response
 from webhook.transport.worker import Worker, block_signals, ignore_signals, unblock_signals
 
 if TYPE_CHECKING:
@@ -82,10 +82,12 @@ class Server(BaseApplication):
         health: socket.socket,
         *,
         threads: int,
+        connections: int,
         log_level: str,
     ) -> None:
         """`make` may exit with FAILED or UNUSABLE; `health` is the listener of the health port."""
-        self.make, self.listeners, self.threads, self.log_level = make, (listener, health), threads, log_level
+        self.make, self.listeners, self.log_level = make, (listener, health), log_level
+        self.threads, self.connections = threads, connections
         super().__init__()
 
     def load_config(self) -> None:
@@ -96,7 +98,7 @@ class Server(BaseApplication):
             "worker_class": ReviewWorker,
             "threads": self.threads,
             "timeout": HANGS_SECONDS,
-            "worker_connections": clients(),
+            "worker_connections": self.connections,
             "graceful_timeout": GRACE_SECONDS,
             "logger_class": JsonLogger,
             "loglevel": self.log_level,

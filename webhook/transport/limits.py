@@ -15,7 +15,7 @@ class Limits:
     """Times in seconds, sizes in bytes, and counts."""
 
     connections: int = 1_000  # At a time.
-    few: int = 0  # Connections with which a peer is no crowd.
+    brief: bool = False  # A connection is for one request: what a peer opens of late says how much it asks.
     keep_alive: float = 120.0  # Longer than the 90 seconds after which kube-apiserver closes idle connections.
     greeting: float = 10.0  # Seconds from accept to the first byte of a request, the handshake included.
     head: float = (
@@ -35,12 +35,26 @@ class Limits:
     handshakes: int = 4  # Handshake steps per turn, up to 1 ms each, so that many new clients do not delay reviews.
     small_bytes: int = 128 << 10  # Up to this, a body takes milliseconds and 6 MiB: the loop's own thread answers it.
 
+    @property
+    def few(self) -> int:
+        """Connections with which a peer is no crowd."""
+        return self.connections // 16
+
 
 OTHER_DESCRIPTORS = 256  # For newcomers before room is made, for the health port, for files, and for the API server.
+LEAST_CLIENTS = 32  # Some API servers, each with some calls at a time.
+
+
+class TooFewDescriptors(Exception):
+    """The process may not open enough files to serve."""
 
 
 def clients() -> int:
-    """The most clients at a time, so that descriptors are left for all else; raises the soft limit if it may."""
+    """
+    Return the most clients at a time, so that descriptors are left for all else; raise the soft limit if it may.
+
+    TooFewDescriptors if the hard limit leaves less than LEAST_CLIENTS.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return Limits.connections
@@ -48,7 +62,12 @@ def clients() -> int:
     if soft < wanted and soft != hard:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return max(1, min(Limits.connections, soft - OTHER_DESCRIPTORS))
+    if soft < LEAST_CLIENTS + OTHER_DESCRIPTORS:
+        raise TooFewDescriptors(
+            f"open files: found a hard limit of {hard}, wanted {LEAST_CLIENTS + OTHER_DESCRIPTORS} or more; "
+            "raise it (ulimit -Hn)"
+        )
+    return min(Limits.connections, soft - OTHER_DESCRIPTORS)
 
 
 class Refused(Exception):

@@ -225,30 +225,31 @@ class Loop:
         """
         Drop so many clients that one more has a place, and `least` at least.
 
-        Each is one of the peer that then has most: newcomers `since` then go last, before them those in line for a
-        thread, those never served first, and of each the one that was silent longest.
+        Each is of the peer that then has most; with `Limits.few` or less, none has more than another.  Newcomers
+        `since` then go last, before them those in line for a thread; of the rest, those never served go first, and of
+        each the one that was silent longest.
         """
         count = max(least, len(self.connections) - self.limits.connections + 1)
         if count <= 0:
             return
-        found = [each for each in self.connections if each.droppable]
-        if self.limits.few:
-            found = self._in_the_way(found)
+        found = self._in_the_way([each for each in self.connections if each.droppable])
         found.sort(key=lambda each: (each.heard >= since, each.deadline == inf, each.served, each.heard))
-        size = self.opened if self.limits.few else self.open
+        size = self.opened if self.limits.brief else self.open
         for victim in largest_first(found, size, self.limits.few)[:count]:
             self.drop(victim, "to make room")
 
     def _in_the_way(self, connections: Sequence[Connection]) -> list[Connection]:
         """
-        Return the connections that may be closed: the silent ones, or those that wait for a thread if these are more.
+        Return those that may be closed: who never sent a whole request, or the others, if these are more.
 
-        One that has its turn soon stays open, if its peer has opened only a few of late.
+        Silent clients so take no place of who asks, and who was served leaves places for newcomers.  One that has its
+        turn soon stays open, if its peer has opened few of late.
         """
-        in_line = [each for each in connections if each.deadline == inf]
-        if 2 * len(in_line) <= len(connections):
-            return [each for each in connections if each.deadline != inf]
-        return [each for each in in_line if each.queued < inf or self.opened[each.peer] > self.limits.few]
+        asked = [each for each in connections if each.served or each.deadline == inf]
+        if 2 * len(asked) <= len(connections):
+            return [each for each in connections if not (each.served or each.deadline == inf)]
+        few = self.limits.few
+        return [each for each in asked if min(each.deadline, each.queued) < inf or self.opened[each.peer] > few]
 
     def converse(self, connection: Connection) -> Waiting[None]:
         """Serve a connection: requests and their responses, then the end."""

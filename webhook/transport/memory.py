@@ -44,8 +44,8 @@ class Memory:
         """
         Count received bytes.
 
-        Over the limit, the peer that holds most loses stalled requests first and then the oldest: a review arrives
-        within milliseconds.  Refused if this connection is the one to drop.
+        Over the limit, requests that have stalled are lost first: a review arrives within milliseconds.  Then the peer
+        that holds most loses its oldest.  Refused if this connection is the one to drop.
         """
         connection.held += count
         self.held += count
@@ -59,18 +59,17 @@ class Memory:
 
     def _victim(self, asking: Connection) -> Connection | None:
         """
-        The connection to drop first: one that has stalled, or else the oldest; None if threads are at work on all.
+        Return the connection to drop first: one that has stalled, or else the oldest of the peer that holds most.
 
-        The one that is `asking` may be chosen, too: it can end itself.
+        None if threads are at work on all.  The one that is `asking` may be chosen, too: it can end itself.
         """
-        stalled, held = monotonic() - STALLED_SECONDS, Counter[str]()
+        since, held = monotonic() - STALLED_SECONDS, Counter[str]()
         for other in self.connections:
             held[other.peer] += other.held
-        holding = (other for other in self.connections if other.held and (other is asking or other.droppable))
-        candidates = of_the_largest(holding, held)
-        return min(
-            candidates, key=lambda other: (other.deadline == inf, other.heard > stalled, other.begun), default=None
-        )
+        holding = [other for other in self.connections if other.held and (other is asking or other.droppable)]
+        stalled = [other for other in holding if other.deadline < inf and other.heard <= since]
+        candidates = of_the_largest(stalled or holding, held)
+        return min(candidates, key=lambda other: (other.deadline == inf, other.begun), default=None)
 
     def release(self, connection: Connection) -> None:
         """

@@ -31,8 +31,8 @@ from webhook.transport.peers import Turns
 
 REST = 1.0  # Seconds of rest for each second of processor time.
 OPEN = Limits(
-    connections=64,  # A kubelet and a Prometheus need one each, for milliseconds.
-    few=4,  # A kubelet may make several probes at once.
+    connections=64,  # A kubelet and a Prometheus need one each, for milliseconds; a kubelet may make several probes.
+    brief=True,
     greeting=2.0,
     head=1.0,
     body=1.0,
