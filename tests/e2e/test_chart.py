@@ -33,6 +33,7 @@ from webhook.manifests.skip_label import SKIP_LABEL_NAME, skip_label_policy
 from webhook.policy import parsing as policies
 from webhook.policy.schema import API_VERSION, KIND
 from webhook.rules import RULES
+from webhook.scheduler.features import OLDEST
 from webhook.serving.settings import GRACE_SECONDS, SETTINGS
 from webhook.transport.worker import LAST_SECONDS
 
@@ -240,6 +241,8 @@ def test_a_policy_of_which_all_is_commented_out_is_the_built_in_one():
 
 
 INJECT = "cert-manager.io/inject-ca-from"
+KEY = "-----BEGIN PRIVATE KEY-----\nMC4\n-----END PRIVATE KEY-----\n"
+DEFAULT = {"maxSkew": 1, "topologyKey": "a", "whenUnsatisfiable": "ScheduleAnyway"}
 SECRETS = {"apiVersion": "v1", "kind": "Secret", "resource": "secrets", "podTemplate": "data"}
 
 
@@ -280,6 +283,45 @@ def test_what_it_refuses_to_render():
         ({"failurePolicy": None}, "missing property 'failurePolicy'"),
         ({"uninstallHook": None}, "missing property 'uninstallHook'"),
         ({"uninstallHook": {"resources": {"limit": {"memory": "1Gi"}}}}, "'limit' not allowed"),
+        (
+            {"certificate": {"mode": "own", "existingSecret": "a", "caBundle": CA + KEY}},
+            "caBundle: found a private key",
+        ),
+        ({"certificate": {"existingSecret": "a"}}, "certificate.existingSecret: found one in mode self-managed"),
+        ({"certificate": {"issuerRef": {"name": "a"}}}, "certificate.issuerRef: found one in mode self-managed"),
+        ({"certificate": {"mode": "cert-manager", "issuerRef": {"kind": "Issuer"}}}, "properties 'name' required"),
+        ({"failurePolicy": "Fail", "replicaCount": 0}, "replicaCount: found 0 with failurePolicy Fail"),
+        ({"failurePolicyEnforced": "Fail", "replicaCount": 0}, "replicaCount: found 0 with failurePolicyEnforced Fail"),
+        ({"autoscaling": {"enabled": True, "minReplicas": 7}}, "autoscaling.minReplicas: found 7, wanted at most"),
+        ({"networkPolicy": {"apiServerPorts": None}}, "missing property 'apiServerPorts'"),
+        ({"networkPolicy": {"apiServerPorts": []}}, "minItems: got 0, want 1"),
+        ({"networkPolicy": {"apiServerPorts": [70000]}}, "maximum: got 70,000, want 65,535"),
+        *(
+            ({"networkPolicy": {"apiServers": [address]}}, f"'{address}' does not match pattern")
+            for address in ("10.0.0.0/33", "fd00::/129", "10.0.0.1")
+        ),
+        ({"resources": {"limits": {"memory": "lots"}}}, "'lots' does not match pattern"),
+        ({"kubernetesVersion": f"1.{OLDEST - 1}"}, "does not match pattern"),
+        *(
+            ({"extraArgs": [option]}, f"extraArgs: found {option}, wanted a duration")
+            for option in ("--certificate-lifetime=soon", "--ca-lifetime", "--ca-lifetime=0d")
+        ),
+        ({"topologySpreadConstraints": [None]}, "got null, want object"),
+        ({"tolerations": ["x"]}, "got string, want object"),
+        ({"imagePullSecrets": ["x"]}, "got string, want object"),
+        ({"policy": {"defaulting": {"defaultConstraints": [DEFAULT]}}}, "missing property 'defaultingType'"),
+        ({"policy": {"defaulting": {"defaultingType": "None"}}}, "value must be one of 'System', 'List'"),
+        *(
+            ({"policy": {"defaulting": {"defaultingType": "List", "defaultConstraints": [DEFAULT | wrong]}}}, complaint)
+            for wrong, complaint in (
+                ({"maxSkew": 0}, "minimum: got 0, want 1"),
+                ({"topologyKey": ""}, "minLength: got 0, want 1"),
+                ({"whenUnsatisfiable": "Never"}, "value must be one of 'DoNotSchedule', 'ScheduleAnyway'"),
+                ({"labelSelector": {}}, "'labelSelector' not allowed"),
+            )
+        ),
+        ({"policy": {"overrides": [{"name": "a"}]}}, "missing property 'namespaceSelector'"),
+        ({"policy": {"workloads": [{**FLEET}]}}, "missing property 'podTemplate'"),
         ({"policy": {"workloads": [SECRETS]}}, "'v1' does not match pattern"),
         (
             {"policy": {"workloads": [SECRETS | {"apiVersion": "a/v1", "resource": "*"}]}},

@@ -21,12 +21,15 @@ from webhook.objects.operators import kinds_named, places
 from webhook.policy import parsing as policies
 from webhook.policy.schema import schema as policy_schema
 from webhook.rules import RULES, WITHOUT_CONSTRAINTS
+from webhook.scheduler.constraint import ACTIONS
+from webhook.scheduler.default_constraints import DEFAULTING_TYPES
 from webhook.serving.settings import SETTINGS
 
 FOLDER = ROOT / "charts" / "evenkeel"
 TYPES = {"bool": "boolean", "int": "integer", "str": "string", "map": "object", "seq": "array"}
 JSON_SCHEMA = "@schema "
-QUANTITIES = {"type": "object", "additionalProperties": {"type": ["string", "number"]}}
+QUANTITY = {"type": ["string", "number"], "pattern": r"^[0-9]+([.][0-9]*)?(m|[kMGTPE]|[KMGTPE]i|e[0-9]+)?$"}
+QUANTITIES = {"type": "object", "additionalProperties": QUANTITY}
 RESOURCES = {
     "type": "object",
     "properties": {"requests": QUANTITIES, "limits": QUANTITIES, "claims": {"type": "array"}},
@@ -60,7 +63,8 @@ class Value:
     @property
     def may_be_null(self) -> bool:
         """Whether null, by which Helm removes a default, means the same as an empty value."""
-        return not self.inside and (self.type in ("object", "array") or self.default == "")
+        may_be_empty = (self.type in ("object", "array") and "minItems" not in self.given) or self.default == ""
+        return not self.inside and may_be_empty
 
     def rows(self) -> Iterator[str]:
         """A row of the table for each value that is described."""
@@ -105,12 +109,37 @@ def _merged(given: list[str]) -> dict[str, object]:
 
 def schema() -> str:
     """values.schema.json: Helm refuses what it does not allow, a policy with an unknown rule say."""
-    policy = {**policy_schema(), "required": []}
-    del policy["$schema"]
     whole = values().schema
     whole["properties"] |= {"global": {"type": "object", "description": "Helm's own."}}
     head = {"$schema": "http://json-schema.org/draft-07/schema#"}
-    return json.dumps(head | whole | {"$defs": {"policy": policy, "resources": RESOURCES}}, indent=2) + "\n"
+    return json.dumps(head | whole | {"$defs": {"policy": _policy(), "resources": RESOURCES}}, indent=2) + "\n"
+
+
+def _policy() -> dict[str, object]:
+    """
+    The schema of a policy, and what the program refuses in words of its own, as far as a schema can say it.
+
+    A replica does not start with a policy that it cannot use, so Helm is to find what is wrong.
+    """
+    found = json.loads(json.dumps(policy_schema())) | {"required": []}
+    del found["$schema"]
+    override, workload = (found["properties"][name]["items"] for name in ("overrides", "workloads"))
+    override["anyOf"] = [{"required": [name]} for name in ("namespaceSelector", "podSelector", "schedulerName")]
+    workload["else"]["oneOf"] = [{"required": [name]} for name in ("podTemplate", "constraints")]
+    for defaulting in (found["properties"]["defaulting"], override["properties"]["defaulting"]):
+        given = {"required": ["defaultConstraints"], "properties": {"defaultConstraints": {"minItems": 1}}}
+        defaulting |= {"if": given, "then": {"required": ["defaultingType"]}}
+        defaulting["properties"]["defaultingType"] = {"enum": list(DEFAULTING_TYPES)}
+        constraint = defaulting["properties"]["defaultConstraints"]["items"]
+        constraint["properties"] |= {
+            "maxSkew": {"type": "integer", "minimum": 1},
+            "topologyKey": {"type": "string", "minLength": 1},
+            "whenUnsatisfiable": {"enum": list(ACTIONS)},
+            "minDomains": {"type": "integer", "minimum": 1},
+        }
+        constraint["required"] = ["maxSkew", "topologyKey", "whenUnsatisfiable"]
+        del constraint["properties"]["labelSelector"]  # which is refused
+    return dict(found)
 
 
 def table() -> str:

@@ -34,9 +34,12 @@ NEEDED_NAMESPACES = (
     "argocd",
     "calico-system",
     "cert-manager",
+    "cilium",
     "flux-system",
+    "gatekeeper-system",
     "karpenter",
     "kube-flannel",
+    "kyverno",
     "tigera-operator",
 )
 

@@ -47,6 +47,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- /* What the webhook configurations say of the CA: evenkeel and cert-manager each put theirs in, later. */}}
 {{- define "evenkeel.caBundle" -}}
 {{- if eq .Values.certificate.mode "own" }}
+{{- if contains "PRIVATE KEY" .Values.certificate.caBundle }}
+{{- fail "certificate.caBundle: found a private key, which everybody could read there, wanted certificates alone; replace that key" }}
+{{- end }}
 {{- required "certificate.caBundle: found none, wanted the CA of the certificate in certificate.existingSecret, as PEM" .Values.certificate.caBundle | b64enc }}
 {{- end }}
 {{- end }}
