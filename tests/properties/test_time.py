@@ -168,6 +168,7 @@ EACH_NEW = {
         50, *new_keys(n, 1), metadata={"annotations": {some.IGNORE: ",".join(f"a{i}" for i in range(16_000))}}
     ),
 }
+TRIES = 20  # What else runs may take a cache's share from all of a few.
 LONG = {f"key{i}": "v" * 2_000 for i in range(20)}
 
 
@@ -192,9 +193,9 @@ def test_what_no_review_had_before_is_judged_within_8_ms(name):
         request = {"operation": UPDATE, "object": next(made), "oldObject": next(made)}
         review(request, VALIDATE, policy, None, LATEST)
 
-    for answer, objects in ((created, 5), (replaced, 10)):
-        made = iter([EACH_NEW[name](1_000 * next(numbers)) for _ in range(objects)])
-        assert_quick(answer, 0.008 * objects / 5)
+    for answer, objects in ((created, 1), (replaced, 2)):
+        made = iter([EACH_NEW[name](1_000 * next(numbers)) for _ in range(TRIES * objects)])
+        assert_quick(answer, 0.008 * objects)
 
 
 def assert_quick(answer, bound=0.050):
@@ -202,11 +203,11 @@ def assert_quick(answer, bound=0.050):
     That `answer` takes its time, in seconds, where a fixed workload takes 20 ms, and in proportion where that takes
     longer.
 
-    CPU time and the best of five are blind to what else the machine does; the yardstick, run right before each, makes
+    CPU time and the best of TRIES are blind to what else the machine does; the yardstick, run right before each, makes
     up for a machine that is slower just then.
     """
     rounds = []
-    while len(rounds) < 5:
+    while len(rounds) < TRIES:
         slower = max(1, seconds(yardstick) / 0.020)
         rounds.append(seconds(answer) / slower)
         if rounds[-1] <= bound:
