@@ -68,6 +68,7 @@ def test_what_is_enforced_can_fail_alone(folder, capsys):
         ([], SYSTEM_NAMESPACES),
         (["--exclude-namespace", "b", "--exclude-namespace", "a"], (*SYSTEM_NAMESPACES, "b", "a")),
         (["--failure-policy", "Fail"], (*SYSTEM_NAMESPACES, *NEEDED_NAMESPACES)),
+        (["--failure-policy-enforced", "Fail"], (*SYSTEM_NAMESPACES, *NEEDED_NAMESPACES)),
         (
             ["--failure-policy", "Fail", "--exclude-namespace", "a", "--exclude-namespace", NEEDED_NAMESPACES[0]],
             (*SYSTEM_NAMESPACES, "a", *NEEDED_NAMESPACES),

@@ -186,7 +186,7 @@ def test_replicas_that_could_be_lost_together_are_noted_where_calls_are_refused_
 
     assert [0, 0] == [unknown.code, together.code]
     assert "p: note: where the replicas of evenkeel run is not known: /api/v1/namespaces/guard" in unknown.out
-    assert "p: note: all 2 replicas run in zone a: failurePolicy is Fail" in together.out
+    assert "p: note: all 2 replicas run in zone a: what the entries with failurePolicy Fail judge" in together.out
 
 
 def test_policy_show_prints_until_when_and_how_strictly(run):

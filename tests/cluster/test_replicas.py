@@ -10,7 +10,7 @@ from webhook.cluster.client import ClusterError
 from webhook.cluster.replicas import Replica, failing_services, notes_on, replicas_behind
 from webhook.manifests.configurations import FAIL, Target, configurations
 from webhook.policy.parsing import built_in
-from webhook.scheduler.nodes import Node, Nodes
+from webhook.scheduler.nodes import Node, Nodes, Taint
 
 PODS, SERVICE = "/api/v1/namespaces/guard/pods", "/api/v1/namespaces/guard/services/keel"
 
@@ -61,12 +61,19 @@ SEVERAL = "a1 a2 b1 b2 bare"
 
 
 def nodes_of(names):
-    """Nodes in the zone that the first letter of their name is; those of longer names lack the label."""
-    zones = [(name, {ZONE: name[0]} if len(name) == 2 else {}) for name in names.split()]
-    return Nodes([Node(name, {HOSTNAME: name, **zone}) for name, zone in zones])
+    """Nodes in the zone that the first letter of their name is, but for "bare"; some are closed, as their name says."""
+    return Nodes(
+        Node(
+            name,
+            {HOSTNAME: name, **({} if name == "bare" else {ZONE: name[0]})},
+            (Taint("dedicated", "", "NoSchedule"),) * name.endswith("-tainted"),
+            unschedulable=name.endswith("-cordoned"),
+        )
+        for name in names.split()
+    )
 
 
-DOWN = "failurePolicy is Fail, so that what evenkeel judges is refused"
+DOWN = "what the entries with failurePolicy Fail judge is refused"
 
 
 @pytest.mark.parametrize(
@@ -86,6 +93,8 @@ DOWN = "failurePolicy is Fail, so that what evenkeel judges is refused"
         (SEVERAL, "gone a1", "2 replicas are ready, on a1, gone"),
         ("a1", "a1 a1", "2 replicas are ready, on a1"),
         ("a1 a2", "a1 a2", "2 replicas are ready, on a1, a2"),
+        ("a1 b1-cordoned b2-tainted", "a1 a1", "2 replicas are ready, on a1"),
+        ("a1 a2-cordoned b1", "a1 a1", "all 2 replicas run on node a1"),
     ],
 )
 def test_what_is_lost_with_one_node_or_zone_is_said(nodes, used, begin):

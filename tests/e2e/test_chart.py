@@ -133,7 +133,8 @@ def agree(policy, failure_policy="Ignore", enforced="Ignore", **values):
     found = [one for one in rendered if one["kind"].endswith("WebhookConfiguration")]
     bundle = values["certificate"]["caBundle"].encode() if "certificate" in values else b""
     apart = failure_policy == "Ignore" and enforced == "Fail"
-    excluded = (*values.get("excludeNamespaces", ()), *(NEEDED_NAMESPACES if failure_policy == "Fail" else ()))
+    needed = NEEDED_NAMESPACES if "Fail" in (failure_policy, enforced) else ()
+    excluded = (*values.get("excludeNamespaces", ()), *needed)
     target = Target(bundle, SERVICE, failure_policy=failure_policy, enforced_fail=apart, excluded=excluded)
     wanted = configurations(policies.parse_policy(config_map["data"]["policy.yaml"]), target)
     for one in found:
@@ -241,6 +242,7 @@ def test_a_policy_of_which_all_is_commented_out_is_the_built_in_one():
 
 
 INJECT = "cert-manager.io/inject-ca-from"
+KEEP = "helm.sh/resource-policy"
 KEY = "-----BEGIN PRIVATE KEY-----\nMC4\n-----END PRIVATE KEY-----\n"
 DEFAULT = {"maxSkew": 1, "topologyKey": "a", "whenUnsatisfiable": "ScheduleAnyway"}
 SECRETS = {"apiVersion": "v1", "kind": "Secret", "resource": "secrets", "podTemplate": "data"}
@@ -263,7 +265,7 @@ def test_what_it_refuses_to_render():
         ({"hostNetwork": True, "networkPolicy": {"enabled": True}}, "networkPolicy.enabled: found true with host"),
         ({"extraArgs": ["threads"]}, "'threads' does not match pattern"),
         *(
-            ({"extraArgs": [option]}, f"extraArgs: found {option}, wanted one of --certificate-lifetime=")
+            ({"extraArgs": [option]}, f"extraArgs: found {option}, wanted one of --ca-lifetime=")
             for option in ("--threads=2", "--thr=2", "--tls-cert=a", "--client-ca=a", "--self-signed", "--help")
         ),
         *(
@@ -274,11 +276,20 @@ def test_what_it_refuses_to_render():
         ({"extraEnv": [{"name": "A"}, {"name": "A"}]}, "extraEnv: found A twice"),
         ({"extraEnv": [{"name": "A", "value": 1}]}, "got number, want string"),
         ({"extraEnv": [{"name": "A", "valu": ""}]}, "'valu' not allowed"),
+        ({"extraEnv": [{"name": "B C="}]}, "'B C=' does not match pattern"),
+        ({"extraEnv": [{"name": "A", "value": "", "valueFrom": {"secretKeyRef": {}}}]}, "'not' failed"),
+        ({"extraEnv": [{"name": "A", "valueFrom": {}}]}, "minProperties: got 0, want 1"),
         ({"excludeNamespaces": ["a b"]}, "'a b' does not match pattern"),
         ({"timeoutSeconds": {"mutate": 11}}, "maximum: got 11, want 10"),
-        ({"hostNetwork": True, "ports": {"webhook": 10250}}, "ports.webhook: found 10250 with hostNetwork"),
+        *(
+            ({"hostNetwork": True, "ports": {"webhook": port}}, f"ports.webhook: found {port} with hostNetwork")
+            for port in (10250, 2379, 6443, 30080)
+        ),
+        ({"hostNetwork": True, "replicaCount": 1, "failurePolicy": "Fail"}, "replicaCount: found 1 with hostNetwork"),
         ({"hostNetwork": True, "dnsPolicy": "ClusterFirst"}, "dnsPolicy: found ClusterFirst with hostNetwork"),
         ({"webhookAnnotations": {INJECT: "a/b"}}, f"webhookAnnotations: found {INJECT}, wanted none"),
+        ({"webhookAnnotations": {KEEP: "keep"}}, f"webhookAnnotations: found {KEEP}, wanted none of Helm's"),
+        ({"resources": {"claims": []}}, "'claims' not allowed"),
         ({"certificate": {"mode": None}}, "missing property 'mode'"),
         ({"failurePolicy": None}, "missing property 'failurePolicy'"),
         ({"uninstallHook": None}, "missing property 'uninstallHook'"),
@@ -772,6 +783,14 @@ def test_reviews_are_accepted_from_the_addresses_that_are_named(addresses, allow
 
     assert ([8443], [8080]) == tuple([port["port"] for port in rule["ports"]] for rule in (webhook, health))
     assert allowed == sources
+
+
+def test_the_pods_of_reports_are_closed_off_where_evenkeel_s_cannot_be():
+    values = {"hostNetwork": True, "networkPolicy": {"enabled": True}, "report": {"metrics": {"enabled": True}}}
+
+    assert {"evenkeel-report"} == {
+        each["metadata"]["name"] for each in render(values) if each["kind"] == "NetworkPolicy"
+    }
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Event, Thread
 
 import pytest
@@ -17,11 +17,11 @@ from tests.e2e.test_chart import ENFORCED, OWN_FILES, POLICIES
 from tests.e2e.test_gitops import unhooked
 from tests.e2e.webhook import CONFIGURATIONS, containers
 from tests.support import ROOT
-from tests.support.build import constraint, pod
+from tests.support.build import constraint, merged, pod
 from tests.support.serving import certificate, until
 
 PAGE = ROOT / "docs" / "operations.md"
-OFF, ON = re.findall(r"^\$ (kubectl label namespaces .*)$", PAGE.read_text("utf-8"), re.MULTILINE)
+OFF, ON = re.findall(r"^\$ (kubectl label namespaces (?:.*\\\n)*.*)$", PAGE.read_text("utf-8"), re.MULTILINE)
 FAILING = {
     "all": {"failurePolicy": "Fail", "policy": {"earlyAnswer": True}},
     "what is enforced": {
@@ -29,7 +29,8 @@ FAILING = {
         "policy": {"rules": {"missing-constraints": ENFORCED, "empty-selector": ENFORCED}},
     },
 }
-APPLIES = {"client-side": (), "server-side": ("--server-side", "--force-conflicts")}
+FLUX = ("--server-side", "--force-conflicts", "--field-manager", "kustomize-controller")
+APPLIES = {"client-side": (), "server-side": ("--server-side", "--force-conflicts"), "as Flux": FLUX}
 SKIP = "evenkeel.dev/skip"
 
 
@@ -58,9 +59,34 @@ class SelfHeal:
         self.thread = Thread(target=self._run, daemon=True)
 
     def apply(self):
+        if self.how == FLUX:
+            self.take_over()
         output = self.plane.kubectl("apply", *self.how, "-f", "-", stdin=self.git)
         assert 0 == output.code, output
         self.rounds += 1
+
+    def take_over(self):
+        """
+        Make Flux the manager of what kubectl has set in the namespaces, so that its next apply removes it.
+
+        upstream: fluxcd/pkg/ssa/patch.go:PatchReplaceFieldsManagers
+        """
+        for obj in json.loads(self.git)["items"]:
+            if obj["kind"] == "Namespace":
+                with suppress(ApiError):  # It is made by the first apply.
+                    self._take_over(f"/api/v1/namespaces/{obj['metadata']['name']}")
+
+    def _take_over(self, path):
+        fields = self.plane.api.call("GET", path)["metadata"]["managedFields"]
+        theirs = [each for each in fields if each["manager"].startswith("kubectl")]
+        if not theirs:
+            return
+        flux = [each for each in fields if (each["manager"], each["operation"]) == (FLUX[-1], "Apply")]
+        taken = {**theirs[0], "manager": FLUX[-1], "operation": "Apply"}
+        taken["fieldsV1"] = merged(*(each["fieldsV1"] for each in (*flux, *theirs)))
+        others = [each for each in fields if each not in theirs and each not in flux]
+        patch = [{"op": "replace", "path": "/metadata/managedFields", "value": [*others, taken]}]
+        self.plane.api.call("PATCH", path, patch)
 
     def _run(self):
         while not self.stopped.wait(1):

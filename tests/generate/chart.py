@@ -32,7 +32,7 @@ QUANTITY = {"type": ["string", "number"], "pattern": r"^[0-9]+([.][0-9]*)?(m|[kM
 QUANTITIES = {"type": "object", "additionalProperties": QUANTITY}
 RESOURCES = {
     "type": "object",
-    "properties": {"requests": QUANTITIES, "limits": QUANTITIES, "claims": {"type": "array"}},
+    "properties": {"requests": QUANTITIES, "limits": QUANTITIES},
     "additionalProperties": False,
 }
 
@@ -156,7 +156,7 @@ def program() -> str:
         "timeoutSeconds": made.TIMEOUT_SECONDS,
         "systemNamespaces": list(SYSTEM_NAMESPACES),
         "neededNamespaces": list(NEEDED_NAMESPACES),
-        "furtherOptions": list(_further_options()),
+        "furtherOptions": dict(_further_options()),
         "skipLabel": SKIP_LABEL,
         "builtIn": yaml.safe_load(policies.BUILT_IN),
         "severities": {rule.id: str(rule.severity) for rule in RULES.values()},
@@ -188,12 +188,12 @@ def program() -> str:
     return f"# What the program knows and the chart needs; `make docs` writes it.\n{_yaml(known)}"
 
 
-def _further_options() -> Iterator[str]:
-    """Yield the options of `evenkeel serve` that have an effect beside those that the chart sets by its values."""
+def _further_options() -> Iterator[tuple[str, str]]:
+    """Yield the options of `evenkeel serve` that no value sets, each with its environment variable."""
     deployment = (FOLDER / "templates" / "deployment.yaml").read_text("utf-8")
     for setting in SETTINGS:
         if setting.metavar and setting.name != "tls-dir" and f"{setting.flag}=" not in deployment:
-            yield setting.flag
+            yield setting.flag, setting.variable
 
 
 def operators() -> str:

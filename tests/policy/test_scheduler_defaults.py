@@ -135,7 +135,10 @@ AT = "profiles[0] (default-scheduler): PodTopologySpread:"
         ),
         Copy(
             configuration(profile(listed(SOFT), plugins={"score": {"disabled": [{"name": "PodTopologySpread"}]}})),
-            [f"{AT} defaultConstraints: lacks {text(SOFT)}"],
+            [
+                f"{AT} found disabled, or an empty list, wanted the plugin enabled, with defaultConstraints",
+                f"{AT} defaultConstraints: lacks {text(SOFT)}",
+            ],
         ),
         Copy(
             configuration(profile(listed(SOFT), name="other")),

@@ -82,8 +82,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help=f"send nothing in this namespace, beside {', '.join(SYSTEM_NAMESPACES)} and that of --service; with "
-        f"--failure-policy {FAIL}, beside {', '.join(NEEDED_NAMESPACES)}, too: name also where else runs what the "
-        "webhook needs to start; repeatable",
+        f"--failure-policy or --failure-policy-enforced {FAIL}, beside {', '.join(NEEDED_NAMESPACES)}, too: "
+        "name also where else runs what the webhook needs to start; repeatable",
     )
     parser.add_argument(
         "--rbac", action="store_true", help="also print a ServiceAccount and the RBAC for --cluster live"
@@ -167,7 +167,8 @@ def _excluded(args: argparse.Namespace) -> tuple[str, ...]:
     for name in args.exclude_namespace:
         if not inputs.DNS_LABEL.fullmatch(name):
             raise UsageError(f"{EXCLUDE_NAMESPACE}: found {json.dumps(name)}, wanted the name of a namespace")
-    return (*args.exclude_namespace, *(NEEDED_NAMESPACES if args.failure_policy == FAIL else ()))
+    refuses = FAIL in (args.failure_policy, args.failure_policy_enforced)
+    return (*args.exclude_namespace, *(NEEDED_NAMESPACES if refuses else ()))
 
 
 def _skip_label(args: argparse.Namespace, minor: int) -> tuple[Object, ...]:

@@ -58,7 +58,7 @@ def _is_ready(pod: Mapping[str, Any]) -> bool:
 
 def notes_on(replicas: Sequence[Replica], nodes: Nodes, namespace: str) -> Iterator[str]:
     """Yield why the loss of a Pod, node or zone would be that of all replicas and what to do, or where they run."""
-    refused = "failurePolicy is Fail, so that what evenkeel judges is refused"
+    refused = "what the entries with failurePolicy Fail judge is refused"
     if not replicas:
         yield f"no replica is ready: {refused} now; see what keeps them: kubectl -n {namespace} get pods"
     elif len(replicas) == 1:
@@ -73,10 +73,12 @@ def notes_on(replicas: Sequence[Replica], nodes: Nodes, namespace: str) -> Itera
 
 
 def _shared_place(replicas: Sequence[Replica], nodes: Nodes) -> str:
-    """Return the node or zone in which all replicas run while there is another one, such as `in zone a`, or ""."""
+    """Return the node or zone in which all replicas run while another one is open, such as `in zone a`, or ""."""
     used_nodes = [nodes.get(replica.node) for replica in replicas]
+    open_nodes = nodes.tolerated(()) & ~nodes.unschedulable
     for key, place in PLACES.items():
         domains = {node.labels.get(key) if node else None for node in used_nodes}
-        if len(domains) == 1 and None not in domains and len(nodes.domains(key)) > 1:
-            return f"{place} {domains.pop()}"
+        domain = domains.pop() if len(domains) == 1 else None
+        if domain is not None and open_nodes & nodes.carrying(key) & ~nodes.domains(key)[domain]:
+            return f"{place} {domain}"
     return ""

@@ -87,6 +87,8 @@ def differences(policy: Policy, scheduler: Policy) -> Iterator[str]:
         if given.type != wanted_type:
             yield f"{at}: defaultingType: found {given.type}, wanted {wanted_type}"
             continue
+        if wanted.constraints and not given.constraints:
+            yield f"{at}: found disabled, or an empty list, wanted the plugin enabled, with defaultConstraints"
         given_constraints, wanted_constraints = _by_meaning(given), _by_meaning(wanted)
         for constraint, text in given_constraints.items():
             if constraint not in wanted_constraints:

@@ -61,6 +61,9 @@ labels: {{- include "evenkeel.labels" . | nindent 2 }}
   {{- if hasPrefix "cert-manager.io/inject-" . }}
     {{- fail (printf "webhookAnnotations: found %s, wanted none of cert-manager's, which would overwrite caBundle: certificate.mode cert-manager sets it" .) }}
   {{- end }}
+  {{- if hasPrefix "helm.sh/" . }}
+    {{- fail (printf "webhookAnnotations: found %s, wanted none of Helm's, by which the configurations could outlive evenkeel" .) }}
+  {{- end }}
 {{- end }}
 {{- if eq .Values.certificate.mode "cert-manager" }}
 {{- $_ := set $annotations "cert-manager.io/inject-ca-from" (printf "%s/%s" .Release.Namespace (include "evenkeel.fullname" .)) }}

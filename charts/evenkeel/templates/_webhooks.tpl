@@ -97,7 +97,9 @@ The settings of one rule, as JSON: one of the policy, and one of each override, 
 {{- /* The namespaces of which nothing is sent, as JSON. */}}
 {{- define "evenkeel.neverSent" -}}
 {{- $others := .root.Values.excludeNamespaces | default list }}
-{{- if eq "Fail" .root.Values.failurePolicy }}{{ $others = concat $others .program.neededNamespaces }}{{ end }}
+{{- if or (eq "Fail" .root.Values.failurePolicy) (eq "Fail" .root.Values.failurePolicyEnforced) }}
+{{- $others = concat $others .program.neededNamespaces }}
+{{- end }}
 {{- concat .program.systemNamespaces (list .root.Release.Namespace) $others | uniq | toJson }}
 {{- end }}
 
