@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import reduce
 from threading import Event, Thread
 
 import pytest
@@ -21,7 +22,8 @@ from tests.support.build import constraint, merged, pod
 from tests.support.serving import certificate, until
 
 PAGE = ROOT / "docs" / "operations.md"
-OFF, ON = re.findall(r"^\$ (kubectl label namespaces (?:.*\\\n)*.*)$", PAGE.read_text("utf-8"), re.MULTILINE)
+COMMANDS = PAGE.read_text("utf-8").replace("\\\n", "")
+OFF, ON = re.findall(r"^\$ (kubectl label namespaces .*)$", COMMANDS, re.MULTILINE)
 FAILING = {
     "all": {"failurePolicy": "Fail", "policy": {"earlyAnswer": True}},
     "what is enforced": {
@@ -83,7 +85,7 @@ class SelfHeal:
             return
         flux = [each for each in fields if (each["manager"], each["operation"]) == (FLUX[-1], "Apply")]
         taken = {**theirs[0], "manager": FLUX[-1], "operation": "Apply"}
-        taken["fieldsV1"] = merged(*(each["fieldsV1"] for each in (*flux, *theirs)))
+        taken["fieldsV1"] = reduce(merged, (each["fieldsV1"] for each in (*flux, *theirs)))
         others = [each for each in fields if each not in theirs and each not in flux]
         patch = [{"op": "replace", "path": "/metadata/managedFields", "value": [*others, taken]}]
         self.plane.api.call("PATCH", path, patch)
