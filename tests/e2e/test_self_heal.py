@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import reduce
 from threading import Event, Thread
 
@@ -75,11 +75,13 @@ class SelfHeal:
         """
         for obj in json.loads(self.git)["items"]:
             if obj["kind"] == "Namespace":
-                with suppress(ApiError):  # It is made by the first apply.
-                    self._take_over(f"/api/v1/namespaces/{obj['metadata']['name']}")
+                self._take_over(obj["metadata"]["name"])
 
-    def _take_over(self, path):
-        fields = self.plane.api.call("GET", path)["metadata"]["managedFields"]
+    def _take_over(self, name):
+        try:
+            fields = self.plane.api.call("GET", f"/api/v1/namespaces/{name}")["metadata"]["managedFields"]
+        except ApiError:  # The first apply is yet to make it.
+            return
         theirs = [each for each in fields if each["manager"].startswith("kubectl")]
         if not theirs:
             return
@@ -88,7 +90,8 @@ class SelfHeal:
         taken["fieldsV1"] = reduce(merged, (each["fieldsV1"] for each in (*flux, *theirs)))
         others = [each for each in fields if each not in theirs and each not in flux]
         patch = [{"op": "replace", "path": "/metadata/managedFields", "value": [*others, taken]}]
-        self.plane.api.call("PATCH", path, patch)
+        output = self.plane.kubectl("patch", "namespace", name, "--type=json", "--patch", json.dumps(patch))
+        assert 0 == output.code, output
 
     def _run(self):
         while not self.stopped.wait(1):
