@@ -1,0 +1,1 @@
+"""What the commands print, byte for byte, over the examples and ten clusters made at random, against what was recorded."""
