@@ -23,7 +23,7 @@ from tests.oracle.recording import ask
 from tests.support.build import constraint
 from tests.support.kubernetes_source import NEWEST
 from webhook.cluster.store import Store
-from webhook.cluster.watched import NODE, POD
+from webhook.cluster.watched_resources import NODE, POD
 from webhook.objects.reading import Reader
 from webhook.scheduler.constraint import parse_constraints
 from webhook.scheduler.features import LATEST

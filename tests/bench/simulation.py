@@ -33,7 +33,7 @@ from tests.support.kubernetes_source import NEWEST
 from webhook.objects.references import ObjectRef
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.snapshot import from_objects
-from webhook.simulation.makers import Cluster
+from webhook.simulation.controllers import Cluster
 from webhook.simulation.planning import planned
 from webhook.simulation.run import run
 from webhook.simulation.step import parse_step

@@ -11,8 +11,8 @@ import yaml
 from tests.support.admission_reviews import review
 from tests.support.build import SELECTOR, ZONE, constraint, hpa, namespace, node, pod, request, service, workload
 from tests.support.commands import POLICY, Run
+from webhook.admission.cost import MOST_CONSTRAINTS
 from webhook.admission.ownership import ACCOUNTS
-from webhook.admission.weighing import MOST_CONSTRAINTS
 
 EMPTY, MISSES = constraint(labelSelector={}), constraint(labelSelector={"matchLabels": {"app": "db"}})
 DENIED = workload("Deployment", EMPTY)

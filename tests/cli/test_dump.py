@@ -12,7 +12,7 @@ import pytest
 from tests.support.apiserver import ApiServer, kubeconfig
 from tests.support.build import HOSTNAME, ZONE, constraint, key_of, namespace, pod, service, workload
 from webhook.cli.main import main
-from webhook.cluster.listed import LISTED
+from webhook.cluster.listed_resources import LISTED
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": {HOSTNAME: "n1", ZONE: "a"}}}
 SECRET = {"containers": [{"name": "c", "env": [{"name": "PASSWORD", "value": "hunter2"}]}]}
@@ -188,7 +188,7 @@ def test_progress_is_shown_on_a_terminal_only(run, api, monkeypatch):
         def isatty(self):
             return True
 
-    monkeypatch.setattr("webhook.cli.progress.SECONDS", -1.0)
+    monkeypatch.setattr("webhook.loading.progress.SECONDS", -1.0)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sys, "stderr", shown := Terminal())
         assert 0 == main(["dump", "-o", "a.gz"])

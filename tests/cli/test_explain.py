@@ -9,7 +9,7 @@ import pytest
 from tests.support.build import HOSTNAME, ZONE, pod, service, workload
 from tests.support.commands import POLICY
 from tests.support.placing import INFRA, node, requesting, running, spread
-from webhook.cli import known
+from webhook.loading import clusters
 
 SAID = (
     "0/3 nodes are available: 1 node(s) had untolerated taint(s), "
@@ -365,7 +365,7 @@ def test_a_version_that_is_assumed_is_said_where_the_schedulers_words_differ(run
     waiting = WAITING | {"status": {"phase": "Pending", "conditions": [CONDITION | {"message": of_1_33}]}}
     cluster = listed(*NODES, running("a1"), running("b1"), waiting)
 
-    assumed = known.ASSUMED.format("1.37")
+    assumed = clusters.ASSUMED.format("1.37")
     assert assumed in explain(run, "pod/web-9", cluster)[1]
     assert assumed not in explain(run, "pod/web-9 --kubernetes-version 1.33", cluster)[1]
     assert assumed not in explain(run, "pod/web-9")[1]

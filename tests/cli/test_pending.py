@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.build import pod
 from tests.support.placing import INFRA, node, requesting, running
-from webhook.cli import known
 from webhook.cluster.cluster import Contents
+from webhook.loading import clusters
 
 SAID = "0/1 nodes are available: 1 node(s) had untolerated taint(s)."
 
@@ -96,7 +96,7 @@ def test_pods_of_each_scheduler_of_the_configuration_are_compared(run):
 def test_a_version_that_is_assumed_is_said_where_the_schedulers_words_differ(pending):
     of_1_33 = "0/1 nodes are available: 1 node(s) had untolerated taint {dedicated: infra}."
     cluster = [node("n1", taints=[INFRA]), waiting("web-1", message=of_1_33)]
-    assumed = known.ASSUMED.format("1.37")
+    assumed = clusters.ASSUMED.format("1.37")
 
     assert assumed in pending("-n shop", cluster=cluster)[1]
     assert assumed not in pending("-n shop --kubernetes-version 1.33", cluster=cluster)[1]
@@ -105,7 +105,7 @@ def test_a_version_that_is_assumed_is_said_where_the_schedulers_words_differ(pen
 
 def test_where_no_pod_may_be_listed_it_does_not_say_that_none_waits(run, monkeypatch):
     contents = Contents(iter([node("n1")]), {"pods": "is forbidden"})
-    monkeypatch.setattr("webhook.cli.inputs.contents", lambda *_, **__: contents)
+    monkeypatch.setattr("webhook.loading.inputs.contents", lambda *_, **__: contents)
     code, out, err = run("pending -A --fail-on pending --cluster dump")
 
     assert (2, "") == (code, out)
@@ -114,7 +114,7 @@ def test_where_no_pod_may_be_listed_it_does_not_say_that_none_waits(run, monkeyp
 
 def test_what_cannot_be_judged_is_in_the_json(run, monkeypatch):
     contents = Contents(iter([node("n1")]), {"services": "is forbidden"})
-    monkeypatch.setattr("webhook.cli.inputs.contents", lambda *_, **__: contents)
+    monkeypatch.setattr("webhook.loading.inputs.contents", lambda *_, **__: contents)
 
     assert ["services cannot be listed: is forbidden"] == json.loads(run("pending -A -o json --cluster dump").out)[
         "notes"

@@ -11,8 +11,8 @@ from tests.support.build import constraint, service, workload
 from tests.support.commands import POLICY
 from tests.support.placing import INFRA, node
 from tests.support.reporting import ZONES, deployment, pods
-from webhook.cli.known import ASSUMED
 from webhook.cluster.dump_file import KIND, VERSION
+from webhook.loading.clusters import ASSUMED
 
 WEB = [*deployment(constraint()), *pods("a1", "b1")]
 BAD = deployment(EMPTY, name="bad")

@@ -21,7 +21,7 @@ from tests.support.admission_reviews import review
 from tests.support.build import constraint, workload
 from tests.support.serving import EVENKEEL, PATIENCE, RUN, certificate, free_port, serving, until
 from webhook.cli.serve import value_of
-from webhook.cli.usage import UsageError
+from webhook.loading.usage import UsageError
 from webhook.policy.parsing import BUILT_IN
 from webhook.serving.settings import SETTINGS
 

@@ -16,7 +16,7 @@ from tests.support.build import constraint
 from tests.support.reporting import ZONES, deployment, pods, report
 from tests.support.serving import free_ports, until
 from webhook.cli.skew_metrics import LATE, Exposed
-from webhook.cli.usage import UsageError
+from webhook.loading.usage import UsageError
 
 CLUSTER = {"apiVersion": "v1", "kind": "List", "items": [*ZONES, *deployment(constraint()), *pods("a1", "a1")]}
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.build import pod
 from tests.support.watching import SHOP
 from webhook.cluster import decoding
-from webhook.cluster.watched import WATCHED
+from webhook.cluster.watched_resources import WATCHED
 from webhook.scheduler.features import LATEST, features
 from webhook.scheduler.snapshot import read_object
 

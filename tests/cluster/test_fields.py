@@ -11,7 +11,7 @@ import pytest
 from tests.support.planted import PLANTED, kept, planted
 from tests.support.watching import SHOP
 from webhook.cluster import decoding, fields
-from webhook.cluster.listed import LISTED
+from webhook.cluster.listed_resources import LISTED
 from webhook.objects.kinds import Kind
 from webhook.scheduler.snapshot import read_object
 

@@ -19,7 +19,7 @@ from webhook.cluster.client import ClusterError
 from webhook.cluster.decoding import PLAIN
 from webhook.cluster.fields import custom_page
 from webhook.cluster.informer import FAILED, LISTED, RESUMED, UNREADABLE, Pace
-from webhook.cluster.listed import LISTED as KINDS
+from webhook.cluster.listed_resources import LISTED as KINDS
 from webhook.cluster.live import listed
 from webhook.scheduler.features import LATEST
 

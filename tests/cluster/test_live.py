@@ -18,7 +18,7 @@ from tests.support.watching import SHOP, watching
 from webhook.cluster.informer import FAILED, LISTED, Pace
 from webhook.cluster.live import ABSENT, BUSY, FOUND, LOOKED_UP, SYNCED, listed
 from webhook.cluster.live import FAILED as LOOKUP_FAILED
-from webhook.cluster.watched import watched
+from webhook.cluster.watched_resources import watched
 from webhook.objects.references import Owner
 
 WEB = Owner("apps/v1", "ReplicaSet", "web")

@@ -21,8 +21,8 @@ from webhook.admission.terms import Terms
 from webhook.documents.reading import read_documents
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import UNUSED_SUPPRESSION, Severity
-from webhook.findings.others import Others
-from webhook.lint.judging import judge
+from webhook.findings.neighbours import Others
+from webhook.lint.judgement import judge
 from webhook.lint.repair import repair
 from webhook.objects.fields import path_text
 from webhook.policy.parsing import built_in

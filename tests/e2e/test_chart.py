@@ -16,7 +16,7 @@ from tests.support import ROOT
 from tests.support.build import merged, node
 from webhook import __version__
 from webhook.cli.main import main, parser
-from webhook.cluster.watched import VERBS, watched
+from webhook.cluster.watched_resources import VERBS, watched
 from webhook.manifests.ca_bundle import CA_BUNDLE_NAME, ca_bundle_policy
 from webhook.manifests.configurations import (
     FAIL,

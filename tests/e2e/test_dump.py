@@ -16,9 +16,9 @@ from tests.support.commands import script
 from tests.support.serving import until
 from webhook.cluster import dump
 from webhook.cluster.client import Client, access
-from webhook.cluster.listed import LISTED
+from webhook.cluster.listed_resources import LISTED
 from webhook.cluster.live import listed
-from webhook.cluster.watched import WATCHED
+from webhook.cluster.watched_resources import WATCHED
 
 PASSWORD = "hunter2-is-in-no-dump"
 

@@ -10,7 +10,7 @@ from tests.support.serving import until
 from webhook.cluster.client import Client
 from webhook.cluster.informer import LISTED, Pace
 from webhook.cluster.live import Live, listed
-from webhook.cluster.watched import WATCHED
+from webhook.cluster.watched_resources import WATCHED
 from webhook.objects.references import Owner
 
 

@@ -15,7 +15,7 @@ from tests.support.admission_reviews import review
 from tests.support.build import constraint, owned_by, pod, request, service, workload
 from tests.support.serving import Running, until
 from webhook.admission.ownership import MANAGER
-from webhook.cluster.watched import watched
+from webhook.cluster.watched_resources import watched
 
 KINDS = [one.kind for one in watched(False)]
 SECONDS = 20  # for which etcd is gone

@@ -21,7 +21,7 @@ from webhook.cli import main as cli
 from webhook.cluster.dump import DumpError, load
 from webhook.documents.reading import read_documents
 from webhook.documents.scalars import DocumentError
-from webhook.lint.judging import judge
+from webhook.lint.judgement import judge
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.policy.policy import PolicyError
 from webhook.scheduler.features import features

@@ -13,8 +13,8 @@ from tests.house.layers import HOUSE
 from tests.support import ROOT
 from tests.support.planted import kept, planted
 from webhook.cluster.fields import only_read
-from webhook.cluster.listed import LISTED
-from webhook.cluster.watched import ALWAYS, WATCHED, Watched
+from webhook.cluster.listed_resources import LISTED
+from webhook.cluster.watched_resources import ALWAYS, WATCHED, Watched
 from webhook.render import catalogue, kinds, skew_metrics
 from webhook.serving.settings import SETTINGS
 

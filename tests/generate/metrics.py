@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tests.support.monitoring import Family, alerts_of, described
 from webhook.admission.defaulting import REASONS
 from webhook.cluster.live import LOOKUP_KINDS, LOOKUP_RESULTS
-from webhook.cluster.watched import WATCHED
+from webhook.cluster.watched_resources import WATCHED
 from webhook.policy.policy import AUDIT, DENY, WARN
 from webhook.serving.metrics import ClusterMetrics, Metrics
 

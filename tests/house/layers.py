@@ -22,9 +22,10 @@ ROWS = f"""\
 __main__
 cli.main
 cli
-cli.selection
-cli.inputs
-cli.usage
+loading
+loading.clusters · loading.progress · loading.selection
+loading.inputs
+loading.usage
 serving.server
 serving.webhook
 serving.certificate
@@ -34,7 +35,7 @@ serving.reviewer
 serving.decision_log · serving.metrics · serving.wire
 serving
 cluster.contents · cluster.live · cluster.replicas
-cluster.published
+cluster.published_reports
 cluster.dump · cluster.informer
 cluster.dump_file
 cluster.fields
@@ -42,27 +43,27 @@ cluster.decoding · cluster.registration · cluster.secret · cluster.store
 cluster
 render
 manifests
-cluster.listed
-cluster.watched
+cluster.listed_resources
+cluster.watched_resources
 lint.session
 lint.files
 lint.overlays · lint.walk · lint.writing
 {PURE}\
-lint.judging · lint.repair · report.report
-report.idle
-report.impact · report.spread · report.waiting
-report.made
+lint.judgement · lint.repair · report.report
+report.idle_constraints
+report.impact · report.spread · report.waiting_pods
+report.next_pods
 report.inventory
 report
-lint.baseline · lint.context · lint.suppressions · lint.surroundings
+lint.baseline · lint.context · lint.suppressions · lint.other_files
 lint.results
 lint.terms
-lint.beside
+lint.declarations
 lint
 admission.policy_test
 admission.dry_run
 admission.review
-admission.foreseeing · admission.ratchet
+admission.unknown_labels · admission.ratchet
 admission.decision
 admission.defaulting
 admission.ownership
@@ -77,22 +78,22 @@ rules
 findings.evaluation · findings.wording
 findings.rule
 findings
-simulation.helping · simulation.judging
+simulation.remedies · simulation.rollout_check
 simulation.planning · simulation.results
-simulation.found · simulation.run
-simulation.makers
+simulation.initial_pods · simulation.run
+simulation.controllers
 simulation.reading
-simulation.disruption · simulation.lost · simulation.stateful
+simulation.disruption · simulation.unreachable_zones · simulation.stateful
 simulation.deployment
 simulation.replicas
 simulation.state
 simulation.ties
-simulation.changes · simulation.pod
+simulation.node_changes · simulation.pod
 simulation.view
 simulation.sampling · simulation.step · simulation.tally · simulation.tolerated
 simulation
 placement.pending
-placement.given · placement.remedies
+placement.inferred_defaults · placement.remedies
 placement.explanation · placement.subject
 placement.pods · placement.room
 placement

@@ -43,7 +43,10 @@ ONLY_COMMANDS = (
     *("webhook.lint", "webhook.placement", "webhook.render", "webhook.report"),
     *("webhook.manifests.ca_bundle", "webhook.manifests.rbac", "webhook.manifests.skip_label"),
 )
-COMMANDS = {"webhook.cli", "webhook.cli.inputs", "webhook.cli.main", "webhook.cli.serve", "webhook.cli.usage"}
+COMMANDS = {
+    *("webhook.cli", "webhook.cli.main", "webhook.cli.serve"),
+    *("webhook.loading", "webhook.loading.inputs", "webhook.loading.usage"),
+}
 ONLY_SOMETIMES = (
     *(
         "certs.authority",
@@ -58,7 +61,7 @@ ONLY_SOMETIMES = (
 )
 # All of ours that the first process imports besides the transport; it only starts and watches the one that serves.
 ARBITERS = {
-    *("webhook", "webhook.cli", "webhook.cli.main", "webhook.cli.serve", "webhook.cli.usage"),
+    *("webhook", "webhook.cli", "webhook.cli.main", "webhook.cli.serve", "webhook.loading", "webhook.loading.usage"),
     *("webhook.serving", "webhook.serving.logs", "webhook.serving.server", "webhook.serving.settings"),
     *("webhook.scheduler", "webhook.scheduler.features"),
 }
@@ -88,7 +91,7 @@ def below(names, tops):
 
 def test_a_server_imports_nothing_that_only_a_command_needs(imported):
     assert [] == below(imported, ONLY_COMMANDS)
-    assert COMMANDS == set(below(imported, ["webhook.cli"]))
+    assert COMMANDS == set(below(imported, ["webhook.cli", "webhook.loading"]))
 
 
 def test_a_server_imports_nothing_that_its_settings_do_not_ask_for(imported):

@@ -8,7 +8,7 @@ from tests.support import ROOT
 
 # Modules that have nothing to test: names, types, or a call of what is tested.
 WITHOUT_TESTS = {
-    "cli/test_usage.py",  # one exception
+    "loading/test_usage.py",  # one exception
     "serving/test_check.py",  # three fields
 }
 ABOUT_MANY = {

@@ -15,7 +15,7 @@ import pytest
 from tests.support.build import constraint, honoring, hpa, namespace, workload
 from tests.support.lint import terms
 from webhook.lint import files as lint_files
-from webhook.lint.beside import NOTHING_STATED, unpacked
+from webhook.lint.declarations import NOTHING_STATED, unpacked
 from webhook.lint.files import (
     FileReader,
     Unread,
@@ -26,7 +26,7 @@ from webhook.lint.files import (
     read_context,
     read_overlays,
 )
-from webhook.lint.surroundings import Surroundings
+from webhook.lint.other_files import Surroundings
 
 WRONG = json.dumps(workload("StatefulSet", constraint(labelSelector={})))
 

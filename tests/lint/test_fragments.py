@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.lint import terms
 from webhook.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
-from webhook.lint.touched import Touched
-from webhook.lint.unsettled import Unsettled
+from webhook.lint.open_fields import Unsettled
+from webhook.lint.patched_fields import Touched
 from webhook.objects.fields import path_text, value_at
 
 FIELD = "topologySpreadConstraints"

@@ -10,7 +10,7 @@ import pytest
 from tests.support.lint import KEYS, WEB, judged, terms
 from webhook.lint.kustomization import Built, Change, Kustomization, read_kustomization
 from webhook.lint.labelling import read_labellings
-from webhook.lint.touched import EVERYTHING, NOTHING, RENAMED, Touched
+from webhook.lint.patched_fields import EVERYTHING, NOTHING, RENAMED, Touched
 
 FILES = {
     "scale.yaml": "kind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3}",

@@ -8,7 +8,7 @@ import pytest
 
 from webhook.documents.reading import read_documents
 from webhook.lint.labelling import conflict, labelled, read_labellings
-from webhook.lint.touched import NOTHING, Touched
+from webhook.lint.patched_fields import NOTHING, Touched
 
 SPREAD = "topologySpreadConstraints"
 SPREAD_BY_NOTHING = f"{{{SPREAD}: [{{labelSelector: {{matchLabels: {{}}}}}}]}}"

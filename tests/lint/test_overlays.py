@@ -8,7 +8,7 @@ import pytest
 
 from webhook.lint.kustomization import Built
 from webhook.lint.overlays import Overlays, overlays
-from webhook.lint.touched import Touched
+from webhook.lint.patched_fields import Touched
 
 BASE = "resources: [web.yaml]"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.lint import terms
 from webhook.findings.finding import Severity
-from webhook.lint.beside import NOTHING_AROUND, Around
+from webhook.lint.declarations import NOTHING_AROUND, Around
 from webhook.objects.references import Scaling, Target
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.build import policy
-from webhook.cluster.listed import LISTED
-from webhook.cluster.watched import watched
+from webhook.cluster.listed_resources import LISTED
+from webhook.cluster.watched_resources import watched
 from webhook.manifests.rbac import rbac, viewer
 
 

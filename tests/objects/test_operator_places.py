@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.build import constraint
 from tests.support.lint import judged, terms
-from webhook.cli.inputs import with_operators
+from webhook.loading.inputs import with_operators
 from webhook.objects.fields import path_text
 from webhook.objects.kinds import FIELD
 from webhook.objects.operator_places import FILLS, KEEPS, OWN, PLACES, SETS, UNKNOWN

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.build import SELECTOR, constraint, merged, pod, workload
-from webhook.admission.weighing import MOST_CONSTRAINTS, MOST_TEMPLATES, MOST_VALUES, TooLarge, weigh
+from webhook.admission.cost import MOST_CONSTRAINTS, MOST_TEMPLATES, MOST_VALUES, TooLarge, weigh
 from webhook.objects.fields import path_text, value_at, with_value
 from webhook.objects.kinds import KINDS, Kind, Kinds
 from webhook.objects.references import Scaling

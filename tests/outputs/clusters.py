@@ -31,7 +31,9 @@ def _node(random: Random, number: int) -> dict:
     labels = {HOSTNAME: name, "disk": random.choice(("ssd", "hdd")), REGION: "r"}
     if random.random() < 0.9:
         labels[ZONE] = random.choice("abc")
-    taints = [{"key": "dedicated", "value": "x", "effect": random.choice(("NoSchedule", "PreferNoSchedule", "NoExecute"))}]
+    taints = [
+        {"key": "dedicated", "value": "x", "effect": random.choice(("NoSchedule", "PreferNoSchedule", "NoExecute"))}
+    ]
     spec = {"taints": taints} if random.random() < 0.25 else {}
     if random.random() < 0.1:
         spec["unschedulable"] = True
@@ -65,7 +67,9 @@ def _workload(random: Random, number: int, nodes: list[str]) -> list[dict]:
     objects, owner, labels = [workload], workload, app
     if kind == "Deployment":
         if random.random() < 0.5:
-            workload["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": random.choice((1, "25%")), "maxUnavailable": 0}}
+            workload["spec"]["strategy"] = {
+                "rollingUpdate": {"maxSurge": random.choice((1, "25%")), "maxUnavailable": 0}
+            }
         workload["metadata"]["annotations"] = {"deployment.kubernetes.io/revision": "1"}
         labels = {**app, "pod-template-hash": "5d"}
         owner = {
@@ -102,7 +106,12 @@ def _companions(random: Random, workload: dict, app: dict, meta: dict) -> list[d
     if random.random() < 0.4:
         budget = {"selector": {"matchLabels": app}, "maxUnavailable": 1}
         objects.append(
-            {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name, **meta}, "spec": budget}
+            {
+                "apiVersion": "policy/v1",
+                "kind": "PodDisruptionBudget",
+                "metadata": {"name": name, **meta},
+                "spec": budget,
+            }
         )
     if random.random() < 0.3:
         target = {"apiVersion": "apps/v1", "kind": workload["kind"], "name": name}
@@ -163,7 +172,12 @@ def _pod(random: Random, owner: dict, labels: dict, spec: dict, index: int, node
     if node:
         status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": SINCE}]}
     else:
-        waits = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes are available."}
+        waits = {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "Unschedulable",
+            "message": "0/1 nodes are available.",
+        }
         status = {"phase": "Pending", "conditions": [waits]}
     return {
         "apiVersion": "v1",

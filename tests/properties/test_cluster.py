@@ -13,7 +13,7 @@ from tests.properties.judging import assert_well_formed, chosen, decide, fuzz, m
 from tests.support import strategies as some
 from webhook.admission.request import MUTATE
 from webhook.cluster import decoding
-from webhook.cluster.watched import WATCHED
+from webhook.cluster.watched_resources import WATCHED
 from webhook.scheduler.features import features
 from webhook.scheduler.snapshot import SnapshotError, from_objects, read_object
 

@@ -38,7 +38,7 @@ from webhook.admission.request import MUTATE, VALIDATE
 from webhook.cli import main as cli
 from webhook.cluster.cluster import Unchanging
 from webhook.cluster.store import Store
-from webhook.cluster.watched import watched
+from webhook.cluster.watched_resources import watched
 from webhook.scheduler.constraint import as_stored
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.snapshot import read_object

@@ -21,7 +21,7 @@ from webhook.scheduler.features import features
 from webhook.scheduler.nodes import Nodes
 from webhook.scheduler.profile import USUAL_PROFILES, find_feasible, prioritize, total
 from webhook.scheduler.snapshot import SnapshotError
-from webhook.simulation.changes import LOST, after, first_ground
+from webhook.simulation.node_changes import LOST, after, first_ground
 from webhook.simulation.planning import planned
 from webhook.simulation.pod import Maker
 from webhook.simulation.results import results

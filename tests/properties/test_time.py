@@ -14,8 +14,8 @@ from tests.properties.judging import STRICT, kinds
 from tests.support import strategies as some
 from tests.support.build import constraint, pod, service, workload
 from tests.support.review import review
+from webhook.admission.cost import MOST_CONSTRAINTS, MOST_VALUES
 from webhook.admission.request import MUTATE, UPDATE, VALIDATE
-from webhook.admission.weighing import MOST_CONSTRAINTS, MOST_VALUES
 from webhook.policy.parsing import parse_policy
 from webhook.scheduler.features import LATEST, features
 from webhook.scheduler.snapshot import from_objects

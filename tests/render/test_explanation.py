@@ -13,8 +13,8 @@ from webhook.placement.explanation import explain
 from webhook.placement.remedies import NOW, TEMPLATE, Remedy
 from webhook.placement.subject import OWN, POLICY, Verdict, of_new_pod, of_pod
 from webhook.render.explanation import Explained, as_json, text
-from webhook.simulation.judging import Rollout
 from webhook.simulation.results import Range
+from webhook.simulation.rollout_check import Rollout
 
 TIME = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SAID = "0/1 nodes are available: 1 Insufficient cpu."

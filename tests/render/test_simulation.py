@@ -11,7 +11,7 @@ from tests.support.placing import node
 from tests.support.simulated import budget, deployment, nodes, plan, pod, stateful
 from webhook.objects.references import ObjectRef
 from webhook.render.simulation import Simulated, as_json, said_share, text
-from webhook.simulation.helping import helping
+from webhook.simulation.remedies import helping
 from webhook.simulation.results import Range, results
 from webhook.simulation.run import run
 

@@ -15,7 +15,7 @@ from tests.support.build import constraint, keys, pod, selecting, snapshot, term
 from webhook.documents.reading import read_documents
 from webhook.findings import wording
 from webhook.findings.finding import Severity
-from webhook.findings.others import Others
+from webhook.findings.neighbours import Others
 from webhook.objects.fields import with_value
 from webhook.objects.workload import parse_workloads
 from webhook.rules import RULES

@@ -13,7 +13,7 @@ from webhook.documents.scalars import _WORDS
 from webhook.findings import wording
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Severity
-from webhook.findings.others import Others
+from webhook.findings.neighbours import Others
 from webhook.objects.fields import with_value
 from webhook.objects.kinds import KINDS, Kind, Kinds
 from webhook.objects.references import Scaling

@@ -17,7 +17,7 @@ from webhook.policy import parsing as policies
 from webhook.serving.app import JSON, create_app
 from webhook.serving.metrics import Metrics
 from webhook.serving.reviewer import Reviewer
-from webhook.transport.aside import StepAside
+from webhook.transport.thread_role import StepAside
 
 MEGABYTE = 1 << 20
 

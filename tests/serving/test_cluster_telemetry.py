@@ -13,7 +13,7 @@ from tests.support.apiserver import ApiServer, kubeconfig
 from tests.support.build import namespace, pod, request, service, workload
 from tests.support.serving import serving, until
 from webhook.admission.ownership import MANAGER
-from webhook.cluster.watched import WATCHED, watched
+from webhook.cluster.watched_resources import WATCHED, watched
 from webhook.policy.parsing import BUILT_IN
 
 POD = pod(owner="ReplicaSet/web")

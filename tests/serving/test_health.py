@@ -24,7 +24,7 @@ from tests.support.serving import LOOPBACK, RUN, certificate, serving, until
 from webhook.serving import health
 from webhook.serving.check import Check
 from webhook.serving.health import OwnPort, Rationed, create_app, plain_app
-from webhook.transport.aside import StepAside, enter_loop
+from webhook.transport.thread_role import StepAside, enter_loop
 
 OK, BAD = Check("policy", True, "built in"), Check("cluster", False, "waiting for Pod")
 PORT = Check("port", True, "TLSv1.3")

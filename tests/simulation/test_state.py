@@ -7,7 +7,7 @@ from tests.support.placing import node, running
 from tests.support.simulated import NOW, maker, nodes, state
 from webhook.scheduler.counts import Requests, label_set
 from webhook.scheduler.nodes import TOLERATION_EXISTS, Toleration
-from webhook.simulation.changes import after
+from webhook.simulation.node_changes import after
 from webhook.simulation.pod import Found
 from webhook.simulation.step import parse_step
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.simulated import maker, nodes, nowhere, state
-from webhook.simulation.changes import after
+from webhook.simulation.node_changes import after
 from webhook.simulation.stateful import StatefulSet, Update
 from webhook.simulation.step import parse_step
 

@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 from tests.support.build import key_of
-from webhook.cluster.listed import LISTED
-from webhook.cluster.watched import WATCHED
+from webhook.cluster.listed_resources import LISTED
+from webhook.cluster.watched_resources import WATCHED
 
 REGISTRATION = "/apis/admissionregistration.k8s.io/"  # evenkeel reads its configurations every 10 seconds.
 TOKEN = "Bearer evenkeel"

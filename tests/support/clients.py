@@ -221,7 +221,7 @@ def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable
     answer = str(len(body)).encode()
     match environ["PATH_INFO"].split("/")[1:]:
         case ["wait", *path]:  # On a named pipe: who opens its other end knows that the request is being served.
-            from webhook.transport.aside import may_wait
+            from webhook.transport.thread_role import may_wait
 
             may_wait()
             Path("/", *path).read_bytes()

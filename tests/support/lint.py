@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from webhook.lint.judging import judge
+from webhook.lint.judgement import judge
 from webhook.lint.results import Summary
 from webhook.lint.terms import LintTerms
 from webhook.manifests.configurations import SYSTEM_NAMESPACES

@@ -15,8 +15,8 @@ from webhook.scheduler.features import features
 from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.selectors import selecting
 from webhook.scheduler.snapshot import from_objects
-from webhook.simulation.changes import first_ground
-from webhook.simulation.makers import Cluster
+from webhook.simulation.controllers import Cluster
+from webhook.simulation.node_changes import first_ground
 from webhook.simulation.planning import planned
 from webhook.simulation.pod import Maker
 from webhook.simulation.results import results

@@ -16,9 +16,9 @@ import pytest
 
 from tests.support.clients import head, post, reset
 from tests.support.serving import LOOPBACK, until
-from webhook.transport import aside
-from webhook.transport.aside import may_wait
+from webhook.transport import thread_role
 from webhook.transport.service import OPEN, REST, OpenPort
+from webhook.transport.thread_role import may_wait
 
 PROBE, WAITING = (f"GET /{path} HTTP/1.1\r\nHost: a\r\n\r\n".encode() for path in ("probe", "wait"))
 OTHER = "127.0.0.2"  # Another peer: every address of 127.0.0.0/8 is this host's.
@@ -100,7 +100,7 @@ class Driven:
 
 @pytest.fixture
 def driven(monkeypatch):
-    monkeypatch.setattr(aside._thread, "loops", True, raising=False)
+    monkeypatch.setattr(thread_role._thread, "loops", True, raising=False)
     with Driven() as found:
         yield found
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from webhook.admission.cost import MOST_VALUES, TooLarge, weigh_constraints
 from webhook.admission.ownership import NEVER, Audited
 from webhook.admission.terms import Terms
-from webhook.admission.weighing import MOST_VALUES, TooLarge, weigh_constraints
 from webhook.findings.evaluation import TOPOLOGY_LABELS, evaluate
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.rule import RULES

@@ -11,9 +11,9 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
+from webhook.admission.cost import TooLarge, weigh
 from webhook.admission.request import AdmissionRequest
 from webhook.admission.terms import Terms
-from webhook.admission.weighing import TooLarge, weigh
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Finding, Severity
 from webhook.objects.fields import as_mapping, value_at

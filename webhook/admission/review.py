@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
+from webhook.admission.cost import TooLarge, weigh
 from webhook.admission.decision import ALLOWED, Decision, Judged, Outcome, bad_request, not_judged
 from webhook.admission.defaulting import Undefaulted, default_constraints, given
 from webhook.admission.ownership import NEVER, Audited, audited
 from webhook.admission.ratchet import changes_nothing, keeps_constraints, old_findings
 from webhook.admission.request import MUTATE, UPDATE, VALIDATE, AdmissionRequest
 from webhook.admission.terms import Terms
-from webhook.admission.weighing import TooLarge, weigh
 from webhook.findings import wording
 from webhook.findings.evaluation import find_all, one_per_field
 from webhook.findings.finding import Evaluation, Finding, Severity, Skipped
@@ -89,7 +89,7 @@ def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Te
     skipped: dict[Skipped, None] = {}
     if not terms.foresees or namespace_labels is not None:
         return _decide(request, _judge_workloads(request, namespace_labels, terms, judging, skipped), skipped)
-    from webhook.admission.foreseeing import agreed  # which a server does not need
+    from webhook.admission.unknown_labels import agreed  # which a server does not need
 
     namespace = request.workloads[0].namespace
     possible = terms.policy.possible(namespace, namespace_labels)

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from webhook.admission.decision import ALLOWED
 from webhook.admission.dry_run import Applied, dry_run
 from webhook.admission.ownership import CONTROLLERS
-from webhook.admission.recorded import Recorded, is_review, read_recorded
+from webhook.admission.recorded_reviews import Recorded, is_review, read_recorded
 from webhook.admission.terms import Terms
-from webhook.cli import inputs
-from webhook.cli.usage import UsageError
+from webhook.loading import inputs
+from webhook.loading.usage import UsageError
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.fields import as_mapping
 from webhook.objects.labels import Labels, labels_of

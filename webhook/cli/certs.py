@@ -19,8 +19,8 @@ from pathlib import Path
 from certs.authority import CA_LIFETIME, SERVING_LIFETIME, Authority
 from certs.files import CertificateError, Pem, read
 from certs.pem import Inspection, KeyMismatchError, Pair, describe, inspect, invalid_reason, stamp
-from webhook.cli.usage import UsageError
 from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.loading.usage import UsageError
 
 ISSUE = (
     "Write a CA and a certificate that it has signed: ca.crt, ca.key, tls.crt and tls.key. "

@@ -15,13 +15,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from webhook.cli import inputs, selection
-from webhook.cli.progress import with_count
-from webhook.cli.usage import UsageError
 from webhook.cluster.cluster import Contents
 from webhook.cluster.dump_file import Lines, reduced, write
-from webhook.cluster.listed import LISTED
+from webhook.cluster.listed_resources import LISTED
 from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.loading import inputs, selection
+from webhook.loading.progress import with_count
+from webhook.loading.usage import UsageError
 from webhook.objects.fields import texts_at
 
 STDOUT = "-"

@@ -24,7 +24,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from webhook.cli.usage import UsageError
+from webhook.loading.usage import UsageError
 from webhook.objects.fields import as_list, as_mapping
 
 FOLDER = Path(__file__).parent

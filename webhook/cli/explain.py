@@ -16,15 +16,15 @@ import argparse
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
-from webhook.cli import inputs, known, selection
-from webhook.cli.known import Known
-from webhook.cli.usage import UsageError
+from webhook.loading import clusters, inputs, selection
+from webhook.loading.clusters import Known
+from webhook.loading.usage import UsageError
 from webhook.objects.fields import texts_at, value_at
 from webhook.objects.kinds import Kinds
 from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
 from webhook.placement.explanation import agrees, explain
-from webhook.placement.given import Defaults, given_defaults
+from webhook.placement.inferred_defaults import Defaults, given_defaults
 from webhook.placement.remedies import remedies
 from webhook.placement.subject import (
     CONSTRAINTS,
@@ -42,8 +42,8 @@ from webhook.policy.defaults import SuitedDefaults, suited_defaults
 from webhook.policy.policy import Policy
 from webhook.render import explanation as render
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
-from webhook.simulation.judging import judged
-from webhook.simulation.makers import Cluster
+from webhook.simulation.controllers import Cluster
+from webhook.simulation.rollout_check import judged
 
 POD = "Pod"
 
@@ -94,17 +94,17 @@ def _in_cluster(
 ) -> tuple[list[Subject], Known, list[str]]:
     """The Pod that is named, or the next Pods of the workload."""
     ref = selection.typed_name(args.object, kinds).in_namespace(namespace)
-    found = known.read(source, args.kubernetes_version, _within(namespace), namespace)
+    found = clusters.read(source, args.kubernetes_version, _within(namespace), namespace)
     if ref.kind == POD:
-        subjects = [of_pod(pod, found.others) for pod in found.pods if known.place(pod) == ref.key]
+        subjects = [of_pod(pod, found.others) for pod in found.pods if clusters.place(pod) == ref.key]
     elif ref.key in found.others:
-        if wrong := known.unreadable(found.others[ref.key], kinds):
+        if wrong := clusters.unreadable(found.others[ref.key], kinds):
             raise UsageError("\n".join(wrong))
         subjects = list(next_replica(found.others[ref.key], found.others, kinds))
     else:
         subjects = []
     if not subjects:
-        raise UsageError(f"{ref}: has no Pod template" if ref.key in found.others else known.not_found(ref, found))
+        raise UsageError(f"{ref}: has no Pod template" if ref.key in found.others else clusters.not_found(ref, found))
     return subjects, found, []
 
 
@@ -117,8 +117,8 @@ def _in_file(
     args: argparse.Namespace, source: inputs.Source, namespace: str, kinds: Kinds
 ) -> tuple[list[Subject], Known, list[str]]:
     """Each Pod and each Pod template in a file, as if it were applied now; and why others cannot be read."""
-    objects = [known.in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
-    found = known.read(
+    objects = [clusters.in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
+    found = clusters.read(
         source,
         args.kubernetes_version,
         _within(*[texts_at(obj, "metadata.namespace")[0] for obj in objects]),
@@ -127,7 +127,7 @@ def _in_file(
     )
     subjects, errors = list[Subject](), list[str]()
     for obj in objects:
-        if wrong := known.unreadable(obj, kinds):
+        if wrong := clusters.unreadable(obj, kinds):
             errors += wrong
         elif obj.get("kind") == POD:
             subjects.append(of_new_pod(obj, found.others))

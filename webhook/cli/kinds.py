@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 
-from webhook.cli import selection
+from webhook.loading import selection
 from webhook.objects.operators import places
 from webhook.render import kinds as render
 

@@ -20,9 +20,7 @@ import os
 import sys
 from pathlib import Path
 
-from webhook.cli import inputs, progress
 from webhook.cli.rules import suggestion
-from webhook.cli.usage import UsageError
 from webhook.findings.finding import UNUSED_SUPPRESSION, Severity
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.baseline import Baseline, BaselineError, read_baseline
@@ -32,6 +30,8 @@ from webhook.lint.results import Summary
 from webhook.lint.session import FileOutcome, Session
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound, find
+from webhook.loading import inputs, progress
+from webhook.loading.usage import UsageError
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.policy.policy import PolicyError
 from webhook.render import github, lint_json, lint_text

@@ -10,7 +10,7 @@ from importlib import import_module
 from io import TextIOWrapper
 
 from webhook import __version__
-from webhook.cli.usage import TOO_DEEP, UsageError, print_error
+from webhook.loading.usage import TOO_DEEP, UsageError, print_error
 
 COMMANDS = {
     "admit": "print how the webhook answers when an object is applied",

@@ -21,8 +21,8 @@ import yaml
 
 from certs.files import CertificateError, read
 from certs.pem import ca_bundle
-from webhook.cli import inputs
-from webhook.cli.usage import UsageError
+from webhook.loading import inputs
+from webhook.loading.usage import UsageError
 from webhook.manifests.ca_bundle import ca_bundle_policy
 from webhook.manifests.configurations import (
     CONDITIONS_SINCE,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 
-from webhook.cli import inputs, known, selection
+from webhook.loading import clusters, inputs, selection
 from webhook.objects.fields import texts_at, value_at
 from webhook.objects.labels import labels_of
 from webhook.placement.pending import pending
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
             and chosen.selector.matches(labels_of(value_at(pod, ("metadata", "labels"))))
         )
 
-    found = known.read(source, args.kubernetes_version, wanted, chosen.namespace, needs_pods=True)
+    found = clusters.read(source, args.kubernetes_version, wanted, chosen.namespace, needs_pods=True)
     subjects = [of_pod(pod, found.others) for pod in found.pods]
     waiting = [subject for subject in subjects if _refused(subject, profiles)]
     listed = pending(waiting, found.snapshot, found.features, profiles)

@@ -16,8 +16,9 @@ from pathlib import Path
 import yaml
 
 from webhook.admission.terms import Terms
-from webhook.cli import inputs, policy_test
+from webhook.cli import policy_test
 from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.loading import inputs
 from webhook.manifests.configurations import MUTATING_NAME, NAME, new_entries
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.workload import parse_workloads

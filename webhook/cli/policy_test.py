@@ -24,13 +24,13 @@ from webhook.admission.dry_run import Applied, dry_run
 from webhook.admission.ownership import account_of
 from webhook.admission.policy_test import Case, Given, PolicyTest, Result, judge, parse_policy_test, today
 from webhook.admission.terms import Terms
-from webhook.cli import inputs
 from webhook.cli.admit import identity
-from webhook.cli.usage import UsageError
 from webhook.documents.reading import objects_of
 from webhook.documents.scalars import DocumentError
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.walk import STANDARD_INPUT, find
+from webhook.loading import inputs
+from webhook.loading.usage import UsageError
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.fields import as_mapping
 from webhook.objects.kinds import find_kinds

@@ -8,9 +8,9 @@ import time
 from collections.abc import Mapping
 from http import HTTPStatus
 
-from webhook.cli import inputs
-from webhook.cli.selection import Selection
-from webhook.cli.usage import UsageError
+from webhook.loading import inputs
+from webhook.loading.selection import Selection
+from webhook.loading.usage import UsageError
 from webhook.objects.fields import texts_at
 from webhook.render import openreports
 from webhook.render.openreports import FORMS, MANAGED_BY, SOURCE, Form, Objects
@@ -57,8 +57,8 @@ def _reported(report: Report) -> frozenset[str]:
 def _write(source: inputs.Source, form: Form, found: Objects, namespace: str, about: frozenset[str] | None) -> None:
     """Objects that are not about these workloads are not deleted; None: about any."""
     from webhook.cluster.client import ClusterError
-    from webhook.cluster.published import publish
-    from webhook.cluster.watched import Watched
+    from webhook.cluster.published_reports import publish
+    from webhook.cluster.watched_resources import Watched
 
     def may_go(obj: Mapping[str, object]) -> bool:
         return about is None or texts_at(obj, "scope.uid")[0] in about

@@ -25,10 +25,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from webhook.admission.decision import Outcome
-from webhook.cli import inputs, known, publishing, selection, skew_metrics
-from webhook.cli.known import Known
-from webhook.cli.progress import with_bar, with_count
-from webhook.cli.usage import UsageError
+from webhook.cli import publishing, skew_metrics
+from webhook.loading import clusters, inputs, selection
+from webhook.loading.clusters import Known
+from webhook.loading.progress import with_bar, with_count
+from webhook.loading.usage import UsageError
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.fields import texts_at
 from webhook.objects.kinds import Kinds
@@ -38,7 +39,7 @@ from webhook.render import report_page
 from webhook.render.openreports import FORMS
 from webhook.report.inventory import Inventory, LiveWorkload, Raw, key_of
 from webhook.report.report import Policies, Report, Reporting
-from webhook.report.waiting import waiting, waits
+from webhook.report.waiting_pods import waiting, waits
 from webhook.scheduler.profile import Profiles
 
 DENIED_UPDATES, DENIED, WARNED = "denied-updates", "denied", "warned"
@@ -94,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.output == selection.HTML:
         keys = {key_of(one.live) for one in report.workloads}
         explained = waiting(found.pods, keys, found.others, inventory, found.snapshot, found.features, profiles)
-        origin = known.origin(source, found)
+        origin = clusters.origin(source, found)
         print(report_page.html(report, titles, (*notes, *found.assumed), explained, origin))
     elif args.output == selection.JSON:
         print(render.dumped(render.as_json(report, titles, notes)))
@@ -125,7 +126,7 @@ def _made(
     def wanted(pod: Raw) -> bool:
         return args.output == selection.HTML and waits(pod) and chosen.namespace in ("", _namespace(pod))
 
-    found = known.read(
+    found = clusters.read(
         source,
         args.kubernetes_version,
         wanted,

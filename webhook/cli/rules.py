@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from difflib import get_close_matches
 
-from webhook.cli.usage import UsageError
+from webhook.loading.usage import UsageError
 from webhook.render import catalogue
 from webhook.rules import RULES
 

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from webhook.cli.usage import TOO_DEEP, UsageError, print_error
+from webhook.loading.usage import TOO_DEEP, UsageError, print_error
 from webhook.serving import logs
 from webhook.serving.settings import SETTINGS, Setting, SettingsError
 from webhook.transport.limits import TooFewDescriptors, clients
@@ -126,7 +126,7 @@ def value_of(setting: Setting, args: argparse.Namespace) -> str:
 
 def _webhook(values: Mapping[str, str]) -> Webhook:
     """Read and check everything that the settings name, and make the webhook of it; UsageError if it cannot be."""
-    from webhook.cli import inputs
+    from webhook.loading import inputs
     from webhook.scheduler.features import LATEST
     from webhook.serving import certificate
     from webhook.serving.webhook import Config, Webhook

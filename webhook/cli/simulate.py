@@ -20,21 +20,21 @@ import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from webhook.cli import inputs, known, progress, selection
-from webhook.cli.known import Known
-from webhook.cli.usage import UsageError
 from webhook.lint.files import cpus
+from webhook.loading import clusters, inputs, progress, selection
+from webhook.loading.clusters import Known
+from webhook.loading.usage import UsageError
 from webhook.objects.kinds import Kinds
 from webhook.objects.references import ObjectRef
 from webhook.objects.times import seconds_at
-from webhook.placement.given import given_defaults
+from webhook.placement.inferred_defaults import given_defaults
 from webhook.placement.subject import Raw
 from webhook.render import simulation as render
 from webhook.render import simulation_page
 from webhook.simulation import ties
-from webhook.simulation.helping import helping
-from webhook.simulation.makers import SIMULATED, Cluster
+from webhook.simulation.controllers import SIMULATED, Cluster
 from webhook.simulation.planning import is_simulated, planned, wanted
+from webhook.simulation.remedies import helping
 from webhook.simulation.results import results
 from webhook.simulation.run import Outcome, Plan
 from webhook.simulation.run import run as run_once
@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
         helping(made.plan, args.seed, outcomes),
     )
     if args.output == selection.HTML:
-        print(simulation_page.html(shown, known.origin(source, found)))
+        print(simulation_page.html(shown, clusters.origin(source, found)))
     else:
         print(render.as_json(shown) if args.output == selection.JSON else render.text(shown))
     end = shown.results[-1]
@@ -141,26 +141,26 @@ def _workload(
 ) -> tuple[Raw, Known]:
     """The workload that is named or in the file, and the cluster."""
     if args.filename:
-        objects = [known.in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
+        objects = [clusters.in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
         those = [obj for obj in objects if is_simulated(obj)]
         if len(those) != 1:
             raise UsageError(f"{args.filename}: found {len(those)} workloads, wanted one of {_kinds()}")
         ref = ObjectRef.of(those[0])
-        found = known.read(source, args.kubernetes_version, wanted(ref, steps), ref.namespace, objects)
+        found = clusters.read(source, args.kubernetes_version, wanted(ref, steps), ref.namespace, objects)
         return _checked(those[0], kinds), found
     ref = selection.typed_name(names, kinds).in_namespace(namespace)
     if (ref.api_version, ref.kind) not in SIMULATED:
         raise UsageError(f"{ref}: is no workload whose controller is simulated, wanted one of {_kinds()}")
-    found = known.read(source, args.kubernetes_version, wanted(ref, steps), namespace)
+    found = clusters.read(source, args.kubernetes_version, wanted(ref, steps), namespace)
     raw = found.others.get(ref.key)
     if raw is None:
-        raise UsageError(known.not_found(ref, found))
+        raise UsageError(clusters.not_found(ref, found))
     return _checked(raw, kinds), found
 
 
 def _checked(raw: Raw, kinds: Kinds) -> Raw:
     """The workload; UsageError if it cannot be read."""
-    if wrong := known.unreadable(raw, kinds):
+    if wrong := clusters.unreadable(raw, kinds):
         raise UsageError("\n".join(wrong))
     return raw
 

@@ -12,8 +12,8 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from webhook.cli.serve import listen
-from webhook.cli.usage import UsageError
 from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.loading.usage import UsageError
 from webhook.render import skew_metrics as render
 from webhook.report.report import Report
 

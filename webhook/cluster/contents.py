@@ -12,8 +12,8 @@ from webhook.cluster import fields
 from webhook.cluster.client import FORBIDDEN, NOT_FOUND, Client, ClusterError
 from webhook.cluster.cluster import Contents
 from webhook.cluster.informer import pages
-from webhook.cluster.listed import LISTED, custom
-from webhook.cluster.watched import NAMESPACE, Watched
+from webhook.cluster.listed_resources import LISTED, custom
+from webhook.cluster.watched_resources import NAMESPACE, Watched
 from webhook.objects.fields import as_list, texts_at
 from webhook.objects.kinds import NO_KINDS, Kinds
 

@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 from webhook.cluster.cluster import Contents, FormatError
 from webhook.cluster.fields import as_line, from_line, only_read, only_read_custom
-from webhook.cluster.listed import LISTED
+from webhook.cluster.listed_resources import LISTED
 from webhook.objects.fields import texts_at
 from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.objects.references import ObjectRef

@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 import msgspec
 
 from webhook.cluster import decoding
-from webhook.cluster.watched import NAMESPACE
+from webhook.cluster.watched_resources import NAMESPACE
 from webhook.objects.contacts import contacts_in
 from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import EACH, EACH_KEY, Kind

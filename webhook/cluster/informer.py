@@ -18,7 +18,7 @@ from typing import Any
 from webhook.cluster.client import GONE, UNAUTHORIZED, Client, ClusterError, Stream, TooLong
 from webhook.cluster.decoding import PLAIN, WITH_RESOURCES
 from webhook.cluster.store import Key, Store
-from webhook.cluster.watched import Watched
+from webhook.cluster.watched_resources import Watched
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Kept, SnapshotError, read_object
 

@@ -18,7 +18,7 @@ from webhook.cluster.cluster import State
 from webhook.cluster.decoding import PLAIN, WITH_RESOURCES
 from webhook.cluster.informer import LISTED, Informer, Pace, Report, pages
 from webhook.cluster.store import Store
-from webhook.cluster.watched import BY_KIND, NAMESPACE, POD, Watched, watched
+from webhook.cluster.watched_resources import BY_KIND, NAMESPACE, POD, Watched, watched
 from webhook.objects.references import Owner
 from webhook.scheduler.default_constraints import SELECTOR_KINDS
 from webhook.scheduler.features import Features

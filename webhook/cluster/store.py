@@ -11,7 +11,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-from webhook.cluster.watched import NAMESPACE, NODE, POD, SERVICE
+from webhook.cluster.watched_resources import NAMESPACE, NODE, POD, SERVICE
 from webhook.scheduler.counts import BoundPod, NodeUsage, PodCounts
 from webhook.scheduler.snapshot import Kept, Snapshot, by_rarest_label
 

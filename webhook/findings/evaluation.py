@@ -34,7 +34,7 @@ from webhook.scheduler.incoming import PLACING, places_quickly
 from webhook.scheduler.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from webhook.findings.others import Others
+    from webhook.findings.neighbours import Others
 
 TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
 

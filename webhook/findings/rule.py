@@ -26,7 +26,7 @@ from webhook.scheduler.selectors import EQUALS, IN, Match, Requirement, Selector
 from webhook.scheduler.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from webhook.findings.others import Others  # Only commands know of other workloads.
+    from webhook.findings.neighbours import Others  # Only commands know of other workloads.
 
 MOST_LABELS_COPIED = 20
 NO_NODES = Nodes()

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from webhook.documents.spans import Span
-from webhook.lint.passing_over import has_placeholders
+from webhook.lint.templates import has_placeholders
 from webhook.objects.kinds import FIELD
 
 _CONTENT = re.compile(r"^(?!---|[ \t]*(?:#|\r?$))", re.MULTILINE)

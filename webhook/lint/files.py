@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from webhook.documents.reading import encoding
 from webhook.documents.scalars import SyntaxFault
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.lint.beside import NOTHING_STATED, Around, packed
 from webhook.lint.context import Context, context_objects, may_hold_context
-from webhook.lint.judging import judge, unread
+from webhook.lint.declarations import NOTHING_STATED, Around, packed
+from webhook.lint.judgement import judge, unread
 from webhook.lint.kustomization import Built
+from webhook.lint.other_files import Surroundings
 from webhook.lint.overlays import overlays
-from webhook.lint.passing_over import should_parse
 from webhook.lint.results import Judged, Problem
-from webhook.lint.surroundings import Surroundings
+from webhook.lint.templates import should_parse
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT
 

@@ -13,9 +13,9 @@ from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
 from webhook.findings.finding import Finding
-from webhook.lint.passing_over import completed
-from webhook.lint.touched import pointer_parts
-from webhook.lint.unsettled import Unsettled
+from webhook.lint.open_fields import Unsettled
+from webhook.lint.patched_fields import pointer_parts
+from webhook.lint.templates import completed
 from webhook.objects.fields import FieldPath, value_at, with_value
 from webhook.objects.kinds import FIELD, Kind, Kinds
 from webhook.objects.workload import Workload, parse_workloads

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from webhook.documents.reading import items_of, read_documents
 from webhook.documents.scalars import DocumentError
 from webhook.lint.labelling import Labelling, conflict, labelled, read_labellings
-from webhook.lint.touched import EVERYTHING, NOTHING, RENAMED, Touched, by_patch, by_path, union
+from webhook.lint.patched_fields import EVERYTHING, NOTHING, RENAMED, Touched, by_patch, by_path, union
 from webhook.objects.fields import as_list, as_mapping, texts_at, value_at
 from webhook.objects.names import IGNORE_ANNOTATION
 

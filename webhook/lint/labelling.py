@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from webhook.lint.passing_over import has_placeholders
-from webhook.lint.touched import Touched, by_path, union
+from webhook.lint.patched_fields import Touched, by_path, union
+from webhook.lint.templates import has_placeholders
 from webhook.objects.fields import as_list, as_mapping, texts_at
 
 MOST_PARTS = 50  # of a path; no field that a rule reads has a longer one

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from webhook.findings.finding import Finding, Severity, Skipped
-from webhook.lint.beside import NOTHING_STATED, Stated
+from webhook.lint.declarations import NOTHING_STATED, Stated
 from webhook.lint.notes import Note
 from webhook.objects.fields import FieldPath
 from webhook.objects.references import ObjectRef

@@ -15,10 +15,10 @@ from webhook.findings.finding import Severity
 from webhook.lint import writing
 from webhook.lint.baseline import Accepted, Baseline, Entry, baseline_text, unused_entry
 from webhook.lint.files import FileReader, defect, judge_files
-from webhook.lint.judging import judge
+from webhook.lint.judgement import judge
+from webhook.lint.other_files import Surroundings
 from webhook.lint.repair import repair
 from webhook.lint.results import Judged, Located, Problem, Summary
-from webhook.lint.surroundings import Surroundings
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound
 

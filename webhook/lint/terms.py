@@ -10,10 +10,10 @@ from webhook.admission.review import Judging
 from webhook.admission.terms import Terms
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Severity
-from webhook.findings.others import Others
-from webhook.lint.beside import Around
+from webhook.findings.neighbours import Others
+from webhook.lint.declarations import Around
 from webhook.lint.kustomization import Built
-from webhook.lint.passing_over import for_patches
+from webhook.lint.templates import for_patches
 from webhook.objects.references import Scaling, Target
 
 

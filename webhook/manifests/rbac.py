@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from webhook.cluster import listed
-from webhook.cluster.watched import VERBS, Watched, watched
+from webhook.cluster import listed_resources
+from webhook.cluster.watched_resources import VERBS, Watched, watched
 from webhook.manifests.configurations import LABELS, MUTATING_NAME, NAME, Object
 from webhook.policy.policy import Policy
 
@@ -71,8 +71,8 @@ def rules(policy: Policy) -> list[Object]:
 
 def viewer_rules(policy: Policy) -> list[Object]:
     """The rules of the ClusterRole for people: also for the custom resources that the policy has."""
-    custom = chain.from_iterable(listed.custom(policy.kinds).values())
-    return _rules((*listed.LISTED, *custom), listed.VERBS)
+    custom = chain.from_iterable(listed_resources.custom(policy.kinds).values())
+    return _rules((*listed_resources.LISTED, *custom), listed_resources.VERBS)
 
 
 def _rules(kinds: Iterable[Watched], verbs: Sequence[str]) -> list[Object]:

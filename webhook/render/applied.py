@@ -10,8 +10,8 @@ import yaml
 
 from webhook.admission.defaulting import Defaults, Undefaulted
 from webhook.admission.dry_run import Applied, mentions_constraints
-from webhook.admission.foreseeing import HOW_TO_KNOW
 from webhook.admission.request import VALIDATE
+from webhook.admission.unknown_labels import HOW_TO_KNOW
 from webhook.documents.scalars import resolve
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.manifests.configurations import NAME, SYSTEM_NAMESPACES, enforced_entry_name, entry_name

@@ -17,7 +17,7 @@ from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, TAINT_TOLERATION
 from webhook.scheduler.selectors import EQUALS, IN, Selector
-from webhook.simulation.judging import Rollout
+from webhook.simulation.rollout_check import Rollout
 
 API_VERSION = "evenkeel.dev/v1alpha1"
 MOST_ROWS, MOST_NODES = 12, 5

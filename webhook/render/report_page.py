@@ -43,7 +43,7 @@ from webhook.report.impact import GRAVITY
 from webhook.report.inventory import key_of
 from webhook.report.report import Report, ReportedWorkload
 from webhook.report.spread import Spread
-from webhook.report.waiting import Waiting
+from webhook.report.waiting_pods import Waiting
 from webhook.scheduler.filtering import DomainCounts
 
 MOST_BARS, MOST_ZONES, MOST_FINDINGS, MOST_CHARTS, MOST_SKEWS = 12, 12, 10, 12, 4

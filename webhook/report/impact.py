@@ -23,7 +23,7 @@ from webhook.objects.kinds import BATCH
 from webhook.objects.references import controller_of
 from webhook.objects.workload import parse_workloads
 from webhook.report.inventory import POD, LiveWorkload, Raw
-from webhook.report.made import MadePod
+from webhook.report.next_pods import MadePod
 
 # The worst first.  What is denied comes before all of them.
 GRAVITY = (

@@ -11,23 +11,23 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from webhook.admission.cost import TooLarge, weigh
 from webhook.admission.decision import Outcome
 from webhook.admission.dry_run import without_pods
 from webhook.admission.terms import Terms
-from webhook.admission.weighing import TooLarge, weigh
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Finding, Severity
-from webhook.findings.others import Others
+from webhook.findings.neighbours import Others
 from webhook.objects.fields import texts_at, value_at
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.references import Scaling
 from webhook.objects.workload import Workload, parse_workloads, scaling_of
-from webhook.placement.given import is_defaulted
+from webhook.placement.inferred_defaults import is_defaulted
 from webhook.policy.policy import Policy
-from webhook.report.idle import why_idle
+from webhook.report.idle_constraints import why_idle
 from webhook.report.impact import Impact, impact
 from webhook.report.inventory import Inventory, LiveWorkload, by_name
-from webhook.report.made import CONSTRAINTS, MadePod, made_pods
+from webhook.report.next_pods import CONSTRAINTS, MadePod, made_pods
 from webhook.report.spread import ZONE, Spread, Spreading, ZoneLoss, zone_loss
 from webhook.scheduler.features import Features
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles

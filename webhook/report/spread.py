@@ -16,7 +16,7 @@ from webhook.objects.references import Key
 from webhook.placement.explanation import count_each
 from webhook.placement.subject import POLICY, SYSTEM, attempt, of_new_pod
 from webhook.report.inventory import Inventory, LiveWorkload, Raw, key_of, named
-from webhook.report.made import CONSTRAINTS
+from webhook.report.next_pods import CONSTRAINTS
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import LabelSet, PodGroup
 from webhook.scheduler.domains import is_confined

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from webhook.cluster.client import Client
 from webhook.cluster.informer import FAILED, LISTED
 from webhook.cluster.live import ABSENT, FOUND, LOOKED_UP, LOOKUP_KINDS, LOOKUP_RESULTS, SYNCED, Live
-from webhook.cluster.watched import WATCHED
+from webhook.cluster.watched_resources import WATCHED
 from webhook.scheduler.features import Features
 from webhook.serving.logs import log
 from webhook.serving.metrics import ClusterMetrics, Metrics

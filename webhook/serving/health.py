@@ -16,9 +16,9 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from webhook.serving.check import Check
 from webhook.serving.logs import log
-from webhook.transport.aside import may_wait
 from webhook.transport.limits import RECORD
 from webhook.transport.peers import is_local
+from webhook.transport.thread_role import may_wait
 
 STUCK_SECONDS = 10.0  # The review loop turns four times a second when idle.
 FRESH_SECONDS = 1.0  # How long the result of a handshake stands.

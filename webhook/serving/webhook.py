@@ -34,8 +34,8 @@ from webhook.serving.logs import log
 from webhook.serving.metrics import Metrics
 from webhook.serving.policy_file import PolicyFile
 from webhook.serving.reviewer import Reviewer
-from webhook.transport.aside import may_wait
 from webhook.transport.service import OpenPort
+from webhook.transport.thread_role import may_wait
 from webhook.transport.worker import Worker
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from typing import NamedTuple
 from webhook.objects.fields import as_mapping, texts_at, value_at
 from webhook.objects.kinds import KINDS, Kinds
 from webhook.objects.references import ObjectRef, controller_of
-from webhook.placement.given import Defaults, none_given
+from webhook.placement.inferred_defaults import Defaults, none_given
 from webhook.placement.subject import Raw
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles
 from webhook.simulation import ties
-from webhook.simulation.changes import Ground, after, first_ground
-from webhook.simulation.found import found_budgets, found_pod
-from webhook.simulation.makers import DEPLOYMENT, SIMULATED, STATEFUL, Cluster, Makers
+from webhook.simulation.controllers import DEPLOYMENT, SIMULATED, STATEFUL, Cluster, Makers
+from webhook.simulation.initial_pods import found_budgets, found_pod
+from webhook.simulation.node_changes import Ground, after, first_ground
 from webhook.simulation.pod import Found, Maker
 from webhook.simulation.reading import replicas_of, strategy_of, update_of
 from webhook.simulation.revisions import with_new_template

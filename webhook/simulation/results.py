@@ -12,8 +12,8 @@ from typing import NamedTuple, TypeVar
 
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.nodes import Nodes
-from webhook.simulation.changes import Ground
 from webhook.simulation.disruption import Drained, Held
+from webhook.simulation.node_changes import Ground
 from webhook.simulation.run import Outcome, Plan
 
 T = TypeVar("T", int, str)

@@ -16,10 +16,10 @@ from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.filtering import DomainCounts, count_domains
 from webhook.scheduler.nodes import NO_EXECUTE, Taint
 from webhook.scheduler.profile import Cycle, feasible_nodes, find_feasible, message
-from webhook.simulation import lost
-from webhook.simulation.changes import LOST, Ground
+from webhook.simulation import unreachable_zones
 from webhook.simulation.deployment import Deployment, Strategy
 from webhook.simulation.disruption import Budget, Drained, drain
+from webhook.simulation.node_changes import LOST, Ground
 from webhook.simulation.pod import Found, Maker, Pod
 from webhook.simulation.replicas import ReplicaSet
 from webhook.simulation.state import Start, State
@@ -170,7 +170,7 @@ class _Run:
         elif action == LOSE:
             for pod in state.pods_of(ground.touched):
                 state.fail(pod)
-            gone = lost.evicted_from(before, ground, state.random)
+            gone = unreachable_zones.evicted_from(before, ground, state.random)
             self._evict_from(gone, LOST)
         elif action == TAINT and step.taint is not None and step.taint.effect == NO_EXECUTE:
             self._evict_from(ground.touched, (step.taint,))

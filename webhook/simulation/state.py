@@ -19,7 +19,7 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.snapshot import Snapshot
 from webhook.simulation import ties
-from webhook.simulation.changes import Ground
+from webhook.simulation.node_changes import Ground
 from webhook.simulation.pod import Found, Maker, Pod
 from webhook.simulation.sampling import REGION, ZONE, sample
 from webhook.simulation.view import PodClass, View

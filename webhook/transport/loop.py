@@ -23,12 +23,12 @@ from selectors import EVENT_READ, DefaultSelector
 from time import monotonic
 from typing import Any, Protocol
 
-from webhook.transport.aside import enter_loop
 from webhook.transport.connection import NOTHING, Connection, Waiting
 from webhook.transport.limits import Limits, Refused
 from webhook.transport.memory import Memory
 from webhook.transport.peers import Turns, largest_first, peer_of
 from webhook.transport.request import receive
+from webhook.transport.thread_role import enter_loop
 from webhook.transport.tls import ClientRefused
 
 SWEEP_SECONDS = 0.25  # The most time between a missed deadline and its detection.

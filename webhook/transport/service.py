@@ -22,12 +22,12 @@ from time import monotonic
 from typing import Any
 from wsgiref.types import WSGIApplication
 
-from webhook.transport import aside, http
-from webhook.transport.aside import StepAside
+from webhook.transport import http, thread_role
 from webhook.transport.connection import Connection
 from webhook.transport.limits import Limits, last_response
 from webhook.transport.loop import SWEEP_SECONDS, Loop
 from webhook.transport.peers import Turns
+from webhook.transport.thread_role import StepAside
 
 REST = 1.0  # Seconds of rest for each second of processor time.
 OPEN = Limits(
@@ -113,7 +113,7 @@ class WsgiService:
 
     def _work(self, line: Line, connection: Connection) -> None:
         """Answer a request, in a thread."""
-        aside.begin_job(connection.queued)
+        thread_role.begin_job(connection.queued)
         try:
             self.respond(connection)
         finally:
@@ -160,7 +160,7 @@ class OpenPort(WsgiService):
         threading.Thread(target=self._run, name="health", daemon=True).start()
 
     def _run(self) -> None:
-        aside.enter_loop()
+        thread_role.enter_loop()
         while True:
             begun = time.thread_time()
             try:

@@ -1,0 +1,67 @@
+"""What is watched is read."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.support import ROOT
+from webhook.cluster.watched_resources import BY_KIND, POD, WATCHED, watched
+
+# What else of a Snapshot shows a kind; those that fill it are no readers.
+SHOWN_BY = {
+    "Node": {"nodes"},
+    "Namespace": {"namespaces"},
+    "Service": {"services", "services_of"},
+    "Pod": {"pods"},
+    **{kind: {"controllers", "controller"} for kind in ("ReplicationController", "ReplicaSet", "StatefulSet")},
+}
+DECIDING = ("admission", "findings", "policy", "rules", "scheduler")
+PLACING = ("filtering.py", "inclusion.py", "scoring.py")  # No rule and no command asks them yet.
+
+
+def read_attributes():
+    """The attributes that the code which decides reads of anything that is named after a snapshot."""
+    files = [file for folder in DECIDING for file in (ROOT / "webhook" / folder).glob("*.py")]
+    files = [file for file in files if file.name not in PLACING]
+    nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text("utf-8")))]
+    return {
+        node.attr
+        for node in nodes
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value).rpartition(".")[2] in ("snapshot", "view")
+    }
+
+
+@pytest.mark.parametrize("kind", WATCHED, ids=lambda kind: kind.kind)
+def test_a_kind_that_is_watched_is_read(kind):
+    assert not SHOWN_BY[kind.kind].isdisjoint(read_attributes())
+
+
+def test_pods_are_watched_only_where_the_policy_asks_for_them():
+    assert [POD] == [kind for kind in watched(True) if kind not in watched(False)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "namespace", "name", "path"),
+    [
+        ("v1 Node", "", "", "/api/v1/nodes"),
+        ("v1 Node", "shop", "", "/api/v1/nodes"),
+        ("v1 Pod", "shop", "", "/api/v1/namespaces/shop/pods"),
+        ("v1 Node", "", "n1", "/api/v1/nodes/n1"),
+        ("v1 Pod", "", "", "/api/v1/pods"),
+        ("apps/v1 ReplicaSet", "shop", "web", "/apis/apps/v1/namespaces/shop/replicasets/web"),
+        ("v1 Namespace", "shop", "shop", "/api/v1/namespaces/shop"),
+    ],
+)
+def test_where_a_kind_and_an_object_of_it_are_found(kind, namespace, name, path):
+    assert path == BY_KIND[tuple(kind.split())].path(namespace, name)
+
+
+def test_the_kinds_that_are_watched_are_those_that_a_snapshot_holds_but_for_owners_of_owners():
+    assert ("Node", "Namespace", "Service", "ReplicationController", "ReplicaSet", "StatefulSet", "Pod") == tuple(
+        one.kind for one in WATCHED
+    )
+    assert ("", "apps") == (WATCHED[0].api_group, WATCHED[-2].api_group)
+    assert "/apis/apps/v1/namespaces/shop/statefulsets/db" == WATCHED[-2].path("shop", "db")
+    assert "/api/v1/namespaces/shop" == WATCHED[1].path("shop", "shop")

@@ -1,0 +1,555 @@
+"""Each finding is located at its line; what is no manifest is passed over, and what cannot be judged is a problem."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.build import constraint, namespace, owned_by, pod, policy, workload
+from tests.support.lint import KEYS, WEB, judged, shown, terms
+from webhook.documents.build import DEEPEST
+from webhook.documents.reading import read_documents
+from webhook.lint.judgement import judge
+from webhook.lint.kustomization import Built, Change
+from webhook.lint.labelling import read_labellings
+from webhook.lint.notes import BUILT, KIND, PATCH, REPEATED, SYSTEM, TEMPLATE, UNREAD
+from webhook.lint.notes import VALUES as VALUES_NOTE
+from webhook.lint.patched_fields import Touched
+from webhook.manifests.configurations import SYSTEM_NAMESPACES
+
+
+class Case(NamedTuple):
+    name: str
+    text: str
+    finds: list[str]
+
+
+IN_LIST = "apiVersion: v1\nkind: List\nitems:\n- kind: ConfigMap\n  apiVersion: v1\n-\n"
+
+
+PLACED = [
+    Case("the field, with its value", f"{WEB}{KEYS}        labelSelector: {{}}  # none\n", ["15:9-26 empty-selector"]),
+    Case("the parent, where the field is absent", f"{WEB}{KEYS}", ["12:7-19 empty-selector"]),
+    Case(
+        "the key only, where the value goes on",
+        f"{WEB}{KEYS}        labelSelector:\n          matchLabels:\n            app: x\n",
+        ["15:9-22 selector-misses-own-pod"],
+    ),
+    Case(
+        "an item of a list",
+        f"{WEB}{KEYS}        labelSelector: {{matchLabels: {{app: web}}}}\n        matchLabelKeys: [app, x]\n",
+        ["16:26-29 invalid-constraint", "16:31-32 absent-match-label-key"],
+    ),
+    Case(
+        "in a flow",
+        f"{WEB}      - {{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}}",
+        ["12:7-74 empty-selector"],
+    ),
+    Case("in a document that is not the first", f"a: 1\n---\n{WEB}{KEYS}", ["14:7-19 empty-selector"]),
+    Case("after a byte order mark", f"\ufeff---\n{WEB}{KEYS}", ["13:7-19 empty-selector"]),
+    Case("after a directive", f"%YAML 1.1\n---\n{WEB}{KEYS}", ["14:7-19 empty-selector"]),
+    Case("in lines that end as on Windows", f"{WEB}{KEYS}".replace("\n", "\r\n"), ["12:7-19 empty-selector"]),
+    Case(
+        "in an item of a List",
+        IN_LIST + "".join(f"  {line}\n" for line in f"{WEB}{KEYS}".splitlines()),
+        ["18:9-21 empty-selector"],
+    ),
+    Case(
+        "where an anchor stands, for what is merged in",
+        WEB.replace("spec:\n  strategy", "x: &x\n  topologyKey: a b\nspec:\n  strategy")
+        + "      - {<<: *x, maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}",
+        ["5:3-19 malformed-topology-key"],
+    ),
+    Case(
+        "where an alias stands",
+        WEB.replace("spec:\n  strategy", "x: &x {}\nspec:\n  strategy") + f"{KEYS}        labelSelector: *x",
+        ["16:9-26 empty-selector"],
+    ),
+    Case(
+        "the parent, where a field of a field is absent",
+        f"{WEB}{KEYS}        labelSelector: {{matchExpressions: [{{key: app}}]}}\n",
+        ["15:44-54 invalid-constraint"],
+    ),
+    Case("in JSON", json.dumps(pod(constraint(maxSkew=0)), indent=1), ["14:5-17 invalid-constraint"]),
+    Case(
+        "after letters of more than one byte",
+        f"{WEB}      - {{topologyKey: 'é ü', maxSkew: 1, "
+        "whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}",
+        ["12:10-28 malformed-topology-key"],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", PLACED, ids=lambda case: case.name)
+def test_a_finding_stands_at(case):
+    assert case.finds == shown(case.text)
+
+
+def test_each_finding_tells_its_object_and_its_line():
+    (one,) = judged(f"{WEB}{KEYS}").found
+
+    assert "Deployment shop/web" == str(one.object)
+    assert "      - maxSkew: 1" == one.quoted
+
+
+def test_a_mistake_in_one_document_says_nothing_of_the_others():
+    found = judged(f"{WEB}{KEYS}---\nkind: [\n---\n{WEB}{KEYS}")
+
+    assert [12, 29] == [one.line for one in found.found]
+    assert [(17, 1)] == [(one.line, one.column) for one in found.problems]
+
+
+DUPLICATE = f"{WEB}{KEYS}        maxSkew: 2\n"
+
+
+UNREADABLE = [
+    Case("YAML that is none", "a: [1\nb: 2", ["2:2 did not find"]),
+    Case("a key twice", DUPLICATE, ['15:9 duplicate key "maxSkew"']),
+    Case("a tab in a manifest", "apiVersion: v1\nkind: Pod\nmetadata:\n\tname: x", ["4:1 found character"]),
+]
+
+
+SILENT = [
+    Case("nothing", "", []),
+    Case("a list", "- a\n- b\n", []),
+    Case("a word", "hello", []),
+    Case("an object of no kind", "apiVersion: v1\nspec: {topologySpreadConstraints: [{}]}", []),
+    Case("a kind that is no string", "apiVersion: 1\nkind: [x]", []),
+    Case("a key twice in some tool's file", "a: 1\na: 2", []),
+    Case("a tag of some tool's", "x: !!python/name:emoji.y\n", []),
+    Case(
+        "a manifest in a ConfigMap",
+        "apiVersion: v1\nkind: ConfigMap\ndata:\n  x.yaml: |\n"
+        + "".join(f"    {x}\n" for x in f"{WEB}{KEYS}".splitlines()),
+        [],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", UNREADABLE, ids=lambda case: case.name)
+def test_what_should_parse_and_does_not_is_a_problem_at_its_line(case):
+    (problem,) = judged(case.text).problems
+
+    assert f"{problem.line}:{problem.column} {problem.message.removeprefix('cannot be read: ')}".startswith(
+        case.finds[0]
+    )
+
+
+@pytest.mark.parametrize("case", SILENT, ids=lambda case: case.name)
+def test_what_is_no_manifest_is_passed_over_in_silence(case):
+    found = judged(case.text)
+
+    assert ([], []) == (found.problems, found.found)
+
+
+def test_what_a_cluster_made_of_an_object_is_passed_over():
+    """In what comes from a cluster; a manifest that names an owner is a person's."""
+    owned = workload("ReplicaSet", constraint(labelSelector={}), owner="Deployment/web")
+
+    assert 1 == len(judged(json.dumps(owned)).found)
+    owned["metadata"]["uid"] = "u"
+    assert [] == judged(json.dumps(owned)).found
+
+
+@pytest.mark.parametrize("name", SYSTEM_NAMESPACES)
+def test_what_is_never_sent_to_the_webhook_is_passed_over_and_counted(name):
+    there = json.dumps(workload("Deployment", constraint(labelSelector={}), namespace=name))
+    by_default = terms(namespace=name)
+    unnamed = json.dumps(workload("Deployment", constraint(labelSelector={}), namespace=None))
+
+    assert ([], [SYSTEM]) == (shown(there), [note.why for note in judged(there).notes])
+    assert ([], [SYSTEM]) == (shown(unnamed, by_default), [note.why for note in judged(unnamed, by_default).notes])
+    assert (1, []) == (len(shown(unnamed)), judged(unnamed).notes)
+    assert [] == judged(json.dumps(namespace(name))).notes
+
+
+def test_what_is_never_sent_is_judged_where_that_is_asked_for():
+    there = json.dumps(workload("Deployment", constraint(labelSelector={}), namespace="kube-system"))
+
+    assert 1 == len(judged(there, terms(never_sent=frozenset())).found)
+
+
+def test_of_what_is_never_sent_that_is_counted_which_rules_would_have_looked_at():
+    bare = json.dumps(workload("Deployment", namespace="kube-system"))
+    required = policy("rules: {missing-constraints: {severity: warning, minReplicas: 2}}")
+
+    assert [0, 1] == [len(judged(bare, terms(policy=one)).notes) for one in (terms().policy, required)]
+
+
+def test_kinds_that_nobody_described_are_counted():
+    prometheus = {"apiVersion": "monitoring.coreos.com/v1", "kind": "Prometheus"}
+    has = prometheus | {"spec": {"topologySpreadConstraints": [{}]}}
+    schema = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"} | {
+        "spec": {"properties": {"topologySpreadConstraints": {"type": "array"}}}
+    }
+    found = judged("\n---\n".join(map(json.dumps, (prometheus, has, schema))))
+
+    assert ["monitoring.coreos.com/v1 Prometheus with constraints"] == [note.what for note in found.notes]
+
+
+def test_a_kind_that_is_described_at_one_path_has_a_note_for_its_others():
+    kinds = "{apiVersion: example.com/v1, kind: Thing, resource: things, constraints: spec.web}"
+    thing = {"apiVersion": "example.com/v1", "kind": "Thing", "spec": {"web": [], "topologySpreadConstraints": [{}]}}
+    (note,) = judged(json.dumps(thing), terms(policy=policy(f"workloads: [{kinds}]"))).notes
+
+    assert (KIND, "example.com/v1 Thing with constraints at another path") == (note.why, note.what)
+
+
+def test_a_kind_without_anything_at_its_path_has_a_note_for_its_others():
+    kinds = "{apiVersion: example.com/v1, kind: Thing, resource: things, constraints: 'spec.sets[*].spread'}"
+    thing = {"apiVersion": "example.com/v1", "kind": "Thing", "spec": {"topologySpreadConstraints": [{}]}}
+    (note,) = judged(json.dumps(thing), terms(policy=policy(f"workloads: [{kinds}]"))).notes
+
+    assert (KIND, "example.com/v1 Thing with constraints at another path") == (note.why, note.what)
+
+
+@pytest.mark.parametrize(
+    ("kind", "advice"), [("HelmRelease", "lint what is rendered from it"), ("Thing", "describe the kind under")]
+)
+def test_the_advice_fits_the_kind(kind, advice):
+    thing = {"apiVersion": "example.com/v1", "kind": kind, "spec": {"topologySpreadConstraints": [{}]}}
+
+    assert judged(json.dumps(thing)).notes[0].advice.startswith(advice)
+
+
+SERVICE = "apiVersion: v1\nkind: Service\nspec:\n  ports: []\n  ports: []\n  type: a\n  type: b\n"
+
+
+def test_a_key_that_stands_twice_where_no_workload_is_concerned_is_one_note_a_file():
+    found = judged(f"{SERVICE}---\n{SERVICE}")
+
+    assert ([], 2) == (found.problems, found.objects)
+    assert [(5, 3, REPEATED, 'duplicate key "ports"')] == [
+        (note.line, note.column, note.why, note.what) for note in found.notes
+    ]
+
+
+THING, LIST = "apiVersion: v1\nkind: Thing\n", "apiVersion: v1\nkind: List\nitems:\n"
+TWICE = [
+    ("a workload", f"{WEB}{KEYS}        maxSkew: 2\n", [(15, 9)]),
+    ("a workload without constraints", "apiVersion: v1\nkind: Pod\nspec: {a: 1, a: 2}\n", [(3, 14)]),
+    ("constraints of another kind", f"{THING}a: {{topologySpreadConstraints: [1], a: 1, a: 2}}", [(3, 43)]),
+    ("the second item of a list", f"{LIST}- {{}}\n- {{apiVersion: v1, kind: Pod, a: 1, a: 2}}", [(5, 37)]),
+    ("a list of workloads itself", "apiVersion: v1\nkind: PodList\na: 1\na: 2\nitems: [{metadata: {}}]", [(4, 1)]),
+    ("JSON", '{"apiVersion": "v1", "kind": "Pod", "kind": "Pod"}', [(1, 37)]),
+]
+
+
+@pytest.mark.parametrize(("text", "where"), [case[1:] for case in TWICE], ids=[case[0] for case in TWICE])
+def test_a_key_that_stands_twice_where_a_workload_is_concerned_is_a_problem(text, where):
+    found = judged(text)
+
+    assert (where, []) == ([(one.line, one.column) for one in found.problems], found.found)
+    assert all(one.message.startswith("cannot be read: duplicate key") for one in found.problems)
+
+
+def test_a_workload_beside_an_object_with_a_key_that_stands_twice_is_judged():
+    items = json.dumps(workload("StatefulSet", constraint(labelSelector={})))
+    text = f"{LIST}- {{apiVersion: v1, kind: Service, a: 1, a: 2}}\n- {items}"
+
+    assert ["empty-selector"] == [one.finding.rule for one in judged(text).found]
+
+
+def test_json_that_is_cut_off_is_a_problem_where_it_is_named():
+    text, commented = '{"items": [{"kind": ', '{"a": "b" // c\n}'
+    named = terms(named=frozenset({"a.json"}))
+
+    assert 1 == len(judged(text, named, "a.json").problems)
+    assert [([], [UNREAD])] * 3 == [
+        (found.problems, [note.why for note in found.notes])
+        for found in (judged(text, file="a.json"), judged(commented, named, "a.json"), judged(commented, file="b.json"))
+    ]
+
+
+def test_what_is_too_large_to_judge_is_a_problem():
+    (problem,) = judged(json.dumps(pod(*[constraint()] * 101))).problems
+
+    said = "Pod shop/web-1: spec.topologySpreadConstraints: found 101 constraints, at most 100 can be judged"
+    assert said == problem.message
+
+
+@pytest.mark.parametrize("begin, end", [("[", "]"), ('{"a":', "}")], ids=["lists", "objects"])
+def test_what_is_as_deep_as_is_read_is_judged(begin, end):
+    """Where the finding stands is looked for in the text, one level after the other."""
+    levels = DEEPEST - 5  # of what it stands in
+    deep = begin * levels + "1" + end * levels
+    text = f'{{"apiVersion":"v1","kind":"Pod","spec":{{"topologySpreadConstraints":[{{"maxSkew":0,"x":{deep}}}]}}}}'
+
+    assert "invalid-constraint" in {found.finding.rule for found in judge("a.json", text, terms()).found}
+
+
+def test_an_owner_in_a_manifest_is_the_writer_s_to_claim():
+    assert 1 == len(judged(json.dumps(workload("Deployment", constraint(labelSelector={}), **owned_by("X/y")))).found)
+
+
+OPERATIONS = """\
+- op: replace
+  path: /spec/template/spec/topologySpreadConstraints/0/maxSkew
+  value: 0
+"""
+MERGED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      topologySpreadConstraints:
+      - topologyKey: a b
+"""
+VALUES = """\
+web:
+  topologySpreadConstraints:
+  - maxSkew: 0
+    labelSelector: {matchLabels: {app: web}}
+"""
+
+
+def indented(text, by):
+    return "".join(f"{' ' * by}{line}" for line in text.splitlines(keepends=True))
+
+
+def kustomization(patch):
+    return f"resources: [a.yaml]\npatches:\n- target: {{kind: Deployment}}\n  patch: |-\n{indented(patch, 4)}"
+
+
+APPLICATION = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nspec:\n  source:\n    helm:\n      values: |\n"
+RELEASE = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web}\nspec:\n  values:\n"
+FLUX = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nspec:\n  patches:\n  - patch: |\n"
+
+
+class Carried(NamedTuple):
+    name: str
+    file: str
+    text: str
+    finds: list[str]
+    why: str
+
+
+CARRIED = [
+    Carried("a JSON patch", "a.yaml", OPERATIONS, ["3:3-11 invalid-constraint"], PATCH),
+    Carried(
+        "JSON",
+        "a.json",
+        json.dumps([{"op": "add", "path": "/a/topologySpreadConstraints/0/maxSkew", "value": 0}]),
+        ["1:66-76 invalid-constraint"],
+        PATCH,
+    ),
+    Carried(
+        "one in a kustomization",
+        "x/kustomization.yaml",
+        kustomization(OPERATIONS),
+        ["7:7-15 invalid-constraint"],
+        PATCH,
+    ),
+    Carried(
+        "another form there", "kustomization.yml", kustomization(MERGED), ["12:13-29 malformed-topology-key"], PATCH
+    ),
+    Carried(
+        "one beside an entry that is no patch",
+        "kustomization.yaml",
+        kustomization(OPERATIONS).replace("patches:", "labels: [1]\npatches:\n- 1"),
+        ["9:7-15 invalid-constraint"],
+        PATCH,
+    ),
+    Carried("one of Flux", "a.yaml", FLUX + indented(MERGED, 6), ["13:15-31 malformed-topology-key"], PATCH),
+    Carried("values", "values.yaml", VALUES, ["3:5-15 invalid-constraint"], VALUES_NOTE),
+    Carried(
+        "values of Argo CD", "a.yaml", APPLICATION + indented(VALUES, 8), ["9:13-23 invalid-constraint"], VALUES_NOTE
+    ),
+    Carried("values of Flux", "a.yaml", RELEASE + indented(VALUES, 4), ["8:9-19 invalid-constraint"], VALUES_NOTE),
+    Carried(
+        "values that are a text",
+        "values.yaml",
+        "a:\n  topologySpreadConstraints: |\n    - maxSkew: 0\n",
+        ["3:7-17 invalid-constraint"],
+        VALUES_NOTE,
+    ),
+    Carried(
+        "a text in quotes",
+        "kustomization.yaml",
+        f"patches:\n- patch: {json.dumps(MERGED)}\n",
+        ["2:3-8 malformed-topology-key"],
+        PATCH,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CARRIED, ids=lambda case: case.name)
+def test_what_is_merged_into_something_is_judged_at_its_line(case):
+    found = judged(case.text, file=case.file)
+
+    assert case.finds == shown(case.text, file=case.file)
+    assert [] == found.problems
+    assert [(case.why, "judged in part")] == [(note.why, note.done) for note in found.notes]
+
+
+def test_what_is_merged_is_not_repaired():
+    text = kustomization(MERGED.replace("a b", "kubernetes.io/zone"))
+
+    assert [None] == [one.finding.edit for one in judged(text, file="kustomization.yaml").found]
+
+
+def test_values_are_left_open_where_a_kustomization_changes_their_object():
+    text = APPLICATION.replace("Application\n", "Application\nmetadata: {name: web}\n") + indented(VALUES, 8)
+    by = [
+        terms(built={"a.yaml": Built((Change(Touched(constraints=None), kind),))})
+        for kind in ("Deployment", "Application")
+    ]
+
+    assert ([10], []) == tuple([one.line for one in judged(text, each).found] for each in by)
+    assert ["Application"] == [one.object.kind for one in judged(text).found]
+
+
+def test_a_comment_within_a_text_suppresses_there():
+    text = kustomization(MERGED.replace("a b", "a b  # evenkeel: ignore[malformed-topology-key]"))
+    found = judged(text, file="kustomization.yaml")
+
+    assert ([], 1) == (found.found, found.suppressed)
+
+
+@pytest.mark.parametrize(
+    ("text", "file", "why"),
+    [
+        (kustomization("topologySpreadConstraints: [a: b"), "kustomization.yaml", UNREAD),
+        (kustomization("topologySpreadConstraints: [{{ .a }}: b]]"), "kustomization.yaml", TEMPLATE),
+        ("run: |\n  echo topologySpreadConstraints: [a: b", "a.yaml", None),
+        ("topologySpreadConstraints: []", "a.yaml", None),
+    ],
+)
+def test_a_text_that_cannot_be_read_is_no_problem(text, file, why):
+    found = judged(text, file=file)
+
+    assert ([], []) == (found.found, found.problems)
+    assert [why] * (why is not None) == [note.why for note in found.notes]
+
+
+def test_beside_a_document_that_cannot_be_read_the_others_are_judged():
+    """In a text within a kustomization, as in a file of its own."""
+    text = kustomization(f"a: [\n---\n{MERGED}\n---\n{{{{ .a }}}}: b]]\n")
+    found = judged(text, file="kustomization.yaml")
+
+    assert ["14:13-29 malformed-topology-key"] == shown(text, file="kustomization.yaml")
+    assert [UNREAD, PATCH, TEMPLATE] == [note.why for note in found.notes]
+
+
+def built(touched, namespace="", file="a.yaml"):
+    return terms(built={file: Built((Change(touched),), namespace)})
+
+
+APP = "        labelSelector: {matchLabels: {app: web}}\n"
+MISSES = f"{WEB}{KEYS}{APP}".replace("labels: {app: web}", "labels: {app: db}")
+
+
+@pytest.mark.parametrize(
+    ("text", "touched", "finds"),
+    [
+        (MISSES, Touched(), ["15:9-49 selector-misses-own-pod"]),
+        (MISSES, Touched(labels=frozenset({"app"})), []),
+        (MISSES, Touched(labels=frozenset({"tier"})), ["15:9-49 selector-misses-own-pod"]),
+        (MISSES, Touched(labels=None), []),
+        (MISSES, Touched(constraints=frozenset({("zone", "DoNotSchedule")})), []),
+        (MISSES.replace("zone", "a b"), Touched(labels=None), ["13:9-25 malformed-topology-key"]),
+        (f"{WEB}{KEYS}{APP}".replace("Recreate", "RollingUpdate"), Touched(), []),
+    ],
+)
+def test_what_a_kustomization_changes_is_left_open(text, touched, finds):
+    found = judged(text, built(touched))
+
+    assert finds == shown(text, built(touched))
+    assert [BUILT] * (touched != Touched()) == [note.why for note in found.notes]
+
+
+def test_a_rolling_update_whose_replicas_are_changed_is_left_open():
+    text = f"{WEB}{KEYS}{APP}".replace("Recreate}", "RollingUpdate}\n  replicas: 3")
+
+    assert ["13:7-19 rollout-skew"] == shown(text)
+    assert [] == shown(text, built(Touched(fields=frozenset({"replicas"}))))
+
+
+def labelled_by(*builds, changes=()):
+    """The terms where each build of the file writes the labels of these entries, YAML."""
+    labels = tuple(read_labellings(read_documents(build)[0])[0] for build in builds)
+    return terms(built={"a.yaml": Built(tuple(map(Change, changes)), "", labels)})
+
+
+ALL, TEMPLATES = "commonLabels: {{{}}}", "labels: [{{pairs: {{{}}}, includeTemplates: true}}]"
+GOOD, OF_TIER = f"{WEB}{KEYS}{APP}", f"{WEB}{KEYS}        labelSelector: {{matchLabels: {{tier: x}}}}\n"
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {app: web}}
+spec:
+  containers: [{name: web, image: nginx}]
+  topologySpreadConstraints:
+  - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {tier: x}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "builds", "finds"),
+    [
+        (GOOD, [ALL.format("app: db")], []),
+        (GOOD, [TEMPLATES.format("app: db")], ["15:9-49 selector-misses-own-pod"]),
+        (OF_TIER, [ALL.format("tier: x")], []),
+        (OF_TIER, [TEMPLATES.format("tier: w")], ["15:9-48 selector-misses-own-pod"]),
+        (OF_TIER, [TEMPLATES.format("tier: x"), TEMPLATES.format("tier: w")], []),
+        (OF_TIER, [TEMPLATES.format("tier: v"), TEMPLATES.format("tier: w")], ["15:9-48 selector-misses-own-pod"]),
+        (OF_TIER, ["labels: [{pairs: {tier: x}}]"], ["15:9-48 selector-misses-own-pod"]),
+        (POD, ["labels: [{pairs: {tier: x}}]"], []),
+        (OF_TIER.replace("tier: x", ""), [ALL.format("a: b")], []),
+        (OF_TIER.replace("tier: x", ""), [TEMPLATES.format("a: b")], ["15:9-41 empty-selector"]),
+        (WEB.replace("  selector: {matchLabels: {app: web}}\n", "") + f"{KEYS}{APP}", [ALL.format("app: web")], []),
+    ],
+)
+def test_an_object_is_judged_with_the_labels_that_kustomizations_write(text, builds, finds):
+    """What is wrong in one of several builds only is not said."""
+    found = judged(text, labelled_by(*builds))
+
+    assert finds == shown(text, labelled_by(*builds))
+    assert [BUILT] * (len(builds) > 1) == [note.why for note in found.notes]
+
+
+def test_labels_that_a_patch_changes_or_entries_write_in_two_ways_are_left_open():
+    text, twice = OF_TIER, "labels: [{pairs: {tier: w}, includeTemplates: true}, {pairs: {tier: x}}]"
+
+    assert [] == shown(text, labelled_by(TEMPLATES.format("tier: w"), changes=[Touched(labels=frozenset({"tier"}))]))
+    assert [] == shown(text, labelled_by(twice))
+    assert [BUILT] == [note.why for note in judged(text, labelled_by(twice)).notes]
+
+
+def test_a_repair_is_that_of_the_source_if_no_build_makes_something_worse_of_it():
+    wrong = GOOD.replace("        labelSelector: {matchLabels: {app: web}}\n", "")
+    (found,) = judged(wrong, labelled_by(ALL.format("tier: x"))).found
+    keyed = f"{wrong}        matchLabelKeys: [tier]\n"
+    of_build = judged(GOOD, labelled_by(TEMPLATES.format("app: db"))).found
+
+    assert {"matchLabels": {"app": "web"}} == found.finding.edit.value
+    assert any(one.finding.edit for one in judged(keyed).found)
+    assert not any(one.finding.edit for one in judged(keyed, labelled_by(ALL.format("tier: x"))).found)
+    assert [None] == [one.finding.edit for one in of_build]
+
+
+def test_other_workloads_see_the_labels_that_a_build_writes():
+    """Where builds write different ones, those are open."""
+    (one,) = judged(GOOD, labelled_by(ALL.format("tier: x"))).states.workloads
+    (several,) = judged(GOOD, labelled_by(ALL.format("tier: x"), ALL.format("tier: w"))).states.workloads
+
+    assert ({"app": "web", "tier": "x"}, {"app": "web"}) == (one.labels, several.labels)
+    assert ("tier" in one.addable, "tier" in several.addable) == (False, True)
+
+
+def test_an_annotation_is_of_use_where_a_build_makes_what_it_suppresses():
+    text = GOOD.replace("shop}", "shop, annotations: {evenkeel.dev/ignore: selector-misses-own-pod}}")
+
+    assert [] == shown(text, labelled_by(TEMPLATES.format("app: db")))
+    assert ["3:54-98 unused-suppression"] == shown(text, labelled_by(ALL.format("a: b")))
+
+
+def test_an_object_is_judged_in_the_namespace_that_a_kustomization_gives_it():
+    text = f"{WEB}{KEYS}".replace(", namespace: shop", "")
+
+    assert [] == shown(text, built(Touched(), "kube-system"))
+    assert ["12:7-19 empty-selector"] == shown(text, built(Touched(), "shop"))

@@ -1,0 +1,60 @@
+"""Of an object that is not settled, only what holds in each reading of it is said."""
+
+from __future__ import annotations
+
+from tests.support.build import constraint, workload
+from webhook.findings.finding import Edit, Finding, Severity
+from webhook.lint.open_fields import SETTLED, Unsettled
+from webhook.lint.patched_fields import Touched
+from webhook.objects.workload import parse_workloads
+
+OBJECT = workload("Deployment", constraint())
+PATH = ("spec", "template", "spec", "topologySpreadConstraints", 0, "topologyKey")
+FINDING = Finding("a-rule", Severity.ERROR, PATH, "", "", "", "", Edit(PATH, "x"))
+
+
+def read(unsettled):
+    return [*unsettled.readings(parse_workloads(OBJECT))]
+
+
+def test_a_settled_object_is_read_once_as_it_stands():
+    assert SETTLED.nothing
+    assert not SETTLED.labels_unknown
+    workloads = parse_workloads(OBJECT)
+    ((same,),) = SETTLED.readings(workloads)
+    assert same is workloads[0]
+    assert FINDING == SETTLED.holding(FINDING, OBJECT)
+
+
+def test_labels_that_are_not_known_are_there_and_then_are_not():
+    (there,), (absent,) = read(Unsettled(touched=Touched(labels=frozenset({"app"}))))
+
+    assert ("app" in there.addable, "app" in there.labels) == (True, False)
+    assert ("app" in absent.addable, "app" in absent.labels) == (False, False)
+
+
+def test_a_repair_is_offered_where_only_known_labels_change():
+    known, any_label = Touched(labels=frozenset({"app"})), Touched(labels=None)
+
+    assert FINDING == Unsettled(touched=known).holding(FINDING, OBJECT)
+    for unsettled in (Unsettled(patch=True), Unsettled(touched=any_label)):
+        assert FINDING._replace(edit=None) == unsettled.holding(FINDING, OBJECT)
+
+
+def test_what_is_touched_does_not_hold():
+    assert None is Unsettled(touched=Touched(constraints=None)).holding(FINDING, OBJECT)
+    assert None is Unsettled(patch=True, touched=Touched(constraints=None)).holding(FINDING, OBJECT)
+
+
+def test_of_a_patch_a_field_that_it_lacks_does_not_hold():
+    absent = FINDING._replace(path=(*PATH[:-1], "minDomains"))
+
+    assert None is Unsettled(patch=True).holding(absent, OBJECT)
+
+
+def test_a_placeholder_hides_its_field():
+    (templated,) = OBJECT["spec"]["template"]["spec"]["topologySpreadConstraints"]
+    obj = workload("Deployment", {**templated, "topologyKey": "${KEY}"})
+
+    assert None is Unsettled(template=True).holding(FINDING, obj)
+    assert FINDING == Unsettled(template=True).holding(FINDING, OBJECT)

@@ -1,0 +1,230 @@
+"""What commands that explain placement read of a cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.build import pod, service, workload
+from tests.support.placing import node, running
+from webhook.cluster.cluster import Contents
+from webhook.loading import clusters
+from webhook.loading.inputs import Source
+from webhook.loading.usage import UsageError
+from webhook.objects.kinds import KINDS
+from webhook.scheduler.features import LATEST
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """Make `inputs.contents` give these objects, by the namespace that is asked for."""
+
+    def give(*objects, missing=None, version=""):
+        def contents(source, namespace="", kinds=()):
+            here = [one for one in objects if one["metadata"].get("namespace", namespace) == namespace or not namespace]
+            lacking = {} if namespace else missing or {}
+            return Contents(iter([one for one in here if not _hidden(one, lacking)]), lacking, namespace, version)
+
+        monkeypatch.setattr("webhook.loading.inputs.contents", contents)
+
+    return give
+
+
+def _hidden(obj, missing):
+    return obj["kind"].lower() + "s" in missing
+
+
+def read(wanted=lambda _: True, **options):
+    return clusters.read(Source("live"), None, wanted, **options)
+
+
+def test_pods_that_are_asked_for_and_all_else_but_nodes(cluster):
+    cluster(node("n1"), pod(name="a"), pod(name="b"), service())
+    found = read(lambda one: one["metadata"]["name"] == "b")
+
+    assert ["b"] == [one["metadata"]["name"] for one in found.pods]
+    assert [("", "Service", "shop", "web")] == list(found.others)
+    assert (["n1"], ()) == ([one.name for one in found.snapshot.nodes], found.notes)
+
+
+def test_where_no_pod_may_be_listed_none_is_said_to_wait(cluster):
+    """Which would be a lie, and let a pipeline pass that asks for --fail-on pending."""
+    cluster(node("n1"), service(), missing={"pods": "is forbidden"})
+
+    assert ("pods cannot be listed: is forbidden",) == read().notes
+    with pytest.raises(UsageError, match=r"^pods: is forbidden; without them none is known to wait; name a namespace"):
+        read(needs_pods=True)
+
+
+def test_where_nothing_may_be_listed_there_is_nothing_to_report(cluster):
+    cluster(missing={"pods": "is forbidden", "nodes": "is forbidden", "deployments": "is forbidden"})
+
+    with pytest.raises(UsageError, match=r"^nothing may be listed; name a namespace"):
+        read(needs_nodes=False)
+
+
+def test_the_version_is_that_of_the_cluster(cluster):
+    cluster(node("n1"), version="v1.33.13")
+
+    assert 33 == read().features.minor
+    cluster(node("n1"))
+    assert LATEST == read().features
+    assert 36 == clusters.read(Source("live"), "1.36", lambda _: False).features.minor
+
+
+def test_objects_besides_replace_those_of_the_same_name(cluster):
+    cluster(node("n1"), workload("Deployment", name="web"))
+    mine = workload("Deployment", name="web", labels={"mine": "yes"})
+
+    assert mine == read(more=[mine]).others["apps", "Deployment", "shop", "web"]
+
+
+def test_without_the_right_to_list_all_pods_those_of_the_namespace_are_read(cluster):
+    cluster(node("n1"), running("n1"), running("n1", namespace="other"), missing={"pods": "is forbidden"})
+    found = read(namespace="shop")
+
+    assert (1, 1) == (found.snapshot.usage["n1"].pods, len(found.pods))
+    assert "nodes may have less room" in found.notes[0]
+
+
+def test_without_the_right_to_list_nodes_nothing_can_be_judged(cluster):
+    cluster(node("n1"), running("n1"), missing={"nodes": "is forbidden"})
+
+    with pytest.raises(UsageError, match="nodes: is forbidden; without them no placement can be judged"):
+        read()
+
+
+def test_what_else_may_not_be_listed_is_named(cluster):
+    cluster(node("n1"), service(), missing={"services": "is forbidden"})
+
+    assert ("services cannot be listed: is forbidden",) == read().notes
+
+
+def test_an_object_that_cannot_be_read_is_named(cluster):
+    cluster({**node("n1"), "spec": 5})
+
+    with pytest.raises(UsageError, match=r"^--cluster live: Node n1: spec: found 5"):
+        read()
+
+
+def test_an_object_that_cannot_be_read_is_told_apart_from_those_of_the_cluster(cluster):
+    cluster(node("n1"))
+
+    with pytest.raises(UsageError, match=r"^Service shop/web: spec: found 5"):
+        read(more=[service() | {"spec": 5}])
+
+
+READABLE = [
+    pod(),
+    service(),
+    workload("Deployment"),
+    workload("CronJob"),
+    workload("PodTemplate"),
+    workload("StatefulSet", spec={"replicas": None}),
+    {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "spec": {"workloadRef": {"name": "web"}}},
+]
+
+
+@pytest.mark.parametrize("obj", READABLE, ids=lambda obj: obj["kind"])
+def test_what_can_be_read_is_not_refused(obj):
+    assert () == clusters.unreadable(obj, KINDS)
+
+
+TEMPLATE, OBJECT = "spec.template: found {}, wanted a Pod template", "must be an object"
+UNREADABLE = [
+    (pod() | {"spec": None}, "Pod shop/web-1: spec: found none, wanted that of a Pod"),
+    (workload("Deployment") | {"spec": None}, f"Deployment shop/web: {TEMPLATE.format('none')}"),
+    (workload("ReplicaSet", spec={"template": {}}), f"ReplicaSet shop/web: {TEMPLATE.format('{}')}"),
+    (workload("StatefulSet", spec={"template": False}), f"StatefulSet shop/web: {TEMPLATE.format('false')}"),
+    (
+        workload("CronJob") | {"spec": 1},
+        "CronJob shop/web: spec.jobTemplate.spec.template: found none, wanted a Pod template",
+    ),
+    (workload("Job", spec={"template": ["a"]}), f'Job shop/web: spec.template: found ["a"], {OBJECT}'),
+    (workload("Job", spec={"template": {"spec": 1}}), f"Job shop/web: spec.template.spec: found 1, {OBJECT}"),
+    (workload("Job", spec={"parallelism": -1}), "Job shop/web: spec.parallelism: found -1, must be 0 or more"),
+    (workload("Job", labels="a"), f'Job shop/web: spec.template.metadata.labels: found "a", {OBJECT}'),
+    (
+        workload("DaemonSet", labels={"a": 1}),
+        "DaemonSet shop/web: spec.template.metadata.labels.a: found 1, must be a string",
+    ),
+    (
+        workload("Deployment", spec={"replicas": "3"}),
+        'Deployment shop/web: spec.replicas: found "3", must be a 32-bit integer',
+    ),
+]
+
+
+@pytest.mark.parametrize(("obj", "why"), UNREADABLE, ids=[why for _, why in UNREADABLE])
+def test_what_cannot_be_read_is_named_with_its_path_in_the_object(obj, why):
+    assert (why,) == clusters.unreadable(obj, KINDS)
+
+
+def test_metadata_of_another_form_stay_as_they_are():
+    assert {"metadata": "x"} == clusters.in_namespace({"metadata": "x"}, "shop")
+    assert {"metadata": {"namespace": 7}} == clusters.in_namespace({"metadata": {"namespace": 7}}, "shop")
+    assert {"metadata": {"namespace": "shop"}} == clusters.in_namespace({"metadata": None}, "shop")
+
+
+def test_a_version_that_is_not_known_is_said_to_be_assumed(cluster):
+    cluster(node("n1"))
+    assert (clusters.ASSUMED.format("1.37"),) == read().assumed
+    assert () == clusters.read(Source("live"), "1.33", lambda _: True).assumed
+    cluster(node("n1"), version="v1.33.13")
+    assert () == read().assumed
+
+
+@pytest.mark.parametrize("others", [[], ["v1.9.1"], ["a", None, 5]])
+def test_without_a_version_that_of_the_newest_kubelet_is_assumed(cluster, others):
+    nodes = [
+        node(f"n{i}") | {"status": {"nodeInfo": {"kubeletVersion": version}}}
+        for i, version in enumerate(["v1.32.4", "v1.33.1-eks-7", *others])
+    ]
+    cluster(*nodes)
+
+    assert (33, len(nodes)) == (read().features.minor, len(read().snapshot.nodes))
+    assert (clusters.ASSUMED.format("1.33, as its newest kubelet,"),) == read().assumed
+
+
+def test_what_is_read_page_by_page_is_never_held_as_a_whole(monkeypatch):
+    seen = []
+
+    def pages():
+        yield node("n1")
+        assert ["n1"] == [one["metadata"]["name"] for one in seen]
+        yield node("n2")
+
+    def through(objects):
+        for one in objects:
+            seen.append(one)
+            yield one
+
+    monkeypatch.setattr("webhook.loading.inputs.contents", lambda *_, **__: Contents(pages(), {}, time="now"))
+
+    assert 2 == len(clusters.read(Source("live"), None, lambda _: False, through=through).snapshot.nodes)
+
+
+def test_a_file_without_nodes_is_said_to_have_none(cluster):
+    cluster(pod())
+    (note,) = clusters.read(Source("dump.yaml"), None, lambda _: True).notes
+
+    assert note.startswith("No node is in the file")
+    assert () == read().notes
+    cluster(node("n1"))
+    assert () == clusters.read(Source("dump.yaml"), None, lambda _: True).notes
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        (Source("dump.gz"), "dump.gz"),
+        (Source("live", context="prod"), "the cluster prod"),
+        (Source("live"), "the cluster"),
+        (Source(), "no cluster"),
+    ],
+)
+def test_where_a_cluster_is_from(cluster, source, named):
+    cluster(node("n1"), version="v1.33.13")
+    found = clusters.origin(source, read()._replace(time="2026-01-31T10:00:00Z"))
+
+    assert (named, 33, "2026-01-31T10:00:00Z") == found
+    assert clusters.origin(source, read()).read is not None, "now"

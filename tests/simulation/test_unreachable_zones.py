@@ -1,0 +1,46 @@
+"""From which lost nodes Pods are evicted."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from tests.support.simulated import nodes
+from webhook.scheduler.snapshot import from_objects
+from webhook.simulation.node_changes import after, first_ground
+from webhook.simulation.step import parse_step
+from webhook.simulation.unreachable_zones import evicted_from
+
+
+def evicted(text, *lost):
+    before = found = first_ground(from_objects(nodes(text)).nodes)
+    for name in lost:
+        before, found = found, after(found, parse_step(f"lose={name}"))
+    return sorted(evicted_from(before, found, Random(1)))
+
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+@pytest.mark.parametrize(
+    ("text", "lost", "names"),
+    [
+        ("a=2 b=2", [f"{ZONE}=a"], ["a1", "a2"]),
+        ("a=2 b=2", [f"{ZONE}=a", f"{ZONE}=b"], []),
+        ("a=3 b=2", ["a1", "a2"], ["a2"]),
+        ("a=5 b=2", ["a1", "a2", "a3"], []),
+        ("a=6 b=2", ["a1", "a2", "a3"], ["a3"]),
+        ("a=1", ["a1"], []),
+    ],
+)
+def test_pods_are_evicted_unless_too_much_is_lost(text, lost, names):
+    """All zones lost: nothing; more than half of a small zone, and not all of it: nothing there."""
+    assert names == evicted(text, *lost)
+
+
+def test_of_a_large_zone_nodes_are_evicted_however_many_are_lost():
+    text = "a=60 b=1"
+    lost = [f"a{i}" for i in range(1, 41)]
+
+    assert ["a40"] == evicted(text, *lost)

@@ -1,0 +1,138 @@
+"""
+What a file has that matters to workloads beside it: workloads, which their selectors may count, and autoscalers.
+
+    Workload ──standing──> Standing ──┬──within──> Around, in the same file
+    autoscaler ───────────────────────┴──packed──> bytes, for Surroundings
+"""
+
+from __future__ import annotations
+
+import marshal
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from webhook.findings.neighbours import Other, Others, as_other
+from webhook.objects.autoscalers import Autoscaler, scalings
+from webhook.objects.fields import as_mapping
+from webhook.objects.labels import Labels
+from webhook.objects.references import Scaling, Target
+from webhook.objects.workload import Workload
+from webhook.scheduler.constraint import read_constraints
+from webhook.scheduler.features import Features
+from webhook.scheduler.selectors import Match, Requirement, Selector
+
+
+class Standing(NamedTuple):
+    """
+    A workload as the rest of the input sees it.
+
+    It is `named` if its object names the namespace.  `own` is its own selector, as it is written.  `asks` are the
+    selectors of its constraints; None where nothing that stands beside it can matter.
+    """
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    labels: Labels
+    addable: frozenset[str]
+    makes_pods: bool
+    named: bool
+    own: Mapping[str, object]
+    asks: tuple[tuple[tuple[str, str, tuple[str, ...]], ...], ...] | None
+
+    @property
+    def target(self) -> Target:
+        """What an autoscaler names to scale it."""
+        return Target(self.namespace, self.api_version.rpartition("/")[0], self.kind, self.name)
+
+    @property
+    def other(self) -> Other:
+        """The workload as others see it."""
+        return Other(*self[:6])
+
+    @property
+    def selectors(self) -> Iterator[Selector]:
+        """Those of its constraints."""
+        for requirements in self.asks or ():
+            yield Selector(tuple([Requirement(*one) for one in requirements]))
+
+
+class Stated(NamedTuple):
+    """The workloads and the autoscalers of one file."""
+
+    workloads: Sequence[Standing] = ()
+    autoscalers: Sequence[Autoscaler] = ()
+
+
+class Around(NamedTuple):
+    """What stands beside the workloads of one file, as far as it matters to them; false if nothing does."""
+
+    others: tuple[Other, ...] = ()
+    scalings: Mapping[Target, Scaling] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.others or self.scalings)
+
+
+NOTHING_STATED, NOTHING_AROUND = Stated(), Around()
+
+
+def standing(workload: Workload, obj: Mapping[str, object], features: Features, judged: bool) -> Standing:
+    """A workload of `obj`; it asks for nothing where no rule is run on it."""
+    other, kind = as_other(workload), workload.kind
+    return Standing(
+        kind.api_version,
+        kind.kind,
+        workload.namespace,
+        workload.name,
+        workload.labels,
+        workload.addable,
+        other is not None,
+        bool(as_mapping(obj.get("metadata")).get("namespace")),
+        workload.selector,
+        tuple(_asks(workload, features)) if judged else None,
+    )
+
+
+def _asks(workload: Workload, features: Features) -> Iterator[tuple[tuple[str, str, tuple[str, ...]], ...]]:
+    if workload.has_constraints and workload.labels_known and not workload.is_pod:
+        for constraint in read_constraints(workload.raw_constraints, features).parsed(workload.labels):
+            if constraint.selector.requirements:
+                yield tuple([(key, operator, values) for key, operator, values in constraint.selector.requirements])
+
+
+def within(stated: Stated) -> Around:
+    """What the workloads and autoscalers of one file are to each other."""
+    asking = [one for one in stated.workloads if one.asks is not None]
+    if not asking or (len(stated.workloads) == 1 and not stated.autoscalers):
+        return NOTHING_AROUND
+    every = Others(one.other for one in stated.workloads if one.makes_pods)
+    found = [_matched(every, one, selector) for one in asking for selector in one.selectors]
+    matched = {other[:4] for other in found if other is not None}
+    others = [one.other for one in stated.workloads if one[:4] in matched and one.makes_pods]
+    targets = {one.target for one in asking}
+    return Around(tuple(others), scalings(one for one in stated.autoscalers if one.target in targets))
+
+
+def _matched(every: Others, one: Standing, selector: Selector) -> Other | None:
+    beside = every.beside(one.other.ref, selector)
+    return next((other for other in beside if selector.match(other.labels, other.addable) is Match.YES), None)
+
+
+def packed(stated: Iterable[tuple[str, Stated]]) -> bytes:
+    """What files state, in little memory; files that state nothing are left out."""
+    found = [
+        (file, [tuple(one) for one in workloads], [(tuple(target), tuple(scaling)) for target, scaling in autoscalers])
+        for file, (workloads, autoscalers) in stated
+        if workloads or autoscalers
+    ]
+    return zlib.compress(marshal.dumps(found), 1) if found else b""
+
+
+def unpacked(batch: bytes) -> Iterator[tuple[str, Stated]]:
+    """The files in a batch, with what each states."""
+    for file, workloads, autoscalers in marshal.loads(zlib.decompress(batch)):
+        scalers = [Autoscaler(Target(*target), Scaling(*scaling)) for target, scaling in autoscalers]
+        yield file, Stated([Standing(*one) for one in workloads], scalers)

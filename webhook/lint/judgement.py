@@ -1,0 +1,512 @@
+"""Judges one file: each object as the webhook judges its creation, each finding with its line."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeGuard
+
+from webhook.admission.decision import Decision, Outcome
+from webhook.admission.dry_run import mentions_constraints, places_of_constraints
+from webhook.admission.ratchet import identity
+from webhook.admission.request import VALIDATE, AdmissionRequest
+from webhook.admission.review import review
+from webhook.admission.unknown_labels import HOW_TO_KNOW
+from webhook.documents.positions import spans
+from webhook.documents.reading import items_of, read_documents
+from webhook.documents.scalars import DocumentError, Repeated
+from webhook.documents.spans import Span
+from webhook.findings.finding import Finding, Severity
+from webhook.lint.chunks import Chunk, Lines, chunks
+from webhook.lint.declarations import NOTHING_AROUND, Around, Standing, Stated, standing, within
+from webhook.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
+from webhook.lint.kustomization import KUSTOMIZATIONS, NOT_BUILT
+from webhook.lint.notes import BUILT, KIND, LABELS, PATCH, REPEATED, SYSTEM, TEMPLATE, UNREAD, VALUES, Note
+from webhook.lint.open_fields import Unsettled
+from webhook.lint.patched_fields import ANY_LABELS, NOTHING
+from webhook.lint.results import Address, Judged, Located, Problem
+from webhook.lint.suppressions import Comment, comments_in, suppressed_by_annotations, unused_in_comment
+from webhook.lint.templates import (
+    advice_for_kind,
+    advice_for_template,
+    carries_texts,
+    is_patch,
+    is_unrendered,
+    should_parse,
+)
+from webhook.lint.terms import LintTerms
+from webhook.objects.autoscalers import Autoscaler, read_autoscaler
+from webhook.objects.fields import FieldPath, as_mapping, path_text, with_value
+from webhook.objects.kinds import FIELD, Kind, find_kinds
+from webhook.objects.references import ObjectRef
+from webhook.objects.workload import Workload, scaling_of
+
+NEVER_SENT = "none is sent to the webhook; --include-system judges them"
+BUILD = "lint what is built: kustomize build FOLDER | evenkeel lint -"
+RENDER = "lint what is rendered: helm template CHART | evenkeel lint -"
+
+
+def judge(file: str, text: str, terms: LintTerms, around: Around | None = None) -> Judged:
+    """
+    The findings and problems in the manifests in `text`; `file` is the name to report them under.
+
+    `around` is what stands around them; without it only what stands in `text` itself does.
+    """
+    judged = _File(file, text, terms.beside(around or NOTHING_AROUND)).judged()
+    if around is None and (own := within(judged.states)):
+        return _File(file, text, terms.beside(own)).judged()
+    return judged
+
+
+def unread(file: str, line: int, column: int, reason: str) -> Note:
+    """For a file that cannot be read, and does not look like a manifest."""
+    return Note(file, line, column, UNREAD, f"unreadable text ({reason})", "passed over", "no manifest was found in it")
+
+
+@dataclass(frozen=True, slots=True)
+class _Unlocated:
+    """A finding before its line is known; `path` is the path of the object in its document."""
+
+    finding: Finding
+    object: ObjectRef | None
+    identity: str
+    document: int
+    path: FieldPath
+
+
+class _Text(NamedTuple):
+    """A text at a path of a document, and the object that it is in, None if it is in none."""
+
+    document: int
+    path: FieldPath
+    text: str
+    carrier: ObjectRef | None
+
+
+class _File:
+    """One file while it is judged."""
+
+    def __init__(self, file: str, text: str, terms: LintTerms) -> None:
+        self.text, self.terms, self.result = text, terms, Judged(file)
+        self._built = terms.built.get(file, NOT_BUILT)
+        self._lines: Lines | None = None
+        self._passed_over = 0
+        self._noted_repeated = False
+        self._workloads, self._autoscalers = list[Standing](), list[Autoscaler]()
+
+    @property
+    def lines(self) -> Lines:
+        if self._lines is None:
+            self._lines = Lines(self.text)
+        return self._lines
+
+    def judged(self) -> Judged:
+        for chunk in chunks(self.text):
+            repeated = list[Repeated]()
+            try:
+                documents = read_documents(chunk.text, repeated)
+            except DocumentError as error:
+                self._unreadable(chunk, error)
+                continue
+            self.result.documents += len(documents)
+            self._chunk(chunk, documents, repeated)
+        self.result.found.sort(key=lambda located: (located.line, located.column))
+        self.result.states = Stated(self._workloads, self._autoscalers)
+        return self.result
+
+    def _unreadable(self, chunk: Chunk, error: DocumentError) -> None:
+        file, (line, column) = self.result.file, self._where(chunk, error)
+        if chunk.has_placeholders:
+            self._note(chunk, TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
+        elif not chunk.within and should_parse(chunk.text, file, error, file in self.terms.named):
+            self.result.problems.append(Problem(file, line, column, f"cannot be read: {error.message}"))
+        else:
+            self.result.notes.append(unread(file, line, column, error.message))
+
+    def _where(self, chunk: Chunk, error: DocumentError) -> tuple[int, int]:
+        if chunk.within:
+            return self.lines.position(chunk.start)
+        first, _ = self.lines.position(chunk.start)
+        return first + (error.line or 1) - 1, error.column or 1
+
+    def _chunk(
+        self,
+        chunk: Chunk,
+        documents: Sequence[object],
+        repeated: Sequence[Repeated],
+        carrier: ObjectRef | None = None,
+    ) -> None:
+        """Judge the documents of a chunk; `carrier` is the object that it stands in a text of."""
+        unlocated, texts = list[_Unlocated](), list[_Text]()
+        before = self._passed_over
+        for number, document in enumerate(documents):
+            for path, obj in items_of(document):
+                if not _is_object(obj):
+                    named, every_text = carrier, self.result.file.endswith(KUSTOMIZATIONS)
+                else:
+                    self.result.objects += not chunk.within
+                    twice = [one for one in repeated if _concerns(one, number, path)]
+                    if twice and not self._may_be_judged(chunk, obj, twice):
+                        continue
+                    if not carries_texts(str(obj["kind"])) or find_kinds(obj, self.terms.policy.kinds):
+                        unlocated += (replace(one, document=number, path=path) for one in self._object(obj, chunk))
+                        continue
+                    named, every_text = ObjectRef.of(obj), True
+                if chunk.may_have_constraints:
+                    found = [*fragments_in(obj, every_text)]
+                    within = (one for one in found if isinstance(one, TextWithin))
+                    texts += [_Text(number, (*path, *one.path), one.text, named) for one in within]
+                    fragments = [one for one in found if isinstance(one, Fragment)]
+                    parts = self._fragments(fragments, chunk, named)
+                    unlocated += (replace(one, document=number, path=path) for one in parts)
+        suppressing = comments_in(chunk.text)
+        if unlocated or suppressing:
+            self._locate(chunk, unlocated, suppressing, all_judged=before == self._passed_over)
+        if texts and not chunk.within:
+            self._texts(chunk, texts)
+
+    def _texts(self, chunk: Chunk, texts: Sequence[_Text]) -> None:
+        """Judge texts within scalars of the chunk."""
+        roots = spans(chunk.text, [one.path for one in texts])
+        for number, path, text, carrier in texts:
+            whole = chunk.inside(roots[number].spans_to(path)[-1], text)
+            for inner in map(whole.part, chunks(text)):
+                try:
+                    documents = read_documents(inner.text, [])
+                except DocumentError as error:
+                    self._unreadable(inner, error)
+                    continue
+                if path[-1] == FIELD:
+                    self._lists(inner, documents, carrier)
+                else:
+                    self._chunk(inner, documents, [], carrier)
+
+    def _lists(self, chunk: Chunk, documents: Sequence[object], carrier: ObjectRef | None) -> None:
+        """Judge lists of constraints."""
+        lists = [(i, Fragment((), found, values=True)) for i, found in enumerate(documents) if isinstance(found, list)]
+        found = [replace(one, document=i) for i, each in lists for one in self._fragments([each], chunk, carrier)]
+        self._locate(chunk, found, comments_in(chunk.text), all_judged=False)
+
+    def _fragments(self, fragments: Sequence[Fragment], chunk: Chunk, named: ObjectRef | None) -> Iterator[_Unlocated]:
+        """The findings on constraints outside a Pod template that hold whatever these are merged into."""
+        if any(fragment.values and fragment.constraints for fragment in fragments):
+            advice = advice_for_kind(named.kind) if named is not None else RENDER
+            self._note(chunk, VALUES, "values", "judged in part", advice)
+        elif fragments and not fragments[0].values:
+            self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
+        for fragment in fragments:
+            # What has values is changed itself; of a patch nobody knows here which objects it is merged into.
+            of = (named.kind, named.name) if named is not None and fragment.values else ("", "")
+            touched = self._built.touched(*of) | self._built.open_labels
+            unsettled = Unsettled(patch=True, touched=touched, template=chunk.has_placeholders)
+            for finding, placed in findings_on(fragment, self.terms, unsettled):
+                yield _Unlocated(placed, named, _identity(named, [fragment.workload], finding), 0, ())
+
+    def _note(self, chunk: Chunk, why: str, what: str, done: str, advice: str) -> None:
+        line, column = self.lines.position(chunk.place(chunk.begin, chunk.begin)[0])
+        self._passed_over += why in (TEMPLATE, PATCH, VALUES, BUILT, SYSTEM)
+        self.result.notes.append(Note(self.result.file, line, column, why, what, done, advice))
+
+    def _may_be_judged(self, chunk: Chunk, obj: Mapping[str, object], twice: Sequence[Repeated]) -> bool:
+        """Whether keys that stand twice do not matter, which is then noted, once a file; else they are problems."""
+        if chunk.has_placeholders:
+            self._note(chunk, TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
+            return False
+        matters = bool(find_kinds(obj, self.terms.policy.kinds)) or mentions_constraints(obj)
+        for error in (one.error for one in twice):
+            file, (line, column) = self.result.file, self._where(chunk, error)
+            if matters:
+                self.result.problems.append(Problem(file, line, column, f"cannot be read: {error.message}"))
+            elif not self._noted_repeated:
+                self._noted_repeated = True
+                done, advice = "read by its last value, as kubectl reads it", "write the key once"
+                self.result.notes.append(Note(file, line, column, REPEATED, error.message, done, advice))
+        return not matters
+
+    def _object(self, obj: Mapping[str, object], chunk: Chunk) -> Iterator[_Unlocated]:
+        """Yield the findings on one object; add problems and counts to the result."""
+        terms = self.terms
+        kinds = find_kinds(obj, terms.policy.kinds)
+        if not kinds:
+            if chunk.may_have_constraints and mentions_constraints(obj):
+                what = f"{obj['apiVersion']} {obj['kind']} with constraints"
+                self._note(chunk, KIND, what, "not judged", advice_for_kind(str(obj["kind"])))
+            if (autoscaler := read_autoscaler(obj, terms.namespace)) is not None:
+                self._autoscalers.append(autoscaler)
+            return
+        request = _request(obj, terms)
+        workloads = request.workloads
+        if not workloads:
+            self._note_other_places(obj, chunk, kinds[0], ())
+        namespace = self._built.namespace or request.namespace
+        if not self._is_judged(chunk, workloads, namespace in terms.never_sent):
+            return
+        requests = self._requests(obj, request) if self._built.labels else [request]
+        unsettled = self._unsettled(obj, chunk, requests)
+        if unsettled.labels_unknown:
+            terms = terms.for_patches
+            requests = [request := _request(obj, terms)]
+        self._note_other_places(obj, chunk, kinds[0], workloads)
+        decision = _decision(requests, unsettled, terms)
+        if self._built.labels and not unsettled.labels_unknown:
+            decision = self._with_edits_that_fit(decision, requests, request, unsettled)
+        if decision.unknown_labels_of:
+            what = f"object in namespace {decision.unknown_labels_of}, whose labels are not known"
+            self._note(chunk, LABELS, what, "judged under each override that may apply", HOW_TO_KNOW)
+        if not unsettled.patch:
+            self._state(obj, requests, request, unsettled, decision)
+        yield from self._findings(obj, chunk, workloads, decision, unsettled)
+        if unsettled.nothing and len(requests) == 1:
+            yield from self._suppressed(requests[0])
+
+    def _requests(self, obj: Mapping[str, object], request: AdmissionRequest) -> list[AdmissionRequest]:
+        """The request for the object with the labels of each build; `request` itself where those do not matter."""
+        found = list[AdmissionRequest]()
+        for one in self._built.labelled(obj):
+            made = request if one is obj else _request(one, self.terms)
+            made = request if made.workloads == request.workloads else made
+            if all(made.workloads != other.workloads for other in found):
+                found.append(made)
+        return found
+
+    def _with_edits_that_fit(
+        self, decision: Decision, requests: Sequence[AdmissionRequest], request: AdmissionRequest, unsettled: Unsettled
+    ) -> Decision:
+        """With the repairs that do not rest on labels of a build, and of which no build makes something worse."""
+        if all(finding.edit is None for finding in decision.findings):
+            return decision
+        source = replace(unsettled, touched=unsettled.touched | self._built.open_labels)
+        found = () if source.labels_unknown else _decision([request], source, self.terms).findings
+        edits = {(one.rule, one.path): one.edit for one in found if one.edit is not None}
+        before = _grave(requests, unsettled, self.terms)
+        for key, edit in [*edits.items()]:
+            repaired = as_mapping(with_value(request.obj, edit.path, edit.value))
+            if _grave(self._requests(repaired, _request(repaired, self.terms)), unsettled, self.terms) - before:
+                del edits[key]
+        kept = (one._replace(edit=edits.get((one.rule, one.path))) for one in decision.findings)
+        return decision._replace(findings=tuple(kept))
+
+    def _unsettled(self, obj: Mapping[str, object], chunk: Chunk, requests: Sequence[AdmissionRequest]) -> Unsettled:
+        """What kustomize and templates may change; noted where there are constraints."""
+        file, workloads = self.result.file, [one for request in requests for one in request.workloads]
+        named = chunk.within or file in self.terms.patches
+        patch = named or any(is_patch(one, request.obj) for request in requests for one in request.workloads)
+        touched = self._built.touched(workloads[0].kind.kind, workloads[0].name)
+        if patch:
+            touched |= self._built.open_labels
+        elif self._built.labels and self._built.conflict(obj, touched):
+            touched |= self._built.open_labels | ANY_LABELS
+        template = chunk.has_placeholders and any(map(is_unrendered, workloads))
+        if any(workload.has_constraints for workload in workloads):
+            if named or (patch and touched == NOTHING):
+                self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
+            elif touched != NOTHING or len(requests) > 1:
+                self._note(chunk, BUILT, "object that a kustomization changes", "judged in part", BUILD)
+            elif template:
+                self._note(chunk, TEMPLATE, "template", "judged in part", advice_for_template(chunk.text))
+        return Unsettled(patch, touched, template)
+
+    def _state(
+        self,
+        obj: Mapping[str, object],
+        requests: Sequence[AdmissionRequest],
+        request: AdmissionRequest,
+        unsettled: Unsettled,
+        decision: Decision,
+    ) -> None:
+        """Keep what matters of the workloads to what stands beside them; labels of several builds are left open."""
+        if len(requests) > 1:
+            unsettled = replace(unsettled, touched=unsettled.touched | self._built.open_keys)
+        workloads = next(unsettled.readings((requests[0] if len(requests) == 1 else request).workloads))
+        judged = decision.outcome not in (Outcome.NOT_JUDGED, Outcome.ERROR)
+        always = self.terms.policy.judges_without_constraints
+        for workload in workloads:
+            asks = judged and (always or workload.has_constraints)
+            self._workloads.append(standing(workload, obj, self.terms.features, asks))
+
+    def _note_other_places(
+        self, obj: Mapping[str, object], chunk: Chunk, kind: Kind, workloads: Sequence[Workload]
+    ) -> None:
+        """A custom resource may have constraints where none are described."""
+        if chunk.may_have_constraints and not kind.built_in:
+            known = [workload.raw_constraints for workload in workloads]
+            if any(all(place is not one for one in known) for place in places_of_constraints(obj)):
+                what = f"{obj['apiVersion']} {obj['kind']} with constraints at another path"
+                self._note(chunk, KIND, what, "not judged there", advice_for_kind(str(obj["kind"])))
+
+    def _is_judged(self, chunk: Chunk, workloads: Sequence[Workload], never_sent: bool) -> bool:
+        """Whether the webhook would judge the workloads of an object.  Counts those that are passed over."""
+        if not workloads or (workloads[0].uid and workloads[0].owner is not None):
+            return False
+        if never_sent:
+            required = self.terms.policy.judges_without_constraints
+            if required or any(workload.has_constraints for workload in workloads):
+                self._note(chunk, SYSTEM, f"object in {workloads[0].namespace}", "passed over", NEVER_SENT)
+            return False
+        return True
+
+    def _findings(
+        self,
+        obj: Mapping[str, object],
+        chunk: Chunk,
+        workloads: Sequence[Workload],
+        decision: Decision,
+        unsettled: Unsettled,
+    ) -> Iterator[_Unlocated]:
+        """The findings of the rules; only those that hold whatever becomes of what is not settled."""
+        named = ObjectRef.of(obj)
+        if decision.outcome in (Outcome.NOT_JUDGED, Outcome.ERROR):
+            self._unjudgeable(chunk, named, decision.error)
+        if unsettled.nothing:
+            self.result.skipped |= dict.fromkeys(decision.skipped)
+        for finding in decision.findings:
+            if (held := unsettled.holding(finding, obj)) is not None:
+                yield _Unlocated(held, named, _identity(named, workloads, held), 0, ())
+
+    def _suppressed(self, request: AdmissionRequest) -> Iterator[_Unlocated]:
+        """Count the findings that annotations suppress; yield a finding for each unused suppression."""
+        terms, named = self.terms, ObjectRef.of(request.obj)
+        suppressed = suppressed_by_annotations(request.obj, request.workloads, terms)
+        self.result.suppressed += suppressed.count
+        for unused in suppressed.unused if terms.unused is not Severity.IGNORE else ():
+            finding = unused._replace(severity=terms.unused)
+            yield _Unlocated(finding, named, _identity_text(named, finding.rule, finding.found), 0, ())
+
+    def _unjudgeable(self, chunk: Chunk, named: ObjectRef, error: str) -> None:
+        line, column = self.lines.position(chunk.place(0, 0)[0])
+        self.result.problems.append(Problem(self.result.file, line, column, f"{named}: {error}"))
+
+    def _locate(
+        self, chunk: Chunk, unlocated: Sequence[_Unlocated], suppressing: Sequence[Comment], all_judged: bool
+    ) -> None:
+        """
+        Find the line of each finding, and drop those that a comment on the line suppresses.
+
+        Unless all is judged, nobody knows of a comment that it is of no use.
+        """
+        roots = spans(chunk.text, [(*found.path, *found.finding.path) for found in unlocated]) if unlocated else ()
+        used: dict[Comment, set[str]] = {comment: set() for comment in suppressing}
+        on_line = self._by_line(chunk, suppressing)
+        for found in unlocated:
+            located = self._located(chunk, found, roots[found.document])
+            silencing = [comment for comment in on_line.get(located.line, ()) if found.finding.rule in comment.rules]
+            if silencing and not found.finding.enforced:
+                for comment in silencing:
+                    used[comment].add(found.finding.rule)
+                self.result.suppressed += 1
+            else:
+                self.result.found.append(located)
+        for comment in suppressing if all_judged and self.terms.unused is not Severity.IGNORE else ():
+            skipped = {skipped.rule for skipped in self.result.skipped}
+            run = {rule: setting for rule, setting in self.terms.policy.settings.items() if rule not in skipped}
+            for unused in unused_in_comment(comment, used[comment], run):
+                self.result.found.append(self._at_comment(chunk, comment, unused))
+
+    def _by_line(self, chunk: Chunk, comments: Sequence[Comment]) -> Mapping[int, Sequence[Comment]]:
+        """
+        The comments by the line that they are about.
+
+        That is their own, or where nothing stands before them the next that is neither a comment nor empty.
+        """
+        found, above = defaultdict[int, list[Comment]](list), dict[int, int]()
+        for comment in reversed(comments):  # so that each line is looked at once
+            own, column = self.lines.position(chunk.place(comment.start, comment.start)[0])
+            line = own
+            if not self.lines.line(own)[: column - 1].strip():
+                while line < self.lines.count and self.lines.line(line).lstrip()[:1] in ("#", ""):
+                    line += 1
+                    if line in above:
+                        line = above[line]
+                        break
+                above[own] = line
+            found[line].append(comment)
+        return found
+
+    def _located(self, chunk: Chunk, found: _Unlocated, root: Span) -> Located:
+        """The finding at its field, from the key to the end of the value, or at the nearest parent if it is absent."""
+        path = (*found.path, *found.finding.path)
+        spans_there = root.spans_to(path)
+        span, absent = spans_there[-1], path[len(spans_there) - 1 :]
+        start, end = (span.start, span.end) if span.key is None else (span.key.start, span.end)
+        if absent:
+            start = start if span.key is not None else _with_dash(chunk.text, start)
+        if span.key is not None and "\n" in chunk.text[start:end]:
+            end = span.key.end
+        address = None if chunk.within else Address(chunk.start, chunk.end, found.document, found.path)
+        located = self._at(*chunk.place(start, end), found.finding, found.object, found.identity, address)
+        return replace(located, source=chunk.source, absent=path_text(absent)) if chunk.source or absent else located
+
+    def _at_comment(self, chunk: Chunk, comment: Comment, unused: Finding) -> Located:
+        finding = unused._replace(severity=self.terms.unused)
+        identity = _identity_text(None, finding.rule, finding.found)
+        return self._at(*chunk.place(comment.start, comment.end), finding, None, identity, None)
+
+    def _at(
+        self, start: int, end: int, finding: Finding, named: ObjectRef | None, identity: str, address: Address | None
+    ) -> Located:
+        line, column = self.lines.position(start)
+        quoted = self.lines.line(line)
+        last = min(column + max(end - start, 1), len(quoted.rstrip()) + 1)
+        return Located(self.result.file, line, column, max(last, column + 1), quoted, finding, named, identity, address)
+
+
+def _with_dash(text: str, start: int) -> int:
+    """The offset of the dash before an item of a block list, or `start` itself."""
+    line = text.rfind("\n", 0, start) + 1
+    before = text[line:start].rstrip(" ")
+    return line + len(before) - 1 if before.endswith("-") else start
+
+
+def _is_object(value: object) -> TypeGuard[Mapping[str, object]]:
+    """Whether it is an object of Kubernetes."""
+    return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in ("apiVersion", "kind"))
+
+
+def _concerns(repeated: Repeated, document: int, path: FieldPath) -> bool:
+    """Whether the key stands in the object at `path`, or above it."""
+    common = min(len(path), len(repeated.path))
+    return repeated.document in (None, document) and repeated.path[:common] == path[:common]
+
+
+def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:
+    """The request that kube-apiserver would send to validate the creation of `obj`, with what autoscalers give it."""
+    found = AdmissionRequest.of(obj, phase=VALIDATE, kinds=terms.policy.kinds, namespace=terms.namespace)
+    scaling = scaling_of(found.workloads, terms.scalings)
+    return found if scaling is None else found._replace(workloads=(found.workloads[0].scaled(scaling),))
+
+
+def _grave(requests: Sequence[AdmissionRequest], unsettled: Unsettled, terms: LintTerms) -> set[tuple[str, FieldPath]]:
+    """Rule and path of each finding on any of the requests, but for infos: some say more once something is counted."""
+    return {
+        (finding.rule, finding.path)
+        for request in requests
+        for finding in _decision([request], unsettled, terms).findings
+        if finding.severity is not Severity.INFO
+    }
+
+
+def _decision(requests: Sequence[AdmissionRequest], unsettled: Unsettled, terms: LintTerms) -> Decision:
+    """With the findings that are on each of the requests, in each reading of what is not settled."""
+    decision, *others = (
+        review(request._replace(workloads=read), terms, terms.judging)
+        for request in requests
+        for read in unsettled.readings(request.workloads)
+    )
+    for other in others:
+        there = {(finding.rule, finding.path) for finding in other.findings}
+        found = [finding for finding in decision.findings if (finding.rule, finding.path) in there]
+        decision = decision._replace(findings=tuple(found))
+    return decision
+
+
+def _identity(named: ObjectRef | None, workloads: Sequence[Workload], finding: Finding) -> str:
+    """The same parts as `admission.ratchet.identity`: constraints and lines move, the topology key stays."""
+    workload = next((each for each in workloads if finding.path[: len(each.path)] == each.path), workloads[0])
+    rule, key, action, names = identity(workload, finding)
+    return _identity_text(named, rule, key, action, path_text(names))
+
+
+def _identity_text(named: ObjectRef | None, *parts: str) -> str:
+    of_object = (named.api_version, named.kind, named.namespace, named.name) if named is not None else ()
+    return "\n".join((*of_object, *parts))

@@ -1,0 +1,61 @@
+"""What is not settled of an object before it is built by kustomize or rendered, and what can be said of it although."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from webhook.findings.finding import Finding
+from webhook.lint.patched_fields import NOTHING, Touched, holds_although, left_open
+from webhook.lint.templates import completed, holds_for_patch, holds_unrendered, rendered_part
+from webhook.objects.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """
+    A patch may be merged into any object; kustomizations change what is `touched`; a template has placeholders.
+    """
+
+    patch: bool = False
+    touched: Touched = NOTHING
+    template: bool = False
+
+    @property
+    def nothing(self) -> bool:
+        """Whether the object stands as it will be."""
+        return self == SETTLED
+
+    @property
+    def labels_unknown(self) -> bool:
+        """Whether its Pods may have any labels."""
+        return self.patch or self.touched.labels is None
+
+    def readings(self, workloads: Sequence[Workload]) -> Iterator[tuple[Workload, ...]]:
+        """
+        The workloads in one or two ways; what is not settled gives no finding in at least one of them.
+
+        Labels of which the value is not known are there with any value, and then are not there.
+        """
+        if self.nothing:
+            yield tuple(workloads)
+            return
+        read = tuple(map(self._left_open, workloads))
+        yield read
+        if any(one.addable != workload.addable for one, workload in zip(read, workloads, strict=True)):
+            yield tuple(replace(one, addable=workload.addable) for one, workload in zip(read, workloads, strict=True))
+
+    def _left_open(self, workload: Workload) -> Workload:
+        found = completed(workload) if self.patch else left_open(workload, self.touched)
+        return rendered_part(found) if self.template else found
+
+    def holding(self, finding: Finding, obj: Mapping[str, object]) -> Finding | None:
+        """A finding on each of the `readings`, without a repair that may not fit; None if it may not hold."""
+        holds = holds_although(self.touched, finding, obj) and (not self.patch or holds_for_patch(finding, obj))
+        if not holds or (self.template and not holds_unrendered(finding, obj)):
+            return None
+        fits = not self.labels_unknown and self.touched.constraints == frozenset()
+        return finding if fits else finding._replace(edit=None)
+
+
+SETTLED = Unsettled()

@@ -1,0 +1,218 @@
+"""
+What all files of the input state, and what of it stands around the workloads of one of them.
+
+Nobody says which files go into one cluster.  Two are taken for copies, as those for dev and prod are, if a workload of
+the same kind, namespace and name stands in both; or in both of the folders in which they lie, where their paths part.
+An object that names no namespace stands beside those of its own folder only.  What has the same selector in another
+file, or the same labels if it has none, is most likely the same service for another cluster, and left out, too.
+
+An autoscaler scales the workload of that name that is nearest to it in the folders.  Where several scale one, as those
+of overlays that of their base, the bounds of all of them hold.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+
+from webhook.findings.neighbours import Other
+from webhook.lint.declarations import NOTHING_AROUND, Around, Standing, Stated, unpacked, within
+from webhook.objects.references import Scaling, Target
+from webhook.scheduler.selectors import EQUALS, IN, Match, Selector
+
+MOST_CANDIDATES = 200  # that are looked at for one selector, the nearest first
+
+Hook = tuple[str, str, str, str]  # namespace, folder, label key and value; the last two are empty for all Pods
+
+
+class Surroundings:
+    """
+    What all files of the input state, and what of it stands around one of them.
+
+    Of each workload some bytes are kept, compressed, and of each label whether a second workload has it, so that
+    only workloads whose labels are asked for are ever held as such.
+    """
+
+    def __init__(self) -> None:
+        self._batches: list[bytes] = []
+        self._once, self._again = set[int](), set[int]()
+        self._autoscalers: dict[Target, list[tuple[str, Scaling]]] = {}
+        self._candidates: dict[Hook, list[tuple[str, Standing]]] = {}
+        self._scalings: dict[Target, dict[str, Scaling]] | None = None
+        self._names: list[tuple[str, frozenset[int]]] | None = None
+        self._below: dict[str, frozenset[int]] = {}
+
+    def add(self, batch: bytes) -> None:
+        """Add what `packed` gives for some files."""
+        if not batch:
+            return
+        self._batches.append(batch)
+        for file, stated in unpacked(batch):
+            for target, scaling in stated.autoscalers:
+                self._autoscalers.setdefault(target, []).append((file, scaling))
+            for hook in (hook for one in stated.workloads if one.makes_pods for hook in _hooks(file, one)):
+                number = hash(hook)
+                (self._again if number in self._once else self._once).add(number)
+
+    def concerned(self) -> dict[str, Around]:
+        """The files that concern, or are concerned by, others, with what stands around each; all must be added."""
+        self._learn(
+            hook
+            for file, stated in self._stated()
+            for one in stated.workloads
+            for selector in one.selectors
+            for hooks in self._asked(file, one, selector)
+            for hook in hooks
+        )
+        return {file: around for file, stated in self._stated() if (around := self.around(file, stated))}
+
+    def around(self, file: str, stated: Stated) -> Around:
+        """What stands around a file that states this; nothing where only the file itself matters."""
+        asking = [one for one in stated.workloads if one.asks is not None]
+        if not asking:
+            return NOTHING_AROUND
+        others = [
+            found
+            for one in asking
+            for selector in one.selectors
+            if (found := self._other(file, one, selector)) is not None
+        ]
+        scalings = {one.target: scaling for one in asking if (scaling := self._scaling(file, one.target)) is not None}
+        own = within(stated)
+        if not others and scalings == own.scalings:
+            return NOTHING_AROUND
+        return Around((*own.others, *others), scalings)
+
+    def _stated(self) -> Iterator[tuple[str, Stated]]:
+        return (stated for batch in self._batches for stated in unpacked(batch))
+
+    def _asked(self, file: str, one: Standing, selector: Selector) -> list[list[Hook]]:
+        """For each label that the selector asks for, where to look for it; nothing if no other workload has one."""
+        scope = _scope(file, one)
+        asked = [
+            [(*scope, requirement.key, value) for value in requirement.values]
+            for requirement in selector.requirements
+            if requirement.operator in (EQUALS, IN)
+        ] or [[(*scope, "", "")]]
+        carried = all(any(hash(hook) in self._again for hook in hooks) for hooks in asked)
+        return asked if carried else []
+
+    def _learn(self, wanted: Iterable[Hook]) -> None:
+        """Hold the workloads that are found there."""
+        new = set(wanted) - self._candidates.keys()
+        if not new:
+            return
+        self._candidates |= {hook: [] for hook in new}
+        for file, stated in self._stated():
+            for one in stated.workloads:
+                for hook in _hooks(file, one) if one.makes_pods else ():
+                    if hook in new:
+                        self._candidates[hook].append((file, one))
+        for hook in new:
+            self._candidates[hook].sort(key=_file)
+
+    def _other(self, file: str, one: Standing, selector: Selector) -> Other | None:
+        """The nearest workload of another file that the selector counts."""
+        asked = self._asked(file, one, selector)
+        if not asked:
+            return None
+        self._learn(hook for hooks in asked for hook in hooks)
+        fewest = min(asked, key=lambda hooks: sum(len(self._candidates[hook]) for hook in hooks))
+        candidates = (each for hook in fewest for each in _nearest_first(self._candidates[hook], file))
+        for at, other in islice(candidates, MOST_CANDIDATES):
+            if other[:4] == one[:4] or (other.own or other.labels) == (one.own or one.labels):
+                continue
+            if selector.match(other.labels, other.addable) is Match.YES and not self._are_copies(file, at):
+                return other.other
+        return None
+
+    def _scaling(self, file: str, target: Target) -> Scaling | None:
+        """What the autoscalers give the workload of this name that stands in `file`."""
+        if target not in self._autoscalers:
+            return None
+        if self._scalings is None:
+            self._scalings = self._anchored()
+        anchored, found = self._scalings.get(target, {}), None
+        for path in _upwards(file):
+            if path in anchored:
+                found = anchored[path] if found is None else found.widened(anchored[path])
+        return found
+
+    def _anchored(self) -> dict[Target, dict[str, Scaling]]:
+        """Of each target, the path below which autoscalers scale it: the nearest to each that has the workload."""
+        places: dict[Target, set[str]] = {}
+        for file, stated in self._stated():
+            for target in {one.target for one in stated.workloads} & self._autoscalers.keys():
+                places.setdefault(target, set()).update(_upwards(file))
+        found: dict[Target, dict[str, Scaling]] = {}
+        for target, there in places.items():
+            anchored = found.setdefault(target, {})
+            for file, scaling in self._autoscalers[target]:
+                anchor = next(path for path in _upwards(file) if path in there)
+                anchored[anchor] = anchored[anchor].widened(scaling) if anchor in anchored else scaling
+        return found
+
+    def _are_copies(self, file: str, other: str) -> bool:
+        """Whether the same workload stands in both files, or in both of the folders where their paths part."""
+        ours, theirs = file.split("/"), other.split("/")
+        parted = next(i for i, (one, two) in enumerate(zip(ours, theirs, strict=False)) if one != two)
+        below = self._names_below("/".join(ours[: parted + 1]))
+        return not below.isdisjoint(self._names_below("/".join(theirs[: parted + 1])))
+
+    def _names_below(self, path: str) -> frozenset[int]:
+        """Numbers that stand for kind, namespace and name of the workloads of a file, or of all below a folder."""
+        if self._names is None:
+            names = (
+                (file, frozenset(hash((one.kind, one.namespace, one.name)) for one in stated.workloads))
+                for file, stated in self._stated()
+            )
+            self._names = sorted(names, key=_file)
+        if path not in self._below:
+            self._below[path] = frozenset().union(*(self._names[at][1] for at in range(*_below(self._names, path))))
+        return self._below[path]
+
+
+def _scope(file: str, one: Standing) -> tuple[str, str]:
+    """The namespace of a workload, and where its object names none the folder."""
+    return (one.namespace, "") if one.named else ("", file.rpartition("/")[0] or ".")
+
+
+def _hooks(file: str, one: Standing) -> Iterator[Hook]:
+    """By what a selector finds the Pods of a workload."""
+    scope = _scope(file, one)
+    yield (*scope, "", "")
+    for key, value in one.labels.items():
+        yield (*scope, key, value)
+
+
+def _upwards(file: str) -> Iterator[str]:
+    """The path of a file, those of the folders that it is in, and "" for all."""
+    while file:
+        yield file
+        file = file.rpartition("/")[0]
+    yield ""
+
+
+def _nearest_first(candidates: Sequence[tuple[str, Standing]], file: str) -> Iterator[tuple[str, Standing]]:
+    """Those of other files: of its folder, then of the folder above; `candidates` are sorted by their files."""
+    first, last = _below(candidates, file)
+    for path in _upwards(file):
+        start, end = _below(candidates, path)
+        yield from (candidates[at] for at in chain(range(start, first), range(last, end)))
+        first, last = start, end
+
+
+def _below(sorted_by_file: Sequence[tuple[str, object]], path: str) -> tuple[int, int]:
+    """Where those begin and end that are of the file `path`, or below the folder; "" is the folder of all."""
+    if not path:
+        return 0, len(sorted_by_file)
+    start, end = (bisect_left(sorted_by_file, edge, key=_file) for edge in (f"{path}/", f"{path}0"))  # "0" is next
+    if start < end:
+        return start, end
+    own = bisect_left(sorted_by_file, path, key=_file), bisect_right(sorted_by_file, path, key=_file)
+    return own if own[0] < own[1] else (start, end)
+
+
+def _file(one: tuple[str, object]) -> str:
+    return one[0]

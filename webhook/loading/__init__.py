@@ -1,0 +1,1 @@
+"""Options, inputs, clusters and progress of the commands."""

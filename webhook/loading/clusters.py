@@ -1,0 +1,224 @@
+"""What commands that explain placement know of a cluster: read once, with no more kept than they ask for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from webhook.cluster.cluster import Contents
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.loading import inputs
+from webhook.loading.usage import UsageError
+from webhook.objects.fields import INVALID, FieldError, FieldPath, path_text, texts_at, value_at
+from webhook.objects.kinds import NO_KINDS, Kinds
+from webhook.objects.reading import Reader, brief
+from webhook.objects.references import Key, ObjectRef
+from webhook.objects.workload import parse_workloads
+from webhook.placement.subject import Raw
+from webhook.render.page import Origin
+from webhook.scheduler.features import LATEST, Features, parse_version, unknown
+from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
+from webhook.scheduler.validation import in_one_line
+
+ASSUMED = "The file does not have the version of its cluster: {} is assumed; set --kubernetes-version."
+
+Through = Callable[[Iterator[Raw]], Iterator[Raw]]
+
+_WITHOUT_NODES = "without them no placement can be judged; ask for the ClusterRole evenkeel-viewer"
+
+
+class Known(NamedTuple):
+    """
+    A cluster: `pods` are those that were asked for, `others` all objects but Pods, nodes and namespaces.
+
+    `notes` say what cannot be judged, because it may not be read; `assumed`, if the version is not known, which is.
+    `time` is when it was read, "" if that is not known.  `without_nodes` is the note on nodes that may not be listed.
+    """
+
+    snapshot: Snapshot
+    features: Features
+    pods: tuple[Raw, ...]
+    others: Mapping[Key, Raw]
+    notes: tuple[str, ...]
+    assumed: tuple[str, ...] = ()
+    time: str = ""
+    without_nodes: str = ""
+
+
+def read(
+    source: inputs.Source,
+    version: str | None,
+    wanted: Callable[[Raw], bool],
+    namespace: str = "",
+    more: Iterable[Raw] = (),
+    *,
+    through: Through = iter,
+    needs_nodes: bool = True,
+    needs_pods: bool = False,
+    kinds: Kinds = NO_KINDS,
+) -> Known:
+    """
+    The cluster, with the Pods that are `wanted` and objects besides, which replace those of the same name.
+
+    `namespace` is read alone where Pods of all namespaces may not be listed.  Every object of the cluster goes
+    `through` a function once it is read.  Without nodes it is a UsageError, unless none is needed; so it is without the
+    right to list Pods where these are needed, or to list anything.  Of a live cluster custom resources of these `kinds`
+    are read, too.
+    """
+    contents = inputs.contents(source, kinds=kinds)
+    given, where = list(more), f"{'--cluster live' if source.live else source.cluster}: "
+    known = _read(contents, version, wanted, given, through, where)
+    if "pods" in contents.missing and namespace:
+        contents = inputs.contents(source, namespace, kinds)
+        known = _read(contents, version, wanted, given, through, where)
+        known = known._replace(
+            notes=("Pods of other namespaces cannot be listed: nodes may have less room than it says here.",)
+        )
+    missing = contents.missing
+    if "pods" in missing and not (known.others or known.snapshot.nodes):
+        raise UsageError(inputs.NOTHING)
+    if needs_pods and "pods" in missing:
+        why = one_line(missing["pods"], LINE_LIMIT)
+        raise UsageError(f"pods: {why}; without them none is known to wait; {inputs.ASK}")
+    if "nodes" in missing and not known.snapshot.nodes:
+        known = known._replace(without_nodes=f"nodes: {one_line(missing['nodes'], LINE_LIMIT)}; {_WITHOUT_NODES}")
+    if needs_nodes and known.without_nodes:
+        raise UsageError(known.without_nodes)
+    left = [
+        known.without_nodes
+        if resource == "nodes" and known.without_nodes
+        else one_line(f"{resource} cannot be listed: {why}", LINE_LIMIT)
+        for resource, why in missing.items()
+    ]
+    if not (known.snapshot.nodes or source.live):
+        left.append(
+            "No node is in the file, and without nodes nothing can be judged: add what kubectl get nodes prints."
+        )
+    return known._replace(notes=(*known.notes, *left))
+
+
+def _read(
+    contents: Contents,
+    version: str | None,
+    wanted: Callable[[Raw], bool],
+    more: list[Raw],
+    through: Through,
+    where: str,
+) -> Known:
+    """The same of `contents`; `where` they are from begins the line of an error in one of them."""
+    known_version, objects = version or contents.kubernetes_version, contents.objects
+    kubelet: Features | None = None
+    if not (known_version or contents.time):  # what kubectl wrote, and is in memory as a whole
+        held = list(objects)
+        kubelet, objects = _newest_kubelet(held), iter(held)
+    features = kubelet or _features(known_version)
+    pods: list[Raw] = []
+    others: dict[Key, Raw] = {}
+
+    instead = {place(obj) for obj in more}
+
+    def kept() -> Iterator[Raw]:
+        nonlocal where
+        there = through(objects)
+        yield from map(keep, (obj for obj in there if place(obj) not in instead) if instead else there)
+        where = ""
+        yield from map(keep, more)
+
+    def keep(obj: Raw) -> Raw:
+        if obj.get("kind") == "Pod":
+            if wanted(obj):
+                pods.append(obj)
+        elif obj.get("kind") not in ("Node", "Namespace"):
+            others[place(obj)] = obj
+        return obj
+
+    try:
+        snapshot = from_objects(kept(), features)
+    except SnapshotError as error:
+        raise UsageError(f"{where}{error}") from error
+    which = f"1.{features.minor}{', as its newest kubelet,' if kubelet else ''}"
+    assumed = () if known_version else (ASSUMED.format(which),)
+    return Known(snapshot, features, tuple(pods), others, (), assumed, contents.time)
+
+
+def _newest_kubelet(objects: Iterable[Raw]) -> Features | None:
+    """What the version of the newest kubelet has, which is never newer than the API server; None if none is told."""
+    found = []
+    for obj in objects:
+        if obj.get("kind") == "Node":
+            with suppress(ValueError):
+                found.append(parse_version(texts_at(obj, "status.nodeInfo.kubeletVersion")[0]))
+    return max(found, default=None)
+
+
+def _features(version: str) -> Features:
+    if not version:
+        return LATEST
+    found = inputs.given_features(version)
+    if note := unknown(found):
+        print(f"note: {note}", file=sys.stderr)
+    return found
+
+
+def origin(source: inputs.Source, found: Known) -> Origin:
+    """Where a cluster is from, for a page; what is not dated was read now."""
+    cluster = f"the cluster {source.context}".strip() if source.live else source.cluster or "no cluster"
+    return Origin(cluster, found.features.minor, found.time or datetime.now(UTC).isoformat())
+
+
+def place(obj: Raw) -> Key:
+    """The group, kind, namespace and name of an object."""
+    api_version, kind, namespace, name = texts_at(obj, "apiVersion", "kind", "metadata.namespace", "metadata.name")
+    return Key(api_version.rpartition("/")[0], kind, namespace, name)
+
+
+def not_found(ref: ObjectRef, found: Known) -> str:
+    """What to say where an object is not in the cluster: those that are."""
+    names = sorted(key.name for key in found.others if key == ref.key._replace(name=key.name))
+    there = (
+        f"; there are {', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
+        if names
+        else "; -n names another namespace"
+    )
+    return f"{ref}: not found in the cluster{there}"
+
+
+def unreadable(raw: Raw, kinds: Kinds) -> tuple[str, ...]:
+    """Why a Pod, or the next one of a workload, cannot be told, a line each: a field is absent or has another type."""
+    reader, ref = Reader(), ObjectRef.of(raw)
+    for workload in parse_workloads(raw, kinds):
+        if workload.kind.template is None:
+            continue
+        at, wanted = (("spec",), "that of a Pod") if workload.is_pod else (workload.path[:-2], "a Pod template")
+        written = value_at(raw, at)
+        if written is None or not (written or workload.is_pod):
+            return (f"{ref}: {path_text(at)}: found {'none' if written is None else brief(written)}, wanted {wanted}",)
+        if not workload.is_pod:
+            _read_template(reader, written, at)
+            if workload.kind.built_in and workload.kind.replicas is not None:
+                _read_replicas(reader, value_at(raw, workload.kind.replicas), workload.kind.replicas)
+    return tuple([f"{ref}: {in_one_line(error)}" for error in reader.errors])
+
+
+def _read_template(reader: Reader, written: object, at: FieldPath) -> None:
+    template = reader.mapping(written, at)
+    reader.mapping(template.get("spec"), (*at, "spec"))
+    metadata = reader.mapping(template.get("metadata"), (*at, "metadata"))
+    reader.string_map(metadata.get("labels"), (*at, "metadata", "labels"))
+
+
+def _read_replicas(reader: Reader, written: object, at: FieldPath) -> None:
+    if (reader.integer(written, at) or 0) < 0:
+        reader.errors.append(FieldError(INVALID, at, written, "must be 0 or more"))
+
+
+def in_namespace(obj: Raw, namespace: str) -> Raw:
+    """The object in the namespace that it names, or else in this one; metadata of another form stays as it is."""
+    metadata = obj.get("metadata", {})
+    metadata = {} if metadata is None else metadata
+    if obj.get("kind") in ("Node", "Namespace") or not isinstance(metadata, dict) or metadata.get("namespace"):
+        return obj
+    return {**obj, "metadata": {**metadata, "namespace": namespace}}

@@ -1,0 +1,341 @@
+"""Reads the inputs of commands: policies, clusters, manifests and versions.  UsageErrors name the file or option."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from webhook.cluster import dump
+from webhook.cluster.cluster import Contents
+from webhook.cluster.dump import DumpError, load, read_text
+from webhook.documents.reading import decoded, read_objects
+from webhook.documents.scalars import DocumentError
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.loading.usage import UsageError
+from webhook.objects.fields import texts_at
+from webhook.objects.kinds import NO_KINDS, Kinds
+from webhook.objects.labels import Labels
+from webhook.policy.parsing import built_in, parse_policy
+from webhook.policy.policy import Policy, PolicyError
+from webhook.scheduler.features import LATEST, NEWEST, Features, parse_version, unknown
+from webhook.scheduler.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from webhook.cluster.client import Client, ClusterError
+    from webhook.scheduler.profile import Profiles
+
+DNS_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+PATIENCE = 30.0  # Seconds for one page of a list, where the API server has too much to do.
+LIVE = "live"  # Give a dump in a file of this name as ./live.
+
+
+class Source(NamedTuple):
+    """Where a cluster is read: `cluster` is LIVE, a file or a folder, or empty; the rest is only for LIVE."""
+
+    cluster: str = ""
+    kubeconfig: str = ""
+    context: str = ""
+
+    @property
+    def live(self) -> bool:
+        return self.cluster == LIVE
+
+
+NO_CLUSTER = Source()
+ASK = "name a namespace that you may read with -n, or ask for the ClusterRole evenkeel-viewer"
+NOTHING = f"nothing may be listed; {ASK}"
+VERSION_OPTION, NAMESPACE_LABELS = "--kubernetes-version", "--namespace-labels"
+ADVICE: Mapping[int, str] = {
+    HTTPStatus.UNAUTHORIZED: "; log in anew, until kubectl auth whoami answers",
+    HTTPStatus.FORBIDDEN: "; ask for the ClusterRole evenkeel-viewer",
+}
+
+
+def add_policy_argument(
+    parser: argparse.ArgumentParser, purpose: str = "a policy file (default: the built-in policy)"
+) -> None:
+    parser.add_argument("--policy", metavar="FILE", type=Path, help=purpose)
+
+
+def add_cluster_arguments(parser: argparse.ArgumentParser, default: str = "") -> None:
+    parser.add_argument(
+        "--cluster",
+        metavar="live|FILE|DIR",
+        default=default or None,
+        help="live: the cluster that kubectl uses; or a dump of one, from evenkeel dump or kubectl get"
+        f" nodes,namespaces,services,replicasets,statefulsets,… -A -o yaml (default: {default or 'none'})",
+    )
+    parser.add_argument(
+        "--kubeconfig", metavar="FILE", default="", help="the kubeconfig for --cluster live (default: kubectl's)"
+    )
+    parser.add_argument(
+        "--context", metavar="NAME", default="", help="the context for --cluster live (default: the current one)"
+    )
+
+
+def source(args: argparse.Namespace) -> Source:
+    """What the cluster arguments say."""
+    if args.cluster == "":
+        raise UsageError('--cluster: found "", wanted live, a file or a folder')
+    found = Source(args.cluster or "", args.kubeconfig, args.context)
+    for option, value in (("--kubeconfig", found.kubeconfig), ("--context", found.context)):
+        if value and not found.live:
+            given = f"--cluster {found.cluster}" if found.cluster else "no --cluster"
+            raise UsageError(f"{option}: found {given}, wanted --cluster live; leave {option} out")
+    return found
+
+
+def add_scheduler_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--scheduler-config",
+        metavar="FILE",
+        type=Path,
+        help="the KubeSchedulerConfiguration of the cluster's kube-scheduler (default: its default profile)",
+    )
+
+
+def add_version_argument(parser: argparse.ArgumentParser, of_cluster: bool = True) -> None:
+    """`of_cluster`: the command has --cluster, which may tell the version."""
+    known = "that of a live cluster or an evenkeel dump, or else " if of_cluster else ""
+    usual = f"the version of the cluster (default: {known}1.{NEWEST})"
+    parser.add_argument(VERSION_OPTION, metavar="VERSION", help=usual)
+
+
+def policy(path: Path | None, features: Features = LATEST) -> Policy:
+    """The policy in a file, or the built-in one, for a version with these features."""
+    if path is None:
+        return built_in()
+    try:
+        return parse_policy(text(path), features)
+    except PolicyError as error:
+        raise UsageError("\n".join(f"{path}: {cause}" for cause in error.causes)) from error
+
+
+def policy_of_today(path: Path | None, features: Features = LATEST) -> Policy:
+    """Return the policy at `path` without the overrides that have ended."""
+    return policy(path, features).on(today())
+
+
+def today() -> str:
+    """Return the day, in UTC, such as 2027-01-31."""
+    return datetime.now(UTC).date().isoformat()
+
+
+def add_namespace_labels_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        NAMESPACE_LABELS,
+        metavar="[NAMESPACE:]KEY=VALUE,…",
+        action="append",
+        default=[],
+        help="the labels of a namespace, or of all; repeatable (default: those that the input or --cluster has)",
+    )
+
+
+def namespace_labels(args: argparse.Namespace) -> dict[str, Labels]:
+    """Return what --namespace-labels says, by the name of the namespace; "" stands for all others."""
+    found: dict[str, Labels] = {}
+    for text in args.namespace_labels:
+        namespace, colon, pairs = text.rpartition(":")
+        if colon and not DNS_LABEL.fullmatch(namespace):
+            raise UsageError(f'{NAMESPACE_LABELS}: found "{text}", wanted NAMESPACE:KEY=VALUE,…')
+        found[namespace] = {**found.get(namespace, {}), **labels(NAMESPACE_LABELS, pairs)}
+    return found
+
+
+def labels(option: str, text: str) -> dict[str, str]:
+    """Return the labels in `text`, the value KEY=VALUE,… of an option."""
+    pairs = [pair.partition("=") for pair in text.split(",") if pair]
+    if wrong := [key for key, equals, _ in pairs if not (key and equals)]:
+        raise UsageError(f'{option}: found "{wrong[0]}", wanted KEY=VALUE')
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def with_operators(policy: Policy) -> Policy:
+    """The policy, with the kinds of operators that it does not describe: for what judges files."""
+    from webhook.objects import operators  # which a server does not need
+
+    return replace(policy, kinds=operators.with_operators(policy.kinds))
+
+
+def profiles(path: Path | None) -> Profiles:
+    """The scheduler's profiles in a KubeSchedulerConfiguration, or the default one."""
+    from webhook.policy.scheduler_profiles import parse_profiles  # `serve` needs none.
+    from webhook.scheduler.profile import USUAL_PROFILES
+
+    if path is None:
+        return USUAL_PROFILES
+    found, causes = parse_profiles(text(path))
+    if causes:
+        raise UsageError("\n".join(f"{path}: {one_line(cause, LINE_LIMIT)}" for cause in causes))
+    return found
+
+
+def cluster(source: Source, features: Features | None = None, watch_pods: bool = False) -> Snapshot | None:
+    """
+    The current cluster for LIVE, a dump for a path, or None.
+
+    With `features`, what Pods request and nodes have is read, too.  Pods of a live cluster are listed where the policy
+    says `watchPods`.
+    """
+    if source.live:
+        return _live(source, features, watch_pods)
+    try:
+        return load(Path(source.cluster), features) if source.cluster else None
+    except DumpError as error:
+        raise UsageError(str(error)) from error
+
+
+def contents(source: Source, namespace: str = "", kinds: Kinds = NO_KINDS) -> Contents:
+    """
+    The objects of a live cluster or a dump, those with a namespace of one or of all.
+
+    Of a live cluster, custom resources of these `kinds` are among them.  UsageError if they cannot be read, also while
+    they are gone through.
+    """
+    with _usage_errors():
+        if not source.live:
+            found = dump.contents(Path(source.cluster))
+            return found._replace(
+                objects=_of(namespace, _checked(found.objects)), namespace=namespace or found.namespace
+            )
+        from webhook.cluster.contents import read_contents
+
+        found = read_contents(client(source=source, patience=PATIENCE), namespace, kinds)
+        return found._replace(objects=_checked(found.objects))
+
+
+def _of(namespace: str, objects: Iterator[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
+    return (obj for obj in objects if not namespace or texts_at(obj, "metadata.namespace")[0] in ("", namespace))
+
+
+def _checked(objects: Iterator[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
+    with _usage_errors():
+        yield from objects
+
+
+@contextmanager
+def _usage_errors() -> Iterator[None]:
+    from webhook.cluster.client import ClusterError
+
+    try:
+        yield
+    except DumpError as error:
+        raise UsageError(str(error)) from error
+    except ClusterError as error:
+        raise UsageError(f"--cluster live: {error}{_advice(error)}") from error
+
+
+def client(option: str = "--cluster live", source: Source = NO_CLUSTER, patience: float = 0.0) -> Client:
+    """A client of the cluster that kubectl uses; `option` asks for it, and for `patience` seconds it asks again."""
+    from webhook.cluster.client import Client, ClusterError, access  # Most commands need no cluster.
+
+    try:
+        return Client(partial(access, source.kubeconfig, source.context), patience)
+    except ClusterError as error:
+        raise UsageError(f"{option}: {error}") from error
+
+
+def namespaced(option: str, text: str) -> tuple[str, str]:
+    """The namespace and name in `text`, the value NS/NAME of an option."""
+    namespace, _, name = text.partition("/")
+    if not (DNS_LABEL.fullmatch(namespace) and DNS_LABEL.fullmatch(name)):
+        raise UsageError(f'{option}: found "{text}", wanted NAMESPACE/NAME')
+    return namespace, name
+
+
+def features(version: str | None, source: Source = NO_CLUSTER, option: str = VERSION_OPTION) -> Features:
+    """
+    The features of a Kubernetes version such as 1.34; without one, those of the cluster, or else of the newest.
+
+    `option` is what gives the version.
+    """
+    known = version or (_live_version(source) if source.live else _dumped_version(source))
+    if not known:
+        return LATEST
+    found = given_features(known, option)
+    if note := unknown(found):
+        print(f"note: {note}", file=sys.stderr)
+    return found
+
+
+def given_features(version: str, option: str = VERSION_OPTION) -> Features:
+    """The features of a Kubernetes version such as 1.34, which `option` gives."""
+    try:
+        return parse_version(version)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from error
+
+
+def _dumped_version(source: Source) -> str:
+    try:
+        return dump.version_of(Path(source.cluster)) if source.cluster else ""
+    except DumpError as error:
+        raise UsageError(str(error)) from error
+
+
+def _live_version(source: Source) -> str:
+    from webhook.cluster.client import ClusterError
+
+    try:
+        return client(source=source).version()
+    except ClusterError as error:
+        # Without a response, or without a login, no other request would be answered, either.
+        advice = "; set --kubernetes-version" if error.status not in (0, HTTPStatus.UNAUTHORIZED) else _advice(error)
+        raise UsageError(f"--cluster live: {error}{advice}") from error
+
+
+def _advice(error: ClusterError) -> str:
+    """What a person does about a request that the API server refuses."""
+    return ADVICE.get(error.status, "")
+
+
+def objects(name: str) -> tuple[Mapping[str, object], ...]:
+    """Every Kubernetes object in a file, or on standard input for `-`."""
+    if not name:
+        raise UsageError('found "", wanted a file, or - for standard input')
+    try:
+        found = tuple(read_objects(_stdin() if name == "-" else text(Path(name))))
+    except DocumentError as error:
+        raise UsageError(f"{name}: {error}") from error
+    for number, obj in enumerate(found, 1):
+        if not all(isinstance(obj.get(field), str) and obj[field] for field in ("apiVersion", "kind")):
+            raise UsageError(f"{name}: object {number}: must have apiVersion and kind")
+    if not found:
+        raise UsageError(f"{name}: found no object")
+    return found
+
+
+def text(path: Path) -> str:
+    """The text of a file."""
+    try:
+        return read_text(path)
+    except DumpError as error:
+        raise UsageError(str(error)) from error
+
+
+def _live(source: Source, features: Features | None, watch_pods: bool) -> Snapshot:
+    from webhook.cluster.client import ClusterError
+    from webhook.cluster.live import listed
+
+    try:
+        return listed(client(source=source), watch_pods, features)
+    except ClusterError as error:
+        raise UsageError(f"--cluster live: {error}{_advice(error)}") from error
+
+
+def _stdin() -> str:
+    if sys.stdin is None:
+        raise UsageError("-: standard input is closed")
+    try:
+        return decoded(sys.stdin.buffer.read())
+    except UnicodeDecodeError as error:
+        raise UsageError(f"-: is not {error.encoding.upper()}") from error

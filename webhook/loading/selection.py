@@ -1,0 +1,108 @@
+"""The options by which commands that read a cluster choose objects in it, and the form of their output."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from webhook.cluster.dump import DumpError, namespace_of
+from webhook.loading.inputs import DNS_LABEL, Source
+from webhook.loading.usage import UsageError
+from webhook.objects.kinds import KINDS, Kinds
+from webhook.objects.typed_names import TypedName, TypedNameError, parse_typed_name
+from webhook.scheduler.selector_text import parse_selector
+from webhook.scheduler.selectors import Selector
+
+OF_CONTEXT = "that of the context, or of a dump of one, or else default"
+TEXT, JSON, HTML = "text", "json", "html"
+
+
+class Selection(NamedTuple):
+    """The objects of `namespace`, "" for all namespaces, that have labels which `selector` matches."""
+
+    namespace: str
+    selector: Selector
+
+
+def add_object_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "object", metavar="TYPE/NAME", nargs="*", help="a Pod or workload, as kubectl names it, also as TYPE NAME"
+    )
+
+
+def add_namespace_argument(parser: argparse.ArgumentParser) -> None:
+    """The namespace of what is one object."""
+    parser.add_argument("-n", "--namespace", metavar="NAME", help=f"the namespace (default: {OF_CONTEXT})")
+    parser.set_defaults(all_namespaces=False)
+
+
+def add_namespace_arguments(parser: argparse.ArgumentParser, default: str = OF_CONTEXT) -> None:
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("-n", "--namespace", metavar="NAME", help=f"the namespace (default: {default})")
+    where.add_argument("-A", "--all-namespaces", action="store_true", help="all namespaces")
+
+
+def add_selector_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-l", "--selector", metavar="LABELS", default="", help="only what has these labels, such as app=web,tier!=db"
+    )
+
+
+def add_output_argument(parser: argparse.ArgumentParser, *more: str) -> None:
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=(TEXT, JSON, *more),
+        default=TEXT,
+        help="the form of the output (default: %(default)s)",
+    )
+
+
+def typed_name(words: Sequence[str], kinds: Kinds = KINDS) -> TypedName:
+    """The object that the arguments name."""
+    try:
+        return parse_typed_name(words, kinds)
+    except TypedNameError as error:
+        raise UsageError(str(error)) from error
+
+
+def selection(args: argparse.Namespace, source: Source, default: str = "default") -> Selection:
+    """What -n, -A and -l choose; without -n the namespace of the context, or of a dump of one, or `default`."""
+    return Selection(namespace(args, source, default), _selector(args))
+
+
+def namespace(args: argparse.Namespace, source: Source, default: str = "default") -> str:
+    """What -n and -A choose, "" for all namespaces; a `default` of "" stands for these for a live cluster, too."""
+    if args.all_namespaces:
+        return ""
+    if args.namespace is None:
+        return (_of_context(source) if source.live else _of_dump(source) or default) if default else ""
+    if not DNS_LABEL.fullmatch(args.namespace):
+        wanted = "wanted the name of one namespace; -A is all of them"
+        raise UsageError(f'--namespace: found "{args.namespace}", {wanted}')
+    return str(args.namespace)
+
+
+def _of_dump(source: Source) -> str:
+    try:
+        return namespace_of(Path(source.cluster)) if source.cluster else ""
+    except DumpError:
+        return ""  # Whoever reads it then says what is wrong.
+
+
+def _of_context(source: Source) -> str:
+    from webhook.cluster.client import ClusterError, default_namespace
+
+    try:
+        return default_namespace(source.kubeconfig, source.context)
+    except ClusterError as error:
+        raise UsageError(f"--cluster live: {error}") from error
+
+
+def _selector(args: argparse.Namespace) -> Selector:
+    try:
+        return parse_selector(args.selector)
+    except ValueError as error:
+        raise UsageError(f"--selector: {error}") from error

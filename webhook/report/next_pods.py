@@ -1,0 +1,146 @@
+"""
+The Pods that a workload's controller would make next, as they would be sent to the API server.
+
+    object with a Pod template ──labels and owner that its controller gives──> Pod
+    a Pod that is there ───────without what was added since it was created───> Pod
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from webhook.objects.fields import FieldPath, as_list, as_mapping, value_at, with_value
+from webhook.objects.kinds import APPS, BATCH, FIELD, Kinds
+from webhook.objects.labels import labels_of
+from webhook.objects.names import DEFAULTED_BY_ANNOTATION
+from webhook.objects.references import Key, ObjectRef
+from webhook.placement.inferred_defaults import is_defaulted
+from webhook.placement.subject import NEW, next_replica
+from webhook.report.inventory import POD, LiveWorkload, Raw
+from webhook.scheduler.features import Features
+from webhook.scheduler.selectors import IN
+
+OWNERS: FieldPath = ("metadata", "ownerReferences")
+LABELS: FieldPath = ("metadata", "labels")
+ANNOTATIONS: FieldPath = ("metadata", "annotations")
+CONSTRAINTS: FieldPath = ("spec", FIELD)
+REQUIRED: FieldPath = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+OF_STORED = frozenset(
+    {"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "generation", "managedFields", "selfLink"}
+)
+COPIED_AT_BINDING = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
+# What makes the Pods of a kind that does not make them itself.
+BETWEEN = {(APPS, "Deployment"): (APPS, "ReplicaSet"), (BATCH, "CronJob"): (BATCH, "Job")}
+A_NODE = "a-node"  # Stands for the node that the Pod of a DaemonSet is made for.
+
+
+class MadePod(NamedTuple):
+    """
+    A Pod that is yet to be created: `raw` as its template describes it, and `sent` as its controller makes it.
+
+    They differ for a DaemonSet alone, which ties each Pod to a node.
+    """
+
+    raw: Raw
+    sent: Raw
+
+
+def made_pods(workload: LiveWorkload, kinds: Kinds, features: Features) -> tuple[MadePod, ...]:
+    """A Pod for each template of a workload; where no template is known, its newest Pod as it was once created."""
+    raw, newest = workload.raw, workload.newest
+    templates = () if raw is None or workload.is_pod else next_replica(raw, _by_place(workload), kinds)
+    if templates:
+        pods = [_as_made(subject.raw, workload) for subject in templates]
+        return tuple([MadePod(pod, _pinned(pod) if workload.ref.kind == "DaemonSet" else pod) for pod in pods])
+    if newest is None:
+        return ()
+    again = anew(newest, features)
+    return (MadePod(again, again),)
+
+
+def _by_place(workload: LiveWorkload) -> Mapping[Key, Raw]:
+    return {ObjectRef.of(raw).key: raw for raw in workload.owned}
+
+
+def _as_made(pod: Raw, workload: LiveWorkload) -> Raw:
+    """The next replica with what is only known of Pods that are there: values of labels, and who makes Pods."""
+    known = labels_of(value_at(workload.newest, LABELS))
+    labels = {key: known.get(key, NEW) if value == NEW else value for key, value in _labels(pod).items()}
+    pod = as_mapping(with_value(pod, LABELS, labels))
+    owners = _owners(pod, workload)
+    return as_mapping(with_value(pod, OWNERS, owners)) if owners else pod
+
+
+def _labels(pod: Raw) -> Mapping[str, str]:
+    return labels_of(value_at(pod, LABELS))
+
+
+def _owners(pod: Raw, workload: LiveWorkload) -> object:
+    """The owner references: those of the ReplicaSet that has the template, or else those of the newest Pod."""
+    ref, given = workload.ref, value_at(pod, OWNERS)
+    between = BETWEEN.get((ref.api_version, ref.kind))
+    if given and ref.kind == "Deployment":
+        return given
+    of_newest = value_at(workload.newest, OWNERS)
+    if between is None or of_newest:
+        return of_newest or given
+    return [{"apiVersion": between[0], "kind": between[1], "name": f"{ref.name}-{NEW}", "controller": True}]
+
+
+def _pinned(pod: Raw) -> Raw:
+    """upstream: daemonset_util.go:ReplaceDaemonSetPodNodeNameNodeAffinity (v1.37)"""
+    on_node = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [A_NODE]}]}
+    return as_mapping(with_value(pod, REQUIRED, {"nodeSelectorTerms": [on_node]}))
+
+
+def anew(pod: Raw, features: Features) -> Raw:
+    """
+    A Pod of the cluster as it would be created once more.
+
+    That is without its node, its status, the constraints that evenkeel gave it, and what the API server adds: zone and
+    region as labels, and matchLabelKeys merged into selectors.
+    """
+    metadata, spec = as_mapping(pod.get("metadata")), as_mapping(pod.get("spec"))
+    kept = {name: value for name, value in metadata.items() if name not in OF_STORED}
+    labels = _labels(pod)
+    if features.topology_labels and spec.get("nodeName"):
+        labels = {key: value for key, value in labels.items() if key not in COPIED_AT_BINDING}
+    found: dict[str, object] = {
+        "apiVersion": pod.get("apiVersion"),
+        "kind": POD,
+        "metadata": {**kept, "labels": labels},
+        "spec": {name: value for name, value in spec.items() if name != "nodeName"},
+    }
+    if is_defaulted(pod):
+        return _undefaulted(found)
+    constraints = spec.get(FIELD)
+    if not constraints or not features.selector_merge:
+        return found
+    return as_mapping(with_value(found, CONSTRAINTS, [_unmerged(one, labels) for one in as_list(constraints)]))
+
+
+def _undefaulted(pod: Raw) -> Raw:
+    spec, annotations = as_mapping(pod["spec"]), as_mapping(value_at(pod, ANNOTATIONS))
+    left = {name: value for name, value in annotations.items() if name != DEFAULTED_BY_ANNOTATION}
+    without = {**pod, "spec": {name: value for name, value in spec.items() if name != FIELD}}
+    return as_mapping(with_value(without, ANNOTATIONS, left))
+
+
+def _unmerged(constraint: object, labels: Mapping[str, str]) -> object:
+    """
+    upstream: strategy.go:applyMatchLabelKeys (v1.37)
+
+    A constraint before its matchLabelKeys were merged into its selector, as the last expressions.
+    """
+    path: FieldPath = ("labelSelector", "matchExpressions")
+    expressions = list(as_list(value_at(constraint, path)))
+    keys = [key for key in as_list(value_at(constraint, ("matchLabelKeys",))) if isinstance(key, str) and key in labels]
+    merged = [{"key": key, "operator": IN, "values": [labels[key]]} for key in keys]
+    if not merged or expressions[-len(merged) :] != merged:
+        return constraint
+    left = expressions[: -len(merged)]
+    if left:
+        return with_value(constraint, path, left)
+    selector = as_mapping(as_mapping(constraint).get("labelSelector"))
+    return {**as_mapping(constraint), "labelSelector": {**selector, "matchExpressions": []}}

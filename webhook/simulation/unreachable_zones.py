@@ -1,0 +1,46 @@
+"""
+Nodes that nobody reaches: from which of them kube-controller-manager evicts Pods.
+
+    nodes ready and not ──by zone──> normal, partly or wholly lost; all zones wholly lost: nothing is evicted
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from webhook.scheduler.nodes import Node
+from webhook.simulation.node_changes import UNREACHABLE, Ground
+from webhook.simulation.sampling import zone_of
+
+UNHEALTHY_SHARE, LEAST_UNHEALTHY, SMALL_ZONE = 0.55, 3, 50  # kube-controller-manager's defaults
+
+
+def evicted_from(before: Ground, after: Ground, random: Random) -> tuple[str, ...]:
+    """
+    upstream: node_lifecycle_controller.go:Controller.handleDisruption, Controller.ComputeZoneState (v1.37)
+
+    The names of the nodes lost by a step from which Pods are evicted, in the order in which that begins.
+    """
+    zones: dict[tuple[str, str], list[Node]] = {}
+    for node in after.order:
+        zones.setdefault(zone_of(node), []).append(node)
+    if all(_is_lost(node) for those in zones.values() for node in those):
+        return ()
+    known = set(after.touched) - before.lost
+    found = [
+        node.name for those in zones.values() if not _is_partly_lost(those) for node in those if node.name in known
+    ]
+    random.shuffle(found)
+    return tuple(found)
+
+
+def _is_partly_lost(zone: list[Node]) -> bool:
+    """Whether so much of a small zone is lost, and not all, that evictions stop there."""
+    lost = sum(map(_is_lost, zone))
+    if lost == len(zone) or lost < LEAST_UNHEALTHY:
+        return False
+    return lost / len(zone) >= UNHEALTHY_SHARE and len(zone) <= SMALL_ZONE
+
+
+def _is_lost(node: Node) -> bool:
+    return any(taint.key == UNREACHABLE for taint in node.taints)
