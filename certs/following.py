@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-Content = TypeVar("Content")
+Loaded = TypeVar("Loaded")
 
 
-class Followed(Generic[Content]):
+class Followed(Generic[Loaded]):
     """Content that is polled. A change is returned once two readings in a row are equal."""
 
-    def __init__(self, content: Content, read: Callable[[], Content]) -> None:
+    def __init__(self, content: Loaded, read: Callable[[], Loaded]) -> None:
         """`content` is already in use; `read` reads the current content, or raises an error."""
         self._read = read
-        self._seen: Content | None = content
-        self._given: Content | None = content
+        self._seen: Loaded | None = content
+        self._given: Loaded | None = content
 
-    def changed(self) -> Content | None:
+    def changed(self) -> Loaded | None:
         """
         New content, once; None if it is unchanged, or differs from the last reading.
 

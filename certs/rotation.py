@@ -28,12 +28,12 @@ from certs.pem import Pair, certificates, describe, invalid_reason, stamp
 
 CA_CERT, CA_KEY, CERT, KEY, TRUSTED = "ca.crt", "ca.key", "tls.crt", "tls.key", "trusted"
 MOST_CAS = 8  # Two are enough, unless clocks are wrong; more would fill the Secret where they stay so.
-TRIES = 5  # If replicas replace at the same time, one wins, and the others then find nothing left to renew.
-GONE = "all: the Secret was deleted or emptied, and has been restored"
+WRITE_TRIES = 5  # If replicas replace at the same time, one wins, and the others then find nothing left to renew.
+SECRET_RESTORED = "all: the Secret was deleted or emptied, and has been restored"
 Content = Mapping[str, bytes]
 
 
-class Store(Protocol):
+class CertificateStore(Protocol):
     """The storage of the certificates, with compare-and-swap."""
 
     def read(self) -> tuple[Content, str]:
@@ -53,7 +53,7 @@ class Lifetimes:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldCertificates:
     """The usable content of a store; `authority` is the first of `cas`, the newest, with its key."""
 
     cas: tuple[x509.Certificate, ...] = ()
@@ -67,24 +67,24 @@ class Held:
         return b"".join(ca.public_bytes(serialization.Encoding.PEM) for ca in self.cas)
 
 
-NOTHING = Held()
+NO_CERTIFICATES = HeldCertificates()
 
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
     """What the store holds now, and the reason for each change."""
 
-    held: Held
+    held: HeldCertificates
     reasons: tuple[str, ...] = ()
 
 
 def rotate(
-    store: Store,
+    store: CertificateStore,
     names: Collection[str],
     now: datetime,
     bundles: Sequence[bytes] | None,
     lifetimes: Lifetimes,
-    last: Held = NOTHING,
+    last: HeldCertificates = NO_CERTIFICATES,
 ) -> Rotation:
     """
     Renew what is due in the store; `bundles` are the caBundles in force, or None while they are not known.
@@ -93,21 +93,21 @@ def rotate(
     caBundles before every replica serves a certificate of the new one.  CertificateError if the store has entries that
     evenkeel did not write, or if others replace it during each of TRIES.
     """
-    for _ in range(TRIES):
+    for _ in range(WRITE_TRIES):
         content, version = store.read()
         if any(content.values()) and TRUSTED not in content:
             found = ", ".join(sorted(content))
             raise CertificateError(f'found {found} without "{TRUSTED}", wanted no entries or those of evenkeel')
         held = parse(content)
-        gone = last != NOTHING and not any(content.values())
+        gone = last != NO_CERTIFICATES and not any(content.values())
         rotation = renewed(last if gone else held, names, now, bundles, lifetimes)
         if rotation.held == held or store.replace(entries(rotation.held), version):
-            return replace(rotation, reasons=(*((GONE,) if gone else ()), *rotation.reasons))
-    raise CertificateError(f"others replaced it during each of {TRIES} tries to renew it")
+            return replace(rotation, reasons=(*((SECRET_RESTORED,) if gone else ()), *rotation.reasons))
+    raise CertificateError(f"others replaced it during each of {WRITE_TRIES} tries to renew it")
 
 
 def renewed(
-    held: Held, names: Collection[str], now: datetime, bundles: Sequence[bytes] | None, lifetimes: Lifetimes
+    held: HeldCertificates, names: Collection[str], now: datetime, bundles: Sequence[bytes] | None, lifetimes: Lifetimes
 ) -> Rotation:
     """The content to hold from now on.  A pure function, except that it creates keys."""
     reasons: list[str] = []
@@ -118,7 +118,7 @@ def renewed(
     newest = held.authority.pair.certificate if held.authority is not None else None
     if reason := renewal_reason(newest, now):
         authority = Authority.create(now, lifetime=lifetimes.ca)
-        held = Held((authority.pair.certificate, *cas)[:MOST_CAS], authority, held.leaf)
+        held = HeldCertificates((authority.pair.certificate, *cas)[:MOST_CAS], authority, held.leaf)
         reasons.append(f"CA: {reason}")
     elif held.trusted is None and newest is not None and _in_each(bundles, newest):
         held = replace(held, trusted=now)
@@ -130,7 +130,7 @@ def renewed(
     return Rotation(held, tuple(reasons))
 
 
-def _kept(held: Held, now: datetime, lifetimes: Lifetimes) -> tuple[x509.Certificate, ...]:
+def _kept(held: HeldCertificates, now: datetime, lifetimes: Lifetimes) -> tuple[x509.Certificate, ...]:
     """
     The CAs without those that no leaf needs any more; all of them while the newest is not valid.
 
@@ -144,7 +144,7 @@ def _kept(held: Held, now: datetime, lifetimes: Lifetimes) -> tuple[x509.Certifi
     )
 
 
-def _settled(held: Held, now: datetime, lifetimes: Lifetimes) -> bool:
+def _settled(held: HeldCertificates, now: datetime, lifetimes: Lifetimes) -> bool:
     """Whether the newest CA has been in every caBundle for long enough to sign."""
     return held.trusted is not None and now >= held.trusted + lifetimes.settling
 
@@ -165,14 +165,14 @@ def renewal_reason(certificate: x509.Certificate | None, now: datetime) -> str |
     return f"due for renewal since {stamp(due)}" if now >= due else None
 
 
-def _all_names(held: Held, names: Collection[str], now: datetime) -> Collection[str]:
+def _all_names(held: HeldCertificates, names: Collection[str], now: datetime) -> Collection[str]:
     """The names, and those of a leaf that is not due; else replicas with different names would replace it in turns."""
     if held.leaf is None or renewal_reason(held.leaf.certificate, now):
         return names
     return tuple(dict.fromkeys((*names, *filter(is_name, describe(held.leaf.certificate).names))))
 
 
-def leaf_reason(held: Held, names: Collection[str], now: datetime) -> str | None:
+def leaf_reason(held: HeldCertificates, names: Collection[str], now: datetime) -> str | None:
     """Why the leaf is due for renewal: its names, its CA or its time; else None."""
     if held.leaf is None:
         return "there is none"
@@ -183,7 +183,7 @@ def leaf_reason(held: Held, names: Collection[str], now: datetime) -> str | None
     return renewal_reason(held.leaf.certificate, now)
 
 
-def is_served(held: Held, names: Collection[str], now: datetime) -> bool:
+def is_served(held: HeldCertificates, names: Collection[str], now: datetime) -> bool:
     """Whether clients that trust the held CAs accept the leaf; if so, its renewal can wait for a new CA to settle."""
     leaf = held.leaf.certificate if held.leaf is not None else None
     if leaf is None or invalid_reason(describe(leaf), now):
@@ -205,7 +205,7 @@ def _in_each(bundles: Sequence[bytes] | None, ca: x509.Certificate) -> bool:
     return bundles is not None and all(pem in bundle for bundle in bundles)
 
 
-def parse(content: Content) -> Held:
+def parse(content: Content) -> HeldCertificates:
     """What the entries hold; a damaged entry, or a key that does not match, counts as missing."""
     cas: tuple[x509.Certificate, ...] = ()
     authority, leaf, trusted = None, None, None
@@ -218,10 +218,10 @@ def parse(content: Content) -> Held:
         leaf = Pair.parse(pem[CERT], pem[KEY])
     with suppress(ValueError, OverflowError):  # Of a year that UTC does not have.
         trusted = datetime.fromisoformat(content.get(TRUSTED, b"").decode("ascii")).astimezone(UTC)
-    return Held(cas, authority, leaf, trusted if authority is not None else None)
+    return HeldCertificates(cas, authority, leaf, trusted if authority is not None else None)
 
 
-def entries(held: Held) -> dict[str, bytes]:
+def entries(held: HeldCertificates) -> dict[str, bytes]:
     """The entries of a store, as `parse` reads them."""
     trusted = stamp(held.trusted).encode() if held.trusted is not None else b""
     ca_key = held.authority.pair.key_pem() if held.authority is not None else b""

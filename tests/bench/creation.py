@@ -34,7 +34,7 @@ from tests.e2e.plane import ControlPlane
 from tests.e2e.webhook import NAMESPACE, containers, granted, manifests
 from tests.support.build import constraint, pod, service, workload
 from tests.support.serving import EVENKEEL, serving, until
-from webhook.policy.schema import API_VERSION, KIND
+from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 
 ROUNDS, DURATION = 5, "1s"
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -226,7 +226,7 @@ class Creation:
     def __init__(self, plane: ControlPlane, folder: Path) -> None:
         self.plane, self.folder, self.policy = plane, folder, folder / "policy.json"
         self.owners: dict[str, str] = {}
-        self.policy.write_text(json.dumps({"apiVersion": API_VERSION, "kind": KIND}))
+        self.policy.write_text(json.dumps({"apiVersion": POLICY_API_VERSION, "kind": POLICY_KIND}))
 
     def prepare(self, namespace: str) -> None:
         """A namespace with a ReplicaSet behind a Service, from which defaults are derived."""

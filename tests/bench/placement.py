@@ -23,7 +23,7 @@ from tests.oracle.recording import ask
 from tests.support.build import constraint
 from tests.support.kubernetes_source import NEWEST
 from webhook.cluster.store import Store
-from webhook.cluster.watched_resources import NODE, POD
+from webhook.cluster.watched_resources import NODE, WATCHED_PODS
 from webhook.objects.reading import Reader
 from webhook.scheduler.constraint import parse_constraints
 from webhook.scheduler.features import LATEST
@@ -73,7 +73,7 @@ class Decisions:
     def __init__(self, nodes, pods):
         self.store, self.random = Store(), random.Random(1)
         self.put(NODE.gvk, nodes)
-        self.put(POD.gvk, pods)
+        self.put(WATCHED_PODS.gvk, pods)
 
     def put(self, gvk, objects):
         read = (read_object(raw, *gvk) for raw in objects)
@@ -81,7 +81,9 @@ class Decisions:
 
     def change(self, number):
         """As many Pods begin to run on another node."""
-        self.put(POD.gvk, [pod(self.random.randrange(PODS), self.random.randrange(NODES)) for _ in range(number)])
+        self.put(
+            WATCHED_PODS.gvk, [pod(self.random.randrange(PODS), self.random.randrange(NODES)) for _ in range(number)]
+        )
 
     def decide(self, workload, action):
         """Microseconds of one decision, and what it finds."""

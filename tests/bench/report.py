@@ -23,7 +23,7 @@ from tests.support import ROOT
 from tests.support.apiserver import kubeconfig
 from tests.support.build import HOSTNAME, ZONE, constraint, owned_by
 from webhook.cluster.cluster import Contents
-from webhook.cluster.dump_file import Lines, reduced, write
+from webhook.cluster.dump_file import CompressedLines, reduced, write
 
 SECONDS = 10
 POLICY = """
@@ -89,7 +89,7 @@ def dump(file):
         for (api_version, kind), (make, count) in MADE.items()
         for i in range(count)
     )
-    lines = Lines()
+    lines = CompressedLines()
     for obj in reduced(raw):
         lines.add(obj)
     with file.open("wb") as out:

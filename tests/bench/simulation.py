@@ -33,7 +33,7 @@ from tests.support.kubernetes_source import NEWEST
 from webhook.objects.references import ObjectRef
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.snapshot import from_objects
-from webhook.simulation.controllers import Cluster
+from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.planning import planned
 from webhook.simulation.run import run
 from webhook.simulation.step import parse_step
@@ -94,7 +94,7 @@ def deployment(replicas: int) -> dict:
 def ours(size: Size, nodes: list[dict], pods: list[dict]) -> tuple[float, int]:
     """CPU seconds of a run that begins with no replica, and how many replicas it places."""
     made = deployment(0)
-    cluster = Cluster(from_objects([*nodes, *pods], LATEST), LATEST, (), {ObjectRef.of(made).key: made})
+    cluster = SimulatedCluster(from_objects([*nodes, *pods], LATEST), LATEST, (), {ObjectRef.of(made).key: made})
     plan = planned(made, cluster, [parse_step(f"scale={size.replicas}")]).plan
     taken, placed = [], set()
     for number in range(size.rounds + 1):  # The first one reads what the others share.

@@ -20,7 +20,7 @@ from certs.rotation import (
     CERT,
     KEY,
     TRUSTED,
-    Held,
+    HeldCertificates,
     Lifetimes,
     entries,
     leaf_reason,
@@ -63,12 +63,12 @@ class Shelf:
 @cache
 def fresh():
     """What the first replica makes."""
-    return renewed(Held(), NAMES, NOW, (), LIVES).held
+    return renewed(HeldCertificates(), NAMES, NOW, (), LIVES).held
 
 
 def another_key():
     """The key of another CA."""
-    return entries(renewed(Held(), NAMES, NOW, None, LIVES).held)[CA_KEY]
+    return entries(renewed(HeldCertificates(), NAMES, NOW, None, LIVES).held)[CA_KEY]
 
 
 def bundles(held):
@@ -80,7 +80,7 @@ def after(held, time, in_force=None, names=NAMES):
 
 
 def test_the_first_replica_makes_a_ca_and_what_it_serves():
-    rotation = renewed(Held(), NAMES, NOW, None, LIVES)
+    rotation = renewed(HeldCertificates(), NAMES, NOW, None, LIVES)
     held = rotation.held
 
     assert ("CA: there is none", "certificate: there is none") == rotation.reasons
@@ -113,7 +113,7 @@ def test_there_may_be_no_certificate():
 def test_lives_of_minutes_are_counted_from_the_issue():
     """Not from an hour earlier, where a certificate begins."""
     lives = Lifetimes(ca=timedelta(minutes=30), leaf=timedelta(minutes=3), settling=timedelta(seconds=20))
-    held = renewed(Held(), NAMES, NOW, None, lives).held
+    held = renewed(HeldCertificates(), NAMES, NOW, None, lives).held
 
     assert () == renewed(held, NAMES, NOW + timedelta(minutes=1.9), None, lives).reasons
     assert renewal_reason(held.leaf.certificate, NOW + timedelta(minutes=2.1))
@@ -291,7 +291,7 @@ def test_what_is_put_back_is_renewed_where_that_is_due():
 
 def test_what_somebody_else_has_put_there_since_is_not_undone():
     shelf = Shelf(rivals=[entries(fresh())])
-    rotation = rotate(shelf, NAMES, NOW, None, LIVES, renewed(Held(), NAMES, NOW, None, LIVES).held)
+    rotation = rotate(shelf, NAMES, NOW, None, LIVES, renewed(HeldCertificates(), NAMES, NOW, None, LIVES).held)
 
     assert ((), entries(fresh())) == (rotation.reasons, shelf.content)
 

@@ -12,7 +12,7 @@ import pytest
 from tests.support.apiserver import ApiServer, kubeconfig
 from tests.support.build import HOSTNAME, ZONE, constraint, key_of, namespace, pod, service, workload
 from webhook.cli.main import main
-from webhook.cluster.listed_resources import LISTED
+from webhook.cluster.listed_resources import LISTED_RESOURCES
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": {HOSTNAME: "n1", ZONE: "a"}}}
 SECRET = {"containers": [{"name": "c", "env": [{"name": "PASSWORD", "value": "hunter2"}]}]}
@@ -117,12 +117,12 @@ def test_what_may_not_be_listed_is_named(run, api, tmp_path):
 
 
 def test_nothing_is_written_where_nothing_can_be_read(run, api, tmp_path):
-    api.forbidden = {kind.resource for kind in LISTED}
+    api.forbidden = {kind.resource for kind in LISTED_RESOURCES}
     code, out, err = run("dump -o none.gz")
 
     *each, last = err.splitlines()
 
-    assert (2, "", len(LISTED)) == (code, out, len(each))
+    assert (2, "", len(LISTED_RESOURCES)) == (code, out, len(each))
     assert last.startswith("evenkeel: nothing may be listed; name a namespace that you may read with -n, or ask for ")
     assert not (tmp_path / "none.gz").exists()
 
@@ -188,7 +188,7 @@ def test_progress_is_shown_on_a_terminal_only(run, api, monkeypatch):
         def isatty(self):
             return True
 
-    monkeypatch.setattr("webhook.loading.progress.SECONDS", -1.0)
+    monkeypatch.setattr("webhook.loading.progress.PROGRESS_SECONDS", -1.0)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sys, "stderr", shown := Terminal())
         assert 0 == main(["dump", "-o", "a.gz"])

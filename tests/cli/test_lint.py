@@ -466,7 +466,7 @@ class Terminal(io.StringIO):
 
 
 def test_progress_shows_on_a_terminal_once_it_takes_a_while(run, monkeypatch):
-    monkeypatch.setattr("webhook.loading.progress.SECONDS", -1.0)
+    monkeypatch.setattr("webhook.loading.progress.PROGRESS_SECONDS", -1.0)
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     run(".", a=FINE, b=FINE)
 
@@ -480,7 +480,7 @@ def test_ctrl_c_ends_quietly_and_leaves_no_progress_behind(run, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(session, "judge_files", interrupted)
-    monkeypatch.setattr("webhook.loading.progress.SECONDS", -1.0)
+    monkeypatch.setattr("webhook.loading.progress.PROGRESS_SECONDS", -1.0)
 
     assert Run(130, "", "") == run("a.yaml", a=FINE)
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())

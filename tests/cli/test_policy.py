@@ -13,7 +13,7 @@ from tests.support.apiserver import ApiServer, kubeconfig
 from tests.support.build import ZONE, namespace, node
 from tests.support.commands import POLICY, Run
 from tests.support.registered import MUTATING, VALIDATING
-from webhook.manifests.configurations import Target, configurations
+from webhook.manifests.configurations import WebhookTarget, configurations
 from webhook.policy.parsing import built_in
 from webhook.policy.schema import schema
 
@@ -174,7 +174,7 @@ def api(tmp_path, monkeypatch):
 
 def test_replicas_that_could_be_lost_together_are_noted_where_calls_are_refused_then(run, api):
     api.put(namespace(), *(node(f"n{number}", **{ZONE: "ab"[number % 2]}) for number in range(4)))
-    target = Target(b"", service=("guard", "keel"), failure_policy="Fail")
+    target = WebhookTarget(b"", service=("guard", "keel"), failure_policy="Fail")
     for path, made in zip((MUTATING, VALIDATING), configurations(built_in(), target), strict=True):
         api.further[path] = made
     unknown = run("policy check p --cluster live", p=POLICY)

@@ -11,7 +11,7 @@ from tests.support.build import constraint, service, workload
 from tests.support.commands import POLICY
 from tests.support.placing import INFRA, node
 from tests.support.reporting import ZONES, deployment, pods
-from webhook.cluster.dump_file import KIND, VERSION
+from webhook.cluster.dump_file import DUMP_KIND, VERSION
 from webhook.loading.clusters import ASSUMED
 
 WEB = [*deployment(constraint()), *pods("a1", "b1")]
@@ -107,7 +107,7 @@ def test_without_nodes_a_policy_can_be_asked_all_the_same(report):
 @pytest.mark.parametrize("options", ["", "-o json", "-o html", "-o openreports", "--policy p --fail-on denied"])
 def test_where_nodes_may_not_be_listed_it_says_so_and_exits_as_explain_does(run, options):
     """A person with the ClusterRole edit in one namespace may list everything there, and no node."""
-    header = {"kind": KIND, "version": VERSION, "missing": {"nodes": "nodes is forbidden"}}
+    header = {"kind": DUMP_KIND, "version": VERSION, "missing": {"nodes": "nodes is forbidden"}}
     dump = "\n".join(map(json.dumps, [header, *WEB]))
     code, out, err = run(f"report -n shop --cluster dump {options}", dump=dump, p=POLICY)
     said = "nodes: nodes is forbidden; without them no placement can be judged; ask for the ClusterRole evenkeel-viewer"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.build import snapshot
-from webhook.cluster.cluster import State, Unchanging
+from webhook.cluster.cluster import Readiness, Unchanging
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 
@@ -21,4 +21,4 @@ def test_what_never_changes_is_always_ready(objects, detail):
     cluster.stop()
 
     assert (known, known) == (cluster.view(), cluster.view_for("shop", None))
-    assert State(True, detail) == cluster.state()
+    assert Readiness(True, detail) == cluster.state()

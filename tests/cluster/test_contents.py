@@ -11,7 +11,7 @@ from tests.support.build import key_of, namespace, pod, service, workload
 from tests.support.watching import configured
 from webhook.cluster.client import Client, ClusterError
 from webhook.cluster.contents import read_contents
-from webhook.cluster.listed_resources import LISTED
+from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.objects.kinds import KINDS, NO_KINDS
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "spec": {"podCIDR": "10.0.0.0/24"}}
@@ -93,7 +93,7 @@ def test_a_kind_that_is_not_served_is_missing(api):
     found = read(api)
     names(found)
 
-    assert [LISTED[0].resource] == [*found.missing]
+    assert [LISTED_RESOURCES[0].resource] == [*found.missing]
 
 
 @pytest.mark.parametrize("status", [401, 410, 500])

@@ -14,7 +14,7 @@ import pytest
 from tests.support.build import namespace, pod, service, snapshot, workload
 from webhook.cluster.cluster import Contents
 from webhook.cluster.dump import DumpError, contents, load, version_of
-from webhook.cluster.dump_file import Lines, write
+from webhook.cluster.dump_file import CompressedLines, write
 from webhook.objects.references import Owner
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.snapshot import Snapshot
@@ -44,7 +44,7 @@ FORMS = {
 
 def of_evenkeel(*objects):
     """What `evenkeel dump` writes of these objects."""
-    lines, out = Lines(), io.BytesIO()
+    lines, out = CompressedLines(), io.BytesIO()
     for obj in objects:
         lines.add(obj)
     write(out, Contents(iter(()), {}, "", "v1.37.1", "2026-01-31T10:00:00Z"), lines)

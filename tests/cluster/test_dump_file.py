@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.build import key_of, namespace, pod, service, workload
 from webhook.cluster.cluster import Contents, FormatError
-from webhook.cluster.dump_file import Lines, header, is_header, read, reduced, write
+from webhook.cluster.dump_file import CompressedLines, header, is_header, read, reduced, write
 from webhook.objects.kinds import KINDS
 
 OBJECTS = [
@@ -25,7 +25,7 @@ PLAIN = Contents(iter(()), {}, "", "v1.37.1", "2026-01-31T10:00:00Z")
 
 def written(objects, contents=PLAIN):
     """The bytes of a dump."""
-    lines, out = Lines(), io.BytesIO()
+    lines, out = CompressedLines(), io.BytesIO()
     for obj in objects:
         lines.add(obj)
     write(out, contents, lines)
@@ -65,7 +65,7 @@ def test_objects_of_several_files_come_in_order_too():
 
 def test_a_chunk_ends_with_a_line(monkeypatch):
     monkeypatch.setattr("webhook.cluster.dump_file.CHUNK", 1000)
-    lines = Lines()
+    lines = CompressedLines()
     for obj in OBJECTS:
         lines.add(obj)
     chunks = list(lines)

@@ -11,7 +11,7 @@ import pytest
 from tests.support.planted import PLANTED, kept, planted
 from tests.support.watching import SHOP
 from webhook.cluster import decoding, fields
-from webhook.cluster.listed_resources import LISTED
+from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.objects.kinds import Kind
 from webhook.scheduler.snapshot import read_object
 
@@ -93,7 +93,7 @@ def dumped(kind):
     return json.loads(fields.as_line(fields.page(body)["items"][0]))
 
 
-@pytest.mark.parametrize("kind", LISTED, ids=lambda kind: kind.kind)
+@pytest.mark.parametrize("kind", LISTED_RESOURCES, ids=lambda kind: kind.kind)
 def test_nothing_is_kept_but_what_is_allowed(kind):
     """Neither environment nor arguments, images, names of secrets, annotations of others or managedFields."""
     found, paths = kept(dumped(kind)), allowed(kind.kind)
@@ -102,7 +102,7 @@ def test_nothing_is_kept_but_what_is_allowed(kind):
     assert len(kept(planted(*kind.gvk))) > len(found), "or nothing was planted"
 
 
-@pytest.mark.parametrize("kind", LISTED, ids=lambda kind: kind.kind)
+@pytest.mark.parametrize("kind", LISTED_RESOURCES, ids=lambda kind: kind.kind)
 def test_no_planted_text_remains_but_where_it_is_allowed(kind):
     """The same once more, by what a person would look for."""
     text = json.dumps(dumped(kind))

@@ -18,8 +18,8 @@ from webhook.cluster import informer
 from webhook.cluster.client import ClusterError
 from webhook.cluster.decoding import PLAIN
 from webhook.cluster.fields import custom_page
-from webhook.cluster.informer import FAILED, LISTED, RESUMED, UNREADABLE, Pace
-from webhook.cluster.listed_resources import LISTED as KINDS
+from webhook.cluster.informer import UNREADABLE, WATCH_FAILED, WATCH_LISTED, WATCH_RESUMED, Pace
+from webhook.cluster.listed_resources import LISTED_RESOURCES as KINDS
 from webhook.cluster.live import listed
 from webhook.scheduler.features import LATEST
 
@@ -78,7 +78,7 @@ def test_a_page_that_would_take_much_memory_is_asked_for_in_smaller_ones(monkeyp
         ]
         assert [500, 125, 31, 7, 1] == list(dict.fromkeys(limits))[:5]
         assert 40 > len(limits)  # And not one for each object that follows.
-        assert [] == it.heard(FAILED)
+        assert [] == it.heard(WATCH_FAILED)
 
 
 def test_pauses_do_not_follow_the_generator_that_forked_workers_share():
@@ -88,7 +88,7 @@ def test_pauses_do_not_follow_the_generator_that_forked_workers_share():
         it.live.start()
         until(it.live.view, "the list")
 
-        assert it.heard(FAILED)
+        assert it.heard(WATCH_FAILED)
     assert random.getstate() == state
 
 
@@ -108,7 +108,7 @@ def test_a_list_whose_rest_is_gone_is_begun_anew(monkeypatch):
         until(it.live.view, "the list")
 
         assert it.is_whole()
-        assert any("410" in fields["problem"] for fields in it.heard(FAILED))
+        assert any("410" in fields["problem"] for fields in it.heard(WATCH_FAILED))
 
 
 class Resumed(NamedTuple):
@@ -132,10 +132,10 @@ def test_a_watch_that_ends(case):
         it.api.put(service("after"))
         it.catches_up()
 
-        assert case.lists == len(it.heard(LISTED))
-        assert [case.lists > 1] == [fields["again"] for fields in it.heard(LISTED)][-1:]
-        assert it.heard(FAILED)
-        until(lambda: it.heard(RESUMED), "an answer")
+        assert case.lists == len(it.heard(WATCH_LISTED))
+        assert [case.lists > 1] == [fields["again"] for fields in it.heard(WATCH_LISTED)][-1:]
+        assert it.heard(WATCH_FAILED)
+        until(lambda: it.heard(WATCH_RESUMED), "an answer")
 
 
 def test_a_bookmark_spares_a_list():
@@ -150,7 +150,7 @@ def test_a_bookmark_spares_a_list():
         it.api.put(service("after"))
         it.catches_up()
 
-        assert 1 == len(it.heard(LISTED))
+        assert 1 == len(it.heard(WATCH_LISTED))
 
 
 def test_without_a_bookmark_what_is_forgotten_is_listed_again():
@@ -162,16 +162,19 @@ def test_without_a_bookmark_what_is_forgotten_is_listed_again():
         it.api.delete(service("late"))
         it.catches_up()
 
-        assert [False, True] == [fields["again"] for fields in it.heard(LISTED)]
+        assert [False, True] == [fields["again"] for fields in it.heard(WATCH_LISTED)]
 
 
 def test_a_silent_connection_is_taken_for_dead():
     with watching(*SHOP, pace=Pace(first=0.01, most=0.05, silence=0.2)) as it:
-        until(lambda: any("Read timed out" in one["problem"] for one in it.heard(FAILED)), "the silence being noticed")
+        until(
+            lambda: any("Read timed out" in one["problem"] for one in it.heard(WATCH_FAILED)),
+            "the silence being noticed",
+        )
         it.api.put(service("after"))
         it.catches_up()
 
-        assert 1 == len(it.heard(LISTED))
+        assert 1 == len(it.heard(WATCH_LISTED))
 
 
 def test_an_object_of_the_wrong_form_is_passed_over_and_told():

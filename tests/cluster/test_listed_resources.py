@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.cluster.listed_resources import LISTED, custom
+from webhook.cluster.listed_resources import LISTED_RESOURCES, custom
 from webhook.cluster.watched_resources import WATCHED
 from webhook.objects.kinds import BUILT_IN_KINDS, KINDS
 
@@ -12,24 +12,24 @@ def named(kinds):
 
 
 def test_kinds_are_listed_in_the_order_of_a_dump():
-    kinds = [kind.kind for kind in LISTED]
+    kinds = [kind.kind for kind in LISTED_RESOURCES]
 
     assert sorted(set(kinds)) == kinds
 
 
 def test_all_that_is_watched_is_listed():
-    assert named(WATCHED) <= named(LISTED)
+    assert named(WATCHED) <= named(LISTED_RESOURCES)
 
 
 def test_everything_built_in_that_has_pods_is_listed():
     """A PodTemplate has none: no controller uses it."""
     workloads = {(kind.api_version, kind.kind, kind.resource, True) for kind in BUILT_IN_KINDS}
 
-    assert {("v1", "PodTemplate", "podtemplates", True)} == workloads - named(LISTED)
+    assert {("v1", "PodTemplate", "podtemplates", True)} == workloads - named(LISTED_RESOURCES)
 
 
 def test_finished_pods_are_listed_too():
-    assert all(kind.query == {} for kind in LISTED)
+    assert all(kind.query == {} for kind in LISTED_RESOURCES)
 
 
 def test_custom_resources_by_version_the_newest_first():

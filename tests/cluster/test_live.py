@@ -15,7 +15,7 @@ from tests.support.apiserver import TOKEN, ApiServer
 from tests.support.build import namespace, service, whole
 from tests.support.serving import until
 from tests.support.watching import SHOP, watching
-from webhook.cluster.informer import FAILED, LISTED, Pace
+from webhook.cluster.informer import WATCH_FAILED, WATCH_LISTED, Pace
 from webhook.cluster.live import ABSENT, BUSY, FOUND, LOOKED_UP, SYNCED, listed
 from webhook.cluster.live import FAILED as LOOKUP_FAILED
 from webhook.cluster.watched_resources import watched
@@ -70,7 +70,7 @@ def test_it_is_told_once_that_all_is_known_although_all_lists_end_at_once():
         tell = it.live._report
 
         def slowly(what, kind, **fields):
-            if what == LISTED:
+            if what == WATCH_LISTED:
                 together.wait(30)
             tell(what, kind, **fields)
             if what == SYNCED:
@@ -125,7 +125,7 @@ def test_a_lost_api_server_leaves_the_last_view():
         until(lambda: not any(cache.problem for cache in it.live.caches().values()), "the return")
 
         assert all(cache.age < 5 for cache in it.live.caches().values())
-        forgotten = [fields["tries"] for fields in it.heard(FAILED) if "410" in fields["problem"]]
+        forgotten = [fields["tries"] for fields in it.heard(WATCH_FAILED) if "410" in fields["problem"]]
         assert [1] == forgotten, "what is forgotten is listed soon, however long the loss was"
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from webhook.cluster.client import CONFLICT, NOT_FOUND, ClusterError
+from webhook.cluster.client import CONFLICT_STATUS, NOT_FOUND, ClusterError
 from webhook.cluster.published_reports import publish
 from webhook.cluster.watched_resources import Watched
 
@@ -62,7 +62,7 @@ def test_what_may_not_go_stays():
     assert ((0, 0, 0), []) == published(Client(report("old")), may_go=lambda obj: False)
 
 
-@pytest.mark.parametrize(("status", "raises"), [(NOT_FOUND, False), (CONFLICT, True)])
+@pytest.mark.parametrize(("status", "raises"), [(NOT_FOUND, False), (CONFLICT_STATUS, True)])
 def test_what_is_gone_already_is_no_error(status, raises):
     client = Client(report("old"), refusal=status)
     if raises:

@@ -8,7 +8,7 @@ from tests.support.build import HOSTNAME, ZONE
 from tests.support.memory import Memory
 from webhook.cluster.client import ClusterError
 from webhook.cluster.replicas import Replica, failing_services, notes_on, replicas_behind
-from webhook.manifests.configurations import FAIL, Target, configurations
+from webhook.manifests.configurations import FAIL, WebhookTarget, configurations
 from webhook.policy.parsing import built_in
 from webhook.scheduler.nodes import Node, Nodes, Taint
 
@@ -16,7 +16,7 @@ PODS, SERVICE = "/api/v1/namespaces/guard/pods", "/api/v1/namespaces/guard/servi
 
 
 def entries(**fields):
-    made = configurations(built_in(), Target(b"", **fields))
+    made = configurations(built_in(), WebhookTarget(b"", **fields))
     return [entry for one in made for entry in one["webhooks"]]
 
 

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from tests.support import ROOT
-from webhook.cluster.watched_resources import BY_KIND, POD, WATCHED, watched
+from webhook.cluster.watched_resources import BY_KIND, WATCHED, WATCHED_PODS, watched
 
 # What else of a Snapshot shows a kind; those that fill it are no readers.
 SHOWN_BY = {
@@ -39,7 +39,7 @@ def test_a_kind_that_is_watched_is_read(kind):
 
 
 def test_pods_are_watched_only_where_the_policy_asks_for_them():
-    assert [POD] == [kind for kind in watched(True) if kind not in watched(False)]
+    assert [WATCHED_PODS] == [kind for kind in watched(True) if kind not in watched(False)]
 
 
 @pytest.mark.parametrize(

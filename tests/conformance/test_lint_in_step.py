@@ -21,7 +21,7 @@ from webhook.admission.terms import Terms
 from webhook.documents.reading import read_documents
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import UNUSED_SUPPRESSION, Severity
-from webhook.findings.neighbours import Others
+from webhook.findings.neighbours import Neighbours
 from webhook.lint.judgement import judge
 from webhook.lint.repair import repair
 from webhook.objects.fields import path_text
@@ -55,7 +55,7 @@ def asked(obj, policy):
 
 
 def by_the_webhook(obj, policy, version=LATEST, beside=()):
-    others = Others.of(one for other in beside for one in asked(other, policy).workloads)
+    others = Neighbours.of(one for other in beside for one in asked(other, policy).workloads)
     given = Terms(policy, snapshot(*beside, features=version) if beside else None, version)
     return said(review(asked(obj, policy), given, partial(evaluate, others=others)).findings)
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from webhook.documents.spans import EVERYTHING, Span, wanted_below, wanted_of
+from webhook.documents.spans import EVERY_KEY, Span, wanted_below, wanted_of
 
 
 def test_paths_that_begin_alike_are_one():
-    assert {"a": {"b": EVERYTHING, "c": {0: EVERYTHING}}} == wanted_of([("a", "b"), ("a", "c", 0)])
+    assert {"a": {"b": EVERY_KEY, "c": {0: EVERY_KEY}}} == wanted_of([("a", "b"), ("a", "c", 0)])
 
 
 def test_a_path_that_ends_early_wants_everything_below():
-    assert {"a": EVERYTHING} == wanted_of([("a", "b"), ("a",)])
-    assert EVERYTHING == wanted_of([("a",), ()])
+    assert {"a": EVERY_KEY} == wanted_of([("a", "b"), ("a",)])
+    assert EVERY_KEY == wanted_of([("a",), ()])
 
 
 def test_below_everything_is_everything_and_below_nothing_is_nothing():
     wanted = wanted_of([("a", "b")])
 
-    assert EVERYTHING == wanted_below(EVERYTHING, "x")
-    assert {"b": EVERYTHING} == wanted_below(wanted, "a")
+    assert EVERY_KEY == wanted_below(EVERY_KEY, "x")
+    assert {"b": EVERY_KEY} == wanted_below(wanted, "a")
     assert wanted_below(wanted, "x") is None
     assert wanted_below(None, "a") is None
 

@@ -24,7 +24,7 @@ from tests.e2e.webhook import CONFIGURATIONS, NAMESPACE, apply, containers, gran
 from tests.support import ROOT
 from tests.support.build import constraint, pod, workload
 from tests.support.serving import EVENKEEL, PATIENCE, free_ports, until
-from webhook.policy.schema import API_VERSION, KIND
+from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 
 # As the image sets it.
 ARENAS = dict(re.findall(r"(MALLOC_\w+)=(\d+)", (ROOT / "Dockerfile").read_text("utf-8")))
@@ -222,7 +222,7 @@ PATHS = {"Pod": "/api/v1", "Deployment": "/apis/apps/v1"}
 
 NAME = "evenkeel-tls"
 SECRET = f"/api/v1/namespaces/{NAMESPACE}/secrets/{NAME}"
-POLICY = {"apiVersion": API_VERSION, "kind": KIND}
+POLICY = {"apiVersion": POLICY_API_VERSION, "kind": POLICY_KIND}
 # A leaf is renewed after 40 seconds, its CA after 80; a new CA settles in 10.
 LIVES = ("--certificate-lifetime", "1m", "--ca-lifetime", "2m")
 

@@ -16,7 +16,7 @@ from tests.support import ROOT
 from tests.support.build import merged, node
 from webhook import __version__
 from webhook.cli.main import main, parser
-from webhook.cluster.watched_resources import VERBS, watched
+from webhook.cluster.watched_resources import WATCH_VERBS, watched
 from webhook.manifests.ca_bundle import CA_BUNDLE_NAME, ca_bundle_policy
 from webhook.manifests.configurations import (
     FAIL,
@@ -25,20 +25,20 @@ from webhook.manifests.configurations import (
     NEEDED_NAMESPACES,
     POLICIES_SINCE,
     TIMEOUT_SECONDS,
-    Target,
+    WebhookTarget,
     configurations,
 )
 from webhook.manifests.rbac import viewer
 from webhook.manifests.skip_label import SKIP_LABEL_NAME, skip_label_policy
 from webhook.policy import parsing as policies
-from webhook.policy.schema import API_VERSION, KIND
+from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 from webhook.rules import RULES
 from webhook.scheduler.features import OLDEST
-from webhook.serving.settings import GRACE_SECONDS, SETTINGS
+from webhook.serving.settings import SETTINGS, SHUTDOWN_SECONDS
 from webhook.transport.worker import LAST_SECONDS
 
 SERVICE = (NAMESPACE, "evenkeel")
-SPREAD_POLICY = {"apiVersion": API_VERSION, "kind": KIND}
+SPREAD_POLICY = {"apiVersion": POLICY_API_VERSION, "kind": POLICY_KIND}
 SYSTEM = {"defaultingType": "System"}
 HOST = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
 FOR_SOME = {"name": "some", "podSelector": {}}
@@ -135,7 +135,7 @@ def agree(policy, failure_policy="Ignore", enforced="Ignore", **values):
     apart = failure_policy == "Ignore" and enforced == "Fail"
     needed = NEEDED_NAMESPACES if "Fail" in (failure_policy, enforced) else ()
     excluded = (*values.get("excludeNamespaces", ()), *needed)
-    target = Target(bundle, SERVICE, failure_policy=failure_policy, enforced_fail=apart, excluded=excluded)
+    target = WebhookTarget(bundle, SERVICE, failure_policy=failure_policy, enforced_fail=apart, excluded=excluded)
     wanted = configurations(policies.parse_policy(config_map["data"]["policy.yaml"]), target)
     for one in found:
         labels = one["metadata"].pop("labels")
@@ -220,7 +220,7 @@ WORKLOADS = st.lists(BY_NAME | st.builds(lambda kind, place: {**kind, **place}, 
 
 def usable(policy):
     try:
-        policies.parse_policy(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **policy}))
+        policies.parse_policy(json.dumps({"apiVersion": POLICY_API_VERSION, "kind": POLICY_KIND, **policy}))
     except policies.PolicyError:
         return False
     return True
@@ -506,7 +506,9 @@ def test_the_deployment_passes_evenkeel_s_own_rules(values, tmp_path, capsys):
         rules[rule] = {"severity": "error", name: ["rack"]}
     rules["soft-constraint"] = "ignore"  # Hard ones would keep it from running where there is a single node.
     rules["excessive-max-skew"] = {"severity": "error", "maxSkew": 1}
-    (tmp_path / "policy.yaml").write_text(json.dumps({"apiVersion": API_VERSION, "kind": KIND, "rules": rules}))
+    (tmp_path / "policy.yaml").write_text(
+        json.dumps({"apiVersion": POLICY_API_VERSION, "kind": POLICY_KIND, "rules": rules})
+    )
     (tmp_path / "deployment.yaml").write_text(json.dumps(one("Deployment", render(values))))
     (tmp_path / "node.json").write_text(json.dumps(node()))
     options = {"-f": "deployment.yaml", "--policy": "policy.yaml", "--cluster": "node.json"}
@@ -535,7 +537,7 @@ def test_evenkeel_may_read_what_it_watches_and_write_what_it_keeps(mode, watch_p
         for verb in rule["verbs"]
     }
     wanted = {
-        ("ClusterRole", kind.api_group, kind.resource, (), verb) for kind in watched(watch_pods) for verb in VERBS
+        ("ClusterRole", kind.api_group, kind.resource, (), verb) for kind in watched(watch_pods) for verb in WATCH_VERBS
     }
     group, keep = "admissionregistration.k8s.io", ("get", "update") if mode == "self-managed" else ("get",)
     names = {"mutatingwebhookconfigurations": MUTATING_NAME, "validatingwebhookconfigurations": NAME}
@@ -807,8 +809,8 @@ def test_a_replica_that_stops_has_time_to_answer_what_it_was_asked():
     (container,) = pod["containers"]
 
     assert ["sleep", "7"] == container["lifecycle"]["preStop"]["exec"]["command"]
-    assert max(TIMEOUT_SECONDS.values()) < GRACE_SECONDS - LAST_SECONDS < GRACE_SECONDS
-    assert GRACE_SECONDS < pod["terminationGracePeriodSeconds"] - 7
+    assert max(TIMEOUT_SECONDS.values()) < SHUTDOWN_SECONDS - LAST_SECONDS < SHUTDOWN_SECONDS
+    assert SHUTDOWN_SECONDS < pod["terminationGracePeriodSeconds"] - 7
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from tests.support.admission_reviews import raw
 from tests.support.build import constraint, pod, workload
 from tests.support.handshakes import client_certificate, client_context
 from tests.support.serving import PATIENCE, Running, serving, until
-from webhook.policy.schema import API_VERSION, KIND
+from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text("utf-8")
 ON_A_NODE, SERVICE, NAME = "/etc/kubernetes/evenkeel", "evenkeel.evenkeel.svc", "kube-apiserver"
@@ -72,7 +72,7 @@ def guarded(plane, tmp_path_factory) -> Iterator[Guarded]:
     client_certificate(node, NAME)
     ca_file, policy = folder / "clients.crt", folder / "policy.json"
     ca_file.write_bytes((node / "ca.crt").read_bytes())
-    policy.write_text(json.dumps({"apiVersion": API_VERSION, "kind": KIND}), "utf-8")
+    policy.write_text(json.dumps({"apiVersion": POLICY_API_VERSION, "kind": POLICY_KIND}), "utf-8")
     plane.create_namespace(NAMESPACE)
     kubeconfig = granted(plane, folder, policy)
     options = ("--cluster", "live", "--policy", policy, "--client-ca", ca_file, "--client-names", NAME)

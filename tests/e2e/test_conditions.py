@@ -18,7 +18,7 @@ from webhook.manifests.configurations import entry_name
 from webhook.objects.fields import path_text
 from webhook.objects.kinds import EACH, EACH_KEY, KINDS
 from webhook.policy import parsing as policies
-from webhook.policy.schema import API_VERSION, KIND
+from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 
 BAD, GOOD = constraint(topologyKey="no/such/key"), constraint(topologyKey="rack")
 CONSTRAINTS = ("spec", "topologySpreadConstraints")
@@ -39,7 +39,7 @@ SHAPES = [
     shape("Matrix", constraints="spec.rows[*]"),
     {"builtIn": "rook-cephcluster"},  # under keys that are names, and in a list
 ]
-POLICY = {"apiVersion": API_VERSION, "kind": KIND, "earlyAnswer": True, "workloads": SHAPES}
+POLICY = {"apiVersion": POLICY_API_VERSION, "kind": POLICY_KIND, "earlyAnswer": True, "workloads": SHAPES}
 BUILT_IN = [kind for kind in KINDS if kind.built_in]
 CUSTOM = [kind for kind in policies.parse_policy(json.dumps(POLICY)).kinds if kind.from_policy]
 POD, SQUAD, FRONT, BACK = KINDS[0], CUSTOM[1], CUSTOM[3], CUSTOM[4]

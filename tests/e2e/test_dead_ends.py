@@ -15,7 +15,7 @@ from tests.support.build import pod, workload
 from tests.support.serving import free_ports, until
 from webhook.cli.main import main
 from webhook.manifests.configurations import NEEDED_NAMESPACES, SYSTEM_NAMESPACES
-from webhook.policy.schema import API_VERSION, KIND
+from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 
 NEEDED = (*NEEDED_NAMESPACES, SYSTEM_NAMESPACES[0])
 KINDS = {"Deployment": "deployments", "DaemonSet": "daemonsets"}
@@ -100,7 +100,7 @@ def test_all_is_gone_at_once_and_comes_back_by_itself(plane, removed, tmp_path, 
 
     live = ["--cluster", "live", "--kubeconfig", str(plane.kubeconfig)]
     told = ["policy", "check", str(tmp_path / "policy.yaml"), *live]
-    (tmp_path / "policy.yaml").write_text(f"apiVersion: {API_VERSION}\nkind: {KIND}\n", "utf-8")
+    (tmp_path / "policy.yaml").write_text(f"apiVersion: {POLICY_API_VERSION}\nkind: {POLICY_KIND}\n", "utf-8")
     capsys.readouterr()
     assert (0, True) == (main(told), "note: 2 replicas are ready, on " in capsys.readouterr().out), "in two zones"
     plane.kubectl("scale", "deployment/evenkeel", "--replicas=1", "-n", NAMESPACE)

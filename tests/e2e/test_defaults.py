@@ -16,7 +16,7 @@ from tests.support.build import API_VERSIONS, HOSTNAME, ZONE, pod, service, work
 from tests.support.serving import until
 from webhook.policy.parsing import policy_of
 from webhook.policy.scheduler_defaults import configuration
-from webhook.policy.schema import API_VERSION, KIND
+from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 NODES = tuple(f"{zone}{number}" for zone in "abc" for number in (1, 2, 3))
@@ -93,7 +93,7 @@ NO_DEFAULTS = {"pluginConfig": [{"name": "PodTopologySpread", "args": as_list([]
 @contextmanager
 def scheduler(plane, folder, defaults) -> Iterator[None]:
     """kube-scheduler has the defaults, as they are exported of a policy, and there is no evenkeel."""
-    policy = policy_of({"apiVersion": API_VERSION, "kind": KIND, "defaulting": as_list(defaults)})
+    policy = policy_of({"apiVersion": POLICY_API_VERSION, "kind": POLICY_KIND, "defaulting": as_list(defaults)})
     plane.configure_scheduler(profiles=configuration(policy)["profiles"] if defaults else [NO_DEFAULTS])
     yield
 

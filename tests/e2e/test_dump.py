@@ -16,7 +16,7 @@ from tests.support.commands import script
 from tests.support.serving import until
 from webhook.cluster import dump
 from webhook.cluster.client import Client, access
-from webhook.cluster.listed_resources import LISTED
+from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.cluster.live import listed
 from webhook.cluster.watched_resources import WATCHED
 
@@ -103,7 +103,7 @@ def test_a_person_dumps_the_whole_cluster_and_reads_it_back(plane, namespace, po
     header, *objects = lines_of(file)
 
     assert (0, "", "") == (done.returncode, done.stdout, done.stderr)
-    assert {kind.kind for kind in LISTED} == {obj["kind"] for obj in objects}
+    assert {kind.kind for kind in LISTED_RESOURCES} == {obj["kind"] for obj in objects}
     assert sorted(keys(objects)) == keys(objects)
     assert header["kubernetesVersion"] == plane.api.call("GET", "/version")["gitVersion"]
     assert PASSWORD not in gzip.decompress(file.read_bytes()).decode()
@@ -144,7 +144,7 @@ def test_a_dump_explains_what_the_cluster_explains(plane, namespace, pods, tmp_p
 
 def test_kubectl_s_own_output_is_reduced_to_the_same(plane, namespace, pods, role, tmp_path):
     """As soon as nothing changes between the two."""
-    kinds = ",".join(kind.resource for kind in LISTED)
+    kinds = ",".join(kind.resource for kind in LISTED_RESOURCES)
 
     def dumped(file, *source):
         done = script("dump", *source, "-n", namespace, "-o", tmp_path / file)
@@ -175,5 +175,5 @@ def test_a_developer_dumps_a_namespace_without_its_nodes(plane, namespace, pods,
 def test_whoever_may_read_nothing_gets_nothing(plane, namespace, tmp_path):
     done = script("dump", "--kubeconfig", person(plane, namespace, "nobody"), "-o", tmp_path / "none")
 
-    assert (2, len(LISTED) + 1) == (done.returncode, len(done.stderr.splitlines()))
+    assert (2, len(LISTED_RESOURCES) + 1) == (done.returncode, len(done.stderr.splitlines()))
     assert not (tmp_path / "none").exists()

@@ -9,7 +9,7 @@ import pytest
 from tests.e2e.webhook import apply, installed, manifests
 from tests.e2e.words import deployment
 from tests.support.serving import until
-from webhook.policy.schema import API_VERSION, KIND
+from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 
 BARE = {"missing-constraints": {"severity": "error", "enforced": True}}
 ENFORCES = "[+] policy: {}; enforces missing-constraints, except where"
@@ -29,7 +29,7 @@ def test_a_rule_that_is_enforced_and_sent_nothing_is_said_not_to_hold(plane, nam
     file = tmp_path / "policy.json"
     with installed(plane, tmp_path) as running:
         until(lambda: "evenkeel_entries_not_sent 0.0" in running.probe("/metrics")[1].decode(), "what is sent")
-        file.write_text(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **stricter}))
+        file.write_text(json.dumps({"apiVersion": POLICY_API_VERSION, "kind": POLICY_KIND, **stricter}))
         until(lambda: running.metric("evenkeel_policy_generation") == 2, "the new policy")
 
         assert 7 == running.metric("evenkeel_entries_not_sent")

@@ -28,7 +28,7 @@ from tests.e2e.words import (
 from tests.support.build import HOSTNAME, SELECTOR, ZONE, constraint, workload
 from webhook.cli.main import main
 from webhook.objects.kinds import KINDS
-from webhook.policy.schema import API_VERSION, KIND
+from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 
 HASH = "pod-template-hash"
 TWICE = constraint(matchLabelKeys=["app"])
@@ -119,7 +119,9 @@ def test_a_default_that_would_stop_every_pod_is_refused(plane, running, namespac
     default = {**SOFT, **trap}
     defaulting = {"defaultingType": "List", "defaultConstraints": [default]}
     file = tmp_path / "policy.json"
-    file.write_text(json.dumps({"apiVersion": API_VERSION, "kind": KIND, "defaulting": defaulting}), "utf-8")
+    file.write_text(
+        json.dumps({"apiVersion": POLICY_API_VERSION, "kind": POLICY_KIND, "defaulting": defaulting}), "utf-8"
+    )
 
     refused = plane.apply(of("Pod", namespace, {**default, "labelSelector": SELECTOR})).stderr
 

@@ -8,7 +8,7 @@ from tests.e2e.webhook import containers
 from tests.support.build import service, workload
 from tests.support.serving import until
 from webhook.cluster.client import Client
-from webhook.cluster.informer import LISTED, Pace
+from webhook.cluster.informer import WATCH_LISTED, Pace
 from webhook.cluster.live import Live, listed
 from webhook.cluster.watched_resources import WATCHED
 from webhook.objects.references import Owner
@@ -31,7 +31,7 @@ class Watching:
         self.told.append((what, kind, fields))
 
     def lists(self):
-        return sum(what == LISTED for what, _, _ in self.told)
+        return sum(what == WATCH_LISTED for what, _, _ in self.told)
 
     def catches_up(self):
         until(lambda: self.live.view() == listed(self.client, watch_pods=True), f"the view: {self.told[-5:]}")

@@ -17,7 +17,7 @@ from tests.e2e.webhook import containers
 from tests.support.build import ZONE, constraint, pod
 from tests.support.commands import script
 from tests.support.serving import until
-from webhook.placement.remedies import NEW as NEW_NODE
+from webhook.placement.remedies import NEW_NODE as NEW_NODE
 
 INFRA = {"key": "dedicated", "value": "infra", "effect": "NoSchedule"}
 NOT_B = {

@@ -15,7 +15,7 @@ from tests.e2e.plane import ControlPlane
 from tests.support.build import constraint, pod, workload
 from tests.support.serving import Running, serving, until
 from webhook.cli.main import main
-from webhook.policy.schema import API_VERSION, KIND
+from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 
 NAMESPACE = "evenkeel"
 CONFIGURATIONS = ("mutatingwebhookconfiguration/zz-evenkeel", "validatingwebhookconfiguration/evenkeel")
@@ -33,7 +33,7 @@ def installed(
 ) -> Iterator[Running]:
     """A webhook with a policy of these fields, from when the API server asks it until it is taken away again."""
     file = folder / "policy.json"
-    file.write_text(json.dumps({"apiVersion": API_VERSION, "kind": KIND, **(policy or {})}), "utf-8")
+    file.write_text(json.dumps({"apiVersion": POLICY_API_VERSION, "kind": POLICY_KIND, **(policy or {})}), "utf-8")
     if not plane.api.exists(f"/api/v1/namespaces/{NAMESPACE}"):
         plane.create_namespace(NAMESPACE)
     live = ["--cluster", "live", "--policy", file, *options]

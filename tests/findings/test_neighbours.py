@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.support.build import constraint, pod, workload
-from webhook.findings.neighbours import Others
+from webhook.findings.neighbours import Neighbours
 from webhook.objects.workload import parse_workloads
 from webhook.scheduler.selectors import EVERYTHING, selecting
 
 
 def beside(*objects, selector=EVERYTHING):
     (web,) = parse_workloads(workload("Deployment", constraint()))
-    others = Others.of(one for obj in objects for one in parse_workloads(obj))
+    others = Neighbours.of(one for obj in objects for one in parse_workloads(obj))
     return [f"{other.kind} {other.name}" for other in others.beside(web.ref, selector)]
 
 

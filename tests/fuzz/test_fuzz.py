@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from hypothesis import strategies as st
 
-from certs.rotation import NOTHING, TRUSTED, Rotation
+from certs.rotation import NO_CERTIFICATES, TRUSTED, Rotation
 from tests.fuzz import certificates
 from tests.fuzz.certificates import TIMES, Certificates, whole
 from tests.fuzz.changing import changed
@@ -153,7 +153,7 @@ def test_a_fault_in_what_a_secret_holds_is_found(monkeypatch):
     with pytest.raises(KeyError):
         Certificates().check(given)
     monkeypatch.undo()
-    monkeypatch.setattr(certificates, "renewed", lambda *_: Rotation(NOTHING))
+    monkeypatch.setattr(certificates, "renewed", lambda *_: Rotation(NO_CERTIFICATES))
     with pytest.raises(AssertionError):
         Certificates().check(given)
 

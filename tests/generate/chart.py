@@ -165,7 +165,7 @@ def program() -> str:
         "notByController": dict(conditions.NOT_BY_CONTROLLER),
         "notOwned": dict(conditions.NOT_OWNED),
         "celKeywords": sorted(conditions.KEYWORDS),
-        "long": conditions.LONG,
+        "long": conditions.MOST_ITEMS_READ,
         "kinds": [_sent(kind) for kind in KINDS],
         "clusterRole": {
             "always": rules(policies.built_in()),

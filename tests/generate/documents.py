@@ -13,7 +13,7 @@ from tests.house.layers import HOUSE
 from tests.support import ROOT
 from tests.support.planted import kept, planted
 from webhook.cluster.fields import only_read
-from webhook.cluster.listed_resources import LISTED
+from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.cluster.watched_resources import ALWAYS, WATCHED, Watched
 from webhook.render import catalogue, kinds, skew_metrics
 from webhook.serving.settings import SETTINGS
@@ -90,13 +90,13 @@ def when(one: Watched) -> str:
 
 def viewer() -> str:
     """The table of what people need to read of a cluster."""
-    rows = ((one.kind, one.api_group or "core", one.purpose) for one in LISTED)
+    rows = ((one.kind, one.api_group or "core", one.purpose) for one in LISTED_RESOURCES)
     return table(("kind", "API group", "what it is read for"), rows)
 
 
 def dumped() -> str:
     """The table of what is in a dump, by kind, besides metadata."""
-    return table(("kind", "what is in it"), ((one.kind, ", ".join(fields_of(one)) or "–") for one in LISTED))
+    return table(("kind", "what is in it"), ((one.kind, ", ".join(fields_of(one)) or "–") for one in LISTED_RESOURCES))
 
 
 def fields_of(one: Watched) -> list[str]:
@@ -113,7 +113,7 @@ def sums() -> str:
 
 def skew() -> str:
     """The table of the metrics of a report."""
-    rows = ((f"`{one.name}`", one.type, one.help) for one in skew_metrics.METRICS)
+    rows = ((f"`{one.name}`", one.type, one.help) for one in skew_metrics.SKEW_METRICS)
     return table(("metric", "type", "what it is"), rows)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from webhook.documents.positions import spans
 from webhook.documents.reading import read_documents
-from webhook.lint.chunks import Chunk, Lines, chunks
+from webhook.lint.chunks import Chunk, NumberedLines, chunks
 
 
 def test_text_may_hold_what_looks_like_the_end_of_a_document():
@@ -50,7 +50,7 @@ def test_a_chunk_knows_the_template_that_helm_rendered_it_from():
 
 
 def test_lines_and_columns_count_from_1():
-    lines = Lines("a\r\nbc\n\nd")
+    lines = NumberedLines("a\r\nbc\n\nd")
 
     assert [(1, 1), (2, 1), (2, 2), (3, 1), (4, 1)] == [lines.position(at) for at in (0, 3, 4, 6, 7)]
     assert ["a", "bc", "", "d"] == [lines.line(number) for number in (1, 2, 3, 4)]

@@ -26,7 +26,7 @@ from webhook.lint.files import (
     read_context,
     read_overlays,
 )
-from webhook.lint.other_files import Surroundings
+from webhook.lint.other_files import OtherFiles
 
 WRONG = json.dumps(workload("StatefulSet", constraint(labelSelector={})))
 
@@ -128,7 +128,7 @@ def test_files_are_judged_in_the_order_given(tree, monkeypatch, most):
     tree(b=WRONG, a="a: 1", c=WRONG)
     expected = [("c", ["empty-selector"]), ("a", []), ("b", ["empty-selector"])]
 
-    assert expected == rules(judge_files(["c", "a", "b"], terms(), FileReader(), Surroundings()))
+    assert expected == rules(judge_files(["c", "a", "b"], terms(), FileReader(), OtherFiles()))
 
 
 @pytest.mark.parametrize("most", [500, 1])
@@ -143,7 +143,7 @@ def test_what_stands_in_other_files_matters(tree, monkeypatch, most):
     }
     tree(a=json.dumps(spread), b=json.dumps(other), c=json.dumps(hpa()), d=json.dumps(unscaled))
     told = []
-    results = judge_files(["a", "b", "c", "d"], terms(), FileReader(), Surroundings(), told.append)
+    results = judge_files(["a", "b", "c", "d"], terms(), FileReader(), OtherFiles(), told.append)
     expected = [("a", ["selector-matches-others"]), ("b", []), ("c", []), ("d", ["rollout-skew"])]
 
     assert expected == rules(results)
@@ -156,7 +156,7 @@ def test_no_process_and_no_thread_outlives_the_judging(tree, monkeypatch, most, 
     monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 1)
     monkeypatch.setattr(lint_files, "cpus", lambda: 2)
     tree("a", "b", "c")
-    before, results = threading.enumerate(), judge_files(["a", "b", "c"], terms(), FileReader(), Surroundings())
+    before, results = threading.enumerate(), judge_files(["a", "b", "c"], terms(), FileReader(), OtherFiles())
 
     assert judged == len([*itertools.islice(results, most)])
     results.close()
@@ -170,14 +170,14 @@ def test_a_process_that_was_killed_is_an_error(tree, monkeypatch):
     tree("a", "b")
 
     with pytest.raises(WorkerDied):
-        [*judge_files(["a", "b"], terms(), FileReader(), Surroundings())]
+        [*judge_files(["a", "b"], terms(), FileReader(), OtherFiles())]
 
 
 def test_what_files_state_is_packed_together(tree, monkeypatch):
     """Whether one process judges them or several."""
     monkeypatch.setattr(lint_files, "FILES_AT_ONCE", 2)
     tree(a=WRONG, b=WRONG, c=WRONG)
-    batches, surroundings, told = [], Surroundings(), []
+    batches, surroundings, told = [], OtherFiles(), []
     monkeypatch.setattr(surroundings, "add", batches.append)
     results = [*judge_files(["a", "b", "c"], terms(), FileReader(), surroundings, told.append)]
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.lint import terms
 from webhook.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
-from webhook.lint.open_fields import Unsettled
-from webhook.lint.patched_fields import Touched
+from webhook.lint.open_fields import OpenFields
+from webhook.lint.patched_fields import PatchedFields
 from webhook.objects.fields import path_text, value_at
 
 FIELD = "topologySpreadConstraints"
@@ -28,7 +28,7 @@ def found(document, unsettled=None):
     placed = [
         placed
         for fragment in fragments
-        for _, placed in findings_on(fragment, terms(), unsettled or Unsettled(patch=True))
+        for _, placed in findings_on(fragment, terms(), unsettled or OpenFields(patch=True))
     ]
     assert all(value_at(document, one.path) is not None for one in placed)
     assert all(one.edit is None for one in placed)
@@ -110,10 +110,10 @@ def test_operations_are_judged_beside_what_is_none():
 
 def test_a_later_patch_may_change_what_a_patch_says():
     whole, field = patch(f"{AT}/-", {**GOOD, "maxSkew": 0}), patch(f"{AT}/0/maxSkew", 0)
-    this, other = (Touched(constraints=frozenset({(key, "DoNotSchedule")})) for key in ("zone", "other"))
+    this, other = (PatchedFields(constraints=frozenset({(key, "DoNotSchedule")})) for key in ("zone", "other"))
 
-    assert ([], []) == tuple(found(one, Unsettled(patch=True, touched=this)) for one in (whole, field))
-    assert (1, 0) == tuple(len(found(one, Unsettled(patch=True, touched=other))) for one in (whole, field))
+    assert ([], []) == tuple(found(one, OpenFields(patch=True, touched=this)) for one in (whole, field))
+    assert (1, 0) == tuple(len(found(one, OpenFields(patch=True, touched=other))) for one in (whole, field))
 
 
 def test_texts_are_those_at_the_field_or_all_that_name_it():

@@ -12,11 +12,19 @@ from tests.support.lint import KEYS, WEB, judged, shown, terms
 from webhook.documents.build import DEEPEST
 from webhook.documents.reading import read_documents
 from webhook.lint.judgement import judge
-from webhook.lint.kustomization import Built, Change
+from webhook.lint.kustomization import BuildChange, Built
 from webhook.lint.labelling import read_labellings
-from webhook.lint.notes import BUILT, KIND, PATCH, REPEATED, SYSTEM, TEMPLATE, UNREAD
+from webhook.lint.notes import (
+    BUILT,
+    KIND_NOT_JUDGED,
+    PATCH,
+    REPEATED_KEY,
+    SYSTEM_NAMESPACE,
+    UNREAD,
+    UNRENDERED_TEMPLATE,
+)
 from webhook.lint.notes import VALUES as VALUES_NOTE
-from webhook.lint.patched_fields import Touched
+from webhook.lint.patched_fields import PatchedFields
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 
 
@@ -159,8 +167,11 @@ def test_what_is_never_sent_to_the_webhook_is_passed_over_and_counted(name):
     by_default = terms(namespace=name)
     unnamed = json.dumps(workload("Deployment", constraint(labelSelector={}), namespace=None))
 
-    assert ([], [SYSTEM]) == (shown(there), [note.why for note in judged(there).notes])
-    assert ([], [SYSTEM]) == (shown(unnamed, by_default), [note.why for note in judged(unnamed, by_default).notes])
+    assert ([], [SYSTEM_NAMESPACE]) == (shown(there), [note.why for note in judged(there).notes])
+    assert ([], [SYSTEM_NAMESPACE]) == (
+        shown(unnamed, by_default),
+        [note.why for note in judged(unnamed, by_default).notes],
+    )
     assert (1, []) == (len(shown(unnamed)), judged(unnamed).notes)
     assert [] == judged(json.dumps(namespace(name))).notes
 
@@ -194,7 +205,7 @@ def test_a_kind_that_is_described_at_one_path_has_a_note_for_its_others():
     thing = {"apiVersion": "example.com/v1", "kind": "Thing", "spec": {"web": [], "topologySpreadConstraints": [{}]}}
     (note,) = judged(json.dumps(thing), terms(policy=policy(f"workloads: [{kinds}]"))).notes
 
-    assert (KIND, "example.com/v1 Thing with constraints at another path") == (note.why, note.what)
+    assert (KIND_NOT_JUDGED, "example.com/v1 Thing with constraints at another path") == (note.why, note.what)
 
 
 def test_a_kind_without_anything_at_its_path_has_a_note_for_its_others():
@@ -202,7 +213,7 @@ def test_a_kind_without_anything_at_its_path_has_a_note_for_its_others():
     thing = {"apiVersion": "example.com/v1", "kind": "Thing", "spec": {"topologySpreadConstraints": [{}]}}
     (note,) = judged(json.dumps(thing), terms(policy=policy(f"workloads: [{kinds}]"))).notes
 
-    assert (KIND, "example.com/v1 Thing with constraints at another path") == (note.why, note.what)
+    assert (KIND_NOT_JUDGED, "example.com/v1 Thing with constraints at another path") == (note.why, note.what)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +232,7 @@ def test_a_key_that_stands_twice_where_no_workload_is_concerned_is_one_note_a_fi
     found = judged(f"{SERVICE}---\n{SERVICE}")
 
     assert ([], 2) == (found.problems, found.objects)
-    assert [(5, 3, REPEATED, 'duplicate key "ports"')] == [
+    assert [(5, 3, REPEATED_KEY, 'duplicate key "ports"')] == [
         (note.line, note.column, note.why, note.what) for note in found.notes
     ]
 
@@ -395,7 +406,7 @@ def test_what_is_merged_is_not_repaired():
 def test_values_are_left_open_where_a_kustomization_changes_their_object():
     text = APPLICATION.replace("Application\n", "Application\nmetadata: {name: web}\n") + indented(VALUES, 8)
     by = [
-        terms(built={"a.yaml": Built((Change(Touched(constraints=None), kind),))})
+        terms(built={"a.yaml": Built((BuildChange(PatchedFields(constraints=None), kind),))})
         for kind in ("Deployment", "Application")
     ]
 
@@ -414,7 +425,7 @@ def test_a_comment_within_a_text_suppresses_there():
     ("text", "file", "why"),
     [
         (kustomization("topologySpreadConstraints: [a: b"), "kustomization.yaml", UNREAD),
-        (kustomization("topologySpreadConstraints: [{{ .a }}: b]]"), "kustomization.yaml", TEMPLATE),
+        (kustomization("topologySpreadConstraints: [{{ .a }}: b]]"), "kustomization.yaml", UNRENDERED_TEMPLATE),
         ("run: |\n  echo topologySpreadConstraints: [a: b", "a.yaml", None),
         ("topologySpreadConstraints: []", "a.yaml", None),
     ],
@@ -432,11 +443,11 @@ def test_beside_a_document_that_cannot_be_read_the_others_are_judged():
     found = judged(text, file="kustomization.yaml")
 
     assert ["14:13-29 malformed-topology-key"] == shown(text, file="kustomization.yaml")
-    assert [UNREAD, PATCH, TEMPLATE] == [note.why for note in found.notes]
+    assert [UNREAD, PATCH, UNRENDERED_TEMPLATE] == [note.why for note in found.notes]
 
 
 def built(touched, namespace="", file="a.yaml"):
-    return terms(built={file: Built((Change(touched),), namespace)})
+    return terms(built={file: Built((BuildChange(touched),), namespace)})
 
 
 APP = "        labelSelector: {matchLabels: {app: web}}\n"
@@ -446,33 +457,33 @@ MISSES = f"{WEB}{KEYS}{APP}".replace("labels: {app: web}", "labels: {app: db}")
 @pytest.mark.parametrize(
     ("text", "touched", "finds"),
     [
-        (MISSES, Touched(), ["15:9-49 selector-misses-own-pod"]),
-        (MISSES, Touched(labels=frozenset({"app"})), []),
-        (MISSES, Touched(labels=frozenset({"tier"})), ["15:9-49 selector-misses-own-pod"]),
-        (MISSES, Touched(labels=None), []),
-        (MISSES, Touched(constraints=frozenset({("zone", "DoNotSchedule")})), []),
-        (MISSES.replace("zone", "a b"), Touched(labels=None), ["13:9-25 malformed-topology-key"]),
-        (f"{WEB}{KEYS}{APP}".replace("Recreate", "RollingUpdate"), Touched(), []),
+        (MISSES, PatchedFields(), ["15:9-49 selector-misses-own-pod"]),
+        (MISSES, PatchedFields(labels=frozenset({"app"})), []),
+        (MISSES, PatchedFields(labels=frozenset({"tier"})), ["15:9-49 selector-misses-own-pod"]),
+        (MISSES, PatchedFields(labels=None), []),
+        (MISSES, PatchedFields(constraints=frozenset({("zone", "DoNotSchedule")})), []),
+        (MISSES.replace("zone", "a b"), PatchedFields(labels=None), ["13:9-25 malformed-topology-key"]),
+        (f"{WEB}{KEYS}{APP}".replace("Recreate", "RollingUpdate"), PatchedFields(), []),
     ],
 )
 def test_what_a_kustomization_changes_is_left_open(text, touched, finds):
     found = judged(text, built(touched))
 
     assert finds == shown(text, built(touched))
-    assert [BUILT] * (touched != Touched()) == [note.why for note in found.notes]
+    assert [BUILT] * (touched != PatchedFields()) == [note.why for note in found.notes]
 
 
 def test_a_rolling_update_whose_replicas_are_changed_is_left_open():
     text = f"{WEB}{KEYS}{APP}".replace("Recreate}", "RollingUpdate}\n  replicas: 3")
 
     assert ["13:7-19 rollout-skew"] == shown(text)
-    assert [] == shown(text, built(Touched(fields=frozenset({"replicas"}))))
+    assert [] == shown(text, built(PatchedFields(fields=frozenset({"replicas"}))))
 
 
 def labelled_by(*builds, changes=()):
     """The terms where each build of the file writes the labels of these entries, YAML."""
     labels = tuple(read_labellings(read_documents(build)[0])[0] for build in builds)
-    return terms(built={"a.yaml": Built(tuple(map(Change, changes)), "", labels)})
+    return terms(built={"a.yaml": Built(tuple(map(BuildChange, changes)), "", labels)})
 
 
 ALL, TEMPLATES = "commonLabels: {{{}}}", "labels: [{{pairs: {{{}}}, includeTemplates: true}}]"
@@ -515,7 +526,9 @@ def test_an_object_is_judged_with_the_labels_that_kustomizations_write(text, bui
 def test_labels_that_a_patch_changes_or_entries_write_in_two_ways_are_left_open():
     text, twice = OF_TIER, "labels: [{pairs: {tier: w}, includeTemplates: true}, {pairs: {tier: x}}]"
 
-    assert [] == shown(text, labelled_by(TEMPLATES.format("tier: w"), changes=[Touched(labels=frozenset({"tier"}))]))
+    assert [] == shown(
+        text, labelled_by(TEMPLATES.format("tier: w"), changes=[PatchedFields(labels=frozenset({"tier"}))])
+    )
     assert [] == shown(text, labelled_by(twice))
     assert [BUILT] == [note.why for note in judged(text, labelled_by(twice)).notes]
 
@@ -551,5 +564,5 @@ def test_an_annotation_is_of_use_where_a_build_makes_what_it_suppresses():
 def test_an_object_is_judged_in_the_namespace_that_a_kustomization_gives_it():
     text = f"{WEB}{KEYS}".replace(", namespace: shop", "")
 
-    assert [] == shown(text, built(Touched(), "kube-system"))
-    assert ["12:7-19 empty-selector"] == shown(text, built(Touched(), "shop"))
+    assert [] == shown(text, built(PatchedFields(), "kube-system"))
+    assert ["12:7-19 empty-selector"] == shown(text, built(PatchedFields(), "shop"))

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.lint import KEYS, WEB, judged, terms
-from webhook.lint.kustomization import Built, Change, Kustomization, read_kustomization
+from webhook.lint.kustomization import BuildChange, Built, Kustomization, read_kustomization
 from webhook.lint.labelling import read_labellings
-from webhook.lint.patched_fields import EVERYTHING, NOTHING, RENAMED, Touched
+from webhook.lint.patched_fields import ALL_PATCHED, NO_PATCH, RENAMED, PatchedFields
 
 FILES = {
     "scale.yaml": "kind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3}",
@@ -19,8 +19,8 @@ FILES = {
     "replacement.yaml": "[{targets: [{select: {kind: Job}, fieldPaths: [spec.parallelism]}]}]",
     "broken.yaml": "a: [",
 }
-LABEL, REPLICAS = Touched(labels=frozenset("a")), Touched(fields=frozenset({"replicas"}))
-PARALLEL, ANY_LABELS = Touched(fields=frozenset({"parallelism"})), Touched(labels=None)
+LABEL, REPLICAS = PatchedFields(labels=frozenset("a")), PatchedFields(fields=frozenset({"replicas"}))
+PARALLEL, ANY_LABELS = PatchedFields(fields=frozenset({"parallelism"})), PatchedFields(labels=None)
 
 
 FIELD = "topologySpreadConstraints"
@@ -30,34 +30,36 @@ AT = f"/spec/template/spec/{FIELD}"
 class Case(NamedTuple):
     name: str
     text: str
-    changes: list[Change]
+    changes: list[BuildChange]
 
 
 CASES = [
     Case("nothing", "resources: [a.yaml]\nimages: [{name: a}]\nnamePrefix: ''", []),
-    Case("a name", "namePrefix: a-", [Change(RENAMED, "CronJob"), Change(RENAMED, "Job")]),
-    Case("the end of a name", "nameSuffix: -a", [Change(RENAMED, "CronJob"), Change(RENAMED, "Job")]),
-    Case("a label without a known value", "commonLabels: {a: '${A}'}", [Change(LABEL)]),
-    Case("replicas", "replicas: [{name: web, count: 3}]", [Change(REPLICAS, "", "web")]),
-    Case("a patch in a file", "patches: [{path: scale.yaml}]", [Change(REPLICAS, "Deployment", "web")]),
-    Case("in the old form", "patchesStrategicMerge: [scale.yaml]", [Change(REPLICAS, "Deployment", "web")]),
-    Case("inline", "patches: [{patch: 'spec: {replicas: 1}'}]", [Change(REPLICAS)]),
-    Case("inline, old", 'patchesStrategicMerge: ["kind: Job\\nspec: {replicas: 1}"]', [Change(REPLICAS, "Job")]),
-    Case("several", "patches: [{path: two.yaml}]", [Change(PARALLEL, "Job"), Change(LABEL, "Pod")]),
-    Case("operations", "patchesJson6902: [{path: label.json, target: {kind: Job}}]", [Change(LABEL, "Job")]),
-    Case("a target", "patches: [{path: scale.yaml, target: {name: x}}]", [Change(REPLICAS, "", "x")]),
-    Case("a target of many", "patches: [{path: scale.yaml, target: {kind: 'A|B', name: x.*}}]", [Change(REPLICAS)]),
+    Case("a name", "namePrefix: a-", [BuildChange(RENAMED, "CronJob"), BuildChange(RENAMED, "Job")]),
+    Case("the end of a name", "nameSuffix: -a", [BuildChange(RENAMED, "CronJob"), BuildChange(RENAMED, "Job")]),
+    Case("a label without a known value", "commonLabels: {a: '${A}'}", [BuildChange(LABEL)]),
+    Case("replicas", "replicas: [{name: web, count: 3}]", [BuildChange(REPLICAS, "", "web")]),
+    Case("a patch in a file", "patches: [{path: scale.yaml}]", [BuildChange(REPLICAS, "Deployment", "web")]),
+    Case("in the old form", "patchesStrategicMerge: [scale.yaml]", [BuildChange(REPLICAS, "Deployment", "web")]),
+    Case("inline", "patches: [{patch: 'spec: {replicas: 1}'}]", [BuildChange(REPLICAS)]),
+    Case("inline, old", 'patchesStrategicMerge: ["kind: Job\\nspec: {replicas: 1}"]', [BuildChange(REPLICAS, "Job")]),
+    Case("several", "patches: [{path: two.yaml}]", [BuildChange(PARALLEL, "Job"), BuildChange(LABEL, "Pod")]),
+    Case("operations", "patchesJson6902: [{path: label.json, target: {kind: Job}}]", [BuildChange(LABEL, "Job")]),
+    Case("a target", "patches: [{path: scale.yaml, target: {name: x}}]", [BuildChange(REPLICAS, "", "x")]),
+    Case(
+        "a target of many", "patches: [{path: scale.yaml, target: {kind: 'A|B', name: x.*}}]", [BuildChange(REPLICAS)]
+    ),
     Case(
         "another kind",
         "patches: [{path: scale.yaml, options: {allowKindChange: true}}]",
-        [Change(EVERYTHING, "Deployment", "web")],
+        [BuildChange(ALL_PATCHED, "Deployment", "web")],
     ),
     Case("a file that is not there", "patches: [{path: nowhere.yaml}]", []),
     Case("a file that cannot be read", "patches: [{path: broken.yaml}]\nreplacements: [{path: broken.yaml}]", []),
-    Case("a replacement", "replacements: [{targets: [{fieldPaths: [spec.replicas]}]}]", [Change(REPLICAS)]),
-    Case("in a file", "replacements: [{path: replacement.yaml}]", [Change(PARALLEL, "Job")]),
-    Case("transformers", "transformers: [a.yaml]", [Change(EVERYTHING)]),
-    Case("what is ignored", "commonAnnotations: {evenkeel.dev/ignore: x}", [Change(EVERYTHING)]),
+    Case("a replacement", "replacements: [{targets: [{fieldPaths: [spec.replicas]}]}]", [BuildChange(REPLICAS)]),
+    Case("in a file", "replacements: [{path: replacement.yaml}]", [BuildChange(PARALLEL, "Job")]),
+    Case("transformers", "transformers: [a.yaml]", [BuildChange(ALL_PATCHED)]),
+    Case("what is ignored", "commonAnnotations: {evenkeel.dev/ignore: x}", [BuildChange(ALL_PATCHED)]),
     Case("wrong types", "labels: 1\npatches: [1, {path: [a]}]\nreplicas: {a: b}\nnamespace: [a]", []),
 ]
 
@@ -100,7 +102,7 @@ def test_labels_that_something_else_touches_are_not_known():
     assert not Built(labels=((one,),)).conflict(deployment, REPLICAS)
     assert Built(labels=((one,),)).conflict(deployment, LABEL)
     assert Built(labels=((one,),)).conflict(deployment, ANY_LABELS)
-    assert Built(labels=((one,), (one, other))).conflict(deployment, NOTHING)
+    assert Built(labels=((one,), (one, other))).conflict(deployment, NO_PATCH)
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "a: [", "resources: {a: b}"])
@@ -110,10 +112,10 @@ def test_what_is_none_says_nothing(text):
 
 def test_changes_concern_objects_by_kind_and_name():
     """A name may have got a prefix and a suffix before it is patched."""
-    built = Built((Change(LABEL, "Deployment", "a-web-b"), Change(REPLICAS, name="db")))
+    built = Built((BuildChange(LABEL, "Deployment", "a-web-b"), BuildChange(REPLICAS, name="db")))
 
     assert LABEL == built.touched("Deployment", "web")
-    assert NOTHING == built.touched("StatefulSet", "web") == built.touched("Deployment", "worker")
+    assert NO_PATCH == built.touched("StatefulSet", "web") == built.touched("Deployment", "worker")
     assert REPLICAS == built.touched("StatefulSet", "db")
     assert LABEL | REPLICAS == built.touched("", "")
 

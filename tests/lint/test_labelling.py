@@ -8,7 +8,7 @@ import pytest
 
 from webhook.documents.reading import read_documents
 from webhook.lint.labelling import conflict, labelled, read_labellings
-from webhook.lint.patched_fields import NOTHING, Touched
+from webhook.lint.patched_fields import NO_PATCH, PatchedFields
 
 SPREAD = "topologySpreadConstraints"
 SPREAD_BY_NOTHING = f"{{{SPREAD}: [{{labelSelector: {{matchLabels: {{}}}}}}]}}"
@@ -126,11 +126,11 @@ def test_entries_come_in_their_order_and_common_labels_last():
 def test_a_label_of_which_the_value_is_not_known_is_left_open(value):
     found, unknown = read_labellings(read(f"commonLabels: {{a: {value}, b: x}}"))
 
-    assert ([(("b", "x"),)], Touched(labels=frozenset("a"))) == ([one.pairs for one in found], unknown)
+    assert ([(("b", "x"),)], PatchedFields(labels=frozenset("a"))) == ([one.pairs for one in found], unknown)
 
 
 def test_what_is_none_writes_nothing():
-    assert ((), NOTHING) == read_labellings(read("labels: [1, {pairs: [a]}, {fields: 1}]\ncommonLabels: x"))
+    assert ((), NO_PATCH) == read_labellings(read("labels: [1, {pairs: [a]}, {fields: 1}]\ncommonLabels: x"))
 
 
 def test_a_field_deeper_than_any_that_is_read_is_left_out():
@@ -142,8 +142,8 @@ def test_a_field_deeper_than_any_that_is_read_is_left_out():
 def test_an_entry_may_touch_more_than_labels():
     elsewhere, among = labellings(FIELDS.format("spec/replicas")), labellings(FIELDS.format("spec/x/labels"))
 
-    assert Touched(frozenset("a"), fields=frozenset({"replicas"})) == elsewhere[0].touched
-    assert Touched(frozenset("a")) == among[0].touched
+    assert PatchedFields(frozenset("a"), fields=frozenset({"replicas"})) == elsewhere[0].touched
+    assert PatchedFields(frozenset("a")) == among[0].touched
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from webhook.lint.notes import KIND, TEMPLATE, Note, alike, many, together
+from webhook.lint.notes import KIND_NOT_JUDGED, UNRENDERED_TEMPLATE, Note, alike, many, together
 
 
-def note(file, why=TEMPLATE, what="template", advice="do this"):
+def note(file, why=UNRENDERED_TEMPLATE, what="template", advice="do this"):
     return Note(file, 1, 1, why, what, "passed over", advice)
 
 
 def test_notes_of_one_reason_with_one_advice_are_alike():
-    notes = [note("a"), note("b", KIND, "v1 A"), note("c"), note("d", KIND, "v1 B"), note("e", advice="do that")]
+    notes = [
+        note("a"),
+        note("b", KIND_NOT_JUDGED, "v1 A"),
+        note("c"),
+        note("d", KIND_NOT_JUDGED, "v1 B"),
+        note("e", advice="do that"),
+    ]
 
     assert [["a", "c"], ["b"], ["d"], ["e"]] == [[one.file for one in group] for group in alike(notes)]
 
@@ -18,7 +24,7 @@ def test_notes_of_one_reason_with_one_advice_are_alike():
 def test_few_files_are_named_each_once_and_of_many_the_first():
     assert "2 templates passed over: a; do this" == together([note("a"), note("a")])
     assert "5 templates passed over: a, b, c, 2 more; do this" == together([note(file) for file in "abcde"])
-    assert "1 v1 A passed over: <stdin>; do this" == together([note("-", KIND, "v1 A")])
+    assert "1 v1 A passed over: <stdin>; do this" == together([note("-", KIND_NOT_JUDGED, "v1 A")])
 
 
 def test_a_count_has_its_singular_and_its_plural():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.support.build import constraint, workload
 from webhook.findings.finding import Edit, Finding, Severity
-from webhook.lint.open_fields import SETTLED, Unsettled
-from webhook.lint.patched_fields import Touched
+from webhook.lint.open_fields import SETTLED, OpenFields
+from webhook.lint.patched_fields import PatchedFields
 from webhook.objects.workload import parse_workloads
 
 OBJECT = workload("Deployment", constraint())
@@ -27,34 +27,34 @@ def test_a_settled_object_is_read_once_as_it_stands():
 
 
 def test_labels_that_are_not_known_are_there_and_then_are_not():
-    (there,), (absent,) = read(Unsettled(touched=Touched(labels=frozenset({"app"}))))
+    (there,), (absent,) = read(OpenFields(touched=PatchedFields(labels=frozenset({"app"}))))
 
     assert ("app" in there.addable, "app" in there.labels) == (True, False)
     assert ("app" in absent.addable, "app" in absent.labels) == (False, False)
 
 
 def test_a_repair_is_offered_where_only_known_labels_change():
-    known, any_label = Touched(labels=frozenset({"app"})), Touched(labels=None)
+    known, any_label = PatchedFields(labels=frozenset({"app"})), PatchedFields(labels=None)
 
-    assert FINDING == Unsettled(touched=known).holding(FINDING, OBJECT)
-    for unsettled in (Unsettled(patch=True), Unsettled(touched=any_label)):
+    assert FINDING == OpenFields(touched=known).holding(FINDING, OBJECT)
+    for unsettled in (OpenFields(patch=True), OpenFields(touched=any_label)):
         assert FINDING._replace(edit=None) == unsettled.holding(FINDING, OBJECT)
 
 
 def test_what_is_touched_does_not_hold():
-    assert None is Unsettled(touched=Touched(constraints=None)).holding(FINDING, OBJECT)
-    assert None is Unsettled(patch=True, touched=Touched(constraints=None)).holding(FINDING, OBJECT)
+    assert None is OpenFields(touched=PatchedFields(constraints=None)).holding(FINDING, OBJECT)
+    assert None is OpenFields(patch=True, touched=PatchedFields(constraints=None)).holding(FINDING, OBJECT)
 
 
 def test_of_a_patch_a_field_that_it_lacks_does_not_hold():
     absent = FINDING._replace(path=(*PATH[:-1], "minDomains"))
 
-    assert None is Unsettled(patch=True).holding(absent, OBJECT)
+    assert None is OpenFields(patch=True).holding(absent, OBJECT)
 
 
 def test_a_placeholder_hides_its_field():
     (templated,) = OBJECT["spec"]["template"]["spec"]["topologySpreadConstraints"]
     obj = workload("Deployment", {**templated, "topologyKey": "${KEY}"})
 
-    assert None is Unsettled(template=True).holding(FINDING, obj)
-    assert FINDING == Unsettled(template=True).holding(FINDING, OBJECT)
+    assert None is OpenFields(template=True).holding(FINDING, obj)
+    assert FINDING == OpenFields(template=True).holding(FINDING, OBJECT)

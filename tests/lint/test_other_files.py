@@ -11,7 +11,7 @@ from tests.support.lint import terms
 from webhook.lint import other_files as module
 from webhook.lint.declarations import packed
 from webhook.lint.judgement import judge
-from webhook.lint.other_files import Surroundings
+from webhook.lint.other_files import OtherFiles
 
 HEAD, TAIL = {"app": "web", "role": "head"}, {"app": "web", "role": "tail"}
 
@@ -32,7 +32,7 @@ def scaled(**fields):
 
 def read(files, **fields):
     """The surroundings of files, and what each of them states."""
-    found, stated = Surroundings(), {}
+    found, stated = OtherFiles(), {}
     for file, objects in files.items():
         content = "".join(f"---\n{json.dumps(obj)}\n" for obj in objects)
         stated[file] = judge(file, content, terms(**fields)).states

@@ -8,13 +8,13 @@ import pytest
 
 from webhook.lint.kustomization import Built
 from webhook.lint.overlays import Overlays, overlays
-from webhook.lint.patched_fields import Touched
+from webhook.lint.patched_fields import PatchedFields
 
 BASE = "resources: [web.yaml]"
 
 
 def labels(*keys):
-    return Touched(labels=frozenset(keys))
+    return PatchedFields(labels=frozenset(keys))
 
 
 @pytest.fixture
@@ -137,7 +137,11 @@ def test_a_component_changes_what_stands_beside_it_and_what_it_brings(around):
 
     assert [["b", "d", "c", "e", "a"]] == pairs(built, "prod/web.yaml")
     assert [["d", "c", "e", "a"]] == pairs(built, "part/own.yaml")
-    assert Touched(fields=frozenset({"replicas"})) == touched(built, "prod/web.yaml") == touched(built, "part/own.yaml")
+    assert (
+        PatchedFields(fields=frozenset({"replicas"}))
+        == touched(built, "prod/web.yaml")
+        == touched(built, "part/own.yaml")
+    )
 
 
 def test_a_patch_is_changed_by_what_comes_after_its_own_kustomization(around):

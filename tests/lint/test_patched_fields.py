@@ -11,10 +11,10 @@ from tests.support.build import constraint, workload
 from webhook.findings.finding import Finding, Severity
 from webhook.lint.patched_fields import (
     ADDED,
-    EVERYTHING,
-    NOTHING,
+    ALL_PATCHED,
+    NO_PATCH,
     RENAMED,
-    Touched,
+    PatchedFields,
     by_patch,
     by_path,
     holds_although,
@@ -32,37 +32,37 @@ def template(**parts):
 
 
 def labels(*keys):
-    return Touched(labels=frozenset(keys))
+    return PatchedFields(labels=frozenset(keys))
 
 
 def fields(*names):
-    return Touched(fields=frozenset(names))
+    return PatchedFields(fields=frozenset(names))
 
 
 def constraints(*pairs):
-    return Touched(constraints=frozenset(pairs))
+    return PatchedFields(constraints=frozenset(pairs))
 
 
 def of_constraints(*items):
     return template(spec={FIELD: list(items)})
 
 
-ANY_LABELS, ANY_CONSTRAINTS = Touched(labels=None), Touched(constraints=None)
+ANY_LABELS, ANY_CONSTRAINTS = PatchedFields(labels=None), PatchedFields(constraints=None)
 KEYS = {"topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
 
 
 class Case(NamedTuple):
     name: str
     patch: object
-    touches: Touched
+    touches: PatchedFields
 
 
 MERGES = [
-    Case("nothing that rules look at", template(spec={"volumes": [{"name": "a"}]}), NOTHING),
+    Case("nothing that rules look at", template(spec={"volumes": [{"name": "a"}]}), NO_PATCH),
     Case("labels of the Pods", template(metadata={"labels": {"app": "x", "tier": None}}), labels("app", "tier")),
     Case("all labels", template(metadata={"labels": None}), ANY_LABELS),
     Case("all labels, by a directive", template(metadata={"labels": {"$patch": "replace"}}), ANY_LABELS),
-    Case("labels of the object alone", {"kind": "Deployment", "metadata": {"labels": {"a": "b"}}}, NOTHING),
+    Case("labels of the object alone", {"kind": "Deployment", "metadata": {"labels": {"a": "b"}}}, NO_PATCH),
     Case("labels of a Pod", {"kind": "Pod", "metadata": {"labels": {"a": "b"}}}, labels("a")),
     Case("the selector", {"kind": "Deployment", "spec": {"selector": {"matchLabels": {"a": "b"}}}}, labels("a")),
     Case("expressions", {"kind": "Deployment", "spec": {"selector": {"matchExpressions": []}}}, ANY_LABELS),
@@ -79,10 +79,10 @@ MERGES = [
         {**of_constraints(KEYS), "kind": "Rollout"},
         ANY_CONSTRAINTS,
     ),
-    Case("all of the template", {"kind": "Deployment", "spec": {"template": None}}, EVERYTHING),
-    Case("by a directive", template(spec={"$patch": "replace"}), EVERYTHING),
-    Case("which rules are ignored", template(metadata={"annotations": {"evenkeel.dev/ignore": "x"}}), EVERYTHING),
-    Case("no patch", "text", NOTHING),
+    Case("all of the template", {"kind": "Deployment", "spec": {"template": None}}, ALL_PATCHED),
+    Case("by a directive", template(spec={"$patch": "replace"}), ALL_PATCHED),
+    Case("which rules are ignored", template(metadata={"annotations": {"evenkeel.dev/ignore": "x"}}), ALL_PATCHED),
+    Case("no patch", "text", NO_PATCH),
     Case("a kind of a wrong type", {"kind": ["Pod"], "spec": {"replicas": 1}}, fields("replicas")),
 ]
 
@@ -93,18 +93,18 @@ def add(path, value=1, **more):
 
 TEMPLATE = "/spec/template"
 OPERATIONS = [
-    Case("a test", [{"op": "test", "path": f"{TEMPLATE}/spec"}], NOTHING),
-    Case("nothing that rules look at", add(f"{TEMPLATE}/spec/volumes/-"), NOTHING),
+    Case("a test", [{"op": "test", "path": f"{TEMPLATE}/spec"}], NO_PATCH),
+    Case("nothing that rules look at", add(f"{TEMPLATE}/spec/volumes/-"), NO_PATCH),
     Case("a label", add(f"{TEMPLATE}/metadata/labels/a.b~1c", "x"), labels("a.b/c")),
     Case("all labels", add(f"{TEMPLATE}/metadata/labels", {"a": "b"}), ANY_LABELS),
     Case("the number of Pods", [{"op": "remove", "path": "/spec/replicas"}], fields("replicas")),
     Case("an image", add(f"{TEMPLATE}/spec/containers/0/image"), fields("containers")),
     Case("a constraint more", add(f"{TEMPLATE}/spec/{FIELD}/-", KEYS), constraints(ADDED)),
     Case("a field of a constraint", add(f"{TEMPLATE}/spec/{FIELD}/0/maxSkew"), ANY_CONSTRAINTS),
-    Case("the spec of the Pods", add(f"{TEMPLATE}/spec", {}), EVERYTHING),
+    Case("the spec of the Pods", add(f"{TEMPLATE}/spec", {}), ALL_PATCHED),
     Case("what is moved away", [{"op": "move", "path": "/spec/x", "from": "/spec/replicas"}], fields("replicas")),
-    Case("the whole", add(""), EVERYTHING),
-    Case("no operation", ["text", {}], EVERYTHING),
+    Case("the whole", add(""), ALL_PATCHED),
+    Case("no operation", ["text", {}], ALL_PATCHED),
 ]
 
 
@@ -114,11 +114,11 @@ def test_a_patch_touches(case):
 
 
 def test_what_any_touches_is_touched():
-    assert NOTHING == union([])
-    assert Touched(frozenset("ab"), frozenset({ZONE}), frozenset("c")) == union(
+    assert NO_PATCH == union([])
+    assert PatchedFields(frozenset("ab"), frozenset({ZONE}), frozenset("c")) == union(
         [labels("a"), labels("b"), constraints(ZONE), fields("c")]
     )
-    assert EVERYTHING == union([EVERYTHING, labels("a"), constraints(ZONE)]) == labels("a") | EVERYTHING
+    assert ALL_PATCHED == union([ALL_PATCHED, labels("a"), constraints(ZONE)]) == labels("a") | ALL_PATCHED
 
 
 def opened(touched, **spec):
@@ -143,14 +143,14 @@ def test_the_labels_of_a_job_that_is_touched_may_be_all_of_its_kind():
     assert job.kind.addable == left_open(job, fields("completionMode")).addable
 
 
-@pytest.mark.parametrize("touched", [RENAMED, fields("manualSelector"), EVERYTHING])
+@pytest.mark.parametrize("touched", [RENAMED, fields("manualSelector"), ALL_PATCHED])
 def test_a_job_whose_name_is_touched_is_not_known_by_it(touched):
     (job,) = parse_workloads(workload("Job", constraint()))
 
     assert job.job_labels
     assert not left_open(job, replace(touched, labels=frozenset())).job_labels
     assert RENAMED == by_path(["metadata", "name"])
-    assert NOTHING == by_path(["spec", "template", "metadata", "name"])
+    assert NO_PATCH == by_path(["spec", "template", "metadata", "name"])
 
 
 def test_replicas_that_are_touched_may_be_one():
@@ -167,7 +167,7 @@ def test_where_the_pods_may_run_is_not_known():
 
 
 def test_what_is_not_touched_stays():
-    before, after = opened(NOTHING)
+    before, after = opened(NO_PATCH)
 
     assert before == after
 
@@ -182,7 +182,7 @@ OBJECT = {"spec": {FIELD: [KEYS, {**KEYS, "topologyKey": "host", "labelSelector"
 @pytest.mark.parametrize(
     ("touched", "first", "second", "whole"),
     [
-        (NOTHING, True, True, True),
+        (NO_PATCH, True, True, True),
         (constraints(ZONE), False, True, False),
         (constraints(ADDED), True, True, False),
         (ANY_CONSTRAINTS, False, False, False),

@@ -8,7 +8,7 @@ import pytest
 
 from webhook.documents.positions import spans
 from webhook.documents.reading import read_documents
-from webhook.lint.rewriting import Change, Text, with_changes
+from webhook.lint.rewriting import Replacement, Text, with_changes
 from webhook.objects.fields import value_at, with_value
 
 
@@ -63,7 +63,7 @@ def test_a_value_is_set(case):
 
 
 def test_changes_are_made_in_any_order():
-    changes = [Change(4, 5, "y"), Change(0, 1, "xx"), Change(2, 2, "-")]
+    changes = [Replacement(4, 5, "y"), Replacement(0, 1, "xx"), Replacement(2, 2, "-")]
 
     assert "xxb-cdy" == with_changes("abcde", changes)
     assert "abcde" == with_changes("abcde", [])

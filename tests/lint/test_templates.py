@@ -9,7 +9,7 @@ import pytest
 from tests.support.build import policy
 from tests.support.lint import KEYS, WEB, judged, shown, terms
 from webhook.documents.scalars import DocumentError, SyntaxFault
-from webhook.lint.notes import PATCH, TEMPLATE
+from webhook.lint.notes import PATCH, UNRENDERED_TEMPLATE
 from webhook.lint.templates import advice_for_template, has_placeholders, should_parse
 
 
@@ -37,7 +37,7 @@ TEMPLATES = [
 def test_a_template_is_passed_over_and_counted(case):
     found = judged(case.text)
 
-    assert ([], [], [TEMPLATE]) == (found.problems, found.found, [note.why for note in found.notes])
+    assert ([], [], [UNRENDERED_TEMPLATE]) == (found.problems, found.found, [note.why for note in found.notes])
 
 
 EMPTY, APP = "        labelSelector: {}\n", "        labelSelector: {matchLabels: {app: web}}\n"
@@ -71,7 +71,7 @@ def test_a_placeholder_hides_what_rests_on_it_and_nothing_else(case):
     found = judged(case.text)
 
     assert case.finds == shown(case.text)
-    assert [(TEMPLATE, "judged in part")] == [(note.why, note.done) for note in found.notes]
+    assert [(UNRENDERED_TEMPLATE, "judged in part")] == [(note.why, note.done) for note in found.notes]
 
 
 def test_a_rolling_update_whose_strategy_is_not_known_is_left_alone():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.support.lint import terms
 from webhook.findings.finding import Severity
-from webhook.lint.declarations import NOTHING_AROUND, Around
-from webhook.objects.references import Scaling, Target
+from webhook.lint.declarations import NOTHING_AROUND, FileNeighbours
+from webhook.objects.references import ScaleTarget, Scaling
 
 
 def test_of_a_patch_no_labels_are_known_and_all_else_is_the_same():
@@ -26,8 +26,8 @@ def test_the_policy_for_patches_is_made_once_for_all_files_that_stand_alone():
 
 
 def test_what_stands_around_a_file_is_seen_beside_the_cluster():
-    scaling = {Target("shop", "apps", "Deployment", "web"): Scaling(1, 2)}
-    beside = terms(namespace="shop").beside(Around(scalings=scaling))
+    scaling = {ScaleTarget("shop", "apps", "Deployment", "web"): Scaling(1, 2)}
+    beside = terms(namespace="shop").beside(FileNeighbours(scalings=scaling))
 
     assert ("shop", scaling) == (beside.namespace, beside.scalings)
     assert {} == terms().scalings

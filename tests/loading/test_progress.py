@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
 
 def on_a_terminal(items, monkeypatch):
     """What is written to a terminal while the items are gone through."""
-    monkeypatch.setattr(progress, "SECONDS", -1.0)
+    monkeypatch.setattr(progress, "PROGRESS_SECONDS", -1.0)
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     with contextlib.suppress(ValueError):
         list(items)
@@ -38,7 +38,7 @@ def test_a_bar_and_then_nothing(monkeypatch):
 
 
 def test_what_is_told_in_larger_steps_is_gone_before_anything_else_is_printed(monkeypatch):
-    monkeypatch.setattr(progress, "SECONDS", -1.0)
+    monkeypatch.setattr(progress, "PROGRESS_SECONDS", -1.0)
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     with progress.bar(8, "files") as done:
         done(5)
@@ -59,7 +59,7 @@ def test_an_error_does_not_stand_behind_a_count(monkeypatch):
 
 @pytest.mark.parametrize("stream", [io.StringIO(), None], ids=["no terminal", "closed"])
 def test_elsewhere_there_is_nothing(monkeypatch, stream):
-    monkeypatch.setattr(progress, "SECONDS", -1.0)
+    monkeypatch.setattr(progress, "PROGRESS_SECONDS", -1.0)
     monkeypatch.setattr(sys, "stderr", stream)
 
     assert ["a"] == list(progress.with_count("a", "letters")) == list(progress.with_bar("a", 1, "letters"))

@@ -13,7 +13,7 @@ from webhook.manifests.configurations import (
     MUTATING_NAME,
     SYSTEM_NAMESPACES,
     TIMEOUT_SECONDS,
-    Target,
+    WebhookTarget,
     configurations,
     enforced_entry_name,
     entry_name,
@@ -24,7 +24,7 @@ from webhook.objects.kinds import KINDS
 from webhook.transport.loop import SWEEP_SECONDS
 from webhook.transport.request import turn_seconds
 
-TARGET = Target(b"PEM", service=("guard", "keel"), failure_policy=FAIL)
+TARGET = WebhookTarget(b"PEM", service=("guard", "keel"), failure_policy=FAIL)
 OTHERS = ("rollouts.argoproj.io", "clonesets.apps.kruise.io", "statefulsets.apps.kruise.io")
 EVERY_ENTRY = ("pods", "podtemplates", "workloads", "cronjobs", *OTHERS)
 FLEET = {"apiVersion": "a.io/v1", "kind": "Fleet", "resource": "fleets"}
@@ -131,10 +131,10 @@ def test_a_failure_policy_is_for_built_in_kinds_only():
 
     assert {"Ignore"} == {found.pop(name) for name in list(found) if "." in name}
     assert {"Fail"} == set(found.values())
-    assert "Ignore" == Target(b"").failure_policy
+    assert "Ignore" == WebhookTarget(b"").failure_policy
 
 
-BY_USERS = Target(b"", enforced_fail=True)
+BY_USERS = WebhookTarget(b"", enforced_fail=True)
 ENFORCED = {"severity": "error", "enforced": True}
 BUILT_IN = ("pods", "podtemplates", "workloads", "cronjobs")
 EMPTY, MISSING = {"empty-selector": ENFORCED}, {"missing-constraints": ENFORCED}
@@ -195,7 +195,7 @@ def test_each_object_is_sent_by_one_of_both_entries(policy, sent):
     ids=["nothing is enforced", "only a warning", "nothing denies"],
 )
 def test_nothing_fails_where_nothing_is_enforced(policy):
-    assert made(BY_USERS, **policy) == made(Target(b""), **policy)
+    assert made(BY_USERS, **policy) == made(WebhookTarget(b""), **policy)
 
 
 def test_by_which_entries_all_passes_while_no_webhook_answers():
@@ -205,7 +205,7 @@ def test_by_which_entries_all_passes_while_no_webhook_answers():
     def found(target):
         return ignoring(policy, made(target, rules=EMPTY)["Validating"]["webhooks"])
 
-    assert (ignored, (), ()) == (found(Target(b"")), found(BY_USERS), found(TARGET))
+    assert (ignored, (), ()) == (found(WebhookTarget(b"")), found(BY_USERS), found(TARGET))
 
 
 SYSTEM = {"defaultingType": "System"}
@@ -279,7 +279,7 @@ def test_a_kind_that_the_policy_describes_anew_is_sent_as_it_says():
     ("target", "config"),
     [
         (TARGET, {"service": {"namespace": "guard", "name": "keel", "path": "/validate", "port": 443}}),
-        (Target(b"PEM", url="https://10.0.0.1:8443/"), {"url": "https://10.0.0.1:8443/validate"}),
+        (WebhookTarget(b"PEM", url="https://10.0.0.1:8443/"), {"url": "https://10.0.0.1:8443/validate"}),
     ],
     ids=["service", "url"],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.build import policy
-from webhook.cluster.listed_resources import LISTED
+from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.cluster.watched_resources import watched
 from webhook.manifests.rbac import rbac, viewer
 
@@ -57,6 +57,6 @@ def test_people_may_get_and_list_exactly_what_commands_list():
 
     assert ("ClusterRole", "evenkeel-viewer") == (role["kind"], role["metadata"]["name"])
     custom = {("argoproj.io", "rollouts"), ("apps.kruise.io", "clonesets"), ("apps.kruise.io", "statefulsets")}
-    assert {(one.api_group, one.resource) for one in LISTED} | custom | {("example.com", "webs")} == granted
+    assert {(one.api_group, one.resource) for one in LISTED_RESOURCES} | custom | {("example.com", "webs")} == granted
     assert all(["get", "list"] == rule["verbs"] for rule in role["rules"])
     assert len(granted) == sum(len(rule["resources"]) for rule in role["rules"]), "none of them twice"

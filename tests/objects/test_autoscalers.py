@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from webhook.objects.autoscalers import read_autoscaler, scalings
-from webhook.objects.references import Scaling, Target
+from webhook.objects.references import ScaleTarget, Scaling
 
-WEB = Target("shop", "apps", "Deployment", "web")
+WEB = ScaleTarget("shop", "apps", "Deployment", "web")
 REF = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
 
 
@@ -54,13 +54,16 @@ def test_the_bounds_of_an_autoscaler(obj, expected):
 @pytest.mark.parametrize(
     ("obj", "expected"),
     [
-        (hpa(namespace=None), Target("default", "apps", "Deployment", "web")),
+        (hpa(namespace=None), ScaleTarget("default", "apps", "Deployment", "web")),
         (hpa(ref={**REF, "apiVersion": "apps/v1beta1"}), WEB),
-        (hpa(ref={"kind": "ReplicationController", "name": "web"}), Target("shop", "", "ReplicationController", "web")),
+        (
+            hpa(ref={"kind": "ReplicationController", "name": "web"}),
+            ScaleTarget("shop", "", "ReplicationController", "web"),
+        ),
         (keda(ref={"name": "web"}), WEB),
         (
             keda(ref={"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"}),
-            Target("shop", "argoproj.io", "Rollout", "web"),
+            ScaleTarget("shop", "argoproj.io", "Rollout", "web"),
         ),
     ],
     ids=["no namespace", "another version", "the core group", "KEDA's defaults", "a custom resource"],

@@ -14,7 +14,7 @@ from tests.support.lint import judged, terms
 from webhook.loading.inputs import with_operators
 from webhook.objects.fields import path_text
 from webhook.objects.kinds import FIELD
-from webhook.objects.operator_places import FILLS, KEEPS, OWN, PLACES, SETS, UNKNOWN
+from webhook.objects.operator_places import FILLS, KEEPS, OPERATOR_PLACES, RULE_OF_ITS_OWN, SETS, UNKNOWN
 from webhook.objects.operators import places
 from webhook.policy.parsing import built_in
 
@@ -24,8 +24,10 @@ SOURCE_LINE = re.compile(r"[A-Za-z0-9.-]+/[A-Za-z0-9.-]+ ([0-9a-f]{12}|-) [A-Za-
 KIND_LINE = re.compile(rf"  {NAME} {GROUP}/{VERSION}(,{VERSION})* {KIND} [a-z0-9]+")
 STEP = r"[A-Za-z0-9]+(\[\*\]|\{\*\})?"
 FIELDS = "[A-Za-z]+(,[A-Za-z]+)*"
-PLACE_LINE = re.compile(rf"    {STEP}(\.{STEP})* ({KEEPS}|{UNKNOWN}|({FILLS}|{SETS}){FIELDS})( {OWN}{FIELDS})?")
-LINES = PLACES.splitlines()
+PLACE_LINE = re.compile(
+    rf"    {STEP}(\.{STEP})* ({KEEPS}|{UNKNOWN}|({FILLS}|{SETS}){FIELDS})( {RULE_OF_ITS_OWN}{FIELDS})?"
+)
+LINES = OPERATOR_PLACES.splitlines()
 # Each line of a place with that of its kind above it: read here once more, without the code that is tested.
 ROWS = [
     (next(above for above in reversed(LINES[:i]) if not above.startswith("    ")), line)
@@ -129,7 +131,7 @@ def test_an_empty_selector_is_found_where_it_is_known_that_the_operator_leaves_i
 
 @every_row
 def test_a_selector_that_is_absent_beside_label_keys_is_found_where_nobody_fills_it_in(row):
-    keeps = KEEPS in row[1].split() and OWN not in row[1]
+    keeps = KEEPS in row[1].split() and RULE_OF_ITS_OWN not in row[1]
     wanted = [("invalid-constraint", "[0].matchLabelKeys")] if keeps else []
     each = list(found(row, constraint(labelSelector=None, matchLabelKeys=["of-the-operator"])))
 
@@ -137,9 +139,9 @@ def test_a_selector_that_is_absent_beside_label_keys_is_found_where_nobody_fills
 
 
 def test_a_field_of_the_operators_own_is_known_and_fills_the_selector():
-    rows = [row for row in ROWS if OWN in row[1]]
+    rows = [row for row in ROWS if RULE_OF_ITS_OWN in row[1]]
     for row in rows:
-        own = row[1].partition(OWN)[2].split(",")[0]
+        own = row[1].partition(RULE_OF_ITS_OWN)[2].split(",")[0]
         for selector in (None, {}):
             assert all([] == each for each in found(row, constraint(labelSelector=selector, **{own: "OnResource"})))
         wanted = [("empty-selector", "[0].labelSelector"), ("unknown-field", f"[1].labelSelector.{own}")]

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from webhook.objects import quantities
 from webhook.objects.fields import path_text
-from webhook.objects.quantities import LONGEST, MOST, NANO, parse_quantity, read_quantity, thousandths, whole
+from webhook.objects.quantities import (
+    LONGEST_QUANTITY,
+    MAX_INT64,
+    NANOS,
+    parse_quantity,
+    read_quantity,
+    thousandths,
+    whole,
+)
 from webhook.objects.reading import Reader
 
 # What k8s.io/apimachinery v0.37.1 makes of each text: Value(), MilliValue().
@@ -45,8 +53,8 @@ READ = {
     "16776216Ki": (16776216 << 10, 1000 * (16776216 << 10)),
     "21474836480000m": (21474836480, 21474836480000),
     "7Ei": (7 << 60, None),
-    "8Ei": (MOST, None),
-    "100Ei": (MOST, None),
+    "8Ei": (MAX_INT64, None),
+    "100Ei": (MAX_INT64, None),
     "m": (0, 0),
     "Mi": (0, 0),
     ".": (0, 0),
@@ -110,26 +118,26 @@ def test_what_is_no_quantity(text):
 
 @pytest.mark.parametrize("exponent", ["19", "1000", "2147483648", "9223372036854775807", "0" * 200 + "19"])
 def test_however_large_an_exponent_it_takes_no_time(exponent):
-    assert MOST == whole(parse_quantity(f"1e{exponent}"))
+    assert MAX_INT64 == whole(parse_quantity(f"1e{exponent}"))
     assert 1 == parse_quantity(f"1e-{exponent}")
-    assert -MOST == whole(parse_quantity(f"-1e{exponent}"))
+    assert -MAX_INT64 == whole(parse_quantity(f"-1e{exponent}"))
 
 
 def test_however_long_a_text_it_takes_no_time():
-    assert MOST == whole(parse_quantity("9" * LONGEST))
-    assert 1 == parse_quantity(f"0.{'0' * (LONGEST - 3)}1")
-    assert parse_quantity("9" * (LONGEST + 1)) is None
+    assert MAX_INT64 == whole(parse_quantity("9" * LONGEST_QUANTITY))
+    assert 1 == parse_quantity(f"0.{'0' * (LONGEST_QUANTITY - 3)}1")
+    assert parse_quantity("9" * (LONGEST_QUANTITY + 1)) is None
 
 
 def test_only_what_could_be_a_quantity_is_cached():
     quantities._parse.cache_clear()
-    for text in ("1", "x", "x" * (LONGEST + 1)):
+    for text in ("1", "x", "x" * (LONGEST_QUANTITY + 1)):
         parse_quantity(text)
 
     assert 2 == quantities._parse.cache_info().currsize
 
 
-SUFFIXES = {"n": Fraction(1, NANO), "m": Fraction(1, 1000), "": 1, "k": 1000, "e4": 10**4, "Ki": 1024, "Gi": 1 << 30}
+SUFFIXES = {"n": Fraction(1, NANOS), "m": Fraction(1, 1000), "": 1, "k": 1000, "e4": 10**4, "Ki": 1024, "Gi": 1 << 30}
 
 
 @given(
@@ -140,19 +148,26 @@ def test_a_quantity_is_exact_down_to_a_nano_and_rounds_up_there(number, suffix):
     nanos = parse_quantity(f"{number:f}{suffix}")
     exact = Fraction(number) * SUFFIXES[suffix]
 
-    assert 0 <= nanos - exact * NANO < 1
-    assert 0 <= Fraction(thousandths(nanos), 1000) - Fraction(nanos, NANO) < Fraction(1, 1000)
-    assert 0 <= whole(nanos) - Fraction(nanos, NANO) < 1
+    assert 0 <= nanos - exact * NANOS < 1
+    assert 0 <= Fraction(thousandths(nanos), 1000) - Fraction(nanos, NANOS) < Fraction(1, 1000)
+    assert 0 <= whole(nanos) - Fraction(nanos, NANOS) < 1
 
 
 @given(st.text("0123456789+-.eEinumkKMGTP ", max_size=30) | st.text(max_size=10))
 def test_any_text_is_a_quantity_or_none(text):
     nanos = parse_quantity(text)
 
-    assert nanos is None or abs(nanos) <= MOST * NANO
+    assert nanos is None or abs(nanos) <= MAX_INT64 * NANOS
 
 
-RAW = [(None, 0), (2, 2 * NANO), (0.5, NANO // 2), (1e22, MOST * NANO), (" 2 ", 2 * NANO), (10**30, MOST * NANO)]
+RAW = [
+    (None, 0),
+    (2, 2 * NANOS),
+    (0.5, NANOS // 2),
+    (1e22, MAX_INT64 * NANOS),
+    (" 2 ", 2 * NANOS),
+    (10**30, MAX_INT64 * NANOS),
+]
 
 
 @pytest.mark.parametrize(("value", "nanos"), RAW, ids=repr)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.build import SELECTOR, constraint, merged, pod, workload
-from webhook.admission.cost import MOST_CONSTRAINTS, MOST_TEMPLATES, MOST_VALUES, TooLarge, weigh
+from webhook.admission.cost import MOST_CONSTRAINTS, MOST_SELECTOR_VALUES, MOST_TEMPLATES, TooLarge, weigh
 from webhook.objects.fields import path_text, value_at, with_value
 from webhook.objects.kinds import KINDS, Kind, Kinds
 from webhook.objects.references import Scaling
@@ -326,10 +326,10 @@ def members(count):
 
 LOADS = [
     Load("constraints", [{}] * MOST_CONSTRAINTS, [{}] * (MOST_CONSTRAINTS + 1)),
-    Load("values in a list", [letters(MOST_VALUES - 1)], [letters(MOST_VALUES)]),
-    Load("values in an object", [members(MOST_VALUES - 1)], [members(MOST_VALUES)]),
-    Load("values in what is no list", {"a": letters(MOST_VALUES - 1)}, {"a": letters(MOST_VALUES)}),
-    Load("levels", deep(MOST_VALUES), deep(MOST_VALUES + 1)),
+    Load("values in a list", [letters(MOST_SELECTOR_VALUES - 1)], [letters(MOST_SELECTOR_VALUES)]),
+    Load("values in an object", [members(MOST_SELECTOR_VALUES - 1)], [members(MOST_SELECTOR_VALUES)]),
+    Load("values in what is no list", {"a": letters(MOST_SELECTOR_VALUES - 1)}, {"a": letters(MOST_SELECTOR_VALUES)}),
+    Load("levels", deep(MOST_SELECTOR_VALUES), deep(MOST_SELECTOR_VALUES + 1)),
 ]
 
 

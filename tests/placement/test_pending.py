@@ -108,7 +108,7 @@ def test_a_cluster_without_nodes_has_no_remedy():
 
 def test_in_a_large_cluster_changes_are_tried_for_the_largest_groups(monkeypatch):
     monkeypatch.setattr("webhook.placement.pending.LEAST_TRIED", 1)
-    monkeypatch.setattr("webhook.placement.pending.NODES_TRIED", 0)
+    monkeypatch.setattr("webhook.placement.pending.NODES_TRIED_FOR_ALL", 0)
     few, many = waiting("few-1", owner="ReplicaSet/few"), [waiting(f"m-{i}", owner="ReplicaSet/many") for i in range(2)]
     found = listed([node("n1", taints=[INFRA])], few, *many).groups
 

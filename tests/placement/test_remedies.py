@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.placing import HOSTNAME, INFRA, attempted, node, running, spread
 from webhook.placement import remedies as module
-from webhook.placement.remedies import MOST, NOW, TEMPLATE, remedies
+from webhook.placement.remedies import IN_TEMPLATE, MOST_REMEDIES, NOW, remedies
 from webhook.scheduler.profile import feasible_nodes, find_feasible
 
 ZONES = [node("a1", "a"), node("b1", "b"), *(running(on) for on in ("a1", "a1", "b1", "b1"))]
@@ -27,17 +27,17 @@ def test_a_zone_that_is_shut_and_empty():
         (NOW, "2 Pods fewer in zone a"): {"a1"},
         (NOW, "2 Pods fewer in zone b"): {"b1"},
         (NOW, "a node more in zone c, untainted"): {"a new node"},
-        (TEMPLATE, "nodeTaintsPolicy: Honor on constraint 0"): {"a1", "b1"},
-        (TEMPLATE, "maxSkew: 3 on constraint 0"): {"a1", "b1"},
-        (TEMPLATE, "a toleration of dedicated=infra:NoSchedule"): {"c1"},
-        (TEMPLATE, "whenUnsatisfiable: ScheduleAnyway on constraint 0"): {"a1", "b1"},
+        (IN_TEMPLATE, "nodeTaintsPolicy: Honor on constraint 0"): {"a1", "b1"},
+        (IN_TEMPLATE, "maxSkew: 3 on constraint 0"): {"a1", "b1"},
+        (IN_TEMPLATE, "a toleration of dedicated=infra:NoSchedule"): {"c1"},
+        (IN_TEMPLATE, "whenUnsatisfiable: ScheduleAnyway on constraint 0"): {"a1", "b1"},
     } == found(attempted(*ZONES, TAINTED, constraints=[spread()]))
 
 
 def test_the_smallest_max_skew_is_named_and_no_larger_one():
     cycle = attempted(node("a1", "a"), node("b1", "b", taints=[INFRA]), running("a1"), constraints=[spread()])
 
-    assert {(TEMPLATE, "maxSkew: 2 on constraint 0")} == {one for one in found(cycle) if "maxSkew" in one[1]}
+    assert {(IN_TEMPLATE, "maxSkew: 2 on constraint 0")} == {one for one in found(cycle) if "maxSkew" in one[1]}
 
 
 def test_the_smallest_max_skew_of_many_that_open_a_domain():
@@ -45,7 +45,9 @@ def test_the_smallest_max_skew_of_many_that_open_a_domain():
     zones = [node(f"n{zone}", f"z{zone}", taints=[INFRA] if zone < 64 else []) for zone in range(65)]
     there = [running(f"n{zone}") for zone in range(65) for _ in range(zone)]
 
-    assert {"n64"} == found(attempted(*zones, *there, constraints=[spread()]))[TEMPLATE, "maxSkew: 65 on constraint 0"]
+    assert {"n64"} == found(attempted(*zones, *there, constraints=[spread()]))[
+        IN_TEMPLATE, "maxSkew: 65 on constraint 0"
+    ]
 
 
 def test_of_many_nodes_little_is_tried_and_of_each_group(monkeypatch):
@@ -57,7 +59,7 @@ def test_of_many_nodes_little_is_tried_and_of_each_group(monkeypatch):
     there = [running(f"n{zone}") for zone in range(8) for _ in range(41)]
     cycle = attempted(*zones, node("shut", "shut", taints=[INFRA]), *there, constraints=[spread(), spread(HOSTNAME)])
 
-    assert {NOW, TEMPLATE} == {where for where, _ in found(cycle)}
+    assert {NOW, IN_TEMPLATE} == {where for where, _ in found(cycle)}
     assert 20 < len(tried) < 60
 
 
@@ -104,7 +106,7 @@ def test_a_new_node_is_not_one_that_is_called_new():
 def test_too_few_domains():
     cycle = attempted(*ZONES, constraints=[spread(minDomains=4)])
 
-    assert {"a1", "b1"} == found(cycle)[TEMPLATE, "minDomains: 2 on constraint 0"]
+    assert {"a1", "b1"} == found(cycle)[IN_TEMPLATE, "minDomains: 2 on constraint 0"]
 
 
 def test_a_key_that_no_node_carries():
@@ -112,8 +114,8 @@ def test_a_key_that_no_node_carries():
 
     assert {
         (NOW, "label a1 with rack as a new domain"): {"a1"},
-        (TEMPLATE, "whenUnsatisfiable: ScheduleAnyway on constraint 0"): {"a1"},
-        (TEMPLATE, "constraint 0 left out"): {"a1"},
+        (IN_TEMPLATE, "whenUnsatisfiable: ScheduleAnyway on constraint 0"): {"a1"},
+        (IN_TEMPLATE, "constraint 0 left out"): {"a1"},
     } == found(cycle)
 
 
@@ -123,7 +125,7 @@ def test_no_room():
     assert {
         (NOW, "1 of cpu free on a1"): {"a1"},
         (NOW, "a node more"): {"a new node"},
-        (TEMPLATE, "requests smaller by 500m of cpu"): {"b1"},
+        (IN_TEMPLATE, "requests smaller by 500m of cpu"): {"b1"},
     } == found(cycle)
 
 
@@ -131,14 +133,14 @@ def test_smaller_requests_where_many_nodes_that_are_shut_have_more_room():
     shut = [node(f"shut-{one}", taints=[INFRA], cpu=str(100 + one)) for one in range(70)]
     cycle = attempted(node("a1", cpu="2"), running("a1", "1500m"), *shut, cpu="200")
 
-    assert {"a1"} == found(cycle)[TEMPLATE, "requests smaller by 199500m of cpu"]
+    assert {"a1"} == found(cycle)[IN_TEMPLATE, "requests smaller by 199500m of cpu"]
 
 
 def test_requests_are_not_lowered_by_more_than_there_is():
     overcommitted = [running("a1", "3"), running("a1", "3")]
     cycle = attempted(node("a1", cpu="2"), *overcommitted, cpu="1")
 
-    assert {(TEMPLATE, "requests smaller by 1 of cpu")} == {one for one in found(cycle) if "smaller" in one[1]}
+    assert {(IN_TEMPLATE, "requests smaller by 1 of cpu")} == {one for one in found(cycle) if "smaller" in one[1]}
 
 
 def test_two_changes_where_none_alone_helps():
@@ -164,8 +166,8 @@ def test_two_changes_of_which_the_first_shows_what_the_second_is_against():
     cycle = attempted(node("a1", cpu="1", unschedulable=True), cpu="1200m")
 
     assert {
-        (TEMPLATE, "uncordon a1, and requests smaller by 200m of cpu"): {"a1"},
-        (TEMPLATE, "a node more, and requests smaller by 200m of cpu"): {"a new node"},
+        (IN_TEMPLATE, "uncordon a1, and requests smaller by 200m of cpu"): {"a1"},
+        (IN_TEMPLATE, "a node more, and requests smaller by 200m of cpu"): {"a new node"},
     } == found(cycle)
 
 
@@ -200,7 +202,7 @@ def test_a_pod_that_nothing_helps():
 def test_an_affinity_that_no_node_meets():
     cycle = attempted(node("a1"), nodeSelector={"disk": "ssd"})
 
-    assert {"a1"} == found(cycle)[TEMPLATE, "no nodeSelector and no required node affinity"]
+    assert {"a1"} == found(cycle)[IN_TEMPLATE, "no nodeSelector and no required node affinity"]
 
 
 NODES = st.lists(
@@ -235,9 +237,9 @@ def test_each_remedy_names_nodes_and_there_are_at_most_eight(nodes, placed, cons
     cycle = attempted(*made, *(running(f"n{i % len(nodes)}") for i in placed), constraints=constraints)
     those = remedies(cycle, find_feasible(cycle))
 
-    assert len(those) <= MOST
+    assert len(those) <= MOST_REMEDIES
     assert all(one.nodes for one in those)
-    assert [one.where for one in those] == sorted((one.where for one in those), key=[NOW, TEMPLATE].index)
+    assert [one.where for one in those] == sorted((one.where for one in those), key=[NOW, IN_TEMPLATE].index)
 
 
 @pytest.mark.parametrize("number", [300])

@@ -11,11 +11,11 @@ from webhook.objects.kinds import Kind, Kinds
 from webhook.objects.references import ObjectRef
 from webhook.placement.subject import (
     DAEMON,
-    NEW,
-    OWN,
+    FROM_POD,
+    FROM_SCHEDULER,
+    MADE_UP_LABEL,
     POLICY,
-    SYSTEM,
-    Verdict,
+    ScheduledCondition,
     alone,
     attempt,
     next_replica,
@@ -50,14 +50,14 @@ def test_a_pod_that_waits():
     found = of_pod(pod(owner="ReplicaSet/web-1") | {"status": {"conditions": [said]}}, others(DEPLOYMENT, MADE))
 
     assert ("Pending", "", "Deployment/web") == (found.phase, found.node, found.workload)
-    assert Verdict("Unschedulable", "0/1", "t") == found.verdict
+    assert ScheduledCondition("Unschedulable", "0/1", "t") == found.verdict
     assert (True, ()) == (found.exists, found.remarks)
 
 
 def test_a_pod_that_was_scheduled_has_no_verdict():
     done = {"type": "PodScheduled", "status": "True"}
 
-    assert Verdict() == of_pod(pod() | {"status": {"conditions": [done, None, 5]}}, {}).verdict
+    assert ScheduledCondition() == of_pod(pod() | {"status": {"conditions": [done, None, 5]}}, {}).verdict
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_template_that_has_no_replica_set_yet_gets_a_hash_that_no_pod_has():
     old = {**MADE, "spec": {**MADE["spec"], "template": {"metadata": {"labels": {"app": "old"}}, "spec": {}}}}
     (found,) = next_replica(DEPLOYMENT, others(DEPLOYMENT, old))
 
-    assert NEW == found.raw["metadata"]["labels"]["pod-template-hash"]
+    assert MADE_UP_LABEL == found.raw["metadata"]["labels"]["pod-template-hash"]
     assert "ownerReferences" not in found.raw["metadata"]
 
 
@@ -167,7 +167,7 @@ def test_the_next_replica_of_a_stateful_set_is_of_the_revision_that_it_is_update
         for one in (known, named("StatefulSet", "db"))
     ]
 
-    assert ["db-5c9d", NEW] == revisions
+    assert ["db-5c9d", MADE_UP_LABEL] == revisions
 
 
 def test_the_pods_of_a_daemon_set_tolerate_what_its_controller_adds():
@@ -196,13 +196,13 @@ def cluster(*objects):
 def test_its_own_constraints_come_first():
     found = attempt(of_pod(pod(constraint(), uid="u"), {}), Snapshot(), LATEST)
 
-    assert (OWN, 1, False) == (found.source, len(found.cycle.constraints), found.cycle.system_defaults)
+    assert (FROM_POD, 1, False) == (found.source, len(found.cycle.constraints), found.cycle.system_defaults)
 
 
 def test_a_pod_without_any_is_placed_by_the_schedulers_defaults_where_a_service_selects_it():
     found = attempt(of_pod(pod(), {}), cluster(service()), LATEST)
 
-    assert (SYSTEM, 2, True) == (found.source, len(found.cycle.constraints), found.cycle.system_defaults)
+    assert (FROM_SCHEDULER, 2, True) == (found.source, len(found.cycle.constraints), found.cycle.system_defaults)
     assert () == attempt(of_pod(pod(), {}), Snapshot(), LATEST).cycle.constraints
 
 
@@ -211,7 +211,9 @@ def test_a_new_pod_gets_the_policys_defaults():
     found = attempt(of_new_pod(pod(), {}), cluster(service()), LATEST, [zone])
 
     assert (POLICY, ["zone"]) == (found.source, [one.topology_key for one in found.cycle.constraints])
-    assert SYSTEM == attempt(of_pod(pod(), {}), cluster(service()), LATEST, [zone]).source  # it was made without
+    assert (
+        FROM_SCHEDULER == attempt(of_pod(pod(), {}), cluster(service()), LATEST, [zone]).source
+    )  # it was made without
 
 
 @pytest.mark.parametrize("minor", [33, 37])

@@ -14,7 +14,7 @@ from tests.support.scheduler_plugins import CASES, plugins
 from webhook.policy.scheduler_profiles import parse_profiles
 from webhook.scheduler.constraint import parse_constraints
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.fit import USUAL, Strategy
+from webhook.scheduler.fit import USUAL_SCORING, ScoringStrategy
 from webhook.scheduler.profile import FILTERS, USUAL_PROFILE, WEIGHTS
 
 
@@ -84,8 +84,8 @@ def test_arguments():
     found = only(configuration(profile(**args("NodeResourcesFit", **fit))))
 
     assert ({"a.b/c"}, {"d.e"}) == (found.ignored, found.ignored_groups)
-    assert Strategy(strategy["type"], (("cpu", 3), ("a.b/c", 1)), ((0, 0), (100, 100))) == found.strategy
-    assert USUAL == only(configuration(profile(**args("NodeResourcesFit", scoringStrategy={})))).strategy
+    assert ScoringStrategy(strategy["type"], (("cpu", 3), ("a.b/c", 1)), ((0, 0), (100, 100))) == found.strategy
+    assert USUAL_SCORING == only(configuration(profile(**args("NodeResourcesFit", scoringStrategy={})))).strategy
     balanced = args("NodeResourcesBalancedAllocation", resources=[{"name": "memory"}, {"name": "a.b/c"}])
     assert ("memory", "a.b/c") == only(configuration(profile(**balanced))).balanced
 

@@ -7,7 +7,7 @@ import pytest
 
 from webhook.policy.parsing import parse_policy
 from webhook.policy.policy import PolicyError
-from webhook.policy.schema import API_VERSION, KIND, complaints, schema
+from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND, complaints, schema
 from webhook.rules import RULES
 
 
@@ -35,7 +35,7 @@ EVIL = "a\x1b[31m\nb"
     ids=["a field", "a label", "a long one"],
 )
 def test_a_name_is_cut_and_escaped_as_a_value_is(raw, shown):
-    (line,) = complaints({"apiVersion": API_VERSION, "kind": KIND, **raw}, schema())
+    (line,) = complaints({"apiVersion": POLICY_API_VERSION, "kind": POLICY_KIND, **raw}, schema())
 
     assert shown in line
     assert line.isprintable() and len(line) < 500
@@ -44,6 +44,6 @@ def test_a_name_is_cut_and_escaped_as_a_value_is(raw, shown):
 def test_no_cause_holds_what_a_terminal_would_obey():
     """What `brief` leaves raw is a terminal's business, too: C1 controls, DEL."""
     with pytest.raises(PolicyError) as caught:
-        parse_policy(f'apiVersion: {API_VERSION}\nkind: "\\x9b31m\\x7f"\n"\\x9b": 1\n')
+        parse_policy(f'apiVersion: {POLICY_API_VERSION}\nkind: "\\x9b31m\\x7f"\n"\\x9b": 1\n')
 
     assert all(cause.isprintable() for cause in caught.value.causes) and caught.value.causes

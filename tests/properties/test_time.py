@@ -14,7 +14,7 @@ from tests.properties.judging import STRICT, kinds
 from tests.support import strategies as some
 from tests.support.build import constraint, pod, service, workload
 from tests.support.review import review
-from webhook.admission.cost import MOST_CONSTRAINTS, MOST_VALUES
+from webhook.admission.cost import MOST_CONSTRAINTS, MOST_SELECTOR_VALUES
 from webhook.admission.request import MUTATE, UPDATE, VALIDATE
 from webhook.policy.parsing import parse_policy
 from webhook.scheduler.features import LATEST, features
@@ -46,7 +46,7 @@ MAXIMAL = {
     "matchLabelKeys": ["a", "b!", "c/d/e"],
 }
 # As much as is judged: a maximal constraint is 18 values, and so is all of a small one.
-FULL, MOST, ROOM = MOST_VALUES // 18, MOST_CONSTRAINTS, MOST_VALUES - 18
+FULL, MOST, ROOM = MOST_SELECTOR_VALUES // 18, MOST_CONSTRAINTS, MOST_SELECTOR_VALUES - 18
 KEYS = [f"z{i}!" for i in range(ROOM)]
 IGNORING = {some.IGNORE: ",".join(f"a{i}" for i in range(150_000))}
 LARGE = {

@@ -185,7 +185,7 @@ KIND = {
 def test_no_review_takes_more_memory_than_is_allowed(kind, monkeypatch):
     """The largest that is read, of what takes most."""
     monkeypatch.setattr(wire, "MOST_BYTES", wire.MOST_BYTES >> 4)
-    monkeypatch.setattr(wire, "MOST_VALUES", wire.MOST_VALUES >> 4)
+    monkeypatch.setattr(wire, "MOST_JSON_VALUES", wire.MOST_JSON_VALUES >> 4)
     sizes = [int(1_000 * 1.1**step) for step in range(80)]
     makes = KIND[kind]
     unread = next(at for at, size in enumerate(sizes) if wire._too_much(makes(size)))

@@ -10,8 +10,8 @@ import pytest
 from tests.support.build import pod
 from tests.support.placing import INFRA, attempted, node, running, spread
 from webhook.placement.explanation import explain
-from webhook.placement.remedies import NOW, TEMPLATE, Remedy
-from webhook.placement.subject import OWN, POLICY, Verdict, of_new_pod, of_pod
+from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
+from webhook.placement.subject import FROM_POD, POLICY, ScheduledCondition, of_new_pod, of_pod
 from webhook.render.explanation import Explained, as_json, text
 from webhook.simulation.results import Range
 from webhook.simulation.rollout_check import Rollout
@@ -22,7 +22,7 @@ SAID = "0/1 nodes are available: 1 Insufficient cpu."
 
 def explained(*objects, subject=None, remedies=(), constraints=(), **spec):
     found = explain(attempted(*objects, constraints=constraints, **spec))
-    return Explained(subject or of_pod(pod(), {}), found, OWN, remedies)
+    return Explained(subject or of_pod(pod(), {}), found, FROM_POD, remedies)
 
 
 def lines(one):
@@ -41,7 +41,7 @@ def lines(one):
 def test_how_long_ago(before, ago):
     subject = of_pod(pod(), {})
     time = (TIME - timedelta(**before)).isoformat()
-    verdict = Verdict("Unschedulable", SAID, time)
+    verdict = ScheduledCondition("Unschedulable", SAID, time)
     one = explained(node("n1", cpu="0"))._replace(subject=_with(subject, verdict))
 
     assert f"kube-scheduler said ({ago}): {SAID}" in lines(one)
@@ -54,14 +54,18 @@ def _with(subject, verdict):
 
 @pytest.mark.parametrize("time", ["", "yesterday", "2026-01-01T00:00:00"])
 def test_a_time_that_cannot_be_read_is_left_out(time):
-    one = explained(node("n1"))._replace(subject=_with(of_pod(pod(), {}), Verdict("Unschedulable", SAID, time)))
+    one = explained(node("n1"))._replace(
+        subject=_with(of_pod(pod(), {}), ScheduledCondition("Unschedulable", SAID, time))
+    )
 
     assert f"kube-scheduler said: {SAID}" in lines(one)
     assert "evenkeel computes now: a node passes" in lines(one)
 
 
 def test_another_reason_than_that_no_node_passes():
-    one = explained(node("n1"))._replace(subject=_with(of_pod(pod(), {}), Verdict("SchedulerError", "broken")))
+    one = explained(node("n1"))._replace(
+        subject=_with(of_pod(pod(), {}), ScheduledCondition("SchedulerError", "broken"))
+    )
 
     assert "Its reason is SchedulerError, and not that no node passes." in lines(one)
 
@@ -110,7 +114,7 @@ def test_a_pod_that_would_not_be_placed_where_it_is():
     ],
 )
 def test_a_pod_without_a_workload_has_no_template(subject, title):
-    one = explained(subject=subject(pod(), {}), remedies=[Remedy("maxSkew: 2", TEMPLATE, ("n1",), attempted())])
+    one = explained(subject=subject(pod(), {}), remedies=[Remedy("maxSkew: 2", IN_TEMPLATE, ("n1",), attempted())])
 
     assert title in lines(one)
 
@@ -182,7 +186,7 @@ def test_a_pod_on_a_node_that_is_gone():
     ],
 )
 def test_a_change_in_a_template_has_the_price_of_its_kind(owner, price):
-    softer = Remedy("softer", TEMPLATE, ("n1",), attempted(node("n1")))
+    softer = Remedy("softer", IN_TEMPLATE, ("n1",), attempted(node("n1")))
     one = explained(node("n1", cpu="0"), subject=of_pod(pod(owner=owner), {}), remedies=[softer])
 
     assert f"in the template of {owner} ({price})" in lines(one)
@@ -198,7 +202,7 @@ def test_a_change_in_a_template_has_the_price_of_its_kind(owner, price):
     ],
 )
 def test_a_change_in_a_template_says_what_its_rollout_comes_to(rollout, outcome):
-    softer = Remedy("softer", TEMPLATE, ("n1",), attempted(node("n1")))
+    softer = Remedy("softer", IN_TEMPLATE, ("n1",), attempted(node("n1")))
     now = Remedy("a node more", NOW, ("n2",), attempted(node("n1")))
     subject = of_pod(pod(owner="Deployment/web"), {})
     one = explained(node("n1", cpu="0"), subject=subject, remedies=[now, softer])._replace(rollouts=[None, rollout])
@@ -211,7 +215,7 @@ def test_a_change_in_a_template_says_what_its_rollout_comes_to(rollout, outcome)
 
 
 def test_constraints_of_the_policy_are_changed_in_the_policy_or_replaced():
-    remedy = Remedy("maxSkew: 2 on constraint 0", TEMPLATE, ("n1",), attempted())
+    remedy = Remedy("maxSkew: 2 on constraint 0", IN_TEMPLATE, ("n1",), attempted())
     found = lines(explained(remedies=[remedy])._replace(source=POLICY))
 
     assert "in the template, where constraints of its own replace those of the policy; or in the policy" in found

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from webhook.objects.operators import Place, names, places
+from webhook.objects.operators import ConstraintPlace, names, places
 from webhook.render.kinds import as_json, page, text
 
 SPREAD = ("spec", "sets", "*", "topologySpreadConstraints")
@@ -15,7 +15,7 @@ READ = ("a/b", "0123456789ab", "api/types.go")
 
 
 def place(path=SPREAD, fills=frozenset(), sets=frozenset(), own=frozenset(), read=READ):
-    return Place(*FLEET, path, fills, sets, own, *read)
+    return ConstraintPlace(*FLEET, path, fills, sets, own, *read)
 
 
 @pytest.mark.parametrize(

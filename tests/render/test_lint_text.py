@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.build import constraint, workload
 from tests.support.lint import KEYS, WEB, judged, summary
-from webhook.lint.results import Judged, Located, Problem, Summary
+from webhook.lint.results import JudgedFile, LintSummary, Located, Problem
 from webhook.render import lint_text
 from webhook.render.lint_text import Style, notes
 
@@ -51,11 +51,11 @@ def test_colour_changes_nothing_else():
 
 
 def test_a_file_without_findings_has_no_text():
-    assert "" == lint_text.file(Judged("a.yaml"), PLAIN)
+    assert "" == lint_text.file(JudgedFile("a.yaml"), PLAIN)
 
 
 def test_a_problem_stands_before_the_findings_and_standard_input_has_a_name():
-    found = Judged("-", problems=[Problem("-", 2, 1, "cannot be read: x")])
+    found = JudgedFile("-", problems=[Problem("-", 2, 1, "cannot be read: x")])
 
     assert "<stdin>\nerror: cannot be read: x\n  --> <stdin>:2:1\n" == lint_text.file(found, PLAIN)
 
@@ -72,14 +72,16 @@ def test_a_long_line_is_cut_around_the_carets():
 def test_wide_characters_take_two_columns():
     finding = judged(json.dumps(WRONG)).found[0].finding
     located = Located("a", 1, 3, 5, "長長x y", finding, None, "")
-    quoted, carets = lint_text.file(Judged("a", found=[located]), PLAIN).splitlines()[4:6]
+    quoted, carets = lint_text.file(JudgedFile("a", found=[located]), PLAIN).splitlines()[4:6]
 
     assert quoted.endswith("長長x y")
     assert " 1 |     ^^ found" in carets.replace("   |", " 1 |", 1)
 
 
 def test_whatever_is_in_a_manifest_text_stays_printable(everything):
-    result = Judged("\x1b[31m", found=everything.found, problems=[*everything.problems, Problem("\x1b", 1, 1, "\x1b")])
+    result = JudgedFile(
+        "\x1b[31m", found=everything.found, problems=[*everything.problems, Problem("\x1b", 1, 1, "\x1b")]
+    )
     text = "\n".join((lint_text.summary(everything, PLAIN, 0), lint_text.file(result, PLAIN)))
 
     assert all(line.isprintable() for line in text.split("\n"))
@@ -87,7 +89,7 @@ def test_whatever_is_in_a_manifest_text_stays_printable(everything):
 
 def test_the_counts():
     def counts(**fields):
-        return lint_text.summary(Summary(files=2, objects=3, **fields), PLAIN, 1).splitlines()[0]
+        return lint_text.summary(LintSummary(files=2, objects=3, **fields), PLAIN, 1).splitlines()[0]
 
     problem = Problem("a.yaml", 1, 1, "x")
 
@@ -121,7 +123,7 @@ def test_what_is_never_sent_to_the_webhook_is_noted():
     ids=str,
 )
 def test_a_note(fields, start):
-    result = Summary()
+    result = LintSummary()
     for name, value in fields.items():
         setattr(result, name, value)
     (note,) = notes(result)

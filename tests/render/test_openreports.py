@@ -11,9 +11,9 @@ from tests.report.test_impact import EMPTY
 from tests.support.build import constraint, honoring
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
 from webhook.render import openreports
-from webhook.render.openreports import FORMS, dumped, objects, same
+from webhook.render.openreports import REPORT_FORMS, dumped, objects, same
 
-OPEN, POLICY = FORMS["openreports"], FORMS["policyreport"]
+OPEN, POLICY = REPORT_FORMS["openreports"], REPORT_FORMS["policyreport"]
 BAD = deployment(EMPTY, constraint(topologyKey="rack"), uid="u1")
 SPREAD = honoring(labelSelector={"matchLabels": {"app": "good"}}, matchLabelKeys=["pod-template-hash"])
 GOOD = deployment(SPREAD, name="good", uid="u2")

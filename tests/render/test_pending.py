@@ -6,7 +6,7 @@ import json
 
 from tests.support.placing import attempted
 from webhook.placement.pending import Group, PendingList
-from webhook.placement.remedies import NOW, TEMPLATE, Remedy
+from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from webhook.render.pending import as_json, text
 
 CAUSE = "0/1 nodes are available: 1 node(s) were unschedulable."
@@ -40,7 +40,7 @@ def test_as_text():
 
 
 def test_a_pod_of_its_own_has_no_template():
-    softer = Remedy("softer", TEMPLATE, ("n1",), attempted())
+    softer = Remedy("softer", IN_TEMPLATE, ("n1",), attempted())
     groups = (
         Group("shop", "", "Pod shop/a", CAUSE, ("a",), softer, 1),
         Group("shop", "batch", "Job/b", CAUSE, ("b",), softer, 1),

@@ -6,12 +6,14 @@ import io
 
 import pytest
 
-from webhook.render.progress import WIDTH, bar, clear, show
+from webhook.render.progress import PROGRESS_WIDTH, bar, clear, show
 
 
-@pytest.mark.parametrize(("done", "total", "filled"), [(0, 10, 0), (5, 10, WIDTH // 2), (10, 10, WIDTH), (0, 0, 0)])
+@pytest.mark.parametrize(
+    ("done", "total", "filled"), [(0, 10, 0), (5, 10, PROGRESS_WIDTH // 2), (10, 10, PROGRESS_WIDTH), (0, 0, 0)]
+)
 def test_a_bar(done, total, filled):
-    assert f"[{'#' * filled}{' ' * (WIDTH - filled)}] {done} of {total} files" == bar(done, total)
+    assert f"[{'#' * filled}{' ' * (PROGRESS_WIDTH - filled)}] {done} of {total} files" == bar(done, total)
 
 
 def test_large_numbers_have_separators():

@@ -26,7 +26,7 @@ from tests.support.monitoring import (
 from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
 from webhook.render import skew_metrics
-from webhook.render.skew_metrics import METRICS, text
+from webhook.render.skew_metrics import SKEW_METRICS, text
 
 BY_NODE = constraint(topologyKey="kubernetes.io/hostname", whenUnsatisfiable="ScheduleAnyway")
 WEB = [*ZONES, *deployment(constraint(), BY_NODE), *pods("a1", "a1", "b1", "")]
@@ -130,8 +130,8 @@ def test_names_from_a_cluster_are_escaped():
 
 
 def test_names_and_types_are_as_prometheus_wants_them():
-    assert all(re.fullmatch("evenkeel_[a-z_]+", metric.name) for metric in METRICS)
-    assert {"counter"} == {metric.type for metric in METRICS if metric.name.endswith("_total")}
+    assert all(re.fullmatch("evenkeel_[a-z_]+", metric.name) for metric in SKEW_METRICS)
+    assert {"counter"} == {metric.type for metric in SKEW_METRICS if metric.name.endswith("_total")}
 
 
 FILE = "report-alerts.yaml"
@@ -174,7 +174,7 @@ def test_a_metric_or_label_of_another_name_is_found_in_a_query():
 def test_the_dashboard_shows_every_metric():
     shown = {name for target in targets_of(DASHBOARD).values() for name in metrics_of(target["expr"])}
 
-    assert {metric.name for metric in METRICS} == shown
+    assert {metric.name for metric in SKEW_METRICS} == shown
 
 
 def test_a_legend_names_labels_that_are_kept():

@@ -8,7 +8,7 @@ from tests.support.build import constraint
 from tests.support.placing import INFRA, node
 from tests.support.reporting import deployment, inventory, made_by, pods
 from webhook.loading.clusters import place
-from webhook.objects.references import Key
+from webhook.objects.references import ObjectKey
 from webhook.report import waiting_pods as module
 from webhook.report.inventory import key_of
 from webhook.report.waiting_pods import waiting, waits
@@ -17,7 +17,7 @@ from webhook.scheduler.profile import USUAL_PROFILES, Profile
 from webhook.scheduler.snapshot import from_objects
 
 FULL = [node("a1", "a", taints=[INFRA])]
-WEB = Key("apps", "Deployment", "shop", "web")
+WEB = ObjectKey("apps", "Deployment", "shop", "web")
 
 
 def found(*objects, of=None, profiles=USUAL_PROFILES):
@@ -41,7 +41,7 @@ def test_pods_that_are_alike_are_explained_once_for_what_has_made_them():
 def test_a_pod_that_nobody_made_and_one_whose_owner_is_not_known():
     groups = found(*FULL, made_by("", "alone"), made_by("Cluster/db", "db-1", api_version="example.com/v1"))
 
-    assert {Key("", "Pod", "shop", "alone"), Key("example.com", "Cluster", "shop", "db")} == groups.keys()
+    assert {ObjectKey("", "Pod", "shop", "alone"), ObjectKey("example.com", "Cluster", "shop", "db")} == groups.keys()
 
 
 def test_only_those_of_the_workloads_that_are_asked_for():
@@ -68,7 +68,7 @@ def test_the_most_that_are_alike_come_first_and_few_are_explained(monkeypatch):
     groups = found(*FULL, made_by("", "alone"), *deployment(), *pods("", ""))
 
     assert groups[WEB][0].explanation
-    assert (None, ()) == groups[Key("", "Pod", "shop", "alone")][0][3:5]
+    assert (None, ()) == groups[ObjectKey("", "Pod", "shop", "alone")][0][3:5]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.support.build import constraint, keys, pod, selecting, snapshot, term
 from webhook.documents.reading import read_documents
 from webhook.findings import wording
 from webhook.findings.finding import Severity
-from webhook.findings.neighbours import Others
+from webhook.findings.neighbours import Neighbours
 from webhook.objects.fields import with_value
 from webhook.objects.workload import parse_workloads
 from webhook.rules import RULES
@@ -77,7 +77,7 @@ def test_whatever_comes_can_be_followed(raw):
 def test_what_a_rule_says_of_its_example_can_be_followed(one):
     setting = one.setting(Severity.WARNING if one.severity is Severity.IGNORE else None, False, one.example)
     (obj,), beside = read_documents(one.bad), read_documents(one.beside)
-    others = Others.of(other for each in beside for other in parse_workloads(each))
+    others = Neighbours.of(other for each in beside for other in parse_workloads(each))
     found = findings(obj, snapshot=snapshot(*beside, features=LATEST), others=others, **{one.id: setting})
 
     assert one.fix.partition(" ")[0] in VERBS

@@ -13,7 +13,7 @@ from webhook.documents.scalars import _WORDS
 from webhook.findings import wording
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Severity
-from webhook.findings.neighbours import Others
+from webhook.findings.neighbours import Neighbours
 from webhook.objects.fields import with_value
 from webhook.objects.kinds import KINDS, Kind, Kinds
 from webhook.objects.references import Scaling
@@ -44,7 +44,7 @@ class TestEveryRule:
         setting = one.setting(Severity.WARNING if one.severity is Severity.IGNORE else None, False, one.example)
         (obj,) = read_documents(example)
         beside = read_documents(one.beside)
-        others = Others.of(other for each in beside for other in parse_workloads(each))
+        others = Neighbours.of(other for each in beside for other in parse_workloads(each))
         return findings(obj, snapshot=snapshot(*beside, features=LATEST), others=others, **{one.id: setting})
 
     def test_the_bad_example_raises_its_own_id_only(self, one):
@@ -952,7 +952,7 @@ class TestAdvice:
     def test_it_does_not_judge_what_a_controller_creates(self, one):
         (obj,), beside = read_documents(one.bad), read_documents(one.beside)
         owned = {**obj, "metadata": {**obj["metadata"], **owned_by("ReplicaSet/web")}}
-        others = Others.of(other for each in beside for other in parse_workloads(each))
+        others = Neighbours.of(other for each in beside for other in parse_workloads(each))
 
         assert [] == [
             f for f in findings(owned, snapshot=snapshot(*beside, features=LATEST), others=others) if f.rule == one.id
@@ -1471,7 +1471,7 @@ class TestSelectorMatchesOthers:
         return workload("Deployment", constraint(**fields), labels=STABLE, spec=spec)
 
     def beside(self, *objects):
-        return Others.of(one for obj in objects for one in parse_workloads(obj))
+        return Neighbours.of(one for obj in objects for one in parse_workloads(obj))
 
     def test_the_other_is_named_with_a_selector_that_leaves_it_out(self):
         other = self.beside(workload("Deployment", labels=CANARY, name="canary"))

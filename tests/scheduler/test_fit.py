@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.scheduler.counts import NOTHING, UNUSED, Requests, Usage
+from webhook.scheduler.counts import NO_REQUESTS, UNUSED, Requests, Usage
 from webhook.scheduler.features import LATEST, features
 from webhook.scheduler.fit import (
     LEAST_ALLOCATED,
     MOST_ALLOCATED,
     TO_CAPACITY,
-    Strategy,
+    ScoringStrategy,
     allocation,
     balanced_allocation,
     is_best_effort,
@@ -30,7 +30,7 @@ NODE = Allocatable(4000, 1000, 100, ((GPU, 2), (HUGE, 8)), 10)
 class Case(NamedTuple):
     name: str
     reasons: str
-    requests: Requests = NOTHING
+    requests: Requests = NO_REQUESTS
     usage: Usage = UNUSED
     allocatable: Allocatable = NODE
 
@@ -87,7 +87,7 @@ def test_only_extended_resources_can_be_ignored():
 class Score(NamedTuple):
     name: str
     score: int
-    requests: Requests = NOTHING
+    requests: Requests = NO_REQUESTS
     usage: Usage = UNUSED
     allocatable: Allocatable = NODE
 
@@ -131,23 +131,33 @@ def test_balanced_allocation(name, old, new, requests, usage):
 CPU_AND_GPU = (("cpu", 3), ("a.b/gpu", 1))
 FALLING = ((0, 100), (50, 20), (100, 0))
 STRATEGIES = [
-    ("most of the CPU", 25, Strategy(MOST_ALLOCATED, (("cpu", 1),)), Requests(non_zero_milli_cpu=1000)),
-    ("more than there is is all", 100, Strategy(MOST_ALLOCATED, (("cpu", 1),)), Requests(non_zero_milli_cpu=5000)),
-    ("by weights", 56, Strategy(LEAST_ALLOCATED, CPU_AND_GPU), Requests(0, 0, 0, (("a.b/gpu", 1),), 2000, 0)),
+    ("most of the CPU", 25, ScoringStrategy(MOST_ALLOCATED, (("cpu", 1),)), Requests(non_zero_milli_cpu=1000)),
+    (
+        "more than there is is all",
+        100,
+        ScoringStrategy(MOST_ALLOCATED, (("cpu", 1),)),
+        Requests(non_zero_milli_cpu=5000),
+    ),
+    ("by weights", 56, ScoringStrategy(LEAST_ALLOCATED, CPU_AND_GPU), Requests(0, 0, 0, (("a.b/gpu", 1),), 2000, 0)),
     (
         "what is not asked for is left out",
         50,
-        Strategy(LEAST_ALLOCATED, CPU_AND_GPU),
+        ScoringStrategy(LEAST_ALLOCATED, CPU_AND_GPU),
         Requests(non_zero_milli_cpu=2000),
     ),
     (
         "on the line between points",
         60,
-        Strategy(TO_CAPACITY, (("cpu", 1),), FALLING),
+        ScoringStrategy(TO_CAPACITY, (("cpu", 1),), FALLING),
         Requests(non_zero_milli_cpu=1000),
     ),
-    ("at a point", 20, Strategy(TO_CAPACITY, (("cpu", 1),), FALLING), Requests(non_zero_milli_cpu=2000)),
-    ("a score of 0 is left out", 0, Strategy(TO_CAPACITY, (("cpu", 1),), FALLING), Requests(non_zero_milli_cpu=4000)),
+    ("at a point", 20, ScoringStrategy(TO_CAPACITY, (("cpu", 1),), FALLING), Requests(non_zero_milli_cpu=2000)),
+    (
+        "a score of 0 is left out",
+        0,
+        ScoringStrategy(TO_CAPACITY, (("cpu", 1),), FALLING),
+        Requests(non_zero_milli_cpu=4000),
+    ),
 ]
 
 
@@ -163,7 +173,7 @@ def test_a_strategy_in_other_words_than_the_usual_scores_as_that():
     requests = Requests(0, 0, 0, (), 333, 1 << 27)
 
     assert least_allocated(requests, node, usage) == allocation(
-        Strategy(resources=(("memory", 1), ("cpu", 1))), requests, node, usage
+        ScoringStrategy(resources=(("memory", 1), ("cpu", 1))), requests, node, usage
     )
 
 
@@ -183,7 +193,7 @@ def test_a_node_that_lacks_cpu_or_memory_is_in_balance():
 
 
 @pytest.mark.parametrize(
-    ("requests", "so"), [(NOTHING, True), (Requests(0, 0, 5, ((GPU, 1),), 100, 100), True), (Requests(0, 1), False)]
+    ("requests", "so"), [(NO_REQUESTS, True), (Requests(0, 0, 5, ((GPU, 1),), 100, 100), True), (Requests(0, 1), False)]
 )
 def test_a_pod_without_cpu_and_memory_is_best_effort(requests, so):
     assert so == is_best_effort(requests)

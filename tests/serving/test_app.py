@@ -14,7 +14,7 @@ from tests.support.admission_reviews import raw
 from tests.support.build import FEATURES, pod
 from webhook.cluster.cluster import Unchanging
 from webhook.policy import parsing as policies
-from webhook.serving.app import JSON, create_app
+from webhook.serving.app import JSON_TYPE, create_app
 from webhook.serving.metrics import Metrics
 from webhook.serving.reviewer import Reviewer
 from webhook.transport.thread_role import StepAside
@@ -180,7 +180,7 @@ def client():
 
 @pytest.mark.parametrize("host", ["localhost", "evenkeel.evenkeel.svc:443", "[::1]:8443", "no host at all/?#", ""])
 def test_the_host_that_a_client_names_makes_no_difference(client, host):
-    response = client.post("/validate", data=raw(), content_type=JSON, headers={"Host": host})
+    response = client.post("/validate", data=raw(), content_type=JSON_TYPE, headers={"Host": host})
 
     assert (200, "r1") == (response.status_code, response.json["response"]["uid"])
 
@@ -202,7 +202,7 @@ def test_a_review_that_would_wait_steps_aside():
 
     reviewer = Reviewer(policies.built_in(), Asking(None), FEATURES, Metrics())
     app = create_app(reviewer)
-    environ = EnvironBuilder(path="/mutate", method="POST", content_type=JSON, data=raw(pod())).get_environ()
+    environ = EnvironBuilder(path="/mutate", method="POST", content_type=JSON_TYPE, data=raw(pod())).get_environ()
     with pytest.raises(StepAside):
         app(environ, lambda *_: None)
     assert (set(), 0) == (reviewer.metrics.answering, reviewer.metrics.panics._value.get())

@@ -17,7 +17,7 @@ from tests.support.handshakes import accepted, client_certificate, client_contex
 from tests.support.serving import PATIENCE, certificate, serving, until
 from webhook.serving.certificate_files import CertificateFiles
 from webhook.serving.metrics import Metrics
-from webhook.transport.tls import REASONS
+from webhook.transport.tls import NOT_ACCEPTED
 
 
 def test_a_certificate_is_read_again_without_dropping_a_connection(tmp_path):
@@ -60,13 +60,13 @@ def test_only_clients_with_a_certificate_of_the_ca_and_one_of_the_names_are_serv
     client_certificate(tmp_path / "another", "somebody", ca=ca)
     options = ("--client-ca", ours / "ca.crt", "--client-names", "nobody, kube-apiserver")
     with serving(tmp_path, *options, client=ours) as running:
-        before = {reason: refused(running, reason) for reason in REASONS}
+        before = {reason: refused(running, reason) for reason in NOT_ACCEPTED}
         for folder in (None, tmp_path / "foreign", tmp_path / "another"):
             refusal(running, folder)
 
         assert 200 == running.review("/validate", raw())[0]
         assert "client CA: CAs of clients valid until" in running.probe("/readyz?verbose")[1].decode()
-        added = {reason: refused(running, reason) - before[reason] for reason in REASONS}
+        added = {reason: refused(running, reason) - before[reason] for reason in NOT_ACCEPTED}
         assert {"none": 1, "untrusted": 1, "expired": 0, "name": 1, "resumed": 0} == added
 
 

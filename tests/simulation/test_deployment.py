@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.simulated import maker, nodes, nowhere, state
-from webhook.simulation.deployment import Deployment, Strategy, scaled
+from webhook.simulation.deployment import Deployment, DeploymentStrategy, scaled
 from webhook.simulation.replicas import ReplicaSet
 
 
@@ -20,10 +20,10 @@ def test_a_percentage_is_rounded(value, total, up, down):
 @pytest.mark.parametrize(
     ("strategy", "replicas", "fenceposts"),
     [
-        (Strategy(), 10, (3, 2)),
-        (Strategy(), 1, (1, 0)),
-        (Strategy(max_surge=0, max_unavailable="25%"), 3, (0, 1)),
-        (Strategy(max_surge=0, max_unavailable=0), 5, (0, 1)),
+        (DeploymentStrategy(), 10, (3, 2)),
+        (DeploymentStrategy(), 1, (1, 0)),
+        (DeploymentStrategy(max_surge=0, max_unavailable="25%"), 3, (0, 1)),
+        (DeploymentStrategy(max_surge=0, max_unavailable=0), 5, (0, 1)),
     ],
 )
 def test_both_limits_are_never_0(strategy, replicas, fenceposts):
@@ -33,7 +33,7 @@ def test_both_limits_are_never_0(strategy, replicas, fenceposts):
 def begun(replicas, **strategy):
     """A Deployment with all of its Pods, in a cluster that has room."""
     run = state(*nodes("a=3 b=3 c=3"))
-    found = Deployment(replicas, Strategy(**strategy), [ReplicaSet(maker(), 0, replicas)])
+    found = Deployment(replicas, DeploymentStrategy(**strategy), [ReplicaSet(maker(), 0, replicas)])
     rest(found, run)
     assert found.complete
     return found, run

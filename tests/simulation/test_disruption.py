@@ -7,8 +7,8 @@ import pytest
 from tests.support.placing import running
 from tests.support.simulated import nodes, state
 from webhook.scheduler.selectors import EQUALS, Requirement, Selector
-from webhook.simulation.disruption import Budget, Drained, Held, drain, refusing
-from webhook.simulation.pod import Found
+from webhook.simulation.disruption import BlockedEviction, Budget, Drained, drain, refusing
+from webhook.simulation.pod import InitialPod
 
 WEB = (("app", "web"),)
 
@@ -34,7 +34,7 @@ def test_how_many_pods_must_stay_healthy(fields, replicas, desired):
 
 
 def begun(**fields):
-    found = {name: (Found("shop", WEB, name, **fields),) for name in ("a1", "b1")}
+    found = {name: (InitialPod("shop", WEB, name, **fields),) for name in ("a1", "b1")}
     return state(*nodes("a=1 b=1"), running("a1"), running("b1"), found=found)
 
 
@@ -49,7 +49,7 @@ def drained(run, budgets, makes):
     def settle(whole):
         if makes:
             for pod in run.finish():
-                run.start(Found("shop", WEB, "b1" if pod.node == "a1" else "a1"))
+                run.start(InitialPod("shop", WEB, "b1" if pod.node == "a1" else "a1"))
 
     found = drain(["a1", "b1"], budgets, 2, run, evict, settle)
     assert len(evicted) == found.evicted
@@ -113,13 +113,13 @@ def test_a_drain_goes_on_when_other_pods_are_healthy():
 
 
 def test_a_drain_stops_at_the_node_whose_pod_a_budget_keeps():
-    assert (["a1"], (Held("b1", ("web",)),)) == drained(begun(), [budget(1)], makes=False)
-    assert ([], (Held("a1", ("web",)),)) == drained(begun(), [budget(2)], makes=True)
+    assert (["a1"], (BlockedEviction("b1", ("web",)),)) == drained(begun(), [budget(1)], makes=False)
+    assert ([], (BlockedEviction("a1", ("web",)),)) == drained(begun(), [budget(2)], makes=True)
 
 
 def test_a_drain_leaves_what_several_budgets_keep_and_goes_on():
     both = [budget(0), budget(0)._replace(name="other")]
-    held = (Held("a1", ("web", "other")), Held("b1", ("web", "other")))
+    held = (BlockedEviction("a1", ("web", "other")), BlockedEviction("b1", ("web", "other")))
 
     assert ([], held) == drained(begun(), both, makes=False)
 
@@ -129,7 +129,7 @@ def test_a_drain_evicts_once_what_comes_back_to_its_node():
 
     def evict(pod):
         run.delete(pod)
-        run.on(pod.node).append(run.pod(Found("shop", WEB, pod.node)))
+        run.on(pod.node).append(run.pod(InitialPod("shop", WEB, pod.node)))
 
     found = drain(["a1"], [], 2, run, evict, lambda whole: None)
 

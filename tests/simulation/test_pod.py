@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from webhook.simulation.pod import Found, Pod
+from webhook.simulation.pod import InitialPod, Pod
 
 
 def test_a_pod_is_available_while_it_is_ready_and_stays():
-    pod = Pod(Found("shop", (), "n1"), 1, 0.5, 0)
+    pod = Pod(InitialPod("shop", (), "n1"), 1, 0.5, 0)
 
     assert (True, True) == (pod.active, pod.available)
     pod.ready = False
@@ -16,4 +16,4 @@ def test_a_pod_is_available_while_it_is_ready_and_stays():
 
 
 def test_a_pod_that_is_being_deleted_terminates_from_the_start():
-    assert Pod(Found("shop", (), "n1", spreads=False), 1, 0.5, -1).terminating
+    assert Pod(InitialPod("shop", (), "n1", spreads=False), 1, 0.5, -1).terminating

@@ -14,7 +14,7 @@ from tests.support.simulated import (
 )
 from webhook.objects.names import DELETION_COST_ANNOTATION
 from webhook.scheduler.nodes import Toleration
-from webhook.simulation.deployment import Strategy
+from webhook.simulation.deployment import DeploymentStrategy
 from webhook.simulation.reading import GRACES, deletion_cost, ordinal_of, readiness, tolerations_of
 from webhook.simulation.stateful import Update
 from webhook.simulation.tolerated import Tolerated
@@ -23,10 +23,10 @@ from webhook.simulation.tolerated import Tolerated
 @pytest.mark.parametrize(
     ("written", "strategy"),
     [
-        ({}, Strategy()),
-        ({"type": "Recreate"}, Strategy(recreate=True)),
-        ({"rollingUpdate": {"maxSurge": 2, "maxUnavailable": "10%"}}, Strategy(False, 2, "10%")),
-        ({"rollingUpdate": {"maxSurge": True, "maxUnavailable": "many"}}, Strategy()),
+        ({}, DeploymentStrategy()),
+        ({"type": "Recreate"}, DeploymentStrategy(recreate=True)),
+        ({"rollingUpdate": {"maxSurge": 2, "maxUnavailable": "10%"}}, DeploymentStrategy(False, 2, "10%")),
+        ({"rollingUpdate": {"maxSurge": True, "maxUnavailable": "many"}}, DeploymentStrategy()),
     ],
 )
 def test_the_strategy_of_a_deployment(written, strategy):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.simulated import NOW, maker, nodes, state
-from webhook.simulation.pod import Found, Pod
+from webhook.simulation.pod import InitialPod, Pod
 from webhook.simulation.replicas import ReplicaSet, sync, to_delete
 
 
@@ -15,7 +15,7 @@ def pods(*each):
     for i, fields in enumerate(each):
         given = {"ready_at": NOW - 3_600, **fields}
         node = given.pop("node", f"n{i}")
-        found.append(Pod(Found("shop", (), node, **given), i, i / 10, 0))
+        found.append(Pod(InitialPod("shop", (), node, **given), i, i / 10, 0))
     return found
 
 
@@ -53,7 +53,7 @@ def test_where_a_time_is_not_known_the_uid_decides():
 def test_pods_of_all_sets_of_the_deployment_crowd_a_node():
     each = pods({}, {})
 
-    assert ["b"] == gone(each, 1, [Pod(Found("shop", (), "n1"), 9, 0.9, 1)])
+    assert ["b"] == gone(each, 1, [Pod(InitialPod("shop", (), "n1"), 9, 0.9, 1)])
 
 
 def test_sync_makes_what_is_missing_and_deletes_what_is_too_much():

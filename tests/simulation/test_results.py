@@ -6,9 +6,9 @@ import pytest
 
 from tests.support.build import ZONE
 from tests.support.simulated import deployment, nodes, plan
-from webhook.simulation.disruption import Drained, Held
+from webhook.simulation.disruption import BlockedEviction, Drained
 from webhook.simulation.results import OfDrain, Range, ranged, results
-from webhook.simulation.run import Outcome
+from webhook.simulation.run import StepOutcome
 
 
 @pytest.mark.parametrize(
@@ -20,13 +20,13 @@ def test_a_range_is_the_least_the_most_likely_and_the_most(numbers, found):
 
 
 def outcome(domains, pending=0, exceeds=False, reasons=(), holding=(), complete=True, drained=None):
-    return Outcome((domains,), (exceeds,), pending, reasons, 0, complete, holding, 2, 2, drained)
+    return StepOutcome((domains,), (exceeds,), pending, reasons, 0, complete, holding, 2, 2, drained)
 
 
 def test_each_step_has_the_ranges_of_all_runs_and_the_shares_of_what_is_said():
     made = plan([*nodes("a=1 b=1"), *deployment(replicas=2)], "scale=3")
     begun = outcome({})
-    held = Drained(0, (Held("a1", ("web",)), Held("b1", ("web", "other"))))
+    held = Drained(0, (BlockedEviction("a1", ("web",)), BlockedEviction("b1", ("web", "other"))))
     runs = [
         (begun, outcome({"a": 2}, 1, True, ("full",), (0,), False, held)),
         (begun, outcome({"a": 1, "b": 2})),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.simulated import updating
-from webhook.placement.subject import NEW
+from webhook.placement.subject import MADE_UP_LABEL
 from webhook.simulation.revisions import Revisions, read_revisions, with_new_template
 
 
@@ -38,5 +38,5 @@ def test_a_changed_template_has_a_revision_of_its_own():
     made, *pods = updating(on=[("a1", "old"), ("b1", "old")], current="old", updated="old")
     read = read_revisions(with_new_template(made), pods)
 
-    assert (NEW, "old", pods[0]) == read
+    assert (MADE_UP_LABEL, "old", pods[0]) == read
     assert Revisions("old") == read_revisions(made, pods)

@@ -8,7 +8,7 @@ from tests.support.simulated import NOW, maker, nodes, state
 from webhook.scheduler.counts import Requests, label_set
 from webhook.scheduler.nodes import TOLERATION_EXISTS, Toleration
 from webhook.simulation.node_changes import after
-from webhook.simulation.pod import Found
+from webhook.simulation.pod import InitialPod
 from webhook.simulation.step import parse_step
 
 WEB = (("app", "web"),)
@@ -135,7 +135,7 @@ def test_the_snapshot_has_what_the_run_has_come_to():
 
 
 def test_pods_of_the_cluster_are_there_but_for_those_fixed_to_their_node():
-    found = {"a1": (Found("shop", WEB, "a1"), Found("shop", WEB, "a1", fixed=True))}
+    found = {"a1": (InitialPod("shop", WEB, "a1"), InitialPod("shop", WEB, "a1", fixed=True))}
     run = state(*nodes("a=1 b=1"), found=found)
 
     assert 1 == len(run.on("a1"))
@@ -145,7 +145,7 @@ def test_pods_of_the_cluster_are_there_but_for_those_fixed_to_their_node():
 
 def test_a_pod_may_be_started_with_its_node():
     run = state(*nodes("a=1"))
-    run.start(Found("shop", WEB, "a1", TENTH))
+    run.start(InitialPod("shop", WEB, "a1", TENTH))
 
     assert (1, {"a1": 1}) == (run.usage["a1"].pods, run.groups("shop")[WEB])
 
@@ -170,7 +170,7 @@ def test_a_pod_that_was_ready_long_before_is_available():
     run = state(*nodes("a=1"))
     of = maker(min_ready_seconds=30)
     young, old, unknown = (
-        run.pod(Found("shop", WEB, "a1", ready_at=since, maker=of), 0) for since in (NOW - 29, NOW - 30, None)
+        run.pod(InitialPod("shop", WEB, "a1", ready_at=since, maker=of), 0) for since in (NOW - 29, NOW - 30, None)
     )
 
     assert (False, True, True) == (young.available, old.available, unknown.available)
@@ -179,7 +179,7 @@ def test_a_pod_that_was_ready_long_before_is_available():
 def test_pods_that_are_not_ready_are_counted_from_the_start_on():
     run = state(*nodes("a=1"))
     first, second = placed(run), placed(run)
-    sick = run.pod(Found("shop", WEB, "a1", ready=False))
+    sick = run.pod(InitialPod("shop", WEB, "a1", ready=False))
     for pod in (first, first, second):
         run.fail(pod)
     counted = [run.unready["shop", WEB]]

@@ -7,8 +7,8 @@ import json
 from webhook.documents.reading import read_documents
 from webhook.policy.parsing import parse_policy
 from webhook.policy.policy import Policy
-from webhook.policy.schema import API_VERSION as POLICY_API_VERSION
-from webhook.policy.schema import KIND
+from webhook.policy.schema import POLICY_API_VERSION as POLICY_API_VERSION
+from webhook.policy.schema import POLICY_KIND
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.snapshot import Snapshot, from_objects
 
@@ -137,7 +137,7 @@ def namespace(name="shop", **labels):
 def policy(text="", **fields) -> Policy:
     """The built-in policy with what `text` and these fields say."""
     said = (read_documents(text) or [{}])[0]
-    return parse_policy(json.dumps({"apiVersion": POLICY_API_VERSION, "kind": KIND, **said, **fields}))
+    return parse_policy(json.dumps({"apiVersion": POLICY_API_VERSION, "kind": POLICY_KIND, **said, **fields}))
 
 
 def snapshot(*objects, features=None) -> Snapshot:

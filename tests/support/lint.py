@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 from webhook.lint.judgement import judge
-from webhook.lint.results import Summary
+from webhook.lint.results import LintSummary
 from webhook.lint.terms import LintTerms
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.policy.parsing import built_in
@@ -56,7 +56,7 @@ def shown(text, by=None, file="a.yaml"):
 
 def summary(by=None, **files):
     """The summary of texts, each under the name of its file."""
-    result = Summary()
+    result = LintSummary()
     for file, text in files.items():
         result.add(judged(text, by, file))
     return result

@@ -7,7 +7,7 @@ import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from webhook.cluster.client import CONFLICT, NOT_FOUND, UNAUTHORIZED, ClusterError
+from webhook.cluster.client import CONFLICT_STATUS, NOT_FOUND, UNAUTHORIZED, ClusterError
 
 
 class Memory:
@@ -53,13 +53,13 @@ class Memory:
         if method == "POST":
             path = f"{path}/{body['metadata']['name']}"
             if path in self.objects:
-                raise ClusterError(f"{path}: already exists", CONFLICT)
+                raise ClusterError(f"{path}: already exists", CONFLICT_STATUS)
         elif path not in self.objects:
             raise ClusterError(f"{path}: not found", NOT_FOUND)
         if method == "GET":
             return json.loads(json.dumps(self.objects[path]))
         if method == "PUT" and body["metadata"]["resourceVersion"] != self.objects[path]["metadata"]["resourceVersion"]:
-            raise ClusterError(f"{path}: the object has been modified", CONFLICT)
+            raise ClusterError(f"{path}: the object has been modified", CONFLICT_STATUS)
         self.writes.append((method, path))
         return self.put(path, json.loads(json.dumps(body)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.memory import Memory
 from webhook.cluster.client import ClusterError
 from webhook.cluster.registration import API, Registration
-from webhook.manifests.configurations import MUTATING_NAME, NAME, Target, configurations
+from webhook.manifests.configurations import MUTATING_NAME, NAME, WebhookTarget, configurations
 from webhook.policy import parsing as policies
 
 MUTATING = f"{API}/mutatingwebhookconfigurations/{MUTATING_NAME}"
@@ -13,7 +13,7 @@ VALIDATING = f"{API}/validatingwebhookconfigurations/{NAME}"
 
 
 def registered(bundle=b""):
-    target = Target(bundle, service=("guard", "keel"))
+    target = WebhookTarget(bundle, service=("guard", "keel"))
     return Memory(dict(zip((MUTATING, VALIDATING), configurations(policies.built_in(), target), strict=True)))
 
 

@@ -15,7 +15,7 @@ from webhook.scheduler.features import features
 from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.selectors import selecting
 from webhook.scheduler.snapshot import from_objects
-from webhook.simulation.controllers import Cluster
+from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.node_changes import first_ground
 from webhook.simulation.planning import planned
 from webhook.simulation.pod import Maker
@@ -131,7 +131,7 @@ def cluster(*objects, minor=33, time=NOW):
     known = features(minor)
     pods = [one for one in objects if one["kind"] == "Pod"]
     others = {ObjectRef.of(one).key: one for one in objects if one["kind"] not in ("Pod", "Node", "Namespace")}
-    return Cluster(from_objects(objects, known), known, pods, others, time)
+    return SimulatedCluster(from_objects(objects, known), known, pods, others, time)
 
 
 def workload(objects) -> Raw:

@@ -13,7 +13,17 @@ from certs.serving import ServingCertificate
 from tests.support.handshakes import client_certificate, client_context
 from tests.support.serving import certificate
 from webhook.transport.limits import RECORD
-from webhook.transport.tls import EXPIRED, NAME, NONE, PIECE, RECORDS, RESUMED, UNTRUSTED, ClientRefused, Tls
+from webhook.transport.tls import (
+    EXPIRED,
+    NO_CERTIFICATE,
+    PIECE,
+    RECORDS,
+    SESSION_RESUMED,
+    UNTRUSTED,
+    WRONG_NAME,
+    ClientRefused,
+    Tls,
+)
 
 every_version = pytest.mark.parametrize(
     "version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=lambda version: version.name
@@ -76,13 +86,13 @@ def test_a_client_is_accepted_by_name(tmp_path, names, version):
 
 
 REFUSED = [
-    ("another name", {}, ("kube-apiserver-kubelet-client",), NAME),
-    ("part of a name", {}, ("kube",), NAME),
-    ("a name in another case", {}, ("Kube-Apiserver",), NAME),
+    ("another name", {}, ("kube-apiserver-kubelet-client",), WRONG_NAME),
+    ("part of a name", {}, ("kube",), WRONG_NAME),
+    ("a name in another case", {}, ("Kube-Apiserver",), WRONG_NAME),
     ("a certificate that is over", {"lifetime": -timedelta(minutes=1)}, (), EXPIRED),
     ("a certificate of a server", {"client": False}, (), UNTRUSTED),
     ("another CA", {"ca": None}, (), UNTRUSTED),
-    ("no certificate", None, (), NONE),
+    ("no certificate", None, (), NO_CERTIFICATE),
 ]
 
 
@@ -118,7 +128,7 @@ def test_no_session_is_resumed(tmp_path):
     with pytest.raises(ClientRefused) as caught:
         server.meet(context, client.session)
 
-    assert RESUMED == caught.value.reason
+    assert SESSION_RESUMED == caught.value.reason
 
 
 @every_version

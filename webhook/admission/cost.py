@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from webhook.objects.workload import MOST_TEMPLATES, Workload
 
-MOST_CONSTRAINTS, MOST_VALUES = 100, 700  # of one object
+MOST_CONSTRAINTS, MOST_SELECTOR_VALUES = 100, 700  # of one object
 
 
 class TooLarge(ValueError):
@@ -29,5 +29,5 @@ def weigh_constraints(lists: Sequence[object]) -> None:
     for value in values:  # the loop appends to it
         if isinstance(value, dict | list):
             values += value.values() if isinstance(value, dict) else value
-            if len(values) - len(lists) > MOST_VALUES:
-                raise TooLarge(f"found more than {MOST_VALUES} values in constraints, no more can be judged")
+            if len(values) - len(lists) > MOST_SELECTOR_VALUES:
+                raise TooLarge(f"found more than {MOST_SELECTOR_VALUES} values in constraints, no more can be judged")

@@ -24,7 +24,7 @@ class Outcome(StrEnum):
     ERROR = "error"  # Malformed, or a defect of evenkeel's.
 
 
-class Judged(NamedTuple):
+class JudgedFinding(NamedTuple):
     """A finding, and what comes of it: it `warns` unless it denies, and `would_deny` if the enforcement were Deny."""
 
     finding: Finding

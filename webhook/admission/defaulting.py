@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from webhook.admission.cost import MOST_VALUES, TooLarge, weigh_constraints
+from webhook.admission.cost import MOST_SELECTOR_VALUES, TooLarge, weigh_constraints
 from webhook.admission.ownership import NEVER, Audited
 from webhook.admission.terms import Terms
 from webhook.findings.evaluation import TOPOLOGY_LABELS, evaluate
@@ -47,7 +47,7 @@ REASONS = {
 
 
 # Reasons that somebody can do something about, in the policy, the Pod or the cluster; they are logged at info.
-LEFT_OUT = frozenset({"nodes-lack-key", "too-large", "would-be-denied", "would-be-invalid"})
+UNTOLD_REASONS = frozenset({"nodes-lack-key", "too-large", "would-be-denied", "would-be-invalid"})
 ADDED_LABELS = frozenset(key for kind in KINDS for key in kind.added_labels)
 
 
@@ -95,7 +95,7 @@ def default_constraints(
         return Undefaulted(reason or "namespace-unknown")
     if terms.snapshot is None:
         return Undefaulted("no-cluster")
-    if len(pod.labels) > MOST_VALUES:
+    if len(pod.labels) > MOST_SELECTOR_VALUES:
         return Undefaulted("too-large")
     derived = default_selector(pod.namespace, pod.labels, pod.owner, terms.snapshot)
     if derived.selector.empty:
@@ -172,7 +172,7 @@ def given(obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | N
     For enforced rules a copy must have all labels of the original, or none: a Pod without labels belongs to no
     workload, and no constraint could spread it.
     """
-    if not pod.has_constraints or terms.snapshot is None or len(pod.labels) > MOST_VALUES:
+    if not pod.has_constraints or terms.snapshot is None or len(pod.labels) > MOST_SELECTOR_VALUES:
         return NEVER
     if DEFAULTED_BY_ANNOTATION in pod.annotations and _gives(obj, pod, namespace_labels, terms):
         return Audited(True, True)

@@ -14,8 +14,8 @@ from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
 from webhook.findings.evaluation import TOPOLOGY_LABELS
-from webhook.objects.fields import FieldPath, as_mapping, children, value_at, with_value
-from webhook.objects.kinds import BUILT_IN_KINDS, FIELD, Kind, find_kinds
+from webhook.objects.fields import as_mapping, children, value_at, with_value
+from webhook.objects.kinds import BUILT_IN_KINDS, CONSTRAINTS_PATH, FIELD, Kind, find_kinds
 from webhook.objects.labels import labels_of
 from webhook.objects.workload import parse_workloads
 from webhook.scheduler.constraint import as_stored
@@ -23,7 +23,6 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.validation import validate
 
-CONSTRAINTS: FieldPath = ("spec", FIELD)
 NEW_UID = "new"
 
 
@@ -186,8 +185,8 @@ def patched(obj: Mapping[str, object], operations: Sequence[Mapping[str, object]
 
 def _stored(obj: Mapping[str, object], features: Features) -> Mapping[str, object]:
     """What PrepareForCreate makes of a Pod that is not stored yet; anything else stays as it is."""
-    metadata, constraints = as_mapping(obj.get("metadata")), value_at(obj, CONSTRAINTS)
+    metadata, constraints = as_mapping(obj.get("metadata")), value_at(obj, CONSTRAINTS_PATH)
     if not _is_pod(obj) or metadata.get("uid") or constraints is None:
         return obj
     stored = as_stored(constraints, labels_of(metadata.get("labels")), features)
-    return as_mapping(with_value(obj, CONSTRAINTS, stored))
+    return as_mapping(with_value(obj, CONSTRAINTS_PATH, stored))

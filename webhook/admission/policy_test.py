@@ -20,10 +20,10 @@ from webhook.objects.fields import as_list, as_mapping
 from webhook.objects.reading import brief
 from webhook.policy.parsing import parse_day
 from webhook.policy.policy import PolicyError
-from webhook.policy.schema import API_VERSION, DAY, STRING, Schema, complaints, object_schema
+from webhook.policy.schema import DAY, POLICY_API_VERSION, STRING, Schema, complaints, object_schema
 from webhook.rules import RULES
 
-KIND = "PolicyTest"
+TEST_KIND = "PolicyTest"
 Raw = Mapping[str, object]
 Given = Raw | str  # an object, or the path of a file
 
@@ -56,7 +56,7 @@ class PolicyTest(NamedTuple):
     cases: tuple[Case, ...]
 
 
-class Result(NamedTuple):
+class CaseResult(NamedTuple):
     """What was expected of a case and what was found, each limited to what is compared."""
 
     name: str
@@ -91,8 +91,8 @@ def schema() -> dict[str, object]:
     )
     return object_schema(
         ("kind", "cases"),
-        apiVersion={"const": API_VERSION},
-        kind={"const": KIND},
+        apiVersion={"const": POLICY_API_VERSION},
+        kind={"const": TEST_KIND},
         policy=_GIVEN,
         cluster={**_GIVEN, "type": ["string", "object", "array"], "items": {"type": "object"}},
         kubernetesVersion={"type": ["string", "number"], "minLength": 1},
@@ -153,13 +153,13 @@ def _version(value: object) -> str:
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
-def judge(name: str, expect: Raw, applied: Applied) -> Result:
+def judge(name: str, expect: Raw, applied: Applied) -> CaseResult:
     """Compare an answer with what is expected of it: a key that is absent is not compared, nor one of a constraint."""
     wanted, found = {**expect}, answer(applied)
     for key in {"rules", "warnings"} & wanted.keys():
         wanted[key] = _sorted(wanted[key])
     found["defaults"] = _limited(as_list(found["defaults"]), as_list(wanted.get("defaults")))
-    return Result(name, wanted, {key: found[key] for key in wanted}, applied)
+    return CaseResult(name, wanted, {key: found[key] for key in wanted}, applied)
 
 
 def answer(applied: Applied) -> dict[str, object]:

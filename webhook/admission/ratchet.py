@@ -21,7 +21,7 @@ from webhook.objects.reading import brief
 from webhook.objects.workload import Workload
 from webhook.policy.policy import DENY, InForce
 
-Identity = tuple[str, str, str, tuple[str, ...]]
+FindingIdentity = tuple[str, str, str, tuple[str, ...]]
 Mistake = tuple[str, str]
 
 
@@ -59,7 +59,7 @@ class OldFindings:
     def __init__(self, found: Iterable[tuple[Workload, Finding]] | None) -> None:
         self._known = found is not None
         self._extents: dict[tuple[Mistake, bool], list[int]] = {}
-        self._identities: set[Identity] = set()
+        self._identities: set[FindingIdentity] = set()
         for workload, finding in found or ():
             insort(self._extents.setdefault((_mistake(workload, finding), finding.enforced), []), finding.extent)
             self._identities.add(identity(workload, finding))
@@ -129,7 +129,7 @@ def _mistake(workload: Workload, finding: Finding) -> Mistake:
     return finding.rule, finding.wanted if len(finding.path) <= len(workload.path) else ""
 
 
-def identity(workload: Workload, finding: Finding) -> Identity:
+def identity(workload: Workload, finding: Finding) -> FindingIdentity:
     """Return what stays the same of a finding while its constraint only moves: all of its path but the index."""
     names, at = tuple([part for part in finding.path if isinstance(part, str)]), len(workload.path)
     index = finding.path[at : at + 1]

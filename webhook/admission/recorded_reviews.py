@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from webhook.admission.request import API_VERSION, CREATE, GROUP, KIND, UPDATE
+from webhook.admission.request import ADMISSION_GROUP, CREATE, REVIEW_API_VERSION, REVIEW_KIND, UPDATE
 from webhook.objects.fields import texts_at
 from webhook.objects.reading import brief
 
@@ -28,14 +28,14 @@ class Recorded(NamedTuple):
 
 def is_review(obj: Mapping[str, object]) -> bool:
     """Whether an object is an AdmissionReview, of any version."""
-    return obj.get("kind") == KIND and str(obj.get("apiVersion")).partition("/")[0] == GROUP
+    return obj.get("kind") == REVIEW_KIND and str(obj.get("apiVersion")).partition("/")[0] == ADMISSION_GROUP
 
 
 def read_recorded(review: Mapping[str, object]) -> Recorded:
     """What an AdmissionReview asks; ValueError says what is wrong with it."""
-    if review.get("apiVersion") != API_VERSION:
+    if review.get("apiVersion") != REVIEW_API_VERSION:
         found = brief(review.get("apiVersion"))
-        raise ValueError(f"apiVersion: found {found}, which is not supported, wanted {API_VERSION}")
+        raise ValueError(f"apiVersion: found {found}, which is not supported, wanted {REVIEW_API_VERSION}")
     request = _mapping(review, "", "request")
     operation, namespace, user, subresource = texts_at(
         request, "operation", "namespace", "userInfo.username", "subResource"

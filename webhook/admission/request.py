@@ -16,11 +16,11 @@ from webhook.objects.reading import brief
 from webhook.objects.references import Owner
 from webhook.objects.workload import Workload, parse_workloads
 
-GROUP, KIND = "admission.k8s.io", "AdmissionReview"
-API_VERSION = f"{GROUP}/v1"
+ADMISSION_GROUP, REVIEW_KIND = "admission.k8s.io", "AdmissionReview"
+REVIEW_API_VERSION = f"{ADMISSION_GROUP}/v1"
 MUTATE, VALIDATE = "mutate", "validate"
 CREATE, UPDATE = "CREATE", "UPDATE"
-NOTHING: Mapping[str, object] = {}
+NO_OBJECT: Mapping[str, object] = {}
 
 
 class AdmissionRequest(NamedTuple):
@@ -44,8 +44,8 @@ class AdmissionRequest(NamedTuple):
     name: str = ""
     user: str = ""
     dry_run: bool = False
-    obj: Mapping[str, object] = NOTHING
-    old: Mapping[str, object] = NOTHING
+    obj: Mapping[str, object] = NO_OBJECT
+    old: Mapping[str, object] = NO_OBJECT
     workloads: tuple[Workload, ...] = ()
     before: tuple[Workload, ...] = ()
     owner: Owner | None = None
@@ -85,7 +85,7 @@ class AdmissionRequest(NamedTuple):
             name=name,
             user=user,
             obj=obj,
-            old=NOTHING if old is None else old,
+            old=NO_OBJECT if old is None else old,
             workloads=workloads,
             before=() if old is None else parse_workloads(old, kinds, goes_to),
             owner=workloads[0].owner if workloads else None,
@@ -125,8 +125,8 @@ def read_request(uid: str, raw: Mapping[str, object], phase: str, kinds: Kinds) 
         name=name,
         user=user,
         dry_run=raw.get("dryRun") is True,
-        obj=obj if isinstance(obj, dict) else NOTHING,
-        old=old if isinstance(old, dict) else NOTHING,
+        obj=obj if isinstance(obj, dict) else NO_OBJECT,
+        old=old if isinstance(old, dict) else NO_OBJECT,
         workloads=workloads,
         before=before,
         owner=workloads[0].owner if workloads else None,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from webhook.admission.cost import TooLarge, weigh
-from webhook.admission.decision import ALLOWED, Decision, Judged, Outcome, bad_request, not_judged
+from webhook.admission.decision import ALLOWED, Decision, JudgedFinding, Outcome, bad_request, not_judged
 from webhook.admission.defaulting import Undefaulted, default_constraints, given
 from webhook.admission.ownership import NEVER, Audited, audited
 from webhook.admission.ratchet import changes_nothing, keeps_constraints, old_findings
@@ -29,12 +29,12 @@ from webhook.policy.policy import AUDIT, DENY, InForce, mildest
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 
-Judging = Callable[[Workload, RuleSettings, Snapshot | None, Features], Evaluation]
+WorkloadJudge = Callable[[Workload, RuleSettings, Snapshot | None, Features], Evaluation]
 _TOLD = (Severity.ERROR, Severity.WARNING)  # of findings that deny or warn
 LONGEST_NAME = 253  # of an object, a group or a kind; anything longer is cut before it goes back
 
 
-def review(request: AdmissionRequest, terms: Terms, judging: Judging = find_all) -> Decision:
+def review(request: AdmissionRequest, terms: Terms, judging: WorkloadJudge = find_all) -> Decision:
     """
     Decide on a request; the same request and terms always give the same decision.
 
@@ -81,7 +81,9 @@ def _default(request: AdmissionRequest, namespace_labels: Labels | None, terms: 
     return Decision(Outcome.DEFAULTED, patch=found.patch, defaulted=found, audit_annotations={"defaulted": found.note})
 
 
-def _judge(request: AdmissionRequest, namespace_labels: Labels | None, terms: Terms, judging: Judging) -> Decision:
+def _judge(
+    request: AdmissionRequest, namespace_labels: Labels | None, terms: Terms, judging: WorkloadJudge
+) -> Decision:
     try:
         weigh(request.workloads)
     except TooLarge as error:
@@ -104,9 +106,9 @@ def _judge_workloads(
     request: AdmissionRequest,
     namespace_labels: Labels | None,
     terms: Terms,
-    judging: Judging,
+    judging: WorkloadJudge,
     skipped: dict[Skipped, None],
-) -> list[Judged]:
+) -> list[JudgedFinding]:
     """Return each finding on the workloads, with what becomes of it; add rules that cannot be run to `skipped`."""
     in_force = {workload.path: terms.policy.in_force(workload, namespace_labels) for workload in request.workloads}
     old = old_findings(request, in_force.values(), terms) if request.before else None
@@ -120,7 +122,7 @@ def _judge_workloads(
     pod = request.workloads[0]
     told = pod.is_pod and any(finding.severity in _TOLD for _, finding in found)
     excepted = given(request.obj, pod, namespace_labels, terms) if told else NEVER
-    judged: dict[FieldPath, list[Judged]] = {}
+    judged: dict[FieldPath, list[JudgedFinding]] = {}
     for (workload, finding), was_there in zip(found, excused, strict=True):
         rules = in_force[workload.path]
         outcome = _judge_finding(finding, workload, rules, request.user, old=was_there, excepted=excepted)
@@ -128,7 +130,7 @@ def _judge_workloads(
     return [each for path, of_workload in judged.items() for each in _shown(of_workload, path)]
 
 
-def _shown(judged: Sequence[Judged], path: FieldPath) -> Sequence[Judged]:
+def _shown(judged: Sequence[JudgedFinding], path: FieldPath) -> Sequence[JudgedFinding]:
     """Return those of at most one rule per field of the workload at `path`."""
     if len(judged) == 1:
         return judged
@@ -138,7 +140,7 @@ def _shown(judged: Sequence[Judged], path: FieldPath) -> Sequence[Judged]:
 
 def _judge_finding(
     finding: Finding, workload: Workload, rules: InForce, user: str, *, old: bool, excepted: Audited
-) -> Judged:
+) -> JudgedFinding:
     """
     Return what becomes of a finding on a workload that `user` sends.
 
@@ -156,7 +158,7 @@ def _judge_finding(
         finding = finding._replace(fix=f"mend {named}, its owner: {finding.fix}")
     hushed = only_audited or finding.said_by_api_server or enforcement == AUDIT
     warns = finding.severity in _TOLD and not hushed
-    return Judged(finding, would_deny, would_deny and enforcement == DENY, warns)
+    return JudgedFinding(finding, would_deny, would_deny and enforcement == DENY, warns)
 
 
 def _too_large(request: AdmissionRequest, namespace_labels: Labels | None, terms: Terms, error: TooLarge) -> Decision:
@@ -168,7 +170,7 @@ def _too_large(request: AdmissionRequest, namespace_labels: Labels | None, terms
     return not_judged(policy, about(request), message, mildest(in_force), enforced=denies and not known, known=known)
 
 
-def _decide(request: AdmissionRequest, judged: Sequence[Judged], skipped: Collection[Skipped]) -> Decision:
+def _decide(request: AdmissionRequest, judged: Sequence[JudgedFinding], skipped: Collection[Skipped]) -> Decision:
     would_deny = any(each.would_deny for each in judged)
     denying = [each.finding for each in judged if each.denies]
     warning = [each.finding for each in judged if each.warns and not each.denies]
@@ -191,7 +193,7 @@ def _decide(request: AdmissionRequest, judged: Sequence[Judged], skipped: Collec
     )
 
 
-def _is_to_deny(judged: Judged) -> bool:
+def _is_to_deny(judged: JudgedFinding) -> bool:
     """Return whether what warns now denies later: not an error that was there before."""
     return not judged.denies and (judged.would_deny or judged.finding.severity is not Severity.ERROR)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from webhook.admission.decision import Judged
+from webhook.admission.decision import JudgedFinding
 from webhook.findings.finding import Severity
 from webhook.findings.wording import some
 from webhook.objects.fields import FieldPath
@@ -13,7 +13,7 @@ HOW_TO_KNOW = "give --namespace-labels, --cluster, or a Namespace in the input"
 Place = tuple[str, FieldPath]
 
 
-def agreed(possible: Mapping[str, Sequence[Judged]]) -> tuple[list[Judged], bool]:
+def agreed(possible: Mapping[str, Sequence[JudgedFinding]]) -> tuple[list[JudgedFinding], bool]:
     """
     Return what is found of an object whichever override applies, and whether what becomes of it rests on that.
 
@@ -22,11 +22,11 @@ def agreed(possible: Mapping[str, Sequence[Judged]]) -> tuple[list[Judged], bool
     """
     would_be_denied = all(any(each.would_deny for each in judged) for judged in possible.values())
     denied = all(any(each.denies for each in judged) for judged in possible.values())
-    by_place: dict[Place, dict[str, list[Judged]]] = {}
+    by_place: dict[Place, dict[str, list[JudgedFinding]]] = {}
     for name, judged in possible.items():
         for each in judged:
             by_place.setdefault((each.finding.rule, each.finding.path), {}).setdefault(name, []).append(each)
-    agreed_on, differ = list[Judged](), False
+    agreed_on, differ = list[JudgedFinding](), False
     for place in by_place.values():
         gravities = {name: min(map(_gravity, judged)) for name, judged in place.items()}
         gravity = min(gravities.values())
@@ -42,7 +42,7 @@ def agreed(possible: Mapping[str, Sequence[Judged]]) -> tuple[list[Judged], bool
     return sorted(agreed_on, key=lambda each: each.finding.path), differ
 
 
-def _gravity(judged: Judged) -> tuple[int, bool]:
+def _gravity(judged: JudgedFinding) -> tuple[int, bool]:
     return judged.finding.severity.rank, not judged.denies
 
 
@@ -53,7 +53,9 @@ def _which(gravest: Collection[str], possible: Collection[str]) -> str:
     return f"{'unless' if '' in gravest else 'if'} {which}"
 
 
-def _in_doubt(judged: Sequence[Judged], which: str, as_grave: bool, would_be_denied: bool) -> Iterator[Judged]:
+def _in_doubt(
+    judged: Sequence[JudgedFinding], which: str, as_grave: bool, would_be_denied: bool
+) -> Iterator[JudgedFinding]:
     """Yield findings that are so grave only under some overrides, or if `as_grave`, that deny only under some."""
     keeps_severity = as_grave or would_be_denied
     for each in judged:

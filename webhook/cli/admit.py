@@ -27,8 +27,8 @@ from webhook.objects.references import ObjectRef
 from webhook.policy.policy import Policy
 from webhook.render import applied as render
 
-NAMESPACE = ("", "Namespace")
-Identity = tuple[object, object, object, object]
+NAMESPACE_TYPE = ("", "Namespace")
+ReviewIdentity = tuple[object, object, object, object]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 def _namespaces(objects: Iterable[Mapping[str, object]]) -> dict[str, Labels]:
     """Return the labels of the namespaces among the objects, by their names."""
     named = ((ObjectRef.of(obj), as_mapping(obj.get("metadata"))) for obj in objects)
-    return {ref.name: labels_of(found.get("labels")) for ref, found in named if ref.key[:2] == NAMESPACE}
+    return {ref.name: labels_of(found.get("labels")) for ref, found in named if ref.key[:2] == NAMESPACE_TYPE}
 
 
 def _asked(file: str, args: argparse.Namespace) -> Iterator[Recorded]:
@@ -109,7 +109,7 @@ def _asked(file: str, args: argparse.Namespace) -> Iterator[Recorded]:
 
 
 def _before(
-    obj: Mapping[str, object], old: Mapping[Identity, Mapping[str, object]] | None, args: argparse.Namespace
+    obj: Mapping[str, object], old: Mapping[ReviewIdentity, Mapping[str, object]] | None, args: argparse.Namespace
 ) -> Mapping[str, object] | None:
     """The old object, None for a creation."""
     if old is None:
@@ -120,7 +120,7 @@ def _before(
     return old[known_by]
 
 
-def identity(obj: Mapping[str, object], namespace: str) -> Identity:
+def identity(obj: Mapping[str, object], namespace: str) -> ReviewIdentity:
     """What an update cannot change: apiVersion, kind, namespace and name."""
     metadata = as_mapping(obj.get("metadata"))
     return (

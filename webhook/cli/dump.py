@@ -16,8 +16,8 @@ import argparse
 import sys
 
 from webhook.cluster.cluster import Contents
-from webhook.cluster.dump_file import Lines, reduced, write
-from webhook.cluster.listed_resources import LISTED
+from webhook.cluster.dump_file import CompressedLines, reduced, write
+from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.loading import inputs, selection
 from webhook.loading.progress import with_count
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     kinds = inputs.policy(args.policy).kinds
     contents = inputs.contents(source, namespace, kinds)
     objects = contents.objects if source.live else reduced(contents.objects, kinds)
-    lines, found = Lines(), set()
+    lines, found = CompressedLines(), set()
     try:
         for obj in with_count(objects, "objects"):
             lines.add(obj)
@@ -62,13 +62,13 @@ def run(args: argparse.Namespace) -> int:
 def _report(contents: Contents) -> None:
     """Say what could not be read.  UsageError if nothing could."""
     lines = [one_line(f"{resource}: not in the dump: {why}", LINE_LIMIT) for resource, why in contents.missing.items()]
-    if contents.missing.keys() >= {kind.name for kind in LISTED}:
-        raise UsageError("\n".join((*lines, inputs.NOTHING)))
+    if contents.missing.keys() >= {kind.name for kind in LISTED_RESOURCES}:
+        raise UsageError("\n".join((*lines, inputs.NOTHING_LISTED)))
     for line in lines:
         print(f"evenkeel: {line}", file=sys.stderr)
 
 
-def _write(output: str, contents: Contents, lines: Lines) -> None:
+def _write(output: str, contents: Contents, lines: CompressedLines) -> None:
     if output == STDOUT:
         if sys.stdout is not None:
             write(sys.stdout.buffer, contents, lines)

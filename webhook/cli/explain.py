@@ -20,17 +20,16 @@ from webhook.loading import clusters, inputs, selection
 from webhook.loading.clusters import Known
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import texts_at, value_at
-from webhook.objects.kinds import Kinds
+from webhook.objects.kinds import CONSTRAINTS_PATH, Kinds
 from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
 from webhook.placement.explanation import agrees, explain
 from webhook.placement.inferred_defaults import Defaults, given_defaults
 from webhook.placement.remedies import remedies
 from webhook.placement.subject import (
-    CONSTRAINTS,
-    UNSCHEDULABLE,
+    UNSCHEDULABLE_REASON,
+    PlacementSubject,
     Raw,
-    Subject,
     alone,
     attempt,
     foreign,
@@ -42,7 +41,7 @@ from webhook.policy.defaults import SuitedDefaults, suited_defaults
 from webhook.policy.policy import Policy
 from webhook.render import explanation as render
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
-from webhook.simulation.controllers import Cluster
+from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.rollout_check import judged
 
 POD = "Pod"
@@ -91,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _in_cluster(
     args: argparse.Namespace, source: inputs.Source, namespace: str, kinds: Kinds
-) -> tuple[list[Subject], Known, list[str]]:
+) -> tuple[list[PlacementSubject], Known, list[str]]:
     """The Pod that is named, or the next Pods of the workload."""
     ref = selection.typed_name(args.object, kinds).in_namespace(namespace)
     found = clusters.read(source, args.kubernetes_version, _within(namespace), namespace)
@@ -115,7 +114,7 @@ def _within(*namespaces: str) -> Callable[[Raw], bool]:
 
 def _in_file(
     args: argparse.Namespace, source: inputs.Source, namespace: str, kinds: Kinds
-) -> tuple[list[Subject], Known, list[str]]:
+) -> tuple[list[PlacementSubject], Known, list[str]]:
     """Each Pod and each Pod template in a file, as if it were applied now; and why others cannot be read."""
     objects = [clusters.in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
     found = clusters.read(
@@ -125,7 +124,7 @@ def _in_file(
         namespace,
         [obj for obj in objects if obj.get("kind") != POD],
     )
-    subjects, errors = list[Subject](), list[str]()
+    subjects, errors = list[PlacementSubject](), list[str]()
     for obj in objects:
         if wrong := clusters.unreadable(obj, kinds):
             errors += wrong
@@ -139,7 +138,7 @@ def _in_file(
 
 
 def _explained(
-    subject: Subject, found: Known, defaults: Defaults, profiles: Profiles, kinds: Kinds
+    subject: PlacementSubject, found: Known, defaults: Defaults, profiles: Profiles, kinds: Kinds
 ) -> render.Explained:
     snapshot = alone(subject, found.snapshot, found.features)
     tried = attempt(
@@ -150,10 +149,10 @@ def _explained(
     explanation = explain(tried.cycle)
     fixes = () if explanation.feasibility.feasible or subject.node else remedies(tried.cycle, explanation.feasibility)
     said, computed = subject.verdict, explanation.message
-    differs = computed and said.reason == UNSCHEDULABLE and not agrees(said.message, computed)
+    differs = computed and said.reason == UNSCHEDULABLE_REASON and not agrees(said.message, computed)
     notes = (*foreign(subject, profiles), *found.notes, *(found.assumed if differs else ()))
     made_by = found.others.get(subject.made_by.key) if subject.made_by is not None else None
-    cluster = Cluster(found.snapshot, found.features, found.pods, found.others, seconds_at(found.time))
+    cluster = SimulatedCluster(found.snapshot, found.features, found.pods, found.others, seconds_at(found.time))
     rollouts = judged(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)
     return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts)
 
@@ -161,13 +160,13 @@ def _explained(
 def _defaults(policy: Policy, found: Known) -> Defaults:
     """Return the constraints that the policy gives a new Pod without any; None where kube-scheduler does."""
 
-    def of_policy(subject: Subject) -> list[dict[str, object]] | None:
+    def of_policy(subject: PlacementSubject) -> list[dict[str, object]] | None:
         return [dict(constraint) for constraint in _suited(subject, policy, found).constraints] or None
 
     return of_policy
 
 
-def _suited(subject: Subject, policy: Policy, found: Known) -> SuitedDefaults:
+def _suited(subject: PlacementSubject, policy: Policy, found: Known) -> SuitedDefaults:
     workload = next(iter(parse_workloads(subject.raw, policy.kinds)), None)
     if workload is None:  # an object of the kind Pod, but of another API
         return SuitedDefaults(())
@@ -175,9 +174,9 @@ def _suited(subject: Subject, policy: Policy, found: Known) -> SuitedDefaults:
     return SuitedDefaults(()) if defaulting is None else suited_defaults(defaulting, workload, found.snapshot.nodes)
 
 
-def _left_out(subject: Subject, policy: Policy, found: Known) -> Iterator[str]:
+def _left_out(subject: PlacementSubject, policy: Policy, found: Known) -> Iterator[str]:
     """Yield why a Pod without constraints is not given some of the built-in defaults, or none of them."""
     suited = _suited(subject, policy, found)
-    if suited.lacking and not value_at(subject.raw, CONSTRAINTS):
+    if suited.lacking and not value_at(subject.raw, CONSTRAINTS_PATH):
         which = "Of the built-in defaults one is" if suited.constraints else "The built-in defaults are"
         yield f"{which} left out: {suited.lacking}."

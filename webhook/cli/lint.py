@@ -26,7 +26,7 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.baseline import Baseline, BaselineError, read_baseline
 from webhook.lint.files import FileReader, WorkerDied, read_context, read_overlays
 from webhook.lint.notes import many
-from webhook.lint.results import Summary
+from webhook.lint.results import LintSummary
 from webhook.lint.session import FileOutcome, Session
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound, find
@@ -39,7 +39,7 @@ from webhook.render.diff import as_diff
 from webhook.rules import RULES
 
 FORMATS = ("text", "json", "sarif", "github", "junit")
-SEVERITIES = [str(severity) for severity in Severity if severity is not Severity.IGNORE]
+SEVERITY_CHOICES = [str(severity) for severity in Severity if severity is not Severity.IGNORE]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fix-severity",
         metavar="SEVERITY",
-        choices=SEVERITIES,
+        choices=SEVERITY_CHOICES,
         default="warning",
         help="repair findings of this severity or higher (default: %(default)s)",
     )
@@ -74,9 +74,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         metavar="SEVERITY",
-        choices=SEVERITIES,
+        choices=SEVERITY_CHOICES,
         default="error",
-        help=f"exit with 1 for findings of this severity or higher: {', '.join(SEVERITIES)} (default: %(default)s)",
+        help=f"exit with 1 for findings of this severity or higher: {', '.join(SEVERITY_CHOICES)} "
+        "(default: %(default)s)",
     )
     parser.add_argument("--baseline", metavar="FILE", help="accept the findings and problems listed in FILE")
     parser.add_argument("--write-baseline", action="store_true", help="write all of them to --baseline FILE")
@@ -225,7 +226,7 @@ def _print_outcome(args: argparse.Namespace, style: lint_text.Style, outcome: Fi
         print(text)
 
 
-def _exit_code(summary: Summary, fail_on: Severity) -> int:
+def _exit_code(summary: LintSummary, fail_on: Severity) -> int:
     if summary.problems:
         return 2
     return int(any(located.finding.severity.rank <= fail_on.rank for located in summary.found))

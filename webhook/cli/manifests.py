@@ -32,8 +32,8 @@ from webhook.manifests.configurations import (
     NEEDED_NAMESPACES,
     POLICIES_SINCE,
     SYSTEM_NAMESPACES,
-    Object,
-    Target,
+    Manifest,
+    WebhookTarget,
     configurations,
 )
 from webhook.manifests.rbac import VIEWER, rbac, viewer
@@ -41,8 +41,8 @@ from webhook.manifests.skip_label import skip_label_policy
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy.policy import Policy
 
-CA_BUNDLE, TLS_SECRET, INJECT_CA_FROM = "--ca-bundle", "--tls-secret", "--inject-ca-from"
-WHOSE_CA = f"{CA_BUNDLE}, {TLS_SECRET} or {INJECT_CA_FROM}"
+CA_BUNDLE, TLS_SECRET, INJECT_CA_OPTION = "--ca-bundle", "--tls-secret", "--inject-ca-from"
+WHOSE_CA = f"{CA_BUNDLE}, {TLS_SECRET} or {INJECT_CA_OPTION}"
 EXCLUDE_NAMESPACE = "--exclude-namespace"
 SKIP_LABEL_USER, SKIP_LABEL_GROUP, CA_BUNDLE_USER = "--skip-label-user", "--skip-label-group", "--ca-bundle-user"
 
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="instead: the Secret of evenkeel serve --tls-secret, which writes its CA itself; --rbac has the rights",
     )
     ca.add_argument(
-        INJECT_CA_FROM,
+        INJECT_CA_OPTION,
         metavar="NS/NAME",
         help="instead: the Certificate of cert-manager, whose cainjector writes its CA",
     )
@@ -124,14 +124,14 @@ def run(args: argparse.Namespace) -> int:
     features = inputs.features(args.kubernetes_version)
     policy, minor = inputs.policy(args.policy, features), features.minor
     service = _namespaced("--service", args.service)
-    target = Target(
+    target = WebhookTarget(
         _bundle(args.ca_bundle) if args.ca_bundle else b"",
         service,
         _url(args.url),
         args.failure_policy,
         _fails(args, policy, minor),
         minor >= CONDITIONS_SINCE,
-        _namespaced(INJECT_CA_FROM, args.inject_ca_from),
+        _namespaced(INJECT_CA_OPTION, args.inject_ca_from),
         _excluded(args),
     )
     secret = _namespaced(TLS_SECRET, args.tls_secret)
@@ -144,7 +144,7 @@ def _namespaced(option: str, text: str | None) -> tuple[str, str] | None:
     return inputs.namespaced(option, text) if text else None
 
 
-def _print(objects: Iterable[Object]) -> None:
+def _print(objects: Iterable[Manifest]) -> None:
     print("---\n".join(yaml.safe_dump(obj, sort_keys=False, width=1_000) for obj in objects), end="")
 
 
@@ -171,7 +171,7 @@ def _excluded(args: argparse.Namespace) -> tuple[str, ...]:
     return (*args.exclude_namespace, *(NEEDED_NAMESPACES if refuses else ()))
 
 
-def _skip_label(args: argparse.Namespace, minor: int) -> tuple[Object, ...]:
+def _skip_label(args: argparse.Namespace, minor: int) -> tuple[Manifest, ...]:
     """What keeps others from setting the skip label; nothing where nobody is named."""
     named = {SKIP_LABEL_USER: args.skip_label_user, SKIP_LABEL_GROUP: args.skip_label_group}
     for option, names in named.items():
@@ -179,7 +179,7 @@ def _skip_label(args: argparse.Namespace, minor: int) -> tuple[Object, ...]:
     return skip_label_policy(*named.values()) if any(named.values()) else ()
 
 
-def _ca_bundle(args: argparse.Namespace, minor: int) -> tuple[Object, ...]:
+def _ca_bundle(args: argparse.Namespace, minor: int) -> tuple[Manifest, ...]:
     """What holds evenkeel's account to changing caBundle."""
     if args.ca_bundle_user is None:
         return ()

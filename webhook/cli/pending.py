@@ -19,7 +19,7 @@ from webhook.loading import clusters, inputs, selection
 from webhook.objects.fields import texts_at, value_at
 from webhook.objects.labels import labels_of
 from webhook.placement.pending import pending
-from webhook.placement.subject import UNSCHEDULABLE, Raw, Subject, of_pod
+from webhook.placement.subject import UNSCHEDULABLE_REASON, PlacementSubject, Raw, of_pod
 from webhook.render import pending as render
 from webhook.scheduler.profile import Profiles
 
@@ -61,12 +61,12 @@ def run(args: argparse.Namespace) -> int:
     return 1 if args.fail_on and waiting else 0
 
 
-def _refused(subject: Subject, profiles: Profiles) -> bool:
+def _refused(subject: PlacementSubject, profiles: Profiles) -> bool:
     """Whether kube-scheduler has tried to place the Pod, and found no node."""
-    return subject.verdict.reason == UNSCHEDULABLE and subject.scheduler in profiles
+    return subject.verdict.reason == UNSCHEDULABLE_REASON and subject.scheduler in profiles
 
 
-def _other(subject: Subject, profiles: Profiles) -> str:
+def _other(subject: PlacementSubject, profiles: Profiles) -> str:
     """Why a Pod waits that kube-scheduler has not refused."""
     if subject.scheduler not in profiles:
         return f"placed by the scheduler {subject.scheduler}"

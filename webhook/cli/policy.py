@@ -41,7 +41,7 @@ EXPORT = (
 )
 KUBE_SCHEDULER = "kube-scheduler"
 EXPORTED = f"evenkeel policy export --for {KUBE_SCHEDULER}"
-SCHEMA = "Print the JSON Schema of a policy file, for completion in an editor. Exit code 0: printed."
+SCHEMA_HELP = "Print the JSON Schema of a policy file, for completion in an editor. Exit code 0: printed."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export.add_argument("--for", dest="whom", choices=(KUBE_SCHEDULER,), required=True, help="who is to read it")
     inputs.add_policy_argument(export)
     export.set_defaults(act=_export)
-    printed = actions.add_parser("schema", help="print the JSON Schema of a policy file", description=SCHEMA)
+    printed = actions.add_parser("schema", help="print the JSON Schema of a policy file", description=SCHEMA_HELP)
     printed.set_defaults(act=_schema)
 
 

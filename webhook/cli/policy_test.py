@@ -22,7 +22,7 @@ from pathlib import Path
 
 from webhook.admission.dry_run import Applied, dry_run
 from webhook.admission.ownership import account_of
-from webhook.admission.policy_test import Case, Given, PolicyTest, Result, judge, parse_policy_test, today
+from webhook.admission.policy_test import Case, CaseResult, Given, PolicyTest, judge, parse_policy_test, today
 from webhook.admission.terms import Terms
 from webhook.cli.admit import identity
 from webhook.documents.reading import objects_of
@@ -44,8 +44,8 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
 SUFFIX = ".evenkeel-test.yaml"
-NAMESPACE = "default"  # of objects that name none
-FORMS = {"text": render.text, "json": render.as_json, "junit": render.as_xml}
+DEFAULT_NAMESPACE = "default"  # of objects that name none
+OUTPUT_FORMS = {"text": render.text, "json": render.as_json, "junit": render.as_xml}
 Raw = Mapping[str, object]
 Read = Callable[[str], tuple[Raw, ...]]
 
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "path", metavar="PATH", nargs="+", help=f"tests, and folders with *{SUFFIX}; with --init, manifests"
     )
     parser.add_argument(
-        "-o", "--output", choices=tuple(FORMS), default="text", help="the form of the output (default: text)"
+        "-o", "--output", choices=tuple(OUTPUT_FORMS), default="text", help="the form of the output (default: text)"
     )
     parser.add_argument(
         "--init", metavar="FILE", help="write a test with a case for each object of PATH that is judged; - prints it"
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     results = [_run(file) for file in _tests(args.path)]
     problems = [problem for each in results for problem in each.problems]
     if args.output != "text" or len(problems) < len(results):
-        print(FORMS[args.output](results))
+        print(OUTPUT_FORMS[args.output](results))
     if problems:
         raise UsageError("\n".join(problems))
     return 1 if any(each.failed for each in results) else 0
@@ -105,7 +105,7 @@ def _run(file: str) -> FileResults:
             terms = _terms(test, folder)
     except UsageError as error:
         return FileResults(file, problems=tuple(str(error).split("\n")))
-    results, problems = list[Result](), list[str]()
+    results, problems = list[CaseResult](), list[str]()
     for i, case in enumerate(test.cases):
         try:
             results.append(judge(case.name, case.expect, _applied(case, f"{file}: cases[{i}]", terms, folder, read)))
@@ -151,13 +151,13 @@ def _applied(case: Case, where: str, terms: Terms, folder: str, read: Read) -> A
         return _answer(obj, None, case.user, terms)
     with _at(f"{where}.old"):
         old = _object(case.old, folder, read)
-        if identity(old, NAMESPACE) != identity(obj, NAMESPACE):
+        if identity(old, DEFAULT_NAMESPACE) != identity(obj, DEFAULT_NAMESPACE):
             raise UsageError(f'found "{ObjectRef.of(old)}", wanted "{ObjectRef.of(obj)}": an update is of one object')
     return _answer(obj, old, case.user, terms)
 
 
 def _answer(obj: Raw, old: Raw | None, user: str, terms: Terms) -> Applied:
-    return dry_run(obj, old, terms, namespace=NAMESPACE, user=user, never_sent=SYSTEM_NAMESPACES)
+    return dry_run(obj, old, terms, namespace=DEFAULT_NAMESPACE, user=user, never_sent=SYSTEM_NAMESPACES)
 
 
 def _object(given: Given, folder: str, read: Read) -> Raw:

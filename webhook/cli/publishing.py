@@ -13,7 +13,7 @@ from webhook.loading.selection import Selection
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import texts_at
 from webhook.render import openreports
-from webhook.render.openreports import FORMS, MANAGED_BY, SOURCE, Form, Objects
+from webhook.render.openreports import MANAGED_BY, REPORT_FORMS, SOURCE, Form, Objects
 from webhook.report.report import Report
 
 
@@ -21,21 +21,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--apply",
         action="store_true",
-        help=f"with -o {' or '.join(FORMS)}: write the objects into the cluster, and delete those without findings",
+        help=f"with -o {' or '.join(REPORT_FORMS)}: write the objects into the cluster, "
+        "and delete those without findings",
     )
 
 
 def check(args: argparse.Namespace, source: inputs.Source) -> None:
     """UsageError if the options do not go together."""
-    if args.apply and args.output not in FORMS:
-        raise UsageError(f"--apply: found -o {args.output}, wanted -o {' or -o '.join(FORMS)}")
+    if args.apply and args.output not in REPORT_FORMS:
+        raise UsageError(f"--apply: found -o {args.output}, wanted -o {' or -o '.join(REPORT_FORMS)}")
     if args.apply and not source.live:
         raise UsageError(f"--apply: found --cluster {source.cluster}, wanted --cluster live; leave it out to print")
 
 
 def publish(args: argparse.Namespace, source: inputs.Source, chosen: Selection, report: Report, *, whole: bool) -> None:
     """Print the objects, or with --apply write them and say how many; only a `whole` report lets any be deleted."""
-    form = FORMS[args.output]
+    form = REPORT_FORMS[args.output]
     found = openreports.objects(report, form, int(time.time()))
     if found.left_out:
         print(f"evenkeel: {found.left_out:,} findings are left out, those of the last workloads", file=sys.stderr)

@@ -36,14 +36,14 @@ from webhook.objects.kinds import Kinds
 from webhook.objects.references import ObjectRef
 from webhook.render import report as render
 from webhook.render import report_page
-from webhook.render.openreports import FORMS
+from webhook.render.openreports import REPORT_FORMS
 from webhook.report.inventory import Inventory, LiveWorkload, Raw, key_of
 from webhook.report.report import Policies, Report, Reporting
 from webhook.report.waiting_pods import waiting, waits
 from webhook.scheduler.profile import Profiles
 
 DENIED_UPDATES, DENIED, WARNED = "denied-updates", "denied", "warned"
-NAMESPACE = "namespace"
+BY_NAMESPACE = "namespace"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_cluster_arguments(parser, inputs.LIVE)
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
-    selection.add_output_argument(parser, selection.HTML, *FORMS)
+    selection.add_output_argument(parser, selection.HTML, *REPORT_FORMS)
     publishing.add_arguments(parser)
     skew_metrics.add_arguments(parser)
     inputs.add_policy_argument(parser, "the policy file to ask (default: the built-in policy, for what the rules find)")
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=(DENIED_UPDATES, DENIED, WARNED),
         help="exit with 1 if the policy would deny a workload at its next update, or at all, or also if it would warn",
     )
-    parser.add_argument("--by", choices=(NAMESPACE,), help="the numbers of each namespace, and whose it is")
+    parser.add_argument("--by", choices=(BY_NAMESPACE,), help="the numbers of each namespace, and whose it is")
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
 
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     of_nodes = policies.policy.notes_on(found.snapshot.nodes) if policies.in_force is not None else ()
     notes = (*_notes(args, chosen.namespace, report, found.notes), *of_nodes)
     titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
-    if args.output in FORMS:
+    if args.output in REPORT_FORMS:
         for note in notes:
             print(f"note: {note}", file=sys.stderr)
         publishing.publish(args, source, chosen, report, whole=not found.notes)
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.output == selection.JSON:
         print(render.dumped(render.as_json(report, titles, notes)))
     else:
-        print(render.text(report, titles, notes, by_namespace=args.by == NAMESPACE))
+        print(render.text(report, titles, notes, by_namespace=args.by == BY_NAMESPACE))
     if found.without_nodes:
         raise UsageError(found.without_nodes)
     return _exit_code(report, args.fail_on)

@@ -96,7 +96,7 @@ def _connections() -> int:
 
 def _made(values: Mapping[str, str]) -> Webhook:
     """Make the webhook, in the worker; where that cannot be, say why, and have gunicorn's arbiter end, too."""
-    from webhook.serving.server import FAILED, UNUSABLE
+    from webhook.serving.server import EXIT_FAILED, UNUSABLE
 
     try:
         return _webhook(values)
@@ -108,7 +108,7 @@ def _made(values: Mapping[str, str]) -> Webhook:
         sys.exit(UNUSABLE)
     except OSError as error:
         _cannot_go_on(error)
-        sys.exit(FAILED)
+        sys.exit(EXIT_FAILED)
 
 
 def value_of(setting: Setting, args: argparse.Namespace) -> str:

@@ -32,13 +32,13 @@ from webhook.placement.subject import Raw
 from webhook.render import simulation as render
 from webhook.render import simulation_page
 from webhook.simulation import ties
-from webhook.simulation.controllers import SIMULATED, Cluster
+from webhook.simulation.controllers import SIMULATED, SimulatedCluster
 from webhook.simulation.planning import is_simulated, planned, wanted
 from webhook.simulation.remedies import helping
 from webhook.simulation.results import results
-from webhook.simulation.run import Outcome, Plan
+from webhook.simulation.run import Plan, StepOutcome
 from webhook.simulation.run import run as run_once
-from webhook.simulation.step import FORMS, Step, StepError, parse_step
+from webhook.simulation.step import STEP_FORMS, Step, StepError, parse_step
 
 RUNS, MOST_RUNS, SEED = 200, 100_000, 1
 ALONE = 4  # Runs that one process does by itself: others take a tenth of a second to begin.
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     kinds = inputs.policy(None).kinds
     namespace = selection.namespace(args, source)
     raw, found = _workload(args, source, namespace, names, steps, kinds)
-    cluster = Cluster(found.snapshot, found.features, found.pods, found.others, seconds_at(found.time))
+    cluster = SimulatedCluster(found.snapshot, found.features, found.pods, found.others, seconds_at(found.time))
     ref = ObjectRef.of(raw)
     try:
         made = planned(
@@ -117,14 +117,14 @@ def run(args: argparse.Namespace) -> int:
 def _words(words: Sequence[str], from_file: bool) -> tuple[list[str], list[Step]]:
     """The words that name a workload, and the steps."""
     most = len(words) if from_file else 1 if "/" in "".join(words[:1]) else 2
-    first = next((i for i, word in enumerate(words[:most]) if word.partition("=")[0] in FORMS), most)
+    first = next((i for i, word in enumerate(words[:most]) if word.partition("=")[0] in STEP_FORMS), most)
     names, written = list(words[:first]), words[first:]
     if from_file and names:
-        raise UsageError(f'found "{names[0]}" with -f, wanted steps: {", ".join(FORMS.values())}')
+        raise UsageError(f'found "{names[0]}" with -f, wanted steps: {", ".join(STEP_FORMS.values())}')
     if not from_file and not names:
         raise UsageError("wanted either TYPE/NAME, such as deployment/web, or -f FILE")
     if not from_file and not written:
-        raise UsageError(f"found no step, wanted {', '.join(FORMS.values())}")
+        raise UsageError(f"found no step, wanted {', '.join(STEP_FORMS.values())}")
     try:
         return names, [parse_step(word) for word in written]
     except StepError as error:
@@ -169,7 +169,7 @@ def _kinds() -> str:
     return ", ".join(kind for _, kind in SIMULATED)
 
 
-def _all(plan: Plan, seed: int, runs: int) -> Iterator[tuple[Outcome, ...]]:
+def _all(plan: Plan, seed: int, runs: int) -> Iterator[tuple[StepOutcome, ...]]:
     """The outcomes of all runs, in their order, whichever process has done them."""
     for i in range(min(runs, ALONE)):
         yield run_once(plan, seed, i)
@@ -201,6 +201,6 @@ def _begin(plan: Plan, seed: int) -> None:
     _PLANS.append((plan, seed))
 
 
-def _some(numbers: range) -> list[tuple[Outcome, ...]]:
+def _some(numbers: range) -> list[tuple[StepOutcome, ...]]:
     plan, seed = _PLANS[-1]
     return [run_once(plan, seed, i) for i in numbers]

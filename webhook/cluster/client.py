@@ -29,10 +29,10 @@ VERSION_SECONDS = 5.0
 POOL = 16  # Connections that are kept: a watch for each kind, and look-ups.
 CONNECT_SECONDS = 5.0
 RECONNECT_SECONDS = 10.0
-GONE, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT = 410, 401, 403, 404, 409
-BUSY, LEAST_WAIT = (429, 503), 1.0  # Seconds, where the API server names none.
+GONE_STATUS, UNAUTHORIZED, FORBIDDEN_STATUS, NOT_FOUND, CONFLICT_STATUS = 410, 401, 403, 404, 409
+BUSY_STATUSES, LEAST_WAIT = (429, 503), 1.0  # Seconds, where the API server names none.
 LONGEST_MESSAGE = 300
-JSON = "application/json"
+JSON_TYPE = "application/json"
 NO_QUERY: Mapping[str, str] = {}
 
 
@@ -237,7 +237,7 @@ class Client:
                 return self._answer(path, decode, self._request(path, query, seconds), most)
             except ClusterError as error:
                 wait = max(LEAST_WAIT, error.retry_after)
-                if error.status not in BUSY or monotonic() + wait > deadline:
+                if error.status not in BUSY_STATUSES or monotonic() + wait > deadline:
                     raise
                 sleep(wait)
 
@@ -252,7 +252,7 @@ class Client:
         body: object,
         seconds: float,
         query: Mapping[str, str] = NO_QUERY,
-        form: str = JSON,
+        form: str = JSON_TYPE,
     ) -> dict[str, Any]:
         """
         The JSON object that the API server returns within `seconds`; any other response is a ClusterError.
@@ -285,7 +285,7 @@ class Client:
         seconds: float,
         method: str = "GET",
         body: object = None,
-        form: str = JSON,
+        form: str = JSON_TYPE,
     ) -> Iterator[Any]:
         from urllib3 import Timeout
 

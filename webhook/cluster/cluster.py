@@ -19,7 +19,7 @@ class Cluster(Protocol):
     def view_for(self, namespace: str, owner: Owner | None) -> Snapshot | None:
         """A view that includes this namespace and owner, if they can be fetched in time."""
 
-    def state(self) -> State:
+    def state(self) -> Readiness:
         """Whether it is ready, and its condition in words."""
 
     def start(self) -> None:
@@ -53,7 +53,7 @@ class FormatError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class Readiness:
     """Whether decisions can be made from a cluster, and one line about its condition."""
 
     ready: bool
@@ -72,9 +72,9 @@ class Unchanging:
     def view_for(self, namespace: str, owner: Owner | None) -> Snapshot | None:
         return self.snapshot
 
-    def state(self) -> State:
+    def state(self) -> Readiness:
         nodes = "none" if self.snapshot is None else f"a dump with {len(self.snapshot.nodes)} nodes"
-        return State(True, nodes)
+        return Readiness(True, nodes)
 
     def start(self) -> None:
         """Do nothing: there is nothing to watch."""

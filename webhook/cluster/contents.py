@@ -9,16 +9,16 @@ from itertools import chain
 from typing import Any
 
 from webhook.cluster import fields
-from webhook.cluster.client import FORBIDDEN, NOT_FOUND, Client, ClusterError
+from webhook.cluster.client import FORBIDDEN_STATUS, NOT_FOUND, Client, ClusterError
 from webhook.cluster.cluster import Contents
 from webhook.cluster.informer import pages
-from webhook.cluster.listed_resources import LISTED, custom
-from webhook.cluster.watched_resources import NAMESPACE, Watched
+from webhook.cluster.listed_resources import LISTED_RESOURCES, custom
+from webhook.cluster.watched_resources import WATCHED_NAMESPACES, Watched
 from webhook.objects.fields import as_list, texts_at
 from webhook.objects.kinds import NO_KINDS, Kinds
 
 PAGE_SECONDS = 60.0
-WITHHELD = (FORBIDDEN, NOT_FOUND)
+WITHHELD = (FORBIDDEN_STATUS, NOT_FOUND)
 
 
 def read_contents(client: Client, namespace: str = "", kinds: Kinds = NO_KINDS) -> Contents:
@@ -46,8 +46,8 @@ def _version(client: Client) -> str:
 
 
 def _objects(client: Client, namespace: str, missing: dict[str, str]) -> Iterator[Mapping[str, object]]:
-    for kind in LISTED:
-        decode = fields.namespaces_page if kind.gvk == NAMESPACE.gvk else fields.page
+    for kind in LISTED_RESOURCES:
+        decode = fields.namespaces_page if kind.gvk == WATCHED_NAMESPACES.gvk else fields.page
         yield from _of_kind(client, kind, namespace, decode, missing)
 
 

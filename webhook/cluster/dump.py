@@ -20,7 +20,7 @@ from webhook.documents.scalars import DocumentError
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
-SUFFIXES = {".yaml", ".yml", ".json", ".jsonl"}
+DUMP_SUFFIXES = {".yaml", ".yml", ".json", ".jsonl"}
 GZIP, GZ = b"\x1f\x8b", ".gz"
 LONGEST_HEADER = 1 << 16
 
@@ -83,10 +83,10 @@ def _described(path: Path) -> Contents:
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    named = (file for file in path.rglob("*") if Path(file.name.removesuffix(GZ)).suffix in SUFFIXES)
+    named = (file for file in path.rglob("*") if Path(file.name.removesuffix(GZ)).suffix in DUMP_SUFFIXES)
     files = sorted(file for file in named if file.is_file())
     if not files:
-        raise DumpError(f"{path}: found no file that ends in {', '.join(sorted(SUFFIXES))}, or these with {GZ}")
+        raise DumpError(f"{path}: found no file that ends in {', '.join(sorted(DUMP_SUFFIXES))}, or these with {GZ}")
     return files
 
 

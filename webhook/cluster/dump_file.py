@@ -19,17 +19,17 @@ from typing import BinaryIO
 
 from webhook.cluster.cluster import Contents, FormatError
 from webhook.cluster.fields import as_line, from_line, only_read, only_read_custom
-from webhook.cluster.listed_resources import LISTED
+from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.objects.fields import texts_at
 from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.objects.references import ObjectRef
 
-KIND, VERSION = "ClusterDump", 1
+DUMP_KIND, VERSION = "ClusterDump", 1
 CHUNK = 1 << 18  # Bytes of lines that are compressed together.
-_GVKS = {kind.gvk for kind in LISTED}
+_GVKS = {kind.gvk for kind in LISTED_RESOURCES}
 
 
-class Lines:
+class CompressedLines:
     """
     Lines of objects in compressed form, some hundred bytes for each, until all of them can be written in order.
 
@@ -91,7 +91,7 @@ def write(out: BinaryIO, contents: Contents, lines: Iterable[bytes]) -> None:
 
 def header(contents: Contents) -> dict[str, object]:
     """The first line of a dump."""
-    found: dict[str, object] = {"kind": KIND, "version": VERSION}
+    found: dict[str, object] = {"kind": DUMP_KIND, "version": VERSION}
     found |= {"kubernetesVersion": contents.kubernetes_version, "time": contents.time}
     found |= {"namespace": contents.namespace} if contents.namespace else {}
     return found | ({"missing": contents.missing} if contents.missing else {})
@@ -124,7 +124,7 @@ def _naming(obj: Mapping[str, object]) -> Iterator[None]:
 
 def is_header(line: bytes) -> bool:
     """Whether the first line of a file is that of a dump."""
-    return KIND.encode() in line and isinstance(found := _value(line), dict) and found.get("kind") == KIND
+    return DUMP_KIND.encode() in line and isinstance(found := _value(line), dict) and found.get("kind") == DUMP_KIND
 
 
 def read(first: bytes, rest: Iterable[bytes]) -> Contents:

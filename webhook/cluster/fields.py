@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 import msgspec
 
 from webhook.cluster import decoding
-from webhook.cluster.watched_resources import NAMESPACE
+from webhook.cluster.watched_resources import WATCHED_NAMESPACES
 from webhook.objects.contacts import contacts_in
 from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import EACH, EACH_KEY, Kind
@@ -26,7 +26,7 @@ from webhook.objects.names import (
 )
 
 CONDITIONS = ("PodScheduled", "PodResizePending", "Ready")  # The types of a Pod's conditions that are read.
-ANNOTATIONS = (
+KEPT_ANNOTATIONS = (
     IGNORE_ANNOTATION,
     DEFAULTED_BY_ANNOTATION,
     REVISION_ANNOTATION,
@@ -34,7 +34,7 @@ ANNOTATIONS = (
     DELETION_COST_ANNOTATION,
 )
 Annotations = TypedDict(  # type: ignore[misc]
-    "Annotations", dict.fromkeys(ANNOTATIONS, Any), total=False
+    "Annotations", dict.fromkeys(KEPT_ANNOTATIONS, Any), total=False
 )
 
 
@@ -282,7 +282,7 @@ def _converted(value: object, form: Any) -> Any:
 
 def only_read(raw: Mapping[str, object]) -> Mapping[str, object]:
     """A copy of a raw object with the fields above.  ValueError or RecursionError if one has another form."""
-    if (raw.get("apiVersion"), raw.get("kind")) == NAMESPACE.gvk:
+    if (raw.get("apiVersion"), raw.get("kind")) == WATCHED_NAMESPACES.gvk:
         return _reduce_namespace(msgspec.convert(raw, Namespace))
     found = msgspec.convert(raw, Object)
     _drop_conditions(found)

@@ -15,20 +15,20 @@ from threading import Event, Thread
 from time import monotonic
 from typing import Any
 
-from webhook.cluster.client import GONE, UNAUTHORIZED, Client, ClusterError, Stream, TooLong
+from webhook.cluster.client import GONE_STATUS, UNAUTHORIZED, Client, ClusterError, Stream, TooLong
 from webhook.cluster.decoding import PLAIN, WITH_RESOURCES
 from webhook.cluster.store import Key, Store
 from webhook.cluster.watched_resources import Watched
 from webhook.scheduler.features import Features
-from webhook.scheduler.snapshot import Kept, SnapshotError, read_object
+from webhook.scheduler.snapshot import SnapshotError, SnapshotObject, read_object
 
 PAGE, LARGEST_PAGE = 500, 16 << 20  # Objects, and bytes.
 # The system's, because workers forked from one parent share the state of the module's own generator.
 CHANCE = SystemRandom()
-RELIST = frozenset({400, GONE, 504})  # A watch: the resourceVersion is unknown, too old, or not reached yet.
+RELIST = frozenset({400, GONE_STATUS, 504})  # A watch: the resourceVersion is unknown, too old, or not reached yet.
 
 # What an informer reports, with its kind, and fields for a log.
-LISTED, FAILED, RESUMED, UNREADABLE = "listed", "watch failed", "watch resumed", "object unreadable"
+WATCH_LISTED, WATCH_FAILED, WATCH_RESUMED, UNREADABLE = "listed", "watch failed", "watch resumed", "object unreadable"
 Report = Callable[..., None]
 
 
@@ -110,7 +110,7 @@ class Informer(Thread):
         delay = max(delay, error.retry_after)
         self.problem = str(error)
         self._report(
-            FAILED, self.watched.kind, problem=self.problem, tries=self._failures, retrySeconds=round(delay, 1)
+            WATCH_FAILED, self.watched.kind, problem=self.problem, tries=self._failures, retrySeconds=round(delay, 1)
         )
         if error.status == UNAUTHORIZED:
             self._reconnect()
@@ -127,7 +127,7 @@ class Informer(Thread):
         self.heard = monotonic()
         if self.problem:
             self.problem = ""
-            self._report(RESUMED, self.watched.kind, tries=self._failures)
+            self._report(WATCH_RESUMED, self.watched.kind, tries=self._failures)
 
     def _list(self) -> None:
         """
@@ -147,7 +147,7 @@ class Informer(Thread):
         self._version = page["metadata"]["resourceVersion"]
         self.synced, self._failures = True, 0
         listed = {"objects": sum(map(len, names.values())), "seconds": round(monotonic() - begun, 3)}
-        self._report(LISTED, self.watched.kind, **listed, again=again)
+        self._report(WATCH_LISTED, self.watched.kind, **listed, again=again)
 
     def _watch(self) -> None:
         """Watch from the last resourceVersion, until the API server or the connection ends the watch."""
@@ -174,7 +174,7 @@ class Informer(Thread):
 
     def _take(self, lines: Iterable[bytes]) -> None:
         """Apply a batch of events; the resourceVersion is then that of the last event applied."""
-        batch: list[tuple[Key, Kept | None]] = []
+        batch: list[tuple[Key, SnapshotObject | None]] = []
         version, error = self._version, None
         for line in filter(None, lines):
             event = self._decoding.event(line)
@@ -192,7 +192,7 @@ class Informer(Thread):
             raise error
         self._failures = 0  # Reset only after an event; a watch that is always cut off must back off.
 
-    def _read(self, raw: Mapping[str, object]) -> tuple[Key, Kept | None]:
+    def _read(self, raw: Mapping[str, object]) -> tuple[Key, SnapshotObject | None]:
         """
         The kept part of an object; None if a field has the wrong type, which is reported.
 

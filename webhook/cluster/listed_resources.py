@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from webhook.cluster.watched_resources import Watched
 from webhook.objects.kinds import APPS, BATCH, CORE, Kinds
 
-VERBS = ("get", "list")
+LIST_VERBS = ("get", "list")
 WORKLOADS = "their Pod templates, replicas and strategies: where their next Pods may go"
-LISTED = (
+LISTED_RESOURCES = (
     Watched(BATCH, "CronJob", "cronjobs", WORKLOADS),
     Watched(APPS, "DaemonSet", "daemonsets", WORKLOADS),
     Watched(APPS, "Deployment", "deployments", WORKLOADS),

@@ -14,11 +14,11 @@ from threading import Lock
 from time import monotonic
 
 from webhook.cluster.client import NOT_FOUND, Client, ClusterError
-from webhook.cluster.cluster import State
+from webhook.cluster.cluster import Readiness
 from webhook.cluster.decoding import PLAIN, WITH_RESOURCES
-from webhook.cluster.informer import LISTED, Informer, Pace, Report, pages
+from webhook.cluster.informer import WATCH_LISTED, Informer, Pace, Report, pages
 from webhook.cluster.store import Store
-from webhook.cluster.watched_resources import BY_KIND, NAMESPACE, POD, Watched, watched
+from webhook.cluster.watched_resources import BY_KIND, WATCHED_NAMESPACES, WATCHED_PODS, Watched, watched
 from webhook.objects.references import Owner
 from webhook.scheduler.default_constraints import SELECTOR_KINDS
 from webhook.scheduler.features import Features
@@ -32,7 +32,7 @@ FOUND, ABSENT, FAILED, BUSY = LOOKUP_RESULTS = ("found", "absent", "failed", "bu
 LOOKUP_KINDS = ("Namespace", *(kind for _, kind in SELECTOR_KINDS))
 
 # Any user can write an owner reference, so only a valid object name may become part of a path.
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+_OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Live:
 
     def _reported(self, what: str, kind: str, **fields: object) -> None:
         self._report(what, kind, **fields)
-        if what == LISTED and not self._ready:
+        if what == WATCH_LISTED and not self._ready:
             with self._syncing:  # Two lists may end at the same moment; report "synced" once.
                 self._become_ready()
 
@@ -95,10 +95,10 @@ class Live:
 
     def watch_pods(self, wanted: bool) -> None:
         """Start or stop watching Pods; a ready cluster stays ready meanwhile."""
-        running = self._informers.get(POD.kind)
+        running = self._informers.get(WATCHED_PODS.kind)
         if wanted and running is None and not (self._ending and self._ending.is_alive()):
-            informer = self._informer(POD)
-            self._informers = {**self._informers, POD.kind: informer}
+            informer = self._informer(WATCHED_PODS)
+            self._informers = {**self._informers, WATCHED_PODS.kind: informer}
             informer.start()
         elif not wanted and running is not None:
             self._informers = {kind: informer for kind, informer in self._informers.items() if informer is not running}
@@ -115,17 +115,17 @@ class Live:
             kind: Cache(informer.synced, informer.age, informer.problem) for kind, informer in self._informers.items()
         }
 
-    def state(self) -> State:
+    def state(self) -> Readiness:
         """Ready once all kinds have been listed.  It stays ready if the view becomes stale."""
         caches = self.caches()
         if not self._ready:
             missing = (f"{kind} ({cache.problem or 'listing'})" for kind, cache in caches.items() if not cache.synced)
-            return State(False, f"{self._client.host}, waiting for {', '.join(missing)}")
+            return Readiness(False, f"{self._client.host}, waiting for {', '.join(missing)}")
         ages = ", ".join(f"{kind} {cache.age:.0f} s" for kind, cache in caches.items())
         problems = "".join(
             f"; {problem}" for problem in dict.fromkeys(cache.problem for cache in caches.values()) if problem
         )
-        return State(True, f"{self._client.host}, last response: {ages} ago{problems}")
+        return Readiness(True, f"{self._client.host}, last response: {ages} ago{problems}")
 
     def view_for(self, namespace: str, owner: Owner | None) -> Snapshot | None:
         """
@@ -166,11 +166,11 @@ class Live:
 
 def _missing(view: Snapshot, namespace: str, owner: Owner | None) -> Iterator[tuple[Watched, str]]:
     """The kind and name of the namespace and the owner, where the view does not have them."""
-    if not _NAME.fullmatch(namespace):
+    if not _OBJECT_NAME.fullmatch(namespace):
         return
     if namespace not in view.namespaces:
-        yield NAMESPACE, namespace
-    if owner is None or (owner.api_version, owner.kind) not in SELECTOR_KINDS or not _NAME.fullmatch(owner.name):
+        yield WATCHED_NAMESPACES, namespace
+    if owner is None or (owner.api_version, owner.kind) not in SELECTOR_KINDS or not _OBJECT_NAME.fullmatch(owner.name):
         return
     if view.controller(namespace, owner) is None:
         yield BY_KIND[owner.api_version, owner.kind], owner.name

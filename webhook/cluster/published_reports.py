@@ -15,11 +15,11 @@ from webhook.cluster.informer import pages
 from webhook.cluster.watched_resources import Watched
 from webhook.objects.fields import texts_at
 
-SECONDS, PAGE_SECONDS = 30.0, 60.0
+PUBLISH_SECONDS, PAGE_SECONDS = 30.0, 60.0
 FORCED = {"fieldManager": "evenkeel", "force": "true"}
-APPLY = "application/apply-patch+yaml"  # JSON is YAML.
+APPLY_PATCH = "application/apply-patch+yaml"  # JSON is YAML.
 
-Object = Mapping[str, object]
+ReportObject = Mapping[str, object]
 Key = tuple[str, str]  # namespace, name
 
 
@@ -34,10 +34,10 @@ class Published(NamedTuple):
 def publish(
     client: Client,
     kind: Watched,
-    wanted: Iterable[Object],
+    wanted: Iterable[ReportObject],
     namespace: str,
-    same: Callable[[Object, Object], bool],
-    may_go: Callable[[Object], bool],
+    same: Callable[[ReportObject, ReportObject], bool],
+    may_go: Callable[[ReportObject], bool],
 ) -> Published:
     """
     Make the objects of a kind that `kind.query` selects, in one namespace or in all (""), those that are `wanted`.
@@ -54,7 +54,7 @@ def publish(
             unchanged += 1
             continue
         path = kind.path(*_key(obj))
-        client.send("PATCH", path, obj, SECONDS, FORCED, APPLY)
+        client.send("PATCH", path, obj, PUBLISH_SECONDS, FORCED, APPLY_PATCH)
         written += 1
     for key, obj in there.items():
         if may_go(obj):
@@ -62,7 +62,7 @@ def publish(
     return Published(written, unchanged, deleted)
 
 
-def _key(obj: Object) -> Key:
+def _key(obj: ReportObject) -> Key:
     namespace, name = texts_at(obj, "metadata.namespace", "metadata.name")
     return namespace, name
 
@@ -70,7 +70,7 @@ def _key(obj: Object) -> Key:
 def _delete(client: Client, path: str) -> bool:
     """False if it is gone already, as with its owner."""
     try:
-        client.send("DELETE", path, None, SECONDS)
+        client.send("DELETE", path, None, PUBLISH_SECONDS)
     except ClusterError as error:
         if error.status != NOT_FOUND:
             raise

@@ -6,11 +6,11 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from webhook.cluster.client import CONFLICT, FORBIDDEN, NOT_FOUND, Client, ClusterError
+from webhook.cluster.client import CONFLICT_STATUS, FORBIDDEN_STATUS, NOT_FOUND, Client, ClusterError
 from webhook.objects.fields import as_list, as_mapping
 
 SECONDS = 10.0
-TRIES = 3  # If replicas write at the same moment, one succeeds, and the others then find nothing left to do.
+PATCH_TRIES = 3  # If replicas write at the same moment, one succeeds, and the others then find nothing left to do.
 API = "/apis/admissionregistration.k8s.io/v1"
 
 
@@ -47,7 +47,7 @@ class Registration:
             try:
                 seen[path] = tuple(_entries(self._read(path)))
             except ClusterError as error:
-                if error.status == FORBIDDEN:
+                if error.status == FORBIDDEN_STATUS:
                     self._seen = {}
                 raise
         self._seen = seen
@@ -69,7 +69,7 @@ class Registration:
         return changed
 
     def _give(self, path: str, ca_bundle: bytes) -> bool:
-        for _ in range(TRIES):
+        for _ in range(PATCH_TRIES):
             found = self._read(path)
             self._seen[path] = tuple(_entries(found))
             if all(_bundle(entry) == ca_bundle for entry in self._seen[path]):
@@ -87,7 +87,7 @@ class Registration:
         try:
             self._client.send("PUT", path, {**found, "webhooks": entries}, SECONDS)
         except ClusterError as error:
-            if error.status not in (CONFLICT, NOT_FOUND):
+            if error.status not in (CONFLICT_STATUS, NOT_FOUND):
                 raise
             return False
         self._seen[path] = entries

@@ -11,7 +11,7 @@ from webhook.objects.fields import as_list, as_mapping
 from webhook.scheduler.nodes import HOSTNAME, Nodes
 
 SECONDS = 10.0
-PLACES = {HOSTNAME: "on node", "topology.kubernetes.io/zone": "in zone"}
+PLACE_WORDS = {HOSTNAME: "on node", "topology.kubernetes.io/zone": "in zone"}
 
 
 class Replica(NamedTuple):
@@ -76,7 +76,7 @@ def _shared_place(replicas: Sequence[Replica], nodes: Nodes) -> str:
     """Return the node or zone in which all replicas run while another one is open, such as `in zone a`, or ""."""
     used_nodes = [nodes.get(replica.node) for replica in replicas]
     open_nodes = nodes.tolerated(()) & ~nodes.unschedulable
-    for key, place in PLACES.items():
+    for key, place in PLACE_WORDS.items():
         domains = {node.labels.get(key) if node else None for node in used_nodes}
         domain = domains.pop() if len(domains) == 1 else None
         if domain is not None and open_nodes & nodes.carrying(key) & ~nodes.domains(key)[domain]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 
-from webhook.cluster.client import CONFLICT, NOT_FOUND, Client, ClusterError
+from webhook.cluster.client import CONFLICT_STATUS, NOT_FOUND, Client, ClusterError
 from webhook.objects.fields import as_mapping
 from webhook.objects.labels import labels_of
 
@@ -52,7 +52,7 @@ class Secret:
                 secret = {"apiVersion": "v1", "kind": "Secret", "metadata": self._identity, "data": data}
                 self._client.send("POST", self._folder, secret, SECONDS)
         except ClusterError as error:
-            if error.status == CONFLICT or (error.status == NOT_FOUND and resource_version):
+            if error.status == CONFLICT_STATUS or (error.status == NOT_FOUND and resource_version):
                 return False
             raise  # Also NOT_FOUND on creation: the namespace does not exist.
         return True

@@ -11,13 +11,13 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-from webhook.cluster.watched_resources import NAMESPACE, NODE, POD, SERVICE
+from webhook.cluster.watched_resources import NODE, SERVICE, WATCHED_NAMESPACES, WATCHED_PODS
 from webhook.scheduler.counts import BoundPod, NodeUsage, PodCounts
-from webhook.scheduler.snapshot import Kept, Snapshot, by_rarest_label
+from webhook.scheduler.snapshot import Snapshot, SnapshotObject, by_rarest_label
 
 Gvk = tuple[str, str]  # apiVersion, kind
 Key = tuple[str, str]  # namespace, name
-_POD = POD.gvk
+_POD = WATCHED_PODS.gvk
 
 
 class Store:
@@ -29,7 +29,7 @@ class Store:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._objects: dict[Gvk, dict[str, dict[str, Kept]]] = {}
+        self._objects: dict[Gvk, dict[str, dict[str, SnapshotObject]]] = {}
         self._pods: dict[str, PodCounts] = {}
         self._usage = NodeUsage()
         self._changed: set[tuple[Gvk, str]] = set()
@@ -39,7 +39,7 @@ class Store:
         # The view before.  To free it takes as long as to renew it, so that the next batch does, and no decision.
         self._replaced: Snapshot | None = None
 
-    def apply(self, kind: Gvk, batch: Iterable[tuple[Key, Kept | None]]) -> None:
+    def apply(self, kind: Gvk, batch: Iterable[tuple[Key, SnapshotObject | None]]) -> None:
         """Store the kept parts of some objects; None removes an object."""
         with self._lock:
             self._replaced = None
@@ -72,7 +72,7 @@ class Store:
         with self._lock:
             return sum(map(len, self._objects.get(kind, {}).values()))
 
-    def _put(self, kind: Gvk, key: Key, kept: Kept | None) -> None:
+    def _put(self, kind: Gvk, key: Key, kept: SnapshotObject | None) -> None:
         namespace, name = key
         those = self._objects.setdefault(kind, {}).setdefault(namespace, {})
         before = those.get(name)
@@ -103,7 +103,7 @@ class Store:
             those: Any = self._objects[kind][namespace]
             if kind == NODE.gvk:
                 fields["nodes"] = self._view.nodes.replaced_by(those[name] for name in sorted(those))
-            elif kind == NAMESPACE.gvk:
+            elif kind == WATCHED_NAMESPACES.gvk:
                 fields["namespaces"] = {name: namespace.labels for name, namespace in those.items()}
             else:
                 field, key, part = self._part(kind, namespace, those)

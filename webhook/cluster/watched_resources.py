@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from webhook.objects.kinds import APPS, CORE
 
-VERBS = ("get", "list", "watch")
+WATCH_VERBS = ("get", "list", "watch")
 ALWAYS, WATCH_PODS = "always", "watchPods"
 
 
@@ -54,9 +54,11 @@ class Watched:
 
 SELECTOR = "their selectors, to derive the selector of default constraints"
 NODE = Watched(CORE, "Node", "nodes", "labels and taints, for the rules on topology keys and domains", namespaced=False)
-NAMESPACE = Watched(CORE, "Namespace", "namespaces", "labels, for overrides and `evenkeel.dev/skip`", namespaced=False)
+WATCHED_NAMESPACES = Watched(
+    CORE, "Namespace", "namespaces", "labels, for overrides and `evenkeel.dev/skip`", namespaced=False
+)
 SERVICE = Watched(CORE, "Service", "services", SELECTOR)
-POD = Watched(
+WATCHED_PODS = Watched(
     CORE,
     "Pod",
     "pods",
@@ -66,12 +68,12 @@ POD = Watched(
 )
 WATCHED = (
     NODE,
-    NAMESPACE,
+    WATCHED_NAMESPACES,
     SERVICE,
     Watched(CORE, "ReplicationController", "replicationcontrollers", SELECTOR),
     Watched(APPS, "ReplicaSet", "replicasets", SELECTOR),
     Watched(APPS, "StatefulSet", "statefulsets", SELECTOR),
-    POD,
+    WATCHED_PODS,
 )
 BY_KIND = {kind.gvk: kind for kind in WATCHED}
 

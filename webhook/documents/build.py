@@ -17,7 +17,7 @@ from webhook.documents.scalars import TAG, Repeated, error_at, key_text, scalar_
 from webhook.objects.fields import FieldPath
 
 DEEPEST = 400  # What walks through a document calls itself twice a level, and Python allows 1,000 calls.
-TOO_DEEP = f"nested more than {DEEPEST} levels deep"
+NESTED_TOO_DEEP = f"nested more than {DEEPEST} levels deep"
 MOST_ALIASED = 1_000_000  # what aliases may expand to: a value counts 1, and 1 more for every 64 characters
 MOST_REPEATED = 100  # that are noted
 _OBJECT_TAGS = frozenset({"map", "set", "omap"})
@@ -41,7 +41,7 @@ def build(text: str, repeated: list[Repeated] | None = None) -> Iterator[object]
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenValue:
     """
     An object or array that is not complete yet; `key` is None where the next scalar is a key.
 
@@ -71,7 +71,7 @@ class _Builder:
 
     def __init__(self, number: int, repeated: list[Repeated] | None) -> None:
         self.number, self.repeated = number, repeated
-        self.stack: list[_Open] = []
+        self.stack: list[_OpenValue] = []
         self.anchors: dict[str, _Anchored | None] = {}
         self.aliased = 0
         self.finished: object = None
@@ -86,7 +86,7 @@ class _Builder:
             self.anchors[event.anchor] = _Anchored(value, weight, 0)
         self._add(value, weight, 0, event)
 
-    def _key(self, top: _Open, event: yaml.ScalarEvent) -> None:
+    def _key(self, top: _OpenValue, event: yaml.ScalarEvent) -> None:
         top.merging = event.value == "<<" and event.implicit[0]
         value = scalar_value(event)
         if event.anchor is not None:
@@ -95,7 +95,7 @@ class _Builder:
         if top.key in top.value and not top.merging:
             self._twice(top, top.key, event)
 
-    def _twice(self, top: _Open, key: str, event: yaml.Event) -> None:
+    def _twice(self, top: _OpenValue, key: str, event: yaml.Event) -> None:
         """A key is there already; one that a merge brought may be written again."""
         if top.merged is not None and key in top.merged:
             return
@@ -111,7 +111,7 @@ class _Builder:
 
     def begin(self, event: yaml.CollectionStartEvent) -> None:
         if len(self.stack) >= DEEPEST:
-            raise error_at(event.start_mark, TOO_DEEP)
+            raise error_at(event.start_mark, NESTED_TOO_DEEP)
         if self._at_key():
             raise error_at(event.start_mark, "a key must be a string")
         own = _OBJECT_TAGS if isinstance(event, yaml.MappingStartEvent) else _ARRAY_TAGS
@@ -119,7 +119,7 @@ class _Builder:
             raise error_at(event.start_mark, f"cannot be {event.tag.replace(TAG, '!!')}")
         if event.anchor is not None:
             self.anchors[event.anchor] = None
-        self.stack.append(_Open({} if isinstance(event, yaml.MappingStartEvent) else [], event.anchor))
+        self.stack.append(_OpenValue({} if isinstance(event, yaml.MappingStartEvent) else [], event.anchor))
 
     def end(self, event: yaml.CollectionEndEvent) -> None:
         done = self.stack.pop()
@@ -167,7 +167,7 @@ class _Builder:
                 top.merged.discard(top.key)
         top.key = None
 
-    def _merge(self, top: _Open, into: dict[str, object], sources: Sequence[Mapping[str, object]]) -> None:
+    def _merge(self, top: _OpenValue, into: dict[str, object], sources: Sequence[Mapping[str, object]]) -> None:
         """Of a key that several have, the first counts; one that the object has before is replaced, as in kubectl."""
         top.merging, top.merged = False, set() if top.merged is None else top.merged
         for source in reversed(sources):

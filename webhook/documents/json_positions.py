@@ -6,7 +6,7 @@ import re
 from json import JSONDecoder
 
 from webhook.documents.scalars import skip_space
-from webhook.documents.spans import ARRAY, OBJECT, Key, Span, Wanted, wanted_below
+from webhook.documents.spans import ARRAY, OBJECT, KeySpan, Span, Wanted, wanted_below
 
 _STRING = JSONDecoder().raw_decode
 _SCALAR = re.compile(r"[-+.0-9A-Za-z]+")
@@ -27,7 +27,7 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def value(self, at: int, wanted: Wanted | None, key: Key | None = None) -> Span:
+    def value(self, at: int, wanted: Wanted | None, key: KeySpan | None = None) -> Span:
         first = self.text[at : at + 1]
         if first in ("{", "["):
             return self._collection(at, wanted, key, OBJECT if first == "{" else ARRAY)
@@ -38,7 +38,7 @@ class _Scanner:
             raise ValueError(f"no value at {at}")
         return Span(at, found.end(), key=key)
 
-    def _collection(self, start: int, wanted: Wanted | None, key: Key | None, shape: str) -> Span:
+    def _collection(self, start: int, wanted: Wanted | None, key: KeySpan | None, shape: str) -> Span:
         found, count, closing = Span(start, start, shape, key=key), 0, "}" if shape == OBJECT else "]"
         at = skip_space(self.text, start + 1)
         while self.text[at : at + 1] != closing:
@@ -55,11 +55,11 @@ class _Scanner:
         found.end = at + 1
         return found
 
-    def _key(self, at: int) -> Key:
+    def _key(self, at: int) -> KeySpan:
         if self.text[at : at + 1] != '"':
             raise ValueError(f"no key at {at}")
         name, end = _STRING(self.text, at)
-        return Key(name, at, end)
+        return KeySpan(name, at, end)
 
     def _past(self, char: str, at: int) -> int:
         if self.text[at : at + 1] != char:

@@ -16,7 +16,7 @@ import yaml
 from webhook.documents import json_positions
 from webhook.documents.events import events, received
 from webhook.documents.scalars import key_text, scalar_value
-from webhook.documents.spans import ARRAY, EVERYTHING, OBJECT, Key, Span, Wanted, wanted_below, wanted_of
+from webhook.documents.spans import ARRAY, EVERY_KEY, OBJECT, KeySpan, Span, Wanted, wanted_below, wanted_of
 from webhook.objects.fields import FieldPath
 
 
@@ -53,12 +53,12 @@ def _extent(event: yaml.Event) -> tuple[int, int]:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenNode:
     """An object or array that is not complete yet; `key` is None where the next scalar is a key."""
 
     span: Span
     wanted: Wanted | None
-    key: Key | None = None
+    key: KeySpan | None = None
     merging: bool = False
     count: int = 0
 
@@ -68,7 +68,7 @@ class _Finder:
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
-        self.stack: list[_Open] = []
+        self.stack: list[_OpenNode] = []
         self.anchors: dict[str, Span] = {}
         self.keys: dict[str, object] = {}  # the values of the scalars that have an anchor
         self.root: Span | None = None
@@ -82,7 +82,7 @@ class _Finder:
             self.keys[event.anchor] = scalar_value(event)
         if top is not None and top.span.shape == OBJECT and top.key is None:
             name = key_text(scalar_value(event), event.start_mark)
-            top.key, top.merging = Key(name, start, end), event.value == "<<" and event.implicit[0]
+            top.key, top.merging = KeySpan(name, start, end), event.value == "<<" and event.implicit[0]
             if event.anchor is not None:
                 self.anchors[event.anchor] = Span(start, end)
             return
@@ -101,8 +101,8 @@ class _Finder:
             tagged=event.tag is not None,
             anchored=event.anchor is not None,
         )
-        wanted = EVERYTHING if event.anchor is not None else self._wanted_here()
-        self.stack.append(_Open(span, wanted))
+        wanted = EVERY_KEY if event.anchor is not None else self._wanted_here()
+        self.stack.append(_OpenNode(span, wanted))
         if event.anchor is not None:
             self.anchors[event.anchor] = span
 
@@ -115,7 +115,7 @@ class _Finder:
         start, self.written_to = _extent(event)
         top = self.stack[-1] if self.stack else None
         if top is not None and top.span.shape == OBJECT and top.key is None:
-            top.key = Key(key_text(self.keys[cast(str, event.anchor)], event.start_mark), start, self.written_to)
+            top.key = KeySpan(key_text(self.keys[cast(str, event.anchor)], event.start_mark), start, self.written_to)
             return
         named = self.anchors[cast(str, event.anchor)]
         self._close(replace(named, start=start, end=self.written_to, elsewhere=True), None)
@@ -124,9 +124,9 @@ class _Finder:
         if not self.stack:
             return self.wanted
         top = self.stack[-1]
-        return EVERYTHING if top.merging else wanted_below(top.wanted, self._name(top))
+        return EVERY_KEY if top.merging else wanted_below(top.wanted, self._name(top))
 
-    def _name(self, top: _Open) -> str | int:
+    def _name(self, top: _OpenNode) -> str | int:
         """The key, or the index, of the value that comes next."""
         return top.key.name if top.key is not None else top.count
 

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import yaml
 
-from webhook.documents.build import DEEPEST, TOO_DEEP, build
+from webhook.documents.build import DEEPEST, NESTED_TOO_DEEP, build
 from webhook.documents.scalars import DocumentError, Position, Repeated, SyntaxFault, skip_space
 from webhook.objects.fields import FieldPath, children, path_text, texts_at
 from webhook.objects.reading import brief
@@ -108,7 +108,7 @@ def _documents(text: str, repeated: list[Repeated] | None) -> list[object]:
     except json.JSONDecodeError as error:
         return _yaml_after(text, repeated, read, error)
     except RecursionError:
-        raise DocumentError(TOO_DEEP) from None
+        raise DocumentError(NESTED_TOO_DEEP) from None
     except _Twice as error:
         return _with_repeated(text, repeated, DocumentError(str(error)))
     if text.count("{") + text.count("[") > DEEPEST:
@@ -183,4 +183,4 @@ def _check_depth(documents: list[object]) -> None:
         level = [child for value in level for child in children(value) if isinstance(child, dict | list)]
         if not level:
             return
-    raise DocumentError(TOO_DEEP)
+    raise DocumentError(NESTED_TOO_DEEP)

@@ -31,7 +31,7 @@ class Position(NamedTuple):
 TAG = "tag:yaml.org,2002:"
 _TEXT_TAGS = frozenset({"str", "binary", "timestamp", "merge", "value"})
 _TYPES = {"int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),)}
-_INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9][0-9]*)")
+_YAML_INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SIGNS = ("+", "-", ".")
@@ -84,7 +84,7 @@ def resolve(text: str) -> object:
     if not text or text[0] not in "-+.0123456789":
         return text
     digits = text.replace("_", "")
-    if _INTEGER.fullmatch(digits) and len(digits) < 70:
+    if _YAML_INTEGER.fullmatch(digits) and len(digits) < 70:
         value = _integer(digits)
         if -(2**63) <= value < 2**64:
             return value

@@ -11,10 +11,10 @@ from webhook.objects.fields import FieldPath
 OBJECT, ARRAY, SCALAR = "object", "array", "scalar"
 
 Wanted = Mapping[str | int, "Wanted"]
-EVERYTHING: Wanted = {}
+EVERY_KEY: Wanted = {}
 
 
-class Key(NamedTuple):
+class KeySpan(NamedTuple):
     """A key of an object; offsets in characters, `end` is the first beyond it."""
 
     name: str
@@ -35,7 +35,7 @@ class Span:
     end: int
     shape: str = SCALAR
     members: dict[str | int, Span] = field(default_factory=dict)
-    key: Key | None = None
+    key: KeySpan | None = None
     flow: bool = True
     anchored: bool = False
     tagged: bool = False
@@ -56,7 +56,7 @@ def wanted_of(paths: Iterable[FieldPath]) -> Wanted:
     by_first: dict[str | int, list[FieldPath]] = {}
     for path in paths:
         if not path:
-            return EVERYTHING
+            return EVERY_KEY
         by_first.setdefault(path[0], []).append(path[1:])
     return {first: wanted_of(rest) for first, rest in by_first.items()}
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from webhook.findings.finding import Cause, Evaluation, Finding, Severity, Skipped
 from webhook.findings.rule import (
     CLOSED_NODES,
-    NODE_AFFINITY,
+    LOOKS_AT_AFFINITY,
+    LOOKS_AT_SWITCHES,
     RULES,
-    SWITCHES,
     UNKNOWN_FIELDS,
     UNLABELLED_NODES,
     Need,
@@ -34,7 +34,7 @@ from webhook.scheduler.incoming import PLACING, places_quickly
 from webhook.scheduler.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from webhook.findings.neighbours import Others
+    from webhook.findings.neighbours import Neighbours
 
 TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
 
@@ -48,7 +48,7 @@ def evaluate(
     settings: RuleSettings,
     snapshot: Snapshot | None,
     features: Features,
-    others: Others | None = None,
+    others: Neighbours | None = None,
 ) -> Evaluation:
     """
     The findings on `workload`, of at most one rule per field, in the order of the fields.
@@ -68,7 +68,7 @@ def find_all(
     settings: RuleSettings,
     snapshot: Snapshot | None,
     features: Features,
-    others: Others | None = None,
+    others: Neighbours | None = None,
 ) -> Evaluation:
     """Like `evaluate`, but with the findings of every rule on a field."""
     running = _running(workload, settings)
@@ -84,7 +84,7 @@ def find_all(
     constraints, unmet = reading.parsed(workload.labels), _unmet(workload, snapshot, others)
     there = reading.words | _words(reading, snapshot)
     there |= _astray(workload) | ({UNKNOWN_FIELDS} if reading.unknown else _NOTHING)
-    there |= {NODE_AFFINITY} if _chooses(workload.pod_spec, reading) else _NOTHING
+    there |= {LOOKS_AT_AFFINITY} if _chooses(workload.pod_spec, reading) else _NOTHING
     bare = Subject(
         workload,
         reading,
@@ -136,7 +136,7 @@ def labels_unknown(kind: Kind) -> str:
     return f"the labels of the Pods of a {kind.kind} are not known: name their path in the policy's workloads"
 
 
-def _unmet(workload: Workload, snapshot: Snapshot | None, others: Others | None) -> Set[Need]:
+def _unmet(workload: Workload, snapshot: Snapshot | None, others: Neighbours | None) -> Set[Need]:
     """Return what is not known, of all that a rule may need."""
     unmet = set() if snapshot is not None and snapshot.nodes.all else {Need.NODES}
     if snapshot is None or not snapshot.pods:
@@ -183,7 +183,9 @@ def _astray(workload: Workload) -> Set[str]:
     """Return what a rule may look for that does not stand in the constraints."""
     if not (workload.misplaced or workload.switches):
         return _NOTHING
-    return ({UNKNOWN_FIELDS} if workload.misplaced else _NOTHING) | ({SWITCHES} if workload.switches else _NOTHING)
+    return ({UNKNOWN_FIELDS} if workload.misplaced else _NOTHING) | (
+        {LOOKS_AT_SWITCHES} if workload.switches else _NOTHING
+    )
 
 
 def _finding(rule: Rule, setting: RuleSetting, cause: Cause, built_in: bool) -> Finding:

@@ -11,7 +11,7 @@ from webhook.objects.workload import Workload
 from webhook.scheduler.selectors import EQUALS, Selector
 
 
-class Other(NamedTuple):
+class Neighbour(NamedTuple):
     """What others may ask of a workload: `addable` are the label keys that its controller may add."""
 
     api_version: str
@@ -27,7 +27,7 @@ class Other(NamedTuple):
         return ObjectRef(self.api_version, self.kind, self.namespace, self.name)
 
 
-def as_other(workload: Workload) -> Other | None:
+def as_other(workload: Workload) -> Neighbour | None:
     """
     The workload as others see it; None if it makes no Pods of its own.
 
@@ -36,28 +36,28 @@ def as_other(workload: Workload) -> Other | None:
     kind = workload.kind
     if workload.owner is not None or not workload.labels_known or kind.kind == "PodTemplate":
         return None
-    return Other(kind.api_version, kind.kind, workload.namespace, workload.name, workload.labels, workload.addable)
+    return Neighbour(kind.api_version, kind.kind, workload.namespace, workload.name, workload.labels, workload.addable)
 
 
-class Others:
+class Neighbours:
     """Workloads that make Pods of their own, found by the labels of these."""
 
-    def __init__(self, workloads: Iterable[Other] = ()) -> None:
-        self._all: dict[str, list[Other]] = {}
-        self._labelled: dict[tuple[str, str, str], list[Other]] = {}
+    def __init__(self, workloads: Iterable[Neighbour] = ()) -> None:
+        self._all: dict[str, list[Neighbour]] = {}
+        self._labelled: dict[tuple[str, str, str], list[Neighbour]] = {}
         for workload in workloads:
             self._all.setdefault(workload.namespace, []).append(workload)
             for key, value in workload.labels.items():
                 self._labelled.setdefault((workload.namespace, key, value), []).append(workload)
 
     @classmethod
-    def of(cls, workloads: Iterable[Workload]) -> Others:
+    def of(cls, workloads: Iterable[Workload]) -> Neighbours:
         """Those of the workloads that make Pods of their own."""
         return cls(other for other in map(as_other, workloads) if other is not None)
 
-    def beside(self, ref: ObjectRef, selector: Selector) -> Iterator[Other]:
+    def beside(self, ref: ObjectRef, selector: Selector) -> Iterator[Neighbour]:
         """The other objects in the namespace of `ref` whose Pods `selector` may match."""
-        candidates: Sequence[Other] = self._all.get(ref.namespace, ())
+        candidates: Sequence[Neighbour] = self._all.get(ref.namespace, ())
         for one in selector.requirements:
             if one.operator == EQUALS:
                 found = self._labelled.get((ref.namespace, one.key, one.values[0]), ())

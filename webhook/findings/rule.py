@@ -26,16 +26,16 @@ from webhook.scheduler.selectors import EQUALS, IN, Match, Requirement, Selector
 from webhook.scheduler.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from webhook.findings.neighbours import Others  # Only commands know of other workloads.
+    from webhook.findings.neighbours import Neighbours  # Only commands know of other workloads.
 
 MOST_LABELS_COPIED = 20
 NO_NODES = Nodes()
-ADVICE = "it is advice, and never denies"
+ADVICE_ONLY = "it is advice, and never denies"
 CLOSED_NODES, UNLABELLED_NODES = "closed nodes", "nodes without a topology key"
-NODE_AFFINITY = "node affinity"
+LOOKS_AT_AFFINITY = "node affinity"
 MATCH_LABEL_KEYS, MIN_DOMAINS, UNKNOWN_FIELDS = "matchLabelKeys", "minDomains", "unknown fields"
-SWITCHES = "switches of evenkeel"
-_PLAIN = re.compile("(?!(true|false|yes|no|on|off|null|y|n)$)[A-Za-z][-A-Za-z0-9_./]*", re.IGNORECASE)
+LOOKS_AT_SWITCHES = "switches of evenkeel"
+_PLAIN_VALUE = re.compile("(?!(true|false|yes|no|on|off|null|y|n)$)[A-Za-z][-A-Za-z0-9_./]*", re.IGNORECASE)
 
 
 class Need(Enum):
@@ -85,7 +85,7 @@ class Subject:
     carries: Set[str]
     features: Features
     snapshot: Snapshot | None
-    others: Others | None
+    others: Neighbours | None
     settings: RuleSettings
     parameters: Mapping[str, object]
 
@@ -219,7 +219,7 @@ def in_yaml(value: object) -> str:
     """Return objects, texts and numbers as YAML in one line; a text that YAML may read as something else is quoted."""
     if isinstance(value, dict):
         return f"{{{', '.join(f'{in_yaml(key)}: {in_yaml(item)}' for key, item in value.items())}}}"
-    if isinstance(value, str) and not _PLAIN.fullmatch(value):
+    if isinstance(value, str) and not _PLAIN_VALUE.fullmatch(value):
         return json.dumps(value)
     return str(value)
 

@@ -135,7 +135,7 @@ def summary(findings: Iterable[Finding]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class FindingTexts:
     """All that goes back of the findings: a denial, warnings, and an audit annotation."""
 
     denial: Denial
@@ -149,10 +149,10 @@ def worded(
     warning: Sequence[Finding],
     noticed: Sequence[Finding],
     findings: Iterable[Finding],
-) -> Words:
+) -> FindingTexts:
     """Return what to say of `findings` on the object `about`: some deny, some warn, some of these are to deny."""
     about = object_name(about)
-    return Words(denial(denying, about), warnings(warning, about, noticed), summary(findings))
+    return FindingTexts(denial(denying, about), warnings(warning, about, noticed), summary(findings))
 
 
 def some(names: Iterable[str], most: int = 3) -> str:

@@ -17,13 +17,13 @@ from typing import TypeVar
 
 from webhook.documents.positions import spans
 from webhook.findings.finding import UNUSED_SUPPRESSION, Finding, Severity
-from webhook.lint.chunks import Lines
+from webhook.lint.chunks import NumberedLines
 from webhook.lint.results import PROBLEM, Located, Problem
 from webhook.objects.fields import as_list, as_mapping
 
 VERSION = 1
-T = TypeVar("T", Located, Problem)
-_FIELDS = ("file", "object", "rule", "id")
+LocatedOrProblem = TypeVar("LocatedOrProblem", Located, Problem)
+_BASELINE_FIELDS = ("file", "object", "rule", "id")
 
 
 class BaselineError(ValueError):
@@ -70,7 +70,7 @@ class Baseline:
         return Accepted(new, new_problems, len(entries) - len(unused), unused)
 
 
-def _not_in(left: Counter[str], found: Iterable[T]) -> Iterator[T]:
+def _not_in(left: Counter[str], found: Iterable[LocatedOrProblem]) -> Iterator[LocatedOrProblem]:
     """Those of `found` for which nothing is `left`; of what is, one each is taken away."""
     for one in found:
         if left and left[key := fingerprint(one)] > 0:
@@ -98,7 +98,7 @@ def unused_entry(entry: Entry, name: str, severity: Severity) -> Located:
 def baseline_text(found: Iterable[tuple[str, Located | Problem]]) -> str:
     """The text of a baseline that accepts all of `found`: a file's name in the baseline, and a finding or a problem."""
     entries = sorted((file, *_named(one), fingerprint(one)) for file, one in found)
-    lines = (json.dumps(dict(zip(_FIELDS, entry, strict=True)), ensure_ascii=False) for entry in entries)
+    lines = (json.dumps(dict(zip(_BASELINE_FIELDS, entry, strict=True)), ensure_ascii=False) for entry in entries)
     return "\n".join((f'{{"version": {VERSION}, "findings": [', ",\n".join(f"  {line}" for line in lines), "]}", ""))
 
 
@@ -117,11 +117,11 @@ def read_baseline(text: str) -> Baseline:
     if document.get("version") != VERSION:
         raise BaselineError(f"version: found {json.dumps(document.get('version'))}, wanted {VERSION}")
     entries: dict[str, list[Entry]] = defaultdict(list)
-    lines = Lines(text)
+    lines = NumberedLines(text)
     for number, raw in enumerate(map(as_mapping, as_list(document.get("findings")))):
-        texts = [raw.get(name) for name in _FIELDS]
+        texts = [raw.get(name) for name in _BASELINE_FIELDS]
         if not all(isinstance(text, str) for text in texts):
-            raise BaselineError(f"findings[{number}]: must have {', '.join(_FIELDS)}, each of them a string")
+            raise BaselineError(f"findings[{number}]: must have {', '.join(_BASELINE_FIELDS)}, each of them a string")
         line, _ = lines.position(root.spans_to(("findings", number))[-1].start)
         file, named, rule, identity = map(str, texts)
         entry = Entry(file, named, rule, identity, line, lines.line(line))

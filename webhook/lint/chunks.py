@@ -117,7 +117,7 @@ def _boundaries(text: str, begin: int) -> Iterator[int]:
         at = text.find("\n---", at + 1)
 
 
-class Lines:
+class NumberedLines:
     """The lines of a text, numbered as in an editor."""
 
     def __init__(self, text: str) -> None:

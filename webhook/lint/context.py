@@ -12,8 +12,8 @@ from webhook.lint.chunks import chunks
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
 # Rules read these. Services and controllers matter only for default constraints, which lint does not add.
-_NAMED = r"""kind["']?\s*:\s*["']?(?:Namespace|Node)(?:List)?\b"""
-_MAY_HOLD, _MAY_HOLD_IN_TEXT = re.compile(_NAMED.encode()), re.compile(_NAMED)
+_KIND_NAMED = r"""kind["']?\s*:\s*["']?(?:Namespace|Node)(?:List)?\b"""
+_MAY_HOLD, _MAY_HOLD_IN_TEXT = re.compile(_KIND_NAMED.encode()), re.compile(_KIND_NAMED)
 _KINDS = (("v1", "Namespace"), ("v1", "Node"))
 
 

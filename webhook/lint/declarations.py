@@ -12,18 +12,18 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from webhook.findings.neighbours import Other, Others, as_other
+from webhook.findings.neighbours import Neighbour, Neighbours, as_other
 from webhook.objects.autoscalers import Autoscaler, scalings
 from webhook.objects.fields import as_mapping
 from webhook.objects.labels import Labels
-from webhook.objects.references import Scaling, Target
+from webhook.objects.references import ScaleTarget, Scaling
 from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import read_constraints
 from webhook.scheduler.features import Features
 from webhook.scheduler.selectors import Match, Requirement, Selector
 
 
-class Standing(NamedTuple):
+class DeclaredWorkload(NamedTuple):
     """
     A workload as the rest of the input sees it.
 
@@ -43,14 +43,14 @@ class Standing(NamedTuple):
     asks: tuple[tuple[tuple[str, str, tuple[str, ...]], ...], ...] | None
 
     @property
-    def target(self) -> Target:
+    def target(self) -> ScaleTarget:
         """What an autoscaler names to scale it."""
-        return Target(self.namespace, self.api_version.rpartition("/")[0], self.kind, self.name)
+        return ScaleTarget(self.namespace, self.api_version.rpartition("/")[0], self.kind, self.name)
 
     @property
-    def other(self) -> Other:
+    def other(self) -> Neighbour:
         """The workload as others see it."""
-        return Other(*self[:6])
+        return Neighbour(*self[:6])
 
     @property
     def selectors(self) -> Iterator[Selector]:
@@ -59,30 +59,30 @@ class Standing(NamedTuple):
             yield Selector(tuple([Requirement(*one) for one in requirements]))
 
 
-class Stated(NamedTuple):
+class Declarations(NamedTuple):
     """The workloads and the autoscalers of one file."""
 
-    workloads: Sequence[Standing] = ()
+    workloads: Sequence[DeclaredWorkload] = ()
     autoscalers: Sequence[Autoscaler] = ()
 
 
-class Around(NamedTuple):
+class FileNeighbours(NamedTuple):
     """What stands beside the workloads of one file, as far as it matters to them; false if nothing does."""
 
-    others: tuple[Other, ...] = ()
-    scalings: Mapping[Target, Scaling] = {}
+    others: tuple[Neighbour, ...] = ()
+    scalings: Mapping[ScaleTarget, Scaling] = {}
 
     def __bool__(self) -> bool:
         return bool(self.others or self.scalings)
 
 
-NOTHING_STATED, NOTHING_AROUND = Stated(), Around()
+NOTHING_STATED, NOTHING_AROUND = Declarations(), FileNeighbours()
 
 
-def standing(workload: Workload, obj: Mapping[str, object], features: Features, judged: bool) -> Standing:
+def standing(workload: Workload, obj: Mapping[str, object], features: Features, judged: bool) -> DeclaredWorkload:
     """A workload of `obj`; it asks for nothing where no rule is run on it."""
     other, kind = as_other(workload), workload.kind
-    return Standing(
+    return DeclaredWorkload(
         kind.api_version,
         kind.kind,
         workload.namespace,
@@ -103,25 +103,25 @@ def _asks(workload: Workload, features: Features) -> Iterator[tuple[tuple[str, s
                 yield tuple([(key, operator, values) for key, operator, values in constraint.selector.requirements])
 
 
-def within(stated: Stated) -> Around:
+def within(stated: Declarations) -> FileNeighbours:
     """What the workloads and autoscalers of one file are to each other."""
     asking = [one for one in stated.workloads if one.asks is not None]
     if not asking or (len(stated.workloads) == 1 and not stated.autoscalers):
         return NOTHING_AROUND
-    every = Others(one.other for one in stated.workloads if one.makes_pods)
+    every = Neighbours(one.other for one in stated.workloads if one.makes_pods)
     found = [_matched(every, one, selector) for one in asking for selector in one.selectors]
     matched = {other[:4] for other in found if other is not None}
     others = [one.other for one in stated.workloads if one[:4] in matched and one.makes_pods]
     targets = {one.target for one in asking}
-    return Around(tuple(others), scalings(one for one in stated.autoscalers if one.target in targets))
+    return FileNeighbours(tuple(others), scalings(one for one in stated.autoscalers if one.target in targets))
 
 
-def _matched(every: Others, one: Standing, selector: Selector) -> Other | None:
+def _matched(every: Neighbours, one: DeclaredWorkload, selector: Selector) -> Neighbour | None:
     beside = every.beside(one.other.ref, selector)
     return next((other for other in beside if selector.match(other.labels, other.addable) is Match.YES), None)
 
 
-def packed(stated: Iterable[tuple[str, Stated]]) -> bytes:
+def packed(stated: Iterable[tuple[str, Declarations]]) -> bytes:
     """What files state, in little memory; files that state nothing are left out."""
     found = [
         (file, [tuple(one) for one in workloads], [(tuple(target), tuple(scaling)) for target, scaling in autoscalers])
@@ -131,8 +131,8 @@ def packed(stated: Iterable[tuple[str, Stated]]) -> bytes:
     return zlib.compress(marshal.dumps(found), 1) if found else b""
 
 
-def unpacked(batch: bytes) -> Iterator[tuple[str, Stated]]:
+def unpacked(batch: bytes) -> Iterator[tuple[str, Declarations]]:
     """The files in a batch, with what each states."""
     for file, workloads, autoscalers in marshal.loads(zlib.decompress(batch)):
-        scalers = [Autoscaler(Target(*target), Scaling(*scaling)) for target, scaling in autoscalers]
-        yield file, Stated([Standing(*one) for one in workloads], scalers)
+        scalers = [Autoscaler(ScaleTarget(*target), Scaling(*scaling)) for target, scaling in autoscalers]
+        yield file, Declarations([DeclaredWorkload(*one) for one in workloads], scalers)

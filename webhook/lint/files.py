@@ -18,12 +18,12 @@ from webhook.documents.reading import encoding
 from webhook.documents.scalars import SyntaxFault
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.context import Context, context_objects, may_hold_context
-from webhook.lint.declarations import NOTHING_STATED, Around, packed
+from webhook.lint.declarations import NOTHING_STATED, FileNeighbours, packed
 from webhook.lint.judgement import judge, unread
 from webhook.lint.kustomization import Built
-from webhook.lint.other_files import Surroundings
+from webhook.lint.other_files import OtherFiles
 from webhook.lint.overlays import overlays
-from webhook.lint.results import Judged, Problem
+from webhook.lint.results import JudgedFile, Problem
 from webhook.lint.templates import should_parse
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT
@@ -105,14 +105,14 @@ def read_overlays(files: Iterable[str], reader: FileReader) -> tuple[frozenset[s
     return overlays([file for file in files if file != STANDARD_INPUT], read_file)
 
 
-def judge_file(file: str, terms: LintTerms, reader: FileReader, around: Around | None = None) -> Judged:
+def judge_file(file: str, terms: LintTerms, reader: FileReader, around: FileNeighbours | None = None) -> JudgedFile:
     """
     Judge one file; `around` is what stands around it, without it only what stands in the file does.
 
     An exception becomes a problem of this file, so that the others are still judged.
     """
     text = reader.text(file)
-    judged = Judged(file)
+    judged = JudgedFile(file)
     if isinstance(text, str):
         try:
             return judge(file, text, terms, around)
@@ -139,9 +139,9 @@ def judge_files(
     files: Sequence[str],
     terms: LintTerms,
     reader: FileReader,
-    surroundings: Surroundings,
+    surroundings: OtherFiles,
     done: Callable[[int], None] = lambda _: None,
-) -> Iterator[Judged]:
+) -> Iterator[JudgedFile]:
     """
     Judge each file, in the given order; those that other files concern twice.  WorkerDied if a process was killed.
 
@@ -149,7 +149,7 @@ def judge_files(
     """
     processes = min(cpus(), len(files) // FILES_PER_PROCESS + 1)
     if processes == 1 or not all(map(os.path.isfile, files)):
-        results = list[Judged]()
+        results = list[JudgedFile]()
         for batch in _batches(files):
             for file in batch:
                 results.append(judge_file(file, terms, reader))
@@ -164,8 +164,8 @@ def judge_files(
 
 
 def _in_processes(
-    files: Sequence[str], terms: LintTerms, surroundings: Surroundings, done: Callable[[int], None], processes: int
-) -> Iterator[Judged]:
+    files: Sequence[str], terms: LintTerms, surroundings: OtherFiles, done: Callable[[int], None], processes: int
+) -> Iterator[JudgedFile]:
     """Results wait as they were sent, until all files are known: few of them say anything, and they take less so."""
     import pickle
     from concurrent.futures import ProcessPoolExecutor
@@ -192,7 +192,7 @@ def _batches(files: Sequence[str]) -> list[Sequence[str]]:
     return [files[start : start + FILES_AT_ONCE] for start in range(0, len(files), FILES_AT_ONCE)]
 
 
-def _stated(results: Sequence[Judged]) -> bytes:
+def _stated(results: Sequence[JudgedFile]) -> bytes:
     """What some files state, packed; the results no longer hold it."""
     found = packed([(judged.file, judged.states) for judged in results])
     for judged in results:
@@ -224,6 +224,6 @@ def _judge_all(files: Sequence[str]) -> tuple[bytes, bytes]:
     return zlib.compress(pickle.dumps(results, pickle.HIGHEST_PROTOCOL), 1), stated
 
 
-def _judge_around(concerned: tuple[str, Around]) -> Judged:
+def _judge_around(concerned: tuple[str, FileNeighbours]) -> JudgedFile:
     file, around = concerned
     return judge_file(file, _terms[0], FileReader(), around)

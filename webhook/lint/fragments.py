@@ -13,7 +13,7 @@ from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
 from webhook.findings.finding import Finding
-from webhook.lint.open_fields import Unsettled
+from webhook.lint.open_fields import OpenFields
 from webhook.lint.patched_fields import pointer_parts
 from webhook.lint.templates import completed
 from webhook.objects.fields import FieldPath, value_at, with_value
@@ -26,9 +26,9 @@ _OF_VALUES: Mapping[str | int, type] = {
     "whenUnsatisfiable": str,
     "minDomains": int,
 }
-MOST_FIELDS = 4  # labelSelector.matchLabels and a key, below the number of the constraint
-_API_VERSION, _KIND = "evenkeel.dev/v1alpha1", "Fragment"
-FRAGMENTS = Kinds((Kind(_API_VERSION, _KIND, "", template=None, constraints=("spec", FIELD), built_in=False),))
+MOST_FRAGMENT_FIELDS = 4  # labelSelector.matchLabels and a key, below the number of the constraint
+_FRAGMENT_API_VERSION, _KIND = "evenkeel.dev/v1alpha1", "Fragment"
+FRAGMENTS = Kinds((Kind(_FRAGMENT_API_VERSION, _KIND, "", template=None, constraints=("spec", FIELD), built_in=False),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Fragment:
     @property
     def obj(self) -> Mapping[str, object]:
         """An object with these constraints."""
-        return {"apiVersion": _API_VERSION, "kind": _KIND, "spec": {FIELD: self.constraints}}
+        return {"apiVersion": _FRAGMENT_API_VERSION, "kind": _KIND, "spec": {FIELD: self.constraints}}
 
     @property
     def workload(self) -> Workload:
@@ -111,7 +111,7 @@ def _of_operation(i: int, operation: Mapping[str, object]) -> Iterator[Fragment]
                 yield Fragment(found.path, found.constraints)
         return
     below = parts[parts.index(FIELD) + 1 :]
-    if len(below) > MOST_FIELDS or any(part == "-" or part.isdigit() for part in below[1:]):
+    if len(below) > MOST_FRAGMENT_FIELDS or any(part == "-" or part.isdigit() for part in below[1:]):
         return
     if not below:
         yield Fragment((i, "value"), value if isinstance(value, list) else [])
@@ -136,7 +136,7 @@ def _of_values(document: object, path: FieldPath, every_text: bool) -> Iterator[
                 left.append((at, member))
 
 
-def findings_on(fragment: Fragment, terms: Terms, unsettled: Unsettled) -> Iterator[tuple[Finding, Finding]]:
+def findings_on(fragment: Fragment, terms: Terms, unsettled: OpenFields) -> Iterator[tuple[Finding, Finding]]:
     """Each finding that holds, on `fragment.workload`, and the same at its place in the document."""
     request = AdmissionRequest.of(fragment.obj, phase=VALIDATE, kinds=FRAGMENTS, namespace="")
     for finding in review(request._replace(workloads=(fragment.workload,)), terms).findings:

@@ -18,14 +18,25 @@ from webhook.documents.reading import items_of, read_documents
 from webhook.documents.scalars import DocumentError, Repeated
 from webhook.documents.spans import Span
 from webhook.findings.finding import Finding, Severity
-from webhook.lint.chunks import Chunk, Lines, chunks
-from webhook.lint.declarations import NOTHING_AROUND, Around, Standing, Stated, standing, within
+from webhook.lint.chunks import Chunk, NumberedLines, chunks
+from webhook.lint.declarations import NOTHING_AROUND, Declarations, DeclaredWorkload, FileNeighbours, standing, within
 from webhook.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
 from webhook.lint.kustomization import KUSTOMIZATIONS, NOT_BUILT
-from webhook.lint.notes import BUILT, KIND, LABELS, PATCH, REPEATED, SYSTEM, TEMPLATE, UNREAD, VALUES, Note
-from webhook.lint.open_fields import Unsettled
-from webhook.lint.patched_fields import ANY_LABELS, NOTHING
-from webhook.lint.results import Address, Judged, Located, Problem
+from webhook.lint.notes import (
+    BUILT,
+    KIND_NOT_JUDGED,
+    LABELS_UNKNOWN,
+    PATCH,
+    REPEATED_KEY,
+    SYSTEM_NAMESPACE,
+    UNREAD,
+    UNRENDERED_TEMPLATE,
+    VALUES,
+    Note,
+)
+from webhook.lint.open_fields import OpenFields
+from webhook.lint.patched_fields import ANY_LABELS, NO_PATCH
+from webhook.lint.results import Address, JudgedFile, Located, Problem
 from webhook.lint.suppressions import Comment, comments_in, suppressed_by_annotations, unused_in_comment
 from webhook.lint.templates import (
     advice_for_kind,
@@ -47,7 +58,7 @@ BUILD = "lint what is built: kustomize build FOLDER | evenkeel lint -"
 RENDER = "lint what is rendered: helm template CHART | evenkeel lint -"
 
 
-def judge(file: str, text: str, terms: LintTerms, around: Around | None = None) -> Judged:
+def judge(file: str, text: str, terms: LintTerms, around: FileNeighbours | None = None) -> JudgedFile:
     """
     The findings and problems in the manifests in `text`; `file` is the name to report them under.
 
@@ -88,20 +99,20 @@ class _File:
     """One file while it is judged."""
 
     def __init__(self, file: str, text: str, terms: LintTerms) -> None:
-        self.text, self.terms, self.result = text, terms, Judged(file)
+        self.text, self.terms, self.result = text, terms, JudgedFile(file)
         self._built = terms.built.get(file, NOT_BUILT)
-        self._lines: Lines | None = None
+        self._lines: NumberedLines | None = None
         self._passed_over = 0
         self._noted_repeated = False
-        self._workloads, self._autoscalers = list[Standing](), list[Autoscaler]()
+        self._workloads, self._autoscalers = list[DeclaredWorkload](), list[Autoscaler]()
 
     @property
-    def lines(self) -> Lines:
+    def lines(self) -> NumberedLines:
         if self._lines is None:
-            self._lines = Lines(self.text)
+            self._lines = NumberedLines(self.text)
         return self._lines
 
-    def judged(self) -> Judged:
+    def judged(self) -> JudgedFile:
         for chunk in chunks(self.text):
             repeated = list[Repeated]()
             try:
@@ -112,13 +123,13 @@ class _File:
             self.result.documents += len(documents)
             self._chunk(chunk, documents, repeated)
         self.result.found.sort(key=lambda located: (located.line, located.column))
-        self.result.states = Stated(self._workloads, self._autoscalers)
+        self.result.states = Declarations(self._workloads, self._autoscalers)
         return self.result
 
     def _unreadable(self, chunk: Chunk, error: DocumentError) -> None:
         file, (line, column) = self.result.file, self._where(chunk, error)
         if chunk.has_placeholders:
-            self._note(chunk, TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
+            self._note(chunk, UNRENDERED_TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
         elif not chunk.within and should_parse(chunk.text, file, error, file in self.terms.named):
             self.result.problems.append(Problem(file, line, column, f"cannot be read: {error.message}"))
         else:
@@ -199,19 +210,19 @@ class _File:
             # What has values is changed itself; of a patch nobody knows here which objects it is merged into.
             of = (named.kind, named.name) if named is not None and fragment.values else ("", "")
             touched = self._built.touched(*of) | self._built.open_labels
-            unsettled = Unsettled(patch=True, touched=touched, template=chunk.has_placeholders)
+            unsettled = OpenFields(patch=True, touched=touched, template=chunk.has_placeholders)
             for finding, placed in findings_on(fragment, self.terms, unsettled):
                 yield _Unlocated(placed, named, _identity(named, [fragment.workload], finding), 0, ())
 
     def _note(self, chunk: Chunk, why: str, what: str, done: str, advice: str) -> None:
         line, column = self.lines.position(chunk.place(chunk.begin, chunk.begin)[0])
-        self._passed_over += why in (TEMPLATE, PATCH, VALUES, BUILT, SYSTEM)
+        self._passed_over += why in (UNRENDERED_TEMPLATE, PATCH, VALUES, BUILT, SYSTEM_NAMESPACE)
         self.result.notes.append(Note(self.result.file, line, column, why, what, done, advice))
 
     def _may_be_judged(self, chunk: Chunk, obj: Mapping[str, object], twice: Sequence[Repeated]) -> bool:
         """Whether keys that stand twice do not matter, which is then noted, once a file; else they are problems."""
         if chunk.has_placeholders:
-            self._note(chunk, TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
+            self._note(chunk, UNRENDERED_TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
             return False
         matters = bool(find_kinds(obj, self.terms.policy.kinds)) or mentions_constraints(obj)
         for error in (one.error for one in twice):
@@ -221,7 +232,7 @@ class _File:
             elif not self._noted_repeated:
                 self._noted_repeated = True
                 done, advice = "read by its last value, as kubectl reads it", "write the key once"
-                self.result.notes.append(Note(file, line, column, REPEATED, error.message, done, advice))
+                self.result.notes.append(Note(file, line, column, REPEATED_KEY, error.message, done, advice))
         return not matters
 
     def _object(self, obj: Mapping[str, object], chunk: Chunk) -> Iterator[_Unlocated]:
@@ -231,7 +242,7 @@ class _File:
         if not kinds:
             if chunk.may_have_constraints and mentions_constraints(obj):
                 what = f"{obj['apiVersion']} {obj['kind']} with constraints"
-                self._note(chunk, KIND, what, "not judged", advice_for_kind(str(obj["kind"])))
+                self._note(chunk, KIND_NOT_JUDGED, what, "not judged", advice_for_kind(str(obj["kind"])))
             if (autoscaler := read_autoscaler(obj, terms.namespace)) is not None:
                 self._autoscalers.append(autoscaler)
             return
@@ -253,7 +264,7 @@ class _File:
             decision = self._with_edits_that_fit(decision, requests, request, unsettled)
         if decision.unknown_labels_of:
             what = f"object in namespace {decision.unknown_labels_of}, whose labels are not known"
-            self._note(chunk, LABELS, what, "judged under each override that may apply", HOW_TO_KNOW)
+            self._note(chunk, LABELS_UNKNOWN, what, "judged under each override that may apply", HOW_TO_KNOW)
         if not unsettled.patch:
             self._state(obj, requests, request, unsettled, decision)
         yield from self._findings(obj, chunk, workloads, decision, unsettled)
@@ -271,7 +282,7 @@ class _File:
         return found
 
     def _with_edits_that_fit(
-        self, decision: Decision, requests: Sequence[AdmissionRequest], request: AdmissionRequest, unsettled: Unsettled
+        self, decision: Decision, requests: Sequence[AdmissionRequest], request: AdmissionRequest, unsettled: OpenFields
     ) -> Decision:
         """With the repairs that do not rest on labels of a build, and of which no build makes something worse."""
         if all(finding.edit is None for finding in decision.findings):
@@ -287,7 +298,7 @@ class _File:
         kept = (one._replace(edit=edits.get((one.rule, one.path))) for one in decision.findings)
         return decision._replace(findings=tuple(kept))
 
-    def _unsettled(self, obj: Mapping[str, object], chunk: Chunk, requests: Sequence[AdmissionRequest]) -> Unsettled:
+    def _unsettled(self, obj: Mapping[str, object], chunk: Chunk, requests: Sequence[AdmissionRequest]) -> OpenFields:
         """What kustomize and templates may change; noted where there are constraints."""
         file, workloads = self.result.file, [one for request in requests for one in request.workloads]
         named = chunk.within or file in self.terms.patches
@@ -299,20 +310,20 @@ class _File:
             touched |= self._built.open_labels | ANY_LABELS
         template = chunk.has_placeholders and any(map(is_unrendered, workloads))
         if any(workload.has_constraints for workload in workloads):
-            if named or (patch and touched == NOTHING):
+            if named or (patch and touched == NO_PATCH):
                 self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
-            elif touched != NOTHING or len(requests) > 1:
+            elif touched != NO_PATCH or len(requests) > 1:
                 self._note(chunk, BUILT, "object that a kustomization changes", "judged in part", BUILD)
             elif template:
-                self._note(chunk, TEMPLATE, "template", "judged in part", advice_for_template(chunk.text))
-        return Unsettled(patch, touched, template)
+                self._note(chunk, UNRENDERED_TEMPLATE, "template", "judged in part", advice_for_template(chunk.text))
+        return OpenFields(patch, touched, template)
 
     def _state(
         self,
         obj: Mapping[str, object],
         requests: Sequence[AdmissionRequest],
         request: AdmissionRequest,
-        unsettled: Unsettled,
+        unsettled: OpenFields,
         decision: Decision,
     ) -> None:
         """Keep what matters of the workloads to what stands beside them; labels of several builds are left open."""
@@ -333,7 +344,7 @@ class _File:
             known = [workload.raw_constraints for workload in workloads]
             if any(all(place is not one for one in known) for place in places_of_constraints(obj)):
                 what = f"{obj['apiVersion']} {obj['kind']} with constraints at another path"
-                self._note(chunk, KIND, what, "not judged there", advice_for_kind(str(obj["kind"])))
+                self._note(chunk, KIND_NOT_JUDGED, what, "not judged there", advice_for_kind(str(obj["kind"])))
 
     def _is_judged(self, chunk: Chunk, workloads: Sequence[Workload], never_sent: bool) -> bool:
         """Whether the webhook would judge the workloads of an object.  Counts those that are passed over."""
@@ -342,7 +353,7 @@ class _File:
         if never_sent:
             required = self.terms.policy.judges_without_constraints
             if required or any(workload.has_constraints for workload in workloads):
-                self._note(chunk, SYSTEM, f"object in {workloads[0].namespace}", "passed over", NEVER_SENT)
+                self._note(chunk, SYSTEM_NAMESPACE, f"object in {workloads[0].namespace}", "passed over", NEVER_SENT)
             return False
         return True
 
@@ -352,7 +363,7 @@ class _File:
         chunk: Chunk,
         workloads: Sequence[Workload],
         decision: Decision,
-        unsettled: Unsettled,
+        unsettled: OpenFields,
     ) -> Iterator[_Unlocated]:
         """The findings of the rules; only those that hold whatever becomes of what is not settled."""
         named = ObjectRef.of(obj)
@@ -476,7 +487,7 @@ def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:
     return found if scaling is None else found._replace(workloads=(found.workloads[0].scaled(scaling),))
 
 
-def _grave(requests: Sequence[AdmissionRequest], unsettled: Unsettled, terms: LintTerms) -> set[tuple[str, FieldPath]]:
+def _grave(requests: Sequence[AdmissionRequest], unsettled: OpenFields, terms: LintTerms) -> set[tuple[str, FieldPath]]:
     """Rule and path of each finding on any of the requests, but for infos: some say more once something is counted."""
     return {
         (finding.rule, finding.path)
@@ -486,7 +497,7 @@ def _grave(requests: Sequence[AdmissionRequest], unsettled: Unsettled, terms: Li
     }
 
 
-def _decision(requests: Sequence[AdmissionRequest], unsettled: Unsettled, terms: LintTerms) -> Decision:
+def _decision(requests: Sequence[AdmissionRequest], unsettled: OpenFields, terms: LintTerms) -> Decision:
     """With the findings that are on each of the requests, in each reading of what is not settled."""
     decision, *others = (
         review(request._replace(workloads=read), terms, terms.judging)

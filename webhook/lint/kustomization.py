@@ -13,7 +13,7 @@ from typing import NamedTuple
 from webhook.documents.reading import items_of, read_documents
 from webhook.documents.scalars import DocumentError
 from webhook.lint.labelling import Labelling, conflict, labelled, read_labellings
-from webhook.lint.patched_fields import EVERYTHING, NOTHING, RENAMED, Touched, by_patch, by_path, union
+from webhook.lint.patched_fields import ALL_PATCHED, NO_PATCH, RENAMED, PatchedFields, by_patch, by_path, union
 from webhook.objects.fields import as_list, as_mapping, texts_at, value_at
 from webhook.objects.names import IGNORE_ANNOTATION
 
@@ -25,10 +25,10 @@ _WIDENS = ("configurations", "crds")  # say where labels are written, also to ku
 ReadFile = Callable[[str], str | None]
 
 
-class Change(NamedTuple):
+class BuildChange(NamedTuple):
     """What is changed in the objects of a kind and a name; "" is any, and a name may have got a prefix or a suffix."""
 
-    touched: Touched
+    touched: PatchedFields
     kind: str = ""
     name: str = ""
 
@@ -44,11 +44,11 @@ class Built:
     `labels` are those that each build of the objects writes into them, in different builds different ones.
     """
 
-    changes: tuple[Change, ...] = ()
+    changes: tuple[BuildChange, ...] = ()
     namespace: str = ""
     labels: tuple[tuple[Labelling, ...], ...] = ()
 
-    def touched(self, kind: str, name: str) -> Touched:
+    def touched(self, kind: str, name: str) -> PatchedFields:
         """What is changed in an object, by any of the changes; in any object for the kind ""."""
         return union(change.touched for change in self.changes if not kind or change.concerns(kind, name))
 
@@ -59,20 +59,20 @@ class Built:
             found += [] if one in found else [one]
         return found or [obj]
 
-    def conflict(self, obj: Mapping[str, object], touched: Touched) -> bool:
+    def conflict(self, obj: Mapping[str, object], touched: PatchedFields) -> bool:
         """Whether nobody knows the labels that a build writes: it writes one in two ways, or other changes touch it."""
         keys = self.open_keys.labels or frozenset()
         return touched.labels is None or bool(touched.labels & keys) or any(conflict(obj, one) for one in self.labels)
 
     @property
-    def open_labels(self) -> Touched:
+    def open_labels(self) -> PatchedFields:
         """What may become of an object if its labels are not written into it."""
         return union(labelling.touched for labels in self.labels for labelling in labels)
 
     @property
-    def open_keys(self) -> Touched:
+    def open_keys(self) -> PatchedFields:
         """The keys of the labels alone."""
-        return Touched(labels=frozenset(key for labels in self.labels for one in labels for key, _ in one.pairs))
+        return PatchedFields(labels=frozenset(key for labels in self.labels for one in labels for key, _ in one.pairs))
 
 
 NOT_BUILT = Built()
@@ -90,7 +90,7 @@ class Kustomization:
     resources: tuple[str, ...] = ()
     components: tuple[str, ...] = ()
     patches: tuple[str, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[BuildChange, ...] = ()
     namespace: str = ""
     labels: tuple[Labelling, ...] = ()
     widens: bool = False
@@ -102,21 +102,21 @@ def read_kustomization(text: str, read_file: ReadFile) -> Kustomization:
     patches = [*_patches(found)]
     changes = [change for patch in patches for change in _changes_by(patch, read_file)]
     labels, unknown = read_labellings(found)
-    changes.append(Change(unknown))
+    changes.append(BuildChange(unknown))
     changes += [
-        Change(Touched(fields=frozenset({"replicas"})), name=texts_at(one, "name")[0])
+        BuildChange(PatchedFields(fields=frozenset({"replicas"})), name=texts_at(one, "name")[0])
         for one in as_list(found.get("replicas"))
     ]
     if any(texts_at(found, "namePrefix", "nameSuffix")):
-        changes += [Change(RENAMED, kind=kind) for kind in ("CronJob", "Job")]
+        changes += [BuildChange(RENAMED, kind=kind) for kind in ("CronJob", "Job")]
     changes += [change for one in as_list(found.get("replacements")) for change in _replaced(one, read_file)]
     if any(name in found for name in _UNKNOWN) or IGNORE_ANNOTATION in as_mapping(found.get("commonAnnotations")):
-        changes.append(Change(EVERYTHING))
+        changes.append(BuildChange(ALL_PATCHED))
     return Kustomization(
         tuple(_texts(found.get("resources"), found.get("bases"))),
         tuple(_texts(found.get("components"))),
         tuple([patch.path for patch in patches if patch.path]),
-        tuple(dict.fromkeys(change for change in changes if change.touched != NOTHING)),
+        tuple(dict.fromkeys(change for change in changes if change.touched != NO_PATCH)),
         texts_at(found, "namespace")[0],
         labels,
         any(name in found for name in _WIDENS),
@@ -143,20 +143,20 @@ def _patches(found: Mapping[str, object]) -> Iterator[_Patch]:
         yield _Patch(path, text, target if isinstance(target, dict) else None, any_kind)
 
 
-def _changes_by(patch: _Patch, read_file: ReadFile) -> Iterator[Change]:
+def _changes_by(patch: _Patch, read_file: ReadFile) -> Iterator[BuildChange]:
     text = patch.text or (read_file(patch.path) if patch.path else None)
     documents = _documents(text) if text is not None else ()
     kind, name = texts_at(patch.target or {}, "kind", "name")
     for document in documents:
         for _, obj in items_of(document):
-            touched = EVERYTHING if patch.any_kind else by_patch(obj)
+            touched = ALL_PATCHED if patch.any_kind else by_patch(obj)
             if patch.target is None:
-                yield Change(touched, *texts_at(obj, "kind", "metadata.name"))
+                yield BuildChange(touched, *texts_at(obj, "kind", "metadata.name"))
             else:  # kind and name are regular expressions
-                yield Change(touched, *("" if _MAGIC & set(each) else each for each in (kind, name)))
+                yield BuildChange(touched, *("" if _MAGIC & set(each) else each for each in (kind, name)))
 
 
-def _replaced(replacement: object, read_file: ReadFile) -> Iterator[Change]:
+def _replaced(replacement: object, read_file: ReadFile) -> Iterator[BuildChange]:
     (path,) = texts_at(replacement, "path")
     if path:
         documents = _documents(read_file(path) or "")
@@ -166,10 +166,10 @@ def _replaced(replacement: object, read_file: ReadFile) -> Iterator[Change]:
     for target in (target for one in written for target in as_list(as_mapping(one).get("targets"))):
         kind, name = texts_at(target, "select.kind", "select.name")
         paths = as_list(as_mapping(target).get("fieldPaths"))
-        yield Change(union(_at_path(path, ".") for path in paths if isinstance(path, str)), kind, name)
+        yield BuildChange(union(_at_path(path, ".") for path in paths if isinstance(path, str)), kind, name)
 
 
-def _at_path(path: str, separator: str) -> Touched:
+def _at_path(path: str, separator: str) -> PatchedFields:
     return by_path(path.split(separator))
 
 

@@ -10,14 +10,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from webhook.lint.patched_fields import Touched, by_path, union
+from webhook.lint.patched_fields import PatchedFields, by_path, union
 from webhook.lint.templates import has_placeholders
 from webhook.objects.fields import as_list, as_mapping, texts_at
 
 MOST_PARTS = 50  # of a path; no field that a rule reads has a longer one
 
 
-class Place(NamedTuple):
+class LabelPlace(NamedTuple):
     """
     Where labels are written, in objects of a kind, group and version, "" for any; what is absent may be created.
 
@@ -40,8 +40,8 @@ class Labelling(NamedTuple):
     """Labels that one entry of a kustomization writes; what `touched` says may become of it where that is not known."""
 
     pairs: tuple[tuple[str, str], ...]
-    places: tuple[Place, ...]
-    touched: Touched
+    places: tuple[LabelPlace, ...]
+    touched: PatchedFields
 
     @property
     def of_pods_alone(self) -> bool:
@@ -50,37 +50,37 @@ class Labelling(NamedTuple):
 
 
 _OF_LABELS = ("labels", "matchLabels", "selector")
-_METADATA = Place(("metadata", "labels"))
+_METADATA = LabelPlace(("metadata", "labels"))
 _LABELS, _TEMPLATE = ("metadata", "labels"), ("spec", "template", "metadata", "labels")
 # upstream: kustomize api/internal/konfig/builtinpluginconsts/{metadatalabels,commonlabels}.go (v0.21.1), of workloads
 _TEMPLATES = (
     _METADATA,
-    Place(_TEMPLATE, kind="ReplicationController", version="v1"),
-    Place(_TEMPLATE, kind="Deployment"),
-    Place(_TEMPLATE, kind="ReplicaSet"),
-    Place(_TEMPLATE, kind="DaemonSet"),
-    Place(_TEMPLATE, kind="StatefulSet", group="apps"),
-    Place(_TEMPLATE, kind="Job", group="batch"),
-    Place(("spec", "jobTemplate", *_LABELS), kind="CronJob", group="batch"),
-    Place(("spec", "jobTemplate", *_TEMPLATE), kind="CronJob", group="batch"),
+    LabelPlace(_TEMPLATE, kind="ReplicationController", version="v1"),
+    LabelPlace(_TEMPLATE, kind="Deployment"),
+    LabelPlace(_TEMPLATE, kind="ReplicaSet"),
+    LabelPlace(_TEMPLATE, kind="DaemonSet"),
+    LabelPlace(_TEMPLATE, kind="StatefulSet", group="apps"),
+    LabelPlace(_TEMPLATE, kind="Job", group="batch"),
+    LabelPlace(("spec", "jobTemplate", *_LABELS), kind="CronJob", group="batch"),
+    LabelPlace(("spec", "jobTemplate", *_TEMPLATE), kind="CronJob", group="batch"),
 )
 _SELECTOR = ("spec", "selector", "matchLabels")
 _SPREAD = ("spec", "template", "spec", "topologySpreadConstraints", "labelSelector", "matchLabels")
 _SELECTORS = (
-    Place(("spec", "selector"), kind="ReplicationController", version="v1"),
-    Place(_SELECTOR, kind="Deployment"),
-    Place(_SELECTOR, kind="ReplicaSet"),
-    Place(_SELECTOR, kind="DaemonSet"),
-    Place(_SELECTOR, kind="StatefulSet", group="apps"),
-    Place(_SELECTOR, create=False, kind="Job", group="batch"),
-    Place(("spec", "jobTemplate", *_SELECTOR), create=False, kind="CronJob", group="batch"),
-    Place(_SPREAD, create=False, kind="Deployment", group="apps"),
-    Place(_SPREAD, create=False, kind="StatefulSet", group="apps"),
+    LabelPlace(("spec", "selector"), kind="ReplicationController", version="v1"),
+    LabelPlace(_SELECTOR, kind="Deployment"),
+    LabelPlace(_SELECTOR, kind="ReplicaSet"),
+    LabelPlace(_SELECTOR, kind="DaemonSet"),
+    LabelPlace(_SELECTOR, kind="StatefulSet", group="apps"),
+    LabelPlace(_SELECTOR, create=False, kind="Job", group="batch"),
+    LabelPlace(("spec", "jobTemplate", *_SELECTOR), create=False, kind="CronJob", group="batch"),
+    LabelPlace(_SPREAD, create=False, kind="Deployment", group="apps"),
+    LabelPlace(_SPREAD, create=False, kind="StatefulSet", group="apps"),
     *_TEMPLATES,
 )
 
 
-def read_labellings(kustomization: Mapping[str, object]) -> tuple[tuple[Labelling, ...], Touched]:
+def read_labellings(kustomization: Mapping[str, object]) -> tuple[tuple[Labelling, ...], PatchedFields]:
     """
     Those of a kustomization in their order, and what labels are written of which the value is not known.
 
@@ -96,20 +96,20 @@ def read_labellings(kustomization: Mapping[str, object]) -> tuple[tuple[Labellin
         own = [*_own_places(entry)]
         places = [*own, *_of(entry)]
         if known:
-            touched = Touched(labels=frozenset(known))
+            touched = PatchedFields(labels=frozenset(known))
             touched |= union(by_path(place.path) for place in own if place.path[-1] not in _OF_LABELS)
             found.append(Labelling(tuple(known.items()), tuple(places), touched))
-    return tuple(found), Touched(labels=frozenset(unknown))
+    return tuple(found), PatchedFields(labels=frozenset(unknown))
 
 
-def _own_places(entry: Mapping[str, object]) -> Iterator[Place]:
+def _own_places(entry: Mapping[str, object]) -> Iterator[LabelPlace]:
     for field in map(as_mapping, as_list(entry.get("fields"))):
         path, kind, group, version = texts_at(field, "path", "kind", "group", "version")
         if len(parts := _parts(path)) <= MOST_PARTS:
-            yield Place(parts, field.get("create") is True, kind, group, version)
+            yield LabelPlace(parts, field.get("create") is True, kind, group, version)
 
 
-def _of(entry: Mapping[str, object]) -> tuple[Place, ...]:
+def _of(entry: Mapping[str, object]) -> tuple[LabelPlace, ...]:
     if entry.get("includeSelectors") is True:
         return _SELECTORS
     return _TEMPLATES if entry.get("includeTemplates") is True else (_METADATA,)

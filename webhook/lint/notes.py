@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-TEMPLATE, PATCH, SYSTEM, KIND = "template", "patch", "systemNamespace", "kind"
-REPEATED, UNREAD = "duplicateKey", "unreadable"
-VALUES, BUILT, LABELS = "values", "kustomization", "namespaceLabels"
+UNRENDERED_TEMPLATE, PATCH, SYSTEM_NAMESPACE, KIND_NOT_JUDGED = "template", "patch", "systemNamespace", "kind"
+REPEATED_KEY, UNREAD = "duplicateKey", "unreadable"
+VALUES, BUILT, LABELS_UNKNOWN = "values", "kustomization", "namespaceLabels"
 MOST_FILES = 3  # that are named in one note
 _NOTED = {
-    TEMPLATE: ("template", "templates"),
+    UNRENDERED_TEMPLATE: ("template", "templates"),
     PATCH: ("kustomize patch", "kustomize patches"),
-    SYSTEM: ("object in a system namespace", "objects in system namespaces"),
-    REPEATED: ("duplicate key", "duplicate keys"),
+    SYSTEM_NAMESPACE: ("object in a system namespace", "objects in system namespaces"),
+    REPEATED_KEY: ("duplicate key", "duplicate keys"),
     UNREAD: ("unreadable text", "unreadable texts"),
     VALUES: ("set of values", "sets of values"),
     BUILT: ("object that a kustomization changes", "objects that kustomizations change"),
-    LABELS: ("object in a namespace whose labels are not known", "objects in namespaces whose labels are not known"),
+    LABELS_UNKNOWN: (
+        "object in a namespace whose labels are not known",
+        "objects in namespaces whose labels are not known",
+    ),
 }
 
 
@@ -51,7 +54,7 @@ def alike(notes: Iterable[Note]) -> list[list[Note]]:
     """The notes that one line can stand for, together; they are many where a repository has many templates."""
     found: dict[tuple[str, ...], list[Note]] = {}
     for note in notes:
-        of_kind = note.what if note.why == KIND else ""
+        of_kind = note.what if note.why == KIND_NOT_JUDGED else ""
         found.setdefault((note.why, of_kind, note.done, note.advice), []).append(note)
     return list(found.values())
 
@@ -59,7 +62,7 @@ def alike(notes: Iterable[Note]) -> list[list[Note]]:
 def together(notes: Sequence[Note]) -> str:
     """One line for notes that are alike: how many, the first files, and what to do."""
     first, count = notes[0], len(notes)
-    counted = f"{count} {first.what}" if first.why == KIND else many(count, *_NOTED[first.why])
+    counted = f"{count} {first.what}" if first.why == KIND_NOT_JUDGED else many(count, *_NOTED[first.why])
     files = list(dict.fromkeys(note.file for note in notes))
     more = [f"{len(files) - MOST_FILES} more"] if len(files) > MOST_FILES else []
     named = ", ".join((*("<stdin>" if file == "-" else file for file in files[:MOST_FILES]), *more))

@@ -6,19 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from webhook.findings.finding import Finding
-from webhook.lint.patched_fields import NOTHING, Touched, holds_although, left_open
+from webhook.lint.patched_fields import NO_PATCH, PatchedFields, holds_although, left_open
 from webhook.lint.templates import completed, holds_for_patch, holds_unrendered, rendered_part
 from webhook.objects.workload import Workload
 
 
 @dataclass(frozen=True, slots=True)
-class Unsettled:
+class OpenFields:
     """
     A patch may be merged into any object; kustomizations change what is `touched`; a template has placeholders.
     """
 
     patch: bool = False
-    touched: Touched = NOTHING
+    touched: PatchedFields = NO_PATCH
     template: bool = False
 
     @property
@@ -58,4 +58,4 @@ class Unsettled:
         return finding if fits else finding._replace(edit=None)
 
 
-SETTLED = Unsettled()
+SETTLED = OpenFields()

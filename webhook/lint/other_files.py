@@ -16,9 +16,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from webhook.findings.neighbours import Other
-from webhook.lint.declarations import NOTHING_AROUND, Around, Standing, Stated, unpacked, within
-from webhook.objects.references import Scaling, Target
+from webhook.findings.neighbours import Neighbour
+from webhook.lint.declarations import NOTHING_AROUND, Declarations, DeclaredWorkload, FileNeighbours, unpacked, within
+from webhook.objects.references import ScaleTarget, Scaling
 from webhook.scheduler.selectors import EQUALS, IN, Match, Selector
 
 MOST_CANDIDATES = 200  # that are looked at for one selector, the nearest first
@@ -26,7 +26,7 @@ MOST_CANDIDATES = 200  # that are looked at for one selector, the nearest first
 Hook = tuple[str, str, str, str]  # namespace, folder, label key and value; the last two are empty for all Pods
 
 
-class Surroundings:
+class OtherFiles:
     """
     What all files of the input state, and what of it stands around one of them.
 
@@ -37,9 +37,9 @@ class Surroundings:
     def __init__(self) -> None:
         self._batches: list[bytes] = []
         self._once, self._again = set[int](), set[int]()
-        self._autoscalers: dict[Target, list[tuple[str, Scaling]]] = {}
-        self._candidates: dict[Hook, list[tuple[str, Standing]]] = {}
-        self._scalings: dict[Target, dict[str, Scaling]] | None = None
+        self._autoscalers: dict[ScaleTarget, list[tuple[str, Scaling]]] = {}
+        self._candidates: dict[Hook, list[tuple[str, DeclaredWorkload]]] = {}
+        self._scalings: dict[ScaleTarget, dict[str, Scaling]] | None = None
         self._names: list[tuple[str, frozenset[int]]] | None = None
         self._below: dict[str, frozenset[int]] = {}
 
@@ -55,7 +55,7 @@ class Surroundings:
                 number = hash(hook)
                 (self._again if number in self._once else self._once).add(number)
 
-    def concerned(self) -> dict[str, Around]:
+    def concerned(self) -> dict[str, FileNeighbours]:
         """The files that concern, or are concerned by, others, with what stands around each; all must be added."""
         self._learn(
             hook
@@ -67,7 +67,7 @@ class Surroundings:
         )
         return {file: around for file, stated in self._stated() if (around := self.around(file, stated))}
 
-    def around(self, file: str, stated: Stated) -> Around:
+    def around(self, file: str, stated: Declarations) -> FileNeighbours:
         """What stands around a file that states this; nothing where only the file itself matters."""
         asking = [one for one in stated.workloads if one.asks is not None]
         if not asking:
@@ -82,12 +82,12 @@ class Surroundings:
         own = within(stated)
         if not others and scalings == own.scalings:
             return NOTHING_AROUND
-        return Around((*own.others, *others), scalings)
+        return FileNeighbours((*own.others, *others), scalings)
 
-    def _stated(self) -> Iterator[tuple[str, Stated]]:
+    def _stated(self) -> Iterator[tuple[str, Declarations]]:
         return (stated for batch in self._batches for stated in unpacked(batch))
 
-    def _asked(self, file: str, one: Standing, selector: Selector) -> list[list[Hook]]:
+    def _asked(self, file: str, one: DeclaredWorkload, selector: Selector) -> list[list[Hook]]:
         """For each label that the selector asks for, where to look for it; nothing if no other workload has one."""
         scope = _scope(file, one)
         asked = [
@@ -112,7 +112,7 @@ class Surroundings:
         for hook in new:
             self._candidates[hook].sort(key=_file)
 
-    def _other(self, file: str, one: Standing, selector: Selector) -> Other | None:
+    def _other(self, file: str, one: DeclaredWorkload, selector: Selector) -> Neighbour | None:
         """The nearest workload of another file that the selector counts."""
         asked = self._asked(file, one, selector)
         if not asked:
@@ -127,7 +127,7 @@ class Surroundings:
                 return other.other
         return None
 
-    def _scaling(self, file: str, target: Target) -> Scaling | None:
+    def _scaling(self, file: str, target: ScaleTarget) -> Scaling | None:
         """What the autoscalers give the workload of this name that stands in `file`."""
         if target not in self._autoscalers:
             return None
@@ -139,13 +139,13 @@ class Surroundings:
                 found = anchored[path] if found is None else found.widened(anchored[path])
         return found
 
-    def _anchored(self) -> dict[Target, dict[str, Scaling]]:
+    def _anchored(self) -> dict[ScaleTarget, dict[str, Scaling]]:
         """Of each target, the path below which autoscalers scale it: the nearest to each that has the workload."""
-        places: dict[Target, set[str]] = {}
+        places: dict[ScaleTarget, set[str]] = {}
         for file, stated in self._stated():
             for target in {one.target for one in stated.workloads} & self._autoscalers.keys():
                 places.setdefault(target, set()).update(_upwards(file))
-        found: dict[Target, dict[str, Scaling]] = {}
+        found: dict[ScaleTarget, dict[str, Scaling]] = {}
         for target, there in places.items():
             anchored = found.setdefault(target, {})
             for file, scaling in self._autoscalers[target]:
@@ -173,12 +173,12 @@ class Surroundings:
         return self._below[path]
 
 
-def _scope(file: str, one: Standing) -> tuple[str, str]:
+def _scope(file: str, one: DeclaredWorkload) -> tuple[str, str]:
     """The namespace of a workload, and where its object names none the folder."""
     return (one.namespace, "") if one.named else ("", file.rpartition("/")[0] or ".")
 
 
-def _hooks(file: str, one: Standing) -> Iterator[Hook]:
+def _hooks(file: str, one: DeclaredWorkload) -> Iterator[Hook]:
     """By what a selector finds the Pods of a workload."""
     scope = _scope(file, one)
     yield (*scope, "", "")
@@ -194,7 +194,9 @@ def _upwards(file: str) -> Iterator[str]:
     yield ""
 
 
-def _nearest_first(candidates: Sequence[tuple[str, Standing]], file: str) -> Iterator[tuple[str, Standing]]:
+def _nearest_first(
+    candidates: Sequence[tuple[str, DeclaredWorkload]], file: str
+) -> Iterator[tuple[str, DeclaredWorkload]]:
     """Those of other files: of its folder, then of the folder above; `candidates` are sorted by their files."""
     first, last = _below(candidates, file)
     for path in _upwards(file):

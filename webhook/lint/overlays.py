@@ -14,8 +14,8 @@ from functools import partial
 from webhook.lint.kustomization import (
     KUSTOMIZATIONS,
     NOT_BUILT,
+    BuildChange,
     Built,
-    Change,
     Kustomization,
     ReadFile,
     read_kustomization,
@@ -90,7 +90,7 @@ class Overlays:
 
         Of a patch, also of those in a kustomization: what is changed after its own kustomization.
         """
-        changes, namespaces = dict[Change, None](), set[str]()
+        changes, namespaces = dict[BuildChange, None](), set[str]()
         begin = [os.path.dirname(path)] if os.path.basename(path) in KUSTOMIZATIONS else self._patch_of.get(path, ())
         labels = None if begin else self._labels(path)
         changes |= {} if labels is not None else dict.fromkeys(self._open_labels(begin))
@@ -163,18 +163,18 @@ class Overlays:
         """The folder, and all files and folders that its kustomization builds from."""
         return _reached([folder], self._named)
 
-    def _open_labels(self, folders: Iterable[str]) -> Iterator[Change]:
+    def _open_labels(self, folders: Iterable[str]) -> Iterator[BuildChange]:
         """What may become of labels where kustomizations, or their components, write some."""
         for at in self._with_parts(folders):
             kustomization = self._read.get(at)
             for one in kustomization.labels if kustomization is not None else ():
-                yield Change(one.touched, "Pod" if one.of_pods_alone else "")
+                yield BuildChange(one.touched, "Pod" if one.of_pods_alone else "")
 
     def _namespace(self, folder: str) -> str:
         kustomization = self._read.get(folder)
         return kustomization.namespace if kustomization is not None else ""
 
-    def _changes(self, folder: str) -> Iterator[Change]:
+    def _changes(self, folder: str) -> Iterator[BuildChange]:
         """Those of a kustomization and its components."""
         for at in self._with_parts([folder]):
             kustomization = self._read.get(at)

@@ -17,19 +17,19 @@ from webhook.objects.workload import Workload
 
 Pair = tuple[str, str]  # topologyKey, whenUnsatisfiable
 
-_LABELS = frozenset({"labels", "matchLabels", "selector", "matchExpressions"})
+_LABEL_FIELDS = frozenset({"labels", "matchLabels", "selector", "matchExpressions"})
 _WHOLE = frozenset({"", "metadata", "spec", "jobTemplate", "template", "kind", "apiVersion"})
 _SCALE = frozenset({"replicas", "parallelism", "strategy"})
 _ASKS = frozenset({"containers", "initContainers", "resources", "overhead"})
 _PLACES = frozenset({"tolerations", "nodeSelector", "affinity", "nodeName", "schedulerName"})
 _LABELLING = frozenset({"completionMode", "manualSelector"})  # by which a Job labels its Pods
-NAME = "name"  # of the object, by which a Job labels them, too
-_FIELDS = _SCALE | _ASKS | _PLACES | _LABELLING
+NAME_PATCHED = "name"  # of the object, by which a Job labels them, too
+_ALL_FIELDS = _SCALE | _ASKS | _PLACES | _LABELLING
 _MERGED = frozenset(kind.kind for kind in BUILT_IN_KINDS)  # of others, kustomize replaces lists as a whole
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class PatchedFields:
     """
     The keys of the labels, the constraints and the other fields that are changed; None stands for any.
 
@@ -40,31 +40,31 @@ class Touched:
     constraints: frozenset[Pair] | None = frozenset()
     fields: frozenset[str] = frozenset()
 
-    def __or__(self, other: Touched) -> Touched:
+    def __or__(self, other: PatchedFields) -> PatchedFields:
         labels, constraints = self.labels, self.constraints
-        return Touched(
+        return PatchedFields(
             None if labels is None or other.labels is None else labels | other.labels,
             None if constraints is None or other.constraints is None else constraints | other.constraints,
             self.fields | other.fields,
         )
 
 
-NOTHING = Touched()
-ANY_LABELS = Touched(labels=None)
-EVERYTHING = Touched(None, None, _FIELDS | {NAME})
-RENAMED = Touched(fields=frozenset({NAME}))
+NO_PATCH = PatchedFields()
+ANY_LABELS = PatchedFields(labels=None)
+ALL_PATCHED = PatchedFields(None, None, _ALL_FIELDS | {NAME_PATCHED})
+RENAMED = PatchedFields(fields=frozenset({NAME_PATCHED}))
 ADDED: Pair = ("", "")
 
 
-def union(touched: Iterable[Touched]) -> Touched:
+def union(touched: Iterable[PatchedFields]) -> PatchedFields:
     """All that is touched by any."""
-    found = NOTHING
+    found = NO_PATCH
     for one in touched:
         found |= one
     return found
 
 
-def by_patch(patch: object) -> Touched:
+def by_patch(patch: object) -> PatchedFields:
     """What a strategic merge patch, an object, or a JSON patch, a list of operations, changes."""
     if isinstance(patch, list):
         return union(_by_operation(as_mapping(operation)) for operation in patch)
@@ -72,19 +72,19 @@ def by_patch(patch: object) -> Touched:
     return union(_by_merge(as_mapping(patch), kind in ("", "Pod"), kind in _MERGED))
 
 
-def _by_merge(patch: Mapping[str, object], of_pod: bool, merged: bool) -> Iterator[Touched]:
+def _by_merge(patch: Mapping[str, object], of_pod: bool, merged: bool) -> Iterator[PatchedFields]:
     left: list[tuple[Mapping[str, object], bool]] = [(patch, True)]
     while left:
         at, is_top = left.pop()
         for name, value in at.items():
             if name == "$patch" or name == IGNORE_ANNOTATION or (name in _WHOLE and value is None):
-                yield EVERYTHING
+                yield ALL_PATCHED
             elif name == FIELD:
-                yield Touched(constraints=_pairs(value) if merged else None)
-            elif name in _LABELS:
-                yield Touched(labels=_keys(value))
-            elif name in _FIELDS:
-                yield Touched(fields=frozenset({name}))
+                yield PatchedFields(constraints=_pairs(value) if merged else None)
+            elif name in _LABEL_FIELDS:
+                yield PatchedFields(labels=_keys(value))
+            elif name in _ALL_FIELDS:
+                yield PatchedFields(fields=frozenset({name}))
             elif isinstance(value, dict):
                 of_pods = of_pod or not (is_top and name == "metadata")
                 below = value if of_pods else {key: each for key, each in value.items() if key != "labels"}
@@ -121,10 +121,10 @@ def _keys(value: object) -> frozenset[str] | None:
     return frozenset(found)
 
 
-def _by_operation(operation: Mapping[str, object]) -> Touched:
+def _by_operation(operation: Mapping[str, object]) -> PatchedFields:
     """upstream: evanphx/json-patch patch.go:Patch.Apply"""
     if operation.get("op") == "test":
-        return NOTHING
+        return NO_PATCH
     pointers = [operation.get("path"), *([operation["from"]] if "from" in operation else ())]
     return union(_at(pointer_parts(str(pointer)), operation) for pointer in pointers)
 
@@ -134,26 +134,26 @@ def pointer_parts(pointer: str) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
-def _at(parts: Sequence[str], operation: Mapping[str, object]) -> Touched:
+def _at(parts: Sequence[str], operation: Mapping[str, object]) -> PatchedFields:
     if FIELD in parts:
         adds = operation.get("op") == "add" and parts[-2:] == [FIELD, "-"]
-        return Touched(constraints=frozenset({ADDED}) if adds else None)
+        return PatchedFields(constraints=frozenset({ADDED}) if adds else None)
     if not parts or parts[-1] in _WHOLE:
-        return EVERYTHING
-    if parts == ["metadata", NAME]:
+        return ALL_PATCHED
+    if parts == ["metadata", NAME_PATCHED]:
         return RENAMED
-    value = None if parts[-1] in _LABELS else operation.get("value")
+    value = None if parts[-1] in _LABEL_FIELDS else operation.get("value")
     for part in reversed(parts):
         value = {part: value}
     return by_patch(value)
 
 
-def by_path(parts: Sequence[str]) -> Touched:
+def by_path(parts: Sequence[str]) -> PatchedFields:
     """What a change of the field at a path touches, in which list items are named in some way."""
     return _at(parts, {"op": "replace"})
 
 
-def left_open(workload: Workload, touched: Touched) -> Workload:
+def left_open(workload: Workload, touched: PatchedFields) -> Workload:
     """Return the workload, in which fields that are touched may have any value; `touched.labels` must not be None."""
     labels, fields = touched.labels or frozenset(), touched.fields
     found = replace(
@@ -161,7 +161,7 @@ def left_open(workload: Workload, touched: Touched) -> Workload:
         labels={key: value for key, value in workload.labels.items() if key not in labels},
         addable=workload.addable | labels,
     )
-    if fields & (_LABELLING | {NAME}):
+    if fields & (_LABELLING | {NAME_PATCHED}):
         found = replace(found, addable=found.addable | workload.kind.addable, job_labels={})
     if fields & _SCALE:
         spec = {name: value for name, value in found.spec.items() if name not in _SCALE}
@@ -173,7 +173,7 @@ def left_open(workload: Workload, touched: Touched) -> Workload:
     return found
 
 
-def holds_although(touched: Touched, finding: Finding, obj: Mapping[str, object]) -> bool:
+def holds_although(touched: PatchedFields, finding: Finding, obj: Mapping[str, object]) -> bool:
     """Whether a finding on a workload that is `left_open` holds whatever becomes of the touched constraints."""
     if touched.constraints == frozenset() and touched.labels == frozenset():
         return True

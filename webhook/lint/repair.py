@@ -14,8 +14,8 @@ from webhook.documents.positions import spans
 from webhook.documents.reading import is_json, read_documents
 from webhook.documents.scalars import DocumentError
 from webhook.findings.finding import Edit
-from webhook.lint.results import Address, Judged, Located
-from webhook.lint.rewriting import Change, Text, with_changes
+from webhook.lint.results import Address, JudgedFile, Located
+from webhook.lint.rewriting import Replacement, Text, with_changes
 from webhook.objects.fields import FieldPath, value_at, with_value
 
 MOST_ROUNDS = 100  # more than the repairable findings of any object
@@ -27,13 +27,13 @@ class Repaired:
 
     text: str
     count: int
-    left: Judged
+    left: JudgedFile
 
 
-Judging = Callable[[str, str], Judged]
+FileJudge = Callable[[str, str], JudgedFile]
 
 
-def repair(file: str, text: str, judge: Judging, selected: Callable[[Judged], Sequence[Located]]) -> Repaired:
+def repair(file: str, text: str, judge: FileJudge, selected: Callable[[JudgedFile], Sequence[Located]]) -> Repaired:
     """
     `text` with every safe repair of the findings that `selected` returns, also of those that come of a repair.
 
@@ -93,7 +93,7 @@ def _rewritten(text: str, repairs: Sequence[_Repair]) -> tuple[str, Sequence[_Re
     """`text` with the safe repairs, and the repairs left out; all are left out if the result has unwanted changes."""
     documents, roots = read_documents(text, []), spans(text, [repair.path[:-1] for repair in repairs])
     whole, wanted = Text(text, is_json(text)), list(documents)
-    changes, left = list[Change](), list[_Repair]()
+    changes, left = list[Replacement](), list[_Repair]()
     for repair in repairs:
         number, path, value = repair.address.document, repair.path, repair.edit.value
         change = whole.change(roots[number], path, value_at(documents[number], path), value)

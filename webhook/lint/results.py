@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from webhook.findings.finding import Finding, Severity, Skipped
-from webhook.lint.declarations import NOTHING_STATED, Stated
+from webhook.lint.declarations import NOTHING_STATED, Declarations
 from webhook.lint.notes import Note
 from webhook.objects.fields import FieldPath
 from webhook.objects.references import ObjectRef
@@ -72,7 +72,7 @@ class Problem:
 
 
 @dataclass(slots=True)
-class Judged:
+class JudgedFile:
     """The result of one file, and what it `states` for others."""
 
     file: str
@@ -83,11 +83,11 @@ class Judged:
     skipped: dict[Skipped, None] = field(default_factory=dict)
     suppressed: int = 0
     notes: list[Note] = field(default_factory=list)
-    states: Stated = NOTHING_STATED
+    states: Declarations = NOTHING_STATED
 
 
 @dataclass(slots=True)
-class Summary:
+class LintSummary:
     """The result of all files; `accepted` and `repaired` count findings that it no longer includes."""
 
     files: int = 0
@@ -100,7 +100,7 @@ class Summary:
     repaired: int = 0
     notes: list[Note] = field(default_factory=list)
 
-    def add(self, judged: Judged, files: int = 1) -> None:
+    def add(self, judged: JudgedFile, files: int = 1) -> None:
         """Add a result; `files` is the number of manifests that it counts as."""
         self.files += files
         self.objects += judged.objects

@@ -16,13 +16,13 @@ from webhook.documents.scalars import resolve
 from webhook.documents.spans import OBJECT, SCALAR, Span
 from webhook.objects.fields import FieldPath
 
-_PLAIN = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_./]*")
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_./]*")
 _COMMENT = re.compile(r"(^|\s)#", re.MULTILINE)
 _STEP = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Replacement:
     """Replace the characters from `start` to `end` with `text`."""
 
     start: int
@@ -50,7 +50,7 @@ class Text:
         end = len(self.text) if end < 0 else end
         return end - 1 if self.text[end - 1 : end] == "\r" else end
 
-    def change(self, root: Span, path: FieldPath, old: object, new: object) -> Change | None:
+    def change(self, root: Span, path: FieldPath, old: object, new: object) -> Replacement | None:
         """The change that replaces `old` at `path` with `new`; None if there is no safe change."""
         found = root.spans_to(path)
         if any(map(_is_tied, found)):
@@ -59,7 +59,7 @@ class Text:
             return self._insert(found[-1], path[-1], new)
         return self._put(found[-1], found[-2], old, new) if len(found) == len(path) + 1 else None
 
-    def _put(self, span: Span, parent: Span, old: object, new: object) -> Change | None:
+    def _put(self, span: Span, parent: Span, old: object, new: object) -> Replacement | None:
         if isinstance(old, dict) and isinstance(new, dict) and (names := _renamed(old, new)):
             return self._rename(span.members.get(names[0]), names[1])
         if any(map(_is_tied, (span, *span.members.values()))):
@@ -72,45 +72,45 @@ class Text:
             return self._append(span, new[-1])
         return self._replace(span, parent, new)
 
-    def _rename(self, member: Span | None, name: str) -> Change | None:
+    def _rename(self, member: Span | None, name: str) -> Replacement | None:
         """Only the name of a member is changed, so that others share its value does not matter."""
         if member is None or member.key is None or member.elsewhere:
             return None
         start, end = member.key.start, member.key.end
-        return Change(start, end, self._like(self.text[start:end], name))
+        return Replacement(start, end, self._like(self.text[start:end], name))
 
-    def _replace(self, span: Span, parent: Span, new: object) -> Change | None:
+    def _replace(self, span: Span, parent: Span, new: object) -> Replacement | None:
         written = self.text[span.start : span.end]
         if _COMMENT.search(written) or (span.shape == SCALAR and written[:1] in ("|", ">")):
             return None
         if span.shape == SCALAR and written and isinstance(new, str):
-            return Change(span.start, span.end, self._like(written, new))
+            return Replacement(span.start, span.end, self._like(written, new))
         if not span.flow:
-            return Change(span.start, span.end, self._block(new, self.column(span.start)))
+            return Replacement(span.start, span.end, self._block(new, self.column(span.start)))
         after_colon = " " if span.key is not None and self.text[span.start - 1 : span.start] == ":" else ""
         rest_of_line = self.text[span.end : self.end_of_line(span.end + 1)].strip()
         if span.key is None or parent.flow or rest_of_line or not isinstance(new, dict):
-            return Change(span.start, span.end, after_colon + self._flow(new))
+            return Replacement(span.start, span.end, after_colon + self._flow(new))
         indent = self.column(span.key.start) + _STEP
         before = self.text[span.key.end : span.start]
-        return Change(
+        return Replacement(
             span.start - len(before) + len(before.rstrip(" ")),
             span.end,
             f"{self.newline}{' ' * indent}{self._block(new, indent)}",
         )
 
-    def _append(self, span: Span, item: object) -> Change | None:
+    def _append(self, span: Span, item: object) -> Replacement | None:
         last = span.members[len(span.members) - 1]
         if span.flow:
-            return Change(last.end, last.end, f", {self._flow(item)}")
+            return Replacement(last.end, last.end, f", {self._flow(item)}")
         start_of_line = last.start - self.column(last.start)
         dash = self.text[start_of_line : last.start]
         if dash.strip() != "-":
             return None
         at = self.end_of_line(last.end)
-        return Change(at, at, f"{self.newline}{dash}{self._flow(item)}")
+        return Replacement(at, at, f"{self.newline}{dash}{self._flow(item)}")
 
-    def _insert(self, parent: Span, name: str | int, new: object) -> Change | None:
+    def _insert(self, parent: Span, name: str | int, new: object) -> Replacement | None:
         own = [member for member in parent.members.values() if not member.elsewhere]
         keys = [member.key for member in own if member.key is not None]
         if parent.shape != OBJECT or not isinstance(name, str) or not keys:
@@ -121,11 +121,11 @@ class Text:
             last = max(member.end for member in own)
             own_line = not self.text[keys[-1].start - indent : keys[-1].start].strip()
             before = f",{self.newline}{' ' * indent}" if own_line and self.is_json else ", "
-            return Change(last, last, f"{before}{key}: {self._flow(new)}")
+            return Replacement(last, last, f"{before}{key}: {self._flow(new)}")
         at = self.end_of_line(parent.end)
         lead = " " * self.column(keys[0].start)
         value = self._flow(new) if isinstance(new, list) else self._nested(new, len(lead) + _STEP)
-        return Change(at, at, f"{self.newline}{lead}{_member(key, value)}")
+        return Replacement(at, at, f"{self.newline}{lead}{_member(key, value)}")
 
     def _nested(self, value: object, indent: int) -> str:
         if isinstance(value, dict) and value:
@@ -149,7 +149,7 @@ class Text:
             return "{" + ", ".join(f"{self._flow(name)}: {self._flow(member)}" for name, member in value.items()) + "}"
         if isinstance(value, list):
             return f"[{', '.join(map(self._flow, value))}]"
-        plain = isinstance(value, str) and _PLAIN.fullmatch(value) and isinstance(resolve(value), str)
+        plain = isinstance(value, str) and _PLAIN_KEY.fullmatch(value) and isinstance(resolve(value), str)
         return str(value) if plain else json.dumps(value, ensure_ascii=False)
 
     def _like(self, written: str, new: str) -> str:
@@ -178,7 +178,7 @@ def _member(key: str, value: str) -> str:
     return f"{key}:{value}" if value.startswith(("\r", "\n")) else f"{key}: {value}"
 
 
-def with_changes(text: str, changes: list[Change]) -> str:
+def with_changes(text: str, changes: list[Replacement]) -> str:
     """`text` with `changes`, which must not overlap."""
     parts, at = list[str](), 0
     for change in sorted(changes, key=lambda change: change.start):

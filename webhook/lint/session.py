@@ -16,9 +16,9 @@ from webhook.lint import writing
 from webhook.lint.baseline import Accepted, Baseline, Entry, baseline_text, unused_entry
 from webhook.lint.files import FileReader, defect, judge_files
 from webhook.lint.judgement import judge
-from webhook.lint.other_files import Surroundings
+from webhook.lint.other_files import OtherFiles
 from webhook.lint.repair import repair
-from webhook.lint.results import Judged, Located, Problem, Summary
+from webhook.lint.results import JudgedFile, LintSummary, Located, Problem
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound
 
@@ -35,7 +35,7 @@ class Rewrite:
 class FileOutcome:
     """The result for one file; `rewrite` is None if no repair was tried."""
 
-    judged: Judged
+    judged: JudgedFile
     rewrite: Rewrite | None = None
 
 
@@ -60,12 +60,12 @@ class Session:
         writes: bool = False,
         fix_severity: Severity = Severity.WARNING,
     ) -> None:
-        self.summary, self.repairable = Summary(), 0
+        self.summary, self.repairable = LintSummary(), 0
         self._terms, self._reader = terms, reader
         self._baseline, self._baseline_file = baseline, baseline_file
         self._repairs, self._writes, self._fix_severity = repairs, writes, fix_severity
         self._unused: list[Entry] = []
-        self._surroundings = Surroundings()
+        self._surroundings = OtherFiles()
 
     def judge(self, files: Sequence[str], done: Callable[[int], None] = lambda _: None) -> Iterator[FileOutcome]:
         """
@@ -78,7 +78,7 @@ class Session:
     def not_found(self, missing: NotFound) -> FileOutcome:
         """The outcome of a path that names no file."""
         return self._outcome(
-            Judged(missing.path, problems=[Problem(missing.path, 1, 1, missing.reason, lasting=False)])
+            JudgedFile(missing.path, problems=[Problem(missing.path, 1, 1, missing.reason, lasting=False)])
         )
 
     def unused_entries(self) -> FileOutcome | None:
@@ -94,7 +94,7 @@ class Session:
         entries = [entry for entry in self._unused if entry.rule not in not_run]
         if not entries:
             return None
-        judged = Judged(self._baseline_file)
+        judged = JudgedFile(self._baseline_file)
         judged.found = [unused_entry(entry, judged.file, self._terms.unused) for entry in entries]
         self.summary.add(judged, files=0)  # the baseline is not a manifest
         return FileOutcome(judged)
@@ -106,7 +106,7 @@ class Session:
         found = ((self._name_in_baseline(one.file), one) for one in accepted)
         writing.write_new(os.path.realpath(self._baseline_file), baseline_text(found))
 
-    def _outcome(self, judged: Judged) -> FileOutcome:
+    def _outcome(self, judged: JudgedFile) -> FileOutcome:
         accepted, rewrite = self._accepted(judged), None
         if self._repairs and self._to_repair(accepted):
             judged, rewrite = self._repaired(judged)
@@ -121,7 +121,7 @@ class Session:
         self.summary.add(judged)
         return FileOutcome(judged, rewrite)
 
-    def _accepted(self, judged: Judged) -> Accepted:
+    def _accepted(self, judged: JudgedFile) -> Accepted:
         name = self._name_in_baseline(judged.file) if self._baseline.entries else judged.file
         return self._baseline.accept(name, judged.found, judged.problems)
 
@@ -132,7 +132,7 @@ class Session:
         folder = os.path.dirname(os.path.realpath(self._baseline_file))
         return os.path.relpath(os.path.realpath(file), folder).replace(os.sep, "/")
 
-    def _repaired(self, judged: Judged) -> tuple[Judged, Rewrite | None]:
+    def _repaired(self, judged: JudgedFile) -> tuple[JudgedFile, Rewrite | None]:
         """The result after the repair was written; else `judged`, with a problem if the repair failed."""
         text = self._reader.text(judged.file)
         if not isinstance(text, str):
@@ -155,7 +155,7 @@ class Session:
         self.summary.repaired += repaired.count
         return repaired.left, rewrite
 
-    def _judge_beside(self, file: str, text: str) -> Judged:
+    def _judge_beside(self, file: str, text: str) -> JudgedFile:
         """The findings in a text of this file, beside what stands in the other files."""
         judged = judge(file, text, self._terms)
         around = self._surroundings.around(file, judged.states)

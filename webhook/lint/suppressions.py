@@ -22,7 +22,7 @@ from webhook.objects.names import IGNORE_ANNOTATION
 from webhook.objects.workload import Workload, ignored
 from webhook.rules import RULES
 
-_COMMENT = re.compile(r"#[ \t]*evenkeel:[ \t]*ignore(?:\[(?P<rules>[^\]\n]*)\])?")
+_IGNORE_COMMENT = re.compile(r"#[ \t]*evenkeel:[ \t]*ignore(?:\[(?P<rules>[^\]\n]*)\])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def comments_in(text: str) -> list[Comment]:
     """The comments that suppress findings; text in a scalar, such as a manifest in a ConfigMap, is not a comment."""
     if "evenkeel:" not in text:
         return []
-    found = comments(text, _COMMENT)
+    found = comments(text, _IGNORE_COMMENT)
     return [Comment(match.start(), match.end(), tuple(sorted(ignored(match["rules"])))) for match in found]
 
 

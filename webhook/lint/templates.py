@@ -15,7 +15,7 @@ from webhook.policy.policy import Policy
 
 _MARKS = ("{{", "{%", "<%", "${")
 _LOOKS_LIKE_AN_OBJECT = re.compile(r"""(?:^|[{,])[ \t-]*["']?apiVersion["']?\s*:""", re.MULTILINE)  # linear
-_COMMENT = re.compile(r"(?:^|[\s,\[{])/[/*]")  # of JSON with comments
+_SLASH_COMMENT = re.compile(r"(?:^|[\s,\[{])/[/*]")  # of JSON with comments
 _RENDERED = frozenset({"HelmRelease", "HelmChart", "HelmChartConfig", "Application", "ApplicationSet"})
 _CARRIERS = _RENDERED | {"Kustomization", "Component"}
 _RESTS_ON = {
@@ -45,7 +45,9 @@ def should_parse(text: str, file: str, error: DocumentError, named: bool = False
     """
     if _LOOKS_LIKE_AN_OBJECT.search(text):
         return True
-    return isinstance(error, SyntaxFault) and (not file.endswith(".json") or (named and not _COMMENT.search(text)))
+    return isinstance(error, SyntaxFault) and (
+        not file.endswith(".json") or (named and not _SLASH_COMMENT.search(text))
+    )
 
 
 def advice_for_template(text: str) -> str:

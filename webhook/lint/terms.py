@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from webhook.admission.review import Judging
+from webhook.admission.review import WorkloadJudge
 from webhook.admission.terms import Terms
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Severity
-from webhook.findings.neighbours import Others
-from webhook.lint.declarations import Around
+from webhook.findings.neighbours import Neighbours
+from webhook.lint.declarations import FileNeighbours
 from webhook.lint.kustomization import Built
 from webhook.lint.templates import for_patches
-from webhook.objects.references import Scaling, Target
+from webhook.objects.references import ScaleTarget, Scaling
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,17 @@ class LintTerms(Terms):
     patches: frozenset[str] = frozenset()
     built: Mapping[str, Built] = field(default_factory=dict)
     named: frozenset[str] = frozenset()
-    others: Others = field(default_factory=Others)
-    scalings: Mapping[Target, Scaling] = field(default_factory=dict)
+    others: Neighbours = field(default_factory=Neighbours)
+    scalings: Mapping[ScaleTarget, Scaling] = field(default_factory=dict)
 
     @cached_property
-    def judging(self) -> Judging:
+    def judging(self) -> WorkloadJudge:
         """What finds all that rules say of a workload, also of what stands beside it."""
         return partial(find_all, others=self.others)
 
-    def beside(self, around: Around) -> LintTerms:
+    def beside(self, around: FileNeighbours) -> LintTerms:
         """These terms, around which nothing stands, for a file around which this does."""
-        return replace(self, others=Others(around.others), scalings=around.scalings) if around else self
+        return replace(self, others=Neighbours(around.others), scalings=around.scalings) if around else self
 
     @cached_property
     def for_patches(self) -> LintTerms:

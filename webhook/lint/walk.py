@@ -9,7 +9,7 @@ from glob import glob, has_magic
 
 from webhook.lint.gitignore import Ignore, ignored, parse_gitignore
 
-SUFFIXES = (".yaml", ".yml", ".json")
+MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
 STANDARD_INPUT = "-"
 
 
@@ -91,7 +91,7 @@ def _walk(folder: str, absolute: str, above: Sequence[Ignore], extra: Sequence[I
         return
     for entry in entries:
         is_folder = entry.is_dir(follow_symlinks=False)
-        if not is_folder and not (entry.name.endswith(SUFFIXES) and entry.is_file()):
+        if not is_folder and not (entry.name.endswith(MANIFEST_SUFFIXES) and entry.is_file()):
             continue
         path = f"{absolute}/{entry.name}"
         if entry.name == ".git" or ignored(ignores, path, is_folder) or ignored(extra, path, is_folder):

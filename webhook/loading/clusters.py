@@ -15,7 +15,7 @@ from webhook.loading.usage import UsageError
 from webhook.objects.fields import INVALID, FieldError, FieldPath, path_text, texts_at, value_at
 from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.objects.reading import Reader, brief
-from webhook.objects.references import Key, ObjectRef
+from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload import parse_workloads
 from webhook.placement.subject import Raw
 from webhook.render.page import Origin
@@ -41,7 +41,7 @@ class Known(NamedTuple):
     snapshot: Snapshot
     features: Features
     pods: tuple[Raw, ...]
-    others: Mapping[Key, Raw]
+    others: Mapping[ObjectKey, Raw]
     notes: tuple[str, ...]
     assumed: tuple[str, ...] = ()
     time: str = ""
@@ -79,7 +79,7 @@ def read(
         )
     missing = contents.missing
     if "pods" in missing and not (known.others or known.snapshot.nodes):
-        raise UsageError(inputs.NOTHING)
+        raise UsageError(inputs.NOTHING_LISTED)
     if needs_pods and "pods" in missing:
         why = one_line(missing["pods"], LINE_LIMIT)
         raise UsageError(f"pods: {why}; without them none is known to wait; {inputs.ASK}")
@@ -116,7 +116,7 @@ def _read(
         kubelet, objects = _newest_kubelet(held), iter(held)
     features = kubelet or _features(known_version)
     pods: list[Raw] = []
-    others: dict[Key, Raw] = {}
+    others: dict[ObjectKey, Raw] = {}
 
     instead = {place(obj) for obj in more}
 
@@ -169,10 +169,10 @@ def origin(source: inputs.Source, found: Known) -> Origin:
     return Origin(cluster, found.features.minor, found.time or datetime.now(UTC).isoformat())
 
 
-def place(obj: Raw) -> Key:
+def place(obj: Raw) -> ObjectKey:
     """The group, kind, namespace and name of an object."""
     api_version, kind, namespace, name = texts_at(obj, "apiVersion", "kind", "metadata.namespace", "metadata.name")
-    return Key(api_version.rpartition("/")[0], kind, namespace, name)
+    return ObjectKey(api_version.rpartition("/")[0], kind, namespace, name)
 
 
 def not_found(ref: ObjectRef, found: Known) -> str:

@@ -52,9 +52,9 @@ class Source(NamedTuple):
 
 NO_CLUSTER = Source()
 ASK = "name a namespace that you may read with -n, or ask for the ClusterRole evenkeel-viewer"
-NOTHING = f"nothing may be listed; {ASK}"
+NOTHING_LISTED = f"nothing may be listed; {ASK}"
 VERSION_OPTION, NAMESPACE_LABELS = "--kubernetes-version", "--namespace-labels"
-ADVICE: Mapping[int, str] = {
+LOGIN_ADVICE: Mapping[int, str] = {
     HTTPStatus.UNAUTHORIZED: "; log in anew, until kubectl auth whoami answers",
     HTTPStatus.FORBIDDEN: "; ask for the ClusterRole evenkeel-viewer",
 }
@@ -295,7 +295,7 @@ def _live_version(source: Source) -> str:
 
 def _advice(error: ClusterError) -> str:
     """What a person does about a request that the API server refuses."""
-    return ADVICE.get(error.status, "")
+    return LOGIN_ADVICE.get(error.status, "")
 
 
 def objects(name: str) -> tuple[Mapping[str, object], ...]:

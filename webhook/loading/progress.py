@@ -11,19 +11,19 @@ from typing import TextIO, TypeVar
 
 from webhook.render import progress
 
-SECONDS = 0.2  # Between two numbers that are shown.
+PROGRESS_SECONDS = 0.2  # Between two numbers that are shown.
 
-T = TypeVar("T")
+Item = TypeVar("Item")
 Done = Callable[[int], None]
 
 
-def with_count(items: Iterable[T], what: str) -> Iterator[T]:
+def with_count(items: Iterable[Item], what: str) -> Iterator[Item]:
     """Each item.  On a terminal, show how many there are so far."""
     with _shown(partial(progress.show_count, what=what)) as done:
         yield from _counted(items, done)
 
 
-def with_bar(items: Iterable[T], total: int, what: str) -> Iterator[T]:
+def with_bar(items: Iterable[Item], total: int, what: str) -> Iterator[Item]:
     """Each item.  On a terminal, show how many of all there are so far."""
     with bar(total, what) as done:
         yield from _counted(items, done)
@@ -45,7 +45,7 @@ def _shown(show: Callable[[TextIO, int], None], total: int | None = None) -> Ite
         nonlocal shown, stands
         if number == total:
             clear()
-        elif time.monotonic() - shown > SECONDS:
+        elif time.monotonic() - shown > PROGRESS_SECONDS:
             show(stream, number)
             shown, stands = time.monotonic(), True
 
@@ -61,7 +61,7 @@ def _shown(show: Callable[[TextIO, int], None], total: int | None = None) -> Ite
         clear()
 
 
-def _counted(items: Iterable[T], done: Done) -> Iterator[T]:
+def _counted(items: Iterable[Item], done: Done) -> Iterator[Item]:
     for number, item in enumerate(items, 1):
         yield item
         done(number)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from webhook.manifests.configurations import LABELS, NAME, Object
+from webhook.manifests.configurations import NAME, OWN_LABELS, Manifest
 
 CA_BUNDLE_NAME = f"{NAME}-ca-bundle"
 # Of a configuration and of an entry in it, all that may be set, but caBundle.  What the API server sets is left out.
@@ -24,10 +24,10 @@ CONDITION, BY = "by-evenkeel", "request.?userInfo.?username.orValue('') == "  # 
 
 _API_VERSION = "admissionregistration.k8s.io/v1"
 _POLICY, _BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
-_WANTED = "found a change, wanted it as it was: this account may only change caBundle"
+_UNCHANGED_WANTED = "found a change, wanted it as it was: this account may only change caBundle"
 
 
-def _validations() -> Iterator[Object]:
+def _validations() -> Iterator[Manifest]:
     """One for each field; a step with `.?` does not fail where it is absent."""
     for field in METADATA:
         yield _same(f"metadata.{field}", f"metadata.?{field}")
@@ -38,22 +38,22 @@ def _validations() -> Iterator[Object]:
         yield _same(f"webhooks[*].clientConfig.{field}", f"?webhooks.orValue([]).map(w, w.?clientConfig.?{field})")
 
 
-def _same(shown: str, at: str) -> Object:
-    message = f"{shown}: {_WANTED}"
+def _same(shown: str, at: str) -> Manifest:
+    message = f"{shown}: {_UNCHANGED_WANTED}"
     return {"expression": f"object.{at} == oldObject.{at}", "reason": "Forbidden", "message": message}
 
 
-def ca_bundle_policy(user: str) -> tuple[Object, ...]:
+def ca_bundle_policy(user: str) -> tuple[Manifest, ...]:
     """The policy and its binding: this user may change nothing in a webhook configuration but caBundle."""
-    metadata = {"name": CA_BUNDLE_NAME, "labels": LABELS}
+    metadata = {"name": CA_BUNDLE_NAME, "labels": OWN_LABELS}
     bound = {"policyName": CA_BUNDLE_NAME, "validationActions": ["Deny"]}
     return (
-        {"apiVersion": _API_VERSION, "kind": _POLICY, "metadata": metadata, "spec": _SPEC | _condition(user)},
+        {"apiVersion": _API_VERSION, "kind": _POLICY, "metadata": metadata, "spec": _CA_BUNDLE_SPEC | _condition(user)},
         {"apiVersion": _API_VERSION, "kind": _BINDING, "metadata": metadata, "spec": bound},
     )
 
 
-_SPEC: Object = {
+_CA_BUNDLE_SPEC: Manifest = {
     "failurePolicy": "Fail",
     "matchConstraints": {
         "resourceRules": [
@@ -69,5 +69,5 @@ _SPEC: Object = {
 }
 
 
-def _condition(user: str) -> Object:
+def _condition(user: str) -> Manifest:
     return {"matchConditions": [{"name": CONDITION, "expression": BY + json.dumps(user, ensure_ascii=False)}]}

@@ -26,17 +26,17 @@ IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 # The keywords of CEL, and the names that it reserves for other languages.
 KEYWORDS = frozenset({"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in"})
 KEYWORDS |= {"let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while"}
-LONG = MOST_TEMPLATES
+MOST_ITEMS_READ = MOST_TEMPLATES
 
 
 def _any(items: str, name: str, holds: str) -> str:
     """CEL: `holds` is true of any of the items, each bound to `name`, or there are more than LONG."""
-    return f"{items}.size() > {LONG} || {items}.exists({name}, {holds})"
+    return f"{items}.size() > {MOST_ITEMS_READ} || {items}.exists({name}, {holds})"
 
 
 def _no_owner(holds: str) -> str:
     owners = "object.?metadata.?ownerReferences.orValue([])"
-    return f"{owners}.size() > {LONG} || !{owners}.exists(r, {holds})"
+    return f"{owners}.size() > {MOST_ITEMS_READ} || !{owners}.exists(r, {holds})"
 
 
 # Pods that never get defaults: with constraints, bound already, mirror Pods, opted out, or of a DaemonSet.

@@ -23,7 +23,7 @@ from webhook.manifests.conditions import (
     not_all,
 )
 from webhook.objects.fields import as_list, as_mapping
-from webhook.objects.kinds import TEMPLATE, Kind, find_kinds
+from webhook.objects.kinds import TEMPLATE_PATH, Kind, find_kinds
 from webhook.objects.names import NAMESPACE_NAME, SKIP_LABEL
 from webhook.policy.policy import Policy
 from webhook.rules import RULES
@@ -45,18 +45,18 @@ NEEDED_NAMESPACES = (
 
 NAME = "evenkeel"
 ENFORCED = "enforced"  # The first part of the names of the entries for what an enforced rule may deny.
-LABELS = {"app.kubernetes.io/name": NAME}
+OWN_LABELS = {"app.kubernetes.io/name": NAME}
 INJECT_CA_FROM = "cert-manager.io/inject-ca-from"
 MUTATING_NAME = f"zz-{NAME}"  # Configurations run in the order of their names; defaults must come last.
 TIMEOUT_SECONDS = {MUTATE: 3, VALIDATE: 5}
 IGNORE, FAIL = "Ignore", "Fail"
 CONDITIONS_SINCE = 29  # The first minor version that accepts `.?` in them.
 POLICIES_SINCE = 30  # The first minor version that serves ValidatingAdmissionPolicies as v1.
-Object = dict[str, object]
+Manifest = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class WebhookTarget:
     """
     How the API server reaches the webhook: a `service` as (namespace, name), or else a `url`.
 
@@ -76,7 +76,7 @@ class Target:
     inject_ca_from: tuple[str, str] | None = None
     excluded: tuple[str, ...] = ()
 
-    def client_config(self, phase: str) -> Object:
+    def client_config(self, phase: str) -> Manifest:
         """The clientConfig for a phase, "mutate" or "validate"."""
         bundle = {"caBundle": b64encode(self.ca_bundle).decode()} if self.ca_bundle else {}
         if self.service is None:
@@ -85,7 +85,7 @@ class Target:
         return {"service": {"namespace": namespace, "name": name, "path": f"/{phase}", "port": 443}, **bundle}
 
 
-def configurations(policy: Policy, target: Target) -> tuple[Object, ...]:
+def configurations(policy: Policy, target: WebhookTarget) -> tuple[Manifest, ...]:
     """The configurations for `policy`; if there is nothing to mutate, only the validating one."""
     mutating = list(_mutating(policy, target))
     kinds = {"MutatingWebhookConfiguration": (MUTATING_NAME, mutating)} if mutating else {}
@@ -95,7 +95,7 @@ def configurations(policy: Policy, target: Target) -> tuple[Object, ...]:
         {
             "apiVersion": "admissionregistration.k8s.io/v1",
             "kind": kind,
-            "metadata": {"name": name, "labels": LABELS, **asked},
+            "metadata": {"name": name, "labels": OWN_LABELS, **asked},
             "webhooks": webhooks,
         }
         for kind, (name, webhooks) in kinds.items()
@@ -119,7 +119,7 @@ def new_entries(policy: Policy, before: Policy, enforced_fail: bool) -> tuple[st
 
 
 def _entries(policy: Policy, enforced_fail: bool) -> list[Mapping[str, object]]:
-    made = configurations(policy, Target(b"", enforced_fail=enforced_fail))
+    made = configurations(policy, WebhookTarget(b"", enforced_fail=enforced_fail))
     return [as_mapping(entry) for one in made for entry in as_list(one["webhooks"])]
 
 
@@ -149,7 +149,7 @@ def _sends(found: tuple[str, frozenset[str]], needed: tuple[str, frozenset[str]]
     return found[0] == needed[0] and found[1] <= needed[1]
 
 
-def _mutating(policy: Policy, target: Target) -> Iterator[Object]:
+def _mutating(policy: Policy, target: WebhookTarget) -> Iterator[Manifest]:
     if policy.defaults:
         pods = [kind for kind in policy.kinds if kind.template == ()]
         yield _webhook("defaults.evenkeel.dev", pods, target, MUTATE, [CREATE], TO_DEFAULT) | {
@@ -159,7 +159,7 @@ def _mutating(policy: Policy, target: Target) -> Iterator[Object]:
         yield from _judging(policy, target, MUTATE)
 
 
-def _judging(policy: Policy, target: Target, phase: str) -> Iterator[Object]:
+def _judging(policy: Policy, target: WebhookTarget, phase: str) -> Iterator[Manifest]:
     """One entry for each group of kinds, with the same conditions for all of them."""
     for name, kinds in _groups(policy).items():
         is_pod = kinds[0].template == ()
@@ -217,18 +217,18 @@ def entry_name(kind: Kind) -> str:
     own: `pods.evenkeel.dev`, `rollouts.argoproj.io.evenkeel.dev`.
     """
     group = "" if kind.built_in else kind.api_version.rpartition("/")[0]
-    shared = kind.built_in and kind.template == TEMPLATE
+    shared = kind.built_in and kind.template == TEMPLATE_PATH
     return ".".join(filter(None, ("workloads" if shared else kind.resource, group, "evenkeel.dev")))
 
 
 def _webhook(
     name: str,
     kinds: Sequence[Kind],
-    target: Target,
+    target: WebhookTarget,
     phase: str,
     operations: Sequence[str],
     conditions: Iterable[Condition],
-) -> Object:
+) -> Manifest:
     own = () if target.service is None else (target.service[0],)
     never_sent = dict.fromkeys((*SYSTEM_NAMESPACES, *own, *target.excluded))
     return {

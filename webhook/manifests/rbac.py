@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from webhook.cluster import listed_resources
-from webhook.cluster.watched_resources import VERBS, Watched, watched
-from webhook.manifests.configurations import LABELS, MUTATING_NAME, NAME, Object
+from webhook.cluster.watched_resources import WATCH_VERBS, Watched, watched
+from webhook.manifests.configurations import MUTATING_NAME, NAME, OWN_LABELS, Manifest
 from webhook.policy.policy import Policy
 
 RBAC = "rbac.authorization.k8s.io"
 VIEWER = f"{NAME}-viewer"
 REGISTRATION = "admissionregistration.k8s.io"
-READ, UPDATE = ("get",), ("get", "update")
+READ, UPDATE_VERBS = ("get",), ("get", "update")
 
 
-def rbac(policy: Policy, namespace: str, name: str, secret: tuple[str, str] | None = None) -> tuple[Object, ...]:
+def rbac(policy: Policy, namespace: str, name: str, secret: tuple[str, str] | None = None) -> tuple[Manifest, ...]:
     """
     A ServiceAccount of that namespace and name, the ClusterRole that `policy` needs, and their binding.
 
@@ -24,58 +24,58 @@ def rbac(policy: Policy, namespace: str, name: str, secret: tuple[str, str] | No
     `--tls-secret`, also that Secret, empty, and the rights to renew the certificates in it and to write their CA into
     the webhook configurations.
     """
-    account: Object = {"namespace": namespace, "name": name}
-    metadata: Object = {"name": NAME, "labels": LABELS}
-    granted = [*rules(policy), *_configuration_rules(READ if secret is None else UPDATE)]
-    made = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {**account, "labels": LABELS}}
+    account: Manifest = {"namespace": namespace, "name": name}
+    metadata: Manifest = {"name": NAME, "labels": OWN_LABELS}
+    granted = [*rules(policy), *_configuration_rules(READ if secret is None else UPDATE_VERBS)]
+    made = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {**account, "labels": OWN_LABELS}}
     return (made, *_bound("ClusterRole", metadata, granted, account), *(_renewing(account, *secret) if secret else ()))
 
 
-def _renewing(account: Object, namespace: str, name: str) -> Iterator[Object]:
+def _renewing(account: Manifest, namespace: str, name: str) -> Iterator[Manifest]:
     """A Secret without data, so that to apply it again changes none; and a Role on it."""
-    metadata: Object = {"namespace": namespace, "name": name, "labels": LABELS}
+    metadata: Manifest = {"namespace": namespace, "name": name, "labels": OWN_LABELS}
     yield {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque"}
     # To make it again where somebody has deleted it; RBAC knows no name of what is not there yet.
-    create: Object = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}
-    yield from _bound("Role", {**metadata, "name": NAME}, [_one("", "secrets", name, UPDATE), create], account)
+    create: Manifest = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}
+    yield from _bound("Role", {**metadata, "name": NAME}, [_one("", "secrets", name, UPDATE_VERBS), create], account)
 
 
-def _configuration_rules(verbs: Sequence[str]) -> Iterator[Object]:
+def _configuration_rules(verbs: Sequence[str]) -> Iterator[Manifest]:
     """To compare what is sent with the policy, and to write caBundle."""
     yield _one(REGISTRATION, "mutatingwebhookconfigurations", MUTATING_NAME, verbs)
     yield _one(REGISTRATION, "validatingwebhookconfigurations", NAME, verbs)
 
 
-def _one(group: str, resource: str, name: str, verbs: Sequence[str]) -> Object:
+def _one(group: str, resource: str, name: str, verbs: Sequence[str]) -> Manifest:
     return {"apiGroups": [group], "resources": [resource], "resourceNames": [name], "verbs": list(verbs)}
 
 
-def _bound(kind: str, metadata: Object, rules: list[Object], account: Object) -> tuple[Object, Object]:
+def _bound(kind: str, metadata: Manifest, rules: list[Manifest], account: Manifest) -> tuple[Manifest, Manifest]:
     """A role, and its binding to a ServiceAccount."""
-    made: Object = {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata}
+    made: Manifest = {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata}
     ref = {"apiGroup": RBAC, "kind": kind, "name": metadata["name"]}
     bound = {"roleRef": ref, "subjects": [{"kind": "ServiceAccount", **account}]}
     return {**made, "rules": rules}, {**made, "kind": f"{kind}Binding", **bound}
 
 
-def viewer(policy: Policy) -> Object:
+def viewer(policy: Policy) -> Manifest:
     """The ClusterRole for people who run commands on a live cluster; whoever installs evenkeel binds it."""
-    metadata = {"name": VIEWER, "labels": LABELS}
+    metadata = {"name": VIEWER, "labels": OWN_LABELS}
     return {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": viewer_rules(policy)}
 
 
-def rules(policy: Policy) -> list[Object]:
+def rules(policy: Policy) -> list[Manifest]:
     """The rules of the webhook's ClusterRole, one for each API group."""
-    return _rules(watched(policy.watch_pods), VERBS)
+    return _rules(watched(policy.watch_pods), WATCH_VERBS)
 
 
-def viewer_rules(policy: Policy) -> list[Object]:
+def viewer_rules(policy: Policy) -> list[Manifest]:
     """The rules of the ClusterRole for people: also for the custom resources that the policy has."""
     custom = chain.from_iterable(listed_resources.custom(policy.kinds).values())
-    return _rules((*listed_resources.LISTED, *custom), listed_resources.VERBS)
+    return _rules((*listed_resources.LISTED_RESOURCES, *custom), listed_resources.LIST_VERBS)
 
 
-def _rules(kinds: Iterable[Watched], verbs: Sequence[str]) -> list[Object]:
+def _rules(kinds: Iterable[Watched], verbs: Sequence[str]) -> list[Manifest]:
     groups: dict[str, dict[str, None]] = {}
     for kind in kinds:
         groups.setdefault(kind.api_group, {})[kind.resource] = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from webhook.manifests.configurations import LABELS, NAME, Object
+from webhook.manifests.configurations import NAME, OWN_LABELS, Manifest
 from webhook.objects.names import SKIP_LABEL
 
 SKIP_LABEL_NAME = f"{NAME}-skip-label"
@@ -21,7 +21,7 @@ _FIX = "leave the label out, or ask one of them to set it"
 _FOUND = f'metadata.labels[{SKIP_LABEL}]: found "true"'
 _WHO = """variables.users.map(u, 'user "' + u + '"') + variables.groups.map(g, 'group "' + g + '"')"""
 # Labels can be changed through status and finalize as well.  A CEL step with `.?` does not fail on an absent field.
-_SPEC: Object = {
+_SKIP_LABEL_SPEC: Manifest = {
     "failurePolicy": "Fail",
     "matchConstraints": {
         "resourceRules": [
@@ -59,18 +59,18 @@ _SPEC: Object = {
 }
 
 
-def skip_label_policy(users: Iterable[str], groups: Iterable[str]) -> tuple[Object, ...]:
+def skip_label_policy(users: Iterable[str], groups: Iterable[str]) -> tuple[Manifest, ...]:
     """The policy and its binding: only these users, and members of these groups, may set the skip label."""
     named = {"users": users, "groups": groups}
     variables = [{"name": name, "expression": _strings(names)} for name, names in named.items()]
-    metadata = {"name": SKIP_LABEL_NAME, "labels": LABELS}
+    metadata = {"name": SKIP_LABEL_NAME, "labels": OWN_LABELS}
     bound = {"policyName": SKIP_LABEL_NAME, "validationActions": ["Deny"]}
     return (
         {
             "apiVersion": _API_VERSION,
             "kind": _POLICY,
             "metadata": metadata,
-            "spec": _SPEC | {"variables": variables},
+            "spec": _SKIP_LABEL_SPEC | {"variables": variables},
         },
         {"apiVersion": _API_VERSION, "kind": _BINDING, "metadata": metadata, "spec": bound},
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from webhook.objects.fields import integer, mappings_at, texts_at
-from webhook.objects.references import Scaling, Target
+from webhook.objects.references import ScaleTarget, Scaling
 
 _HPA, _KEDA = ("autoscaling", "HorizontalPodAutoscaler"), ("keda.sh", "ScaledObject")
 _MOST_OF_KEDA = 100  # where maxReplicaCount is absent
@@ -19,7 +19,7 @@ _MOST_OF_KEDA = 100  # where maxReplicaCount is absent
 class Autoscaler(NamedTuple):
     """An autoscaler: what it scales, and within which bounds."""
 
-    target: Target
+    target: ScaleTarget
     scaling: Scaling
 
 
@@ -46,12 +46,12 @@ def read_autoscaler(obj: Mapping[str, object], namespace: str) -> Autoscaler | N
     if not (kind_of_target and name):  # a patch of an autoscaler
         return None
     group = api_of_target.rpartition("/")[0]
-    return Autoscaler(Target(own_namespace or namespace, group, kind_of_target, name), scaling)
+    return Autoscaler(ScaleTarget(own_namespace or namespace, group, kind_of_target, name), scaling)
 
 
-def scalings(autoscalers: Iterable[Autoscaler]) -> dict[Target, Scaling]:
+def scalings(autoscalers: Iterable[Autoscaler]) -> dict[ScaleTarget, Scaling]:
     """What autoscalers give each of their targets; where several scale one, the bounds of all of them hold."""
-    found: dict[Target, Scaling] = {}
+    found: dict[ScaleTarget, Scaling] = {}
     for target, scaling in autoscalers:
         found[target] = found[target].widened(scaling) if target in found else scaling
     return found

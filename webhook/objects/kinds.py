@@ -12,7 +12,8 @@ from webhook.objects.fields import FieldPath
 CORE, APPS, BATCH = "v1", "apps/v1", "batch/v1"
 
 FIELD = "topologySpreadConstraints"
-TEMPLATE: FieldPath = ("spec", "template")
+CONSTRAINTS_PATH: FieldPath = ("spec", FIELD)  # of a Pod
+TEMPLATE_PATH: FieldPath = ("spec", "template")
 EACH, EACH_KEY = "*", "{*}"  # Each item of a list, and each value in an object.
 WILDCARDS = frozenset({EACH, EACH_KEY})
 PREFIXED_JOB_LABELS = frozenset({"batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid"})  # Since 1.27.
@@ -53,7 +54,7 @@ class Kind:
     api_version: str
     kind: str
     resource: str
-    template: FieldPath | None = TEMPLATE
+    template: FieldPath | None = TEMPLATE_PATH
     replicas: FieldPath | None = None
     added_labels: tuple[str, ...] = ()
     possible_labels: tuple[str, ...] = ()

@@ -11,15 +11,15 @@ Labels = Mapping[str, str]
 MOST_ANNOTATION_BYTES = 256 << 10  # of all annotations of an object
 
 
-class Words(NamedTuple):
+class LabelWords(NamedTuple):
     """Words of label errors that differ by the version of Kubernetes: the unit of lengths, and what a key is called."""
 
     unit: str
     key: str
 
 
-SINCE_35 = Words("bytes", "a valid label key")
-BEFORE_35 = Words("characters", "a qualified name")
+SINCE_35 = LabelWords("bytes", "a valid label key")
+BEFORE_35 = LabelWords("characters", "a qualified name")
 
 
 def labels_of(value: object) -> dict[str, str]:
@@ -38,24 +38,25 @@ def annotation_bytes(annotations: Mapping[str, object]) -> int:
     return sum(_bytes(key) + _bytes(value) for key, value in annotations.items() if isinstance(value, str))
 
 
-_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_QUALIFIED_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_DNS_LABEL}(\.{_DNS_LABEL})*"
 _ALPHANUMERIC = (
     "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
 )
 _NAME_ERROR = (
-    f"must {_ALPHANUMERIC} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME}')"
+    f"must {_ALPHANUMERIC} "
+    f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_QUALIFIED_NAME}')"
 )
 _VALUE_ERROR = (
     f"a valid label must be an empty string or {_ALPHANUMERIC} "
-    f"(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '({_NAME})?')"
+    f"(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '({_QUALIFIED_NAME})?')"
 )
 _SUBDOMAIN_ERROR = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must "
     f"start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
 )
-_name = re.compile(_NAME)
+_name = re.compile(_QUALIFIED_NAME)
 _subdomain = re.compile("[a-z0-9]([-.a-z0-9]*[a-z0-9])?")  # with what follows the same as _SUBDOMAIN, and linear
 _NOT_IN_SUBDOMAIN = ("..", ".-", "-.")
 
@@ -73,7 +74,7 @@ def _has_form_of_subdomain(text: str) -> bool:
     return _subdomain.fullmatch(text) is not None and not any(wrong in text for wrong in _NOT_IN_SUBDOMAIN)
 
 
-def _prefix_errors(prefix: str, words: Words) -> Iterator[str]:
+def _prefix_errors(prefix: str, words: LabelWords) -> Iterator[str]:
     if not prefix:
         yield "prefix part must be non-empty"
         return
@@ -87,7 +88,7 @@ def _is_name(text: str) -> bool:
     return len(text) <= 63 and _name.fullmatch(text) is not None  # What matches is ASCII, a byte for each character.
 
 
-def _name_errors(name: str, words: Words) -> Iterator[str]:
+def _name_errors(name: str, words: LabelWords) -> Iterator[str]:
     if not name:
         yield "name part must be non-empty"
     elif _bytes(name) > 63:
@@ -99,18 +100,18 @@ def _name_errors(name: str, words: Words) -> Iterator[str]:
 LONGEST_KEPT = 320  # The longest valid key has 317 bytes; longer ones are not cached, so that they use no memory.
 
 
-def label_key_errors(key: str, words: Words = SINCE_35) -> tuple[str, ...]:
+def label_key_errors(key: str, words: LabelWords = SINCE_35) -> tuple[str, ...]:
     """Every reason why `key` is no valid label key, as content.IsLabelKey words them; empty if it is one."""
     return _key_errors(key, words) if len(key) <= LONGEST_KEPT else _key_errors.__wrapped__(key, words)
 
 
-def label_value_errors(value: str, words: Words = SINCE_35) -> tuple[str, ...]:
+def label_value_errors(value: str, words: LabelWords = SINCE_35) -> tuple[str, ...]:
     """Every reason why `value` is no valid label value, as content.IsLabelValue words them; empty if it is one."""
     return _value_errors(value, words) if len(value) <= LONGEST_KEPT else _value_errors.__wrapped__(value, words)
 
 
 @lru_cache(maxsize=4096)
-def _key_errors(key: str, words: Words) -> tuple[str, ...]:
+def _key_errors(key: str, words: LabelWords) -> tuple[str, ...]:
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
         prefixed = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
@@ -119,7 +120,7 @@ def _key_errors(key: str, words: Words) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _value_errors(value: str, words: Words) -> tuple[str, ...]:
+def _value_errors(value: str, words: LabelWords) -> tuple[str, ...]:
     if _is_name(value):
         return ()
     too_long = (f"must be no more than 63 {words.unit}",) if _bytes(value) > 63 else ()

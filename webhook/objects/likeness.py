@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-LONGEST = 100  # What is longer is like no word.
+LONGEST_COMPARED = 100  # What is longer is like no word.
 
 
 def nearest(text: str, known: Iterable[str]) -> str | None:
     """Return the known word that at most two edits, fewer if it is short, and another case make of `text`, or None."""
-    if len(text) > LONGEST:
+    if len(text) > LONGEST_COMPARED:
         return None
     text, words = text.strip().lower(), sorted(known)
     near = ((word, edits) for edits in range(3) for word in words if edits <= len(word) // 3)

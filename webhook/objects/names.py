@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SWITCHES = "evenkeel.dev/"  # What each label and annotation of evenkeel begins with.
+SWITCH_PREFIX = "evenkeel.dev/"  # What each label and annotation of evenkeel begins with.
 IGNORE_ANNOTATION = "evenkeel.dev/ignore"
 DEFAULTED_BY_ANNOTATION = "evenkeel.dev/defaulted-by"
 SKIP_LABEL = "evenkeel.dev/skip"

@@ -13,9 +13,9 @@ commit of `-` means that the version is not known.
 
 from __future__ import annotations
 
-KEEPS, UNKNOWN, FILLS, SETS, OWN = "keeps", "unknown", "fills:", "sets:", "own:"
+KEEPS, UNKNOWN, FILLS, SETS, RULE_OF_ITS_OWN = "keeps", "unknown", "fills:", "sets:", "own:"
 
-PLACES = """\
+OPERATOR_PLACES = """\
 strimzi/strimzi-kafka-operator 0722320d984a api/src/main/java/io/strimzi/api/kafka/model
   strimzi-kafka kafka.strimzi.io/v1beta2,v1 Kafka kafkas
     spec.kafka.template.pod.topologySpreadConstraints keeps

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import FIELD, Kind, Kinds, Operator, parse_path
-from webhook.objects.operator_places import FILLS, OWN, PLACES, SETS, UNKNOWN
+from webhook.objects.operator_places import FILLS, OPERATOR_PLACES, RULE_OF_ITS_OWN, SETS, UNKNOWN
 
 
-class Place(NamedTuple):
+class ConstraintPlace(NamedTuple):
     """
     One place where a kind has constraints, or a Pod template.
 
@@ -57,12 +57,12 @@ class Place(NamedTuple):
 
 
 @cache
-def places() -> tuple[Place, ...]:
+def places() -> tuple[ConstraintPlace, ...]:
     """Every place, by the name of its kind."""
-    return tuple(sorted(_parsed(PLACES), key=lambda place: place.name))
+    return tuple(sorted(_parsed(OPERATOR_PLACES), key=lambda place: place.name))
 
 
-def _parsed(text: str) -> Iterator[Place]:
+def _parsed(text: str) -> Iterator[ConstraintPlace]:
     source, kind = [""] * 3, [""] * 4
     for line in filter(None, text.splitlines()):
         words = line.split()
@@ -76,8 +76,8 @@ def _parsed(text: str) -> Iterator[Place]:
             fills = None if UNKNOWN in said else _fields(said, FILLS)
             place = group, tuple(versions.split(",")), kind[2], kind[3], path
             repository, commit, file = source
-            done = fills, _fields(said, SETS), _fields(said, OWN)
-            yield Place(kind[0], *place, *done, repository, commit.strip("-"), file)
+            done = fills, _fields(said, SETS), _fields(said, RULE_OF_ITS_OWN)
+            yield ConstraintPlace(kind[0], *place, *done, repository, commit.strip("-"), file)
 
 
 def _fields(said: Sequence[str], what: str) -> frozenset[str]:

@@ -12,17 +12,17 @@ from functools import lru_cache
 from webhook.objects.fields import TYPE_INVALID, FieldError, FieldPath
 from webhook.objects.reading import Reader
 
-NANO = 10**9
+NANOS = 10**9
 MILLI = 10**6  # Nanos of a thousandth.
-MOST = 2**63 - 1  # Whole units.  The Go type caps binary suffixes there; beyond it, decimal ones overflow.
-LONGEST = 256  # Characters.
+MAX_INT64 = 2**63 - 1  # Whole units.  The Go type caps binary suffixes there; beyond it, decimal ones overflow.
+LONGEST_QUANTITY = 256  # Characters.
 
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _FORM = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)")
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
 # Beyond it, a text of LONGEST characters is more than MOST, or less than a nano.
-_LARGEST_EXPONENT = 3 * LONGEST
+_LARGEST_EXPONENT = 3 * LONGEST_QUANTITY
 _MISSES_DIGITS = ("Pi", "Ei")  # Without a digit, these and exponents below -9 are no quantity; `Mi` is one, and is 0.
 
 
@@ -32,7 +32,7 @@ def parse_quantity(text: str) -> int | None:
 
     The nanos of a quantity, None if it is none or has more than LONGEST characters.
     """
-    return _parse(text) if 0 < len(text) <= LONGEST else None
+    return _parse(text) if 0 < len(text) <= LONGEST_QUANTITY else None
 
 
 @lru_cache(maxsize=4096)
@@ -51,7 +51,7 @@ def _parse(text: str) -> int | None:
         return None
     digits = int(whole + fraction or "0") << doublings
     nanos = _scaled(digits, power - len(fraction) + 9)
-    nanos = min(nanos, MOST * NANO)
+    nanos = min(nanos, MAX_INT64 * NANOS)
     return -nanos if sign == "-" else nanos
 
 
@@ -61,7 +61,7 @@ def _exponent(suffix: str) -> int | None:
         return _DECIMAL[suffix]
     match = _EXPONENT.fullmatch(suffix)
     exponent = int(match[1]) if match is not None else None
-    return exponent if exponent is not None and -MOST - 1 <= exponent <= MOST else None
+    return exponent if exponent is not None and -MAX_INT64 - 1 <= exponent <= MAX_INT64 else None
 
 
 def _scaled(number: int, power: int) -> int:
@@ -76,7 +76,7 @@ def whole(nanos: int) -> int:
 
     Whole units, rounded away from zero.
     """
-    return -(-nanos // NANO) if nanos >= 0 else nanos // NANO
+    return -(-nanos // NANOS) if nanos >= 0 else nanos // NANOS
 
 
 def thousandths(nanos: int) -> int:
@@ -105,4 +105,4 @@ def _from_number(value: object) -> int | None:
         return 0
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return parse_quantity(str(value)) if isinstance(value, float) or value.bit_length() < LONGEST else None
+    return parse_quantity(str(value)) if isinstance(value, float) or value.bit_length() < LONGEST_QUANTITY else None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from webhook.objects.fields import texts_at
 
 
-class Key(NamedTuple):
+class ObjectKey(NamedTuple):
     """One object; versions of its API group are not told apart."""
 
     group: str
@@ -44,8 +44,8 @@ class ObjectRef:
         return self.api_version.rpartition("/")[0]
 
     @property
-    def key(self) -> Key:
-        return Key(self.group, self.kind, self.namespace, self.name)
+    def key(self) -> ObjectKey:
+        return ObjectKey(self.group, self.kind, self.namespace, self.name)
 
     @property
     def in_kubectl(self) -> str:
@@ -62,9 +62,9 @@ class Owner:
     name: str
     uid: str = ""
 
-    def key(self, namespace: str) -> Key:
+    def key(self, namespace: str) -> ObjectKey:
         """The object that it names, as one of this namespace."""
-        return Key(self.api_version.rpartition("/")[0], self.kind, namespace, self.name)
+        return ObjectKey(self.api_version.rpartition("/")[0], self.kind, namespace, self.name)
 
 
 def controller_of(metadata: Mapping[str, object]) -> Owner | None:
@@ -88,7 +88,7 @@ class Scaling(NamedTuple):
         return Scaling(min(self.least, other.least), most)
 
 
-class Target(NamedTuple):
+class ScaleTarget(NamedTuple):
     """What is scaled; the version of its API does not matter."""
 
     namespace: str

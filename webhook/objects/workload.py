@@ -20,7 +20,7 @@ from webhook.objects.kinds import (
     EACH_KEY,
     FIELD,
     KINDS,
-    TEMPLATE,
+    TEMPLATE_PATH,
     WILDCARDS,
     Kind,
     Kinds,
@@ -28,16 +28,16 @@ from webhook.objects.kinds import (
 )
 from webhook.objects.labels import Labels, label_value_errors, labels_of
 from webhook.objects.likeness import nearest
-from webhook.objects.names import DEFAULT_SCHEDULER, DEFAULTED_BY_ANNOTATION, IGNORE_ANNOTATION, SWITCHES
-from webhook.objects.references import ObjectRef, Owner, Scaling, Target, controller_of
+from webhook.objects.names import DEFAULT_SCHEDULER, DEFAULTED_BY_ANNOTATION, IGNORE_ANNOTATION, SWITCH_PREFIX
+from webhook.objects.references import ObjectRef, Owner, ScaleTarget, Scaling, controller_of
 
 Indices = tuple[int | str, ...]
 Switch = tuple[FieldPath, object]
 MOST_TEMPLATES = 50  # of one object
-MOST_FIELDS = 200  # that are looked at: a Pod's spec has some 40
+MOST_UNKNOWN_FIELDS = 200  # that are looked at: a Pod's spec has some 40
 LONGEST_IGNORE = 4_096
-DEPLOYMENT = (APPS, "Deployment")
-REPLICATED = {DEPLOYMENT, (APPS, "StatefulSet"), (APPS, "ReplicaSet"), (CORE, "ReplicationController")}
+DEPLOYMENT_TYPE = (APPS, "Deployment")
+REPLICATED = {DEPLOYMENT_TYPE, (APPS, "StatefulSet"), (APPS, "ReplicaSet"), (CORE, "ReplicationController")}
 DEFAULT_SURGE = "25%"  # of a Deployment
 _SHORTEST_ALIKE, _LONGEST_ALIKE = len(FIELD) - 2, len(FIELD) + 2  # A look at lengths is cheap.
 _PERCENT = re.compile("[0-9]{1,9}%")
@@ -108,9 +108,9 @@ class Workload:
         return self.kind.kind == "DaemonSet" or bool(self.node_name) or self.affine_to_one_node
 
     @property
-    def target(self) -> Target:
+    def target(self) -> ScaleTarget:
         """What an autoscaler names to scale it."""
-        return Target(self.namespace, self.kind.api_group, self.kind.kind, self.name)
+        return ScaleTarget(self.namespace, self.kind.api_group, self.kind.kind, self.name)
 
     def scaled(self, scaling: Scaling) -> Workload:
         """The same with the replicas that an autoscaler gives it; where 0 are written, there may be none."""
@@ -146,7 +146,7 @@ class Workload:
         replicas = self.most_replicas
         if known not in REPLICATED or replicas is None or replicas < 1:
             return None
-        return replicas if known != DEPLOYMENT or self.strategy == "Recreate" else replicas + self._surge(replicas)
+        return replicas if known != DEPLOYMENT_TYPE or self.strategy == "Recreate" else replicas + self._surge(replicas)
 
     def _surge(self, replicas: int) -> int:
         """The Pods that a rolling update of a Deployment may add; a percentage is rounded up."""
@@ -197,7 +197,7 @@ def parse_workloads(obj: Mapping[str, object], kinds: Kinds = KINDS, namespace: 
     return tuple(workloads)
 
 
-def scaling_of(workloads: Sequence[Workload], scalings: Mapping[Target, Scaling]) -> Scaling | None:
+def scaling_of(workloads: Sequence[Workload], scalings: Mapping[ScaleTarget, Scaling]) -> Scaling | None:
     """
     What autoscalers give the workloads of one object, None if none scales it.
 
@@ -291,7 +291,7 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         affine_to_one_node="affinity" in pod_spec and _affine_to_one_node(pod_spec),
         strategy=_strategy(shared.spec.get("strategy")),
         surges=_surges(shared.spec.get("strategy")),
-        selector=selector if kind.template == TEMPLATE and isinstance(selector, dict) else {},
+        selector=selector if kind.template == TEMPLATE_PATH and isinstance(selector, dict) else {},
         annotations=shared.annotations,
         ignored_rules=shared.ignored_rules if is_pod else shared.ignored_rules | _ignored(metadata.get("annotations")),
         owner=shared.owner,
@@ -347,7 +347,7 @@ def _misplaced(
     if kind.built_in and template and (FIELD in beside or FIELD in in_template or FIELD in metadata):
         paths = (template[:-1], template, (*template, "metadata"))
         found += [(*path, FIELD) for path, place in zip(paths, places, strict=True) if place.get(FIELD)]
-    if not pod_spec.get(FIELD) and len(pod_spec) <= MOST_FIELDS:
+    if not pod_spec.get(FIELD) and len(pod_spec) <= MOST_UNKNOWN_FIELDS:
         alike = [name for name in pod_spec if _SHORTEST_ALIKE <= len(name) <= _LONGEST_ALIKE and pod_spec[name]]
         found += [(*template, "spec", name) for name in alike if nearest(name, (FIELD,))]
     return tuple(found)
@@ -358,8 +358,8 @@ def _switches(path: FieldPath, metadata: Mapping[str, object]) -> tuple[Switch, 
     found: list[Switch] = []
     for place in ("labels", "annotations"):
         written = metadata.get(place)
-        if isinstance(written, dict) and len(written) <= MOST_FIELDS and SWITCHES in " ".join(written):
-            own = [name for name in written if name.startswith(SWITCHES) and name != DEFAULTED_BY_ANNOTATION]
+        if isinstance(written, dict) and len(written) <= MOST_UNKNOWN_FIELDS and SWITCH_PREFIX in " ".join(written):
+            own = [name for name in written if name.startswith(SWITCH_PREFIX) and name != DEFAULTED_BY_ANNOTATION]
             found += [((*path, place, name), written[name]) for name in own]
     return tuple(found)
 

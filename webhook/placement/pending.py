@@ -13,7 +13,7 @@ from typing import NamedTuple
 from webhook.objects.fields import value_at
 from webhook.placement.explanation import agrees
 from webhook.placement.remedies import NOW, Remedy, remedies
-from webhook.placement.subject import Subject, attempt
+from webhook.placement.subject import PlacementSubject, attempt
 from webhook.scheduler.features import Features
 from webhook.scheduler.profile import (
     USUAL_PROFILES,
@@ -28,7 +28,7 @@ from webhook.scheduler.snapshot import Snapshot
 
 PASSES = "a node passes now"
 # Groups for which changes are tried, the largest first: each takes a third of a second at 5,000 nodes.
-LEAST_TRIED, NODES_TRIED = 10, 50_000
+LEAST_TRIED, NODES_TRIED_FOR_ALL = 10, 50_000
 
 
 class Group(NamedTuple):
@@ -58,14 +58,14 @@ class PendingList(NamedTuple):
 
 
 class _Waiting(NamedTuple):
-    subject: Subject
+    subject: PlacementSubject
     cycle: Cycle
     found: Feasibility
     cause: str
 
 
 def pending(
-    subjects: Sequence[Subject], snapshot: Snapshot, features: Features, profiles: Profiles = USUAL_PROFILES
+    subjects: Sequence[PlacementSubject], snapshot: Snapshot, features: Features, profiles: Profiles = USUAL_PROFILES
 ) -> PendingList:
     """What each of the Pods waits for, which `profiles` place; Pods that are alike are attempted once."""
     alike: dict[str, tuple[Cycle, Feasibility, str]] = {}
@@ -95,10 +95,10 @@ def pending(
 
 def most_tried(snapshot: Snapshot) -> int:
     """The number of groups for which changes are tried."""
-    return max(LEAST_TRIED, NODES_TRIED // max(1, len(snapshot.nodes)))
+    return max(LEAST_TRIED, NODES_TRIED_FOR_ALL // max(1, len(snapshot.nodes)))
 
 
-def likeness(subject: Subject) -> str:
+def likeness(subject: PlacementSubject) -> str:
     """What decides where a Pod may run, of its namespace."""
     raw = subject.raw
     owners, labels = (value_at(raw, ("metadata", name)) for name in ("ownerReferences", "labels"))

@@ -17,7 +17,7 @@ from webhook.placement.pods import with_fewer
 from webhook.placement.room import Lack, at_most, freed, lacking, lowered, share
 from webhook.scheduler.affinity import ANY_NODE
 from webhook.scheduler.constraint import HONOR, IGNORE, SOFT, Constraint
-from webhook.scheduler.counts import NOTHING, UNUSED, Usage
+from webhook.scheduler.counts import NO_REQUESTS, UNUSED, Usage
 from webhook.scheduler.filtering import DomainCounts
 from webhook.scheduler.inclusion import carrying_every_key, included
 from webhook.scheduler.nodes import (
@@ -45,15 +45,15 @@ from webhook.scheduler.profile import (
     find_feasible,
 )
 
-NOW, TEMPLATE = "now", "template"
-MOST = 8
+NOW, IN_TEMPLATE = "now", "template"
+MOST_REMEDIES = 8
 ALIKE = 2  # Domains in which Pods may be fewer: others are no better.
-TRIES, PAIR_TRIES = 60, 4  # of one finder
+REMEDIES_TRIED, PAIR_TRIES = 60, 4  # of one finder
 # Each try looks at all nodes: with 5,000 there are 100 of changes in the cluster, of the template, and of pairs.
 NODES_TRIED = 500_000
-NEW = "a new node"  # Its name, and its value of a label; no node and no domain that is there is called so.
+NEW_NODE = "a new node"  # Its name, and its value of a label; no node and no domain that is there is called so.
 RESERVED = "node.kubernetes.io/"  # Taints that the node itself, or the control plane, puts on and takes off.
-UNREACHABLE = f"{RESERVED}unreachable"
+UNREACHABLE_KEY = f"{RESERVED}unreachable"
 
 
 class Remedy(NamedTuple):
@@ -94,14 +94,14 @@ def remedies(cycle: Cycle, found: Feasibility) -> tuple[Remedy, ...]:
 
 def _finders(cycle: Cycle, found: Feasibility) -> list[tuple[str, Finder]]:
     """What may help against what refuses the Pod, with where it is done."""
-    return [*((NOW, one) for one in _now(cycle, found)), *((TEMPLATE, one) for one in _template(cycle, found))]
+    return [*((NOW, one) for one in _now(cycle, found)), *((IN_TEMPLATE, one) for one in _template(cycle, found))]
 
 
 def _printed(found: Sequence[Remedy]) -> tuple[Remedy, ...]:
     """At most MOST, half of them of each group where both have more."""
-    now, template = ([remedy for remedy in found if remedy.where == where] for where in (NOW, TEMPLATE))
-    of_now = now[: max(MOST // 2, MOST - len(template))]
-    return (*of_now, *template[: MOST - len(of_now)])
+    now, template = ([remedy for remedy in found if remedy.where == where] for where in (NOW, IN_TEMPLATE))
+    of_now = now[: max(MOST_REMEDIES // 2, MOST_REMEDIES - len(template))]
+    return (*of_now, *template[: MOST_REMEDIES - len(of_now)])
 
 
 class _Tries:
@@ -122,12 +122,12 @@ class _Tries:
 def _single(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Remedy]:
     """One change of each sort; the sorts of a group share its tries."""
     hopeful = _hopeful(cycle, finders)
-    for group in (NOW, TEMPLATE):
+    for group in (NOW, IN_TEMPLATE):
         those = [finder for where, finder in hopeful if where == group]
         tries = _Tries(cycle)
         for done, finder in enumerate(those):
             share = tries.left // (len(those) - done)
-            if remedy := tries.first(group, finder(cycle), max(PAIR_TRIES, min(TRIES, share))):
+            if remedy := tries.first(group, finder(cycle), max(PAIR_TRIES, min(REMEDIES_TRIED, share))):
                 yield remedy
 
 
@@ -140,7 +140,7 @@ def _pairs(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Reme
             after = _finders(first.cycle, find_feasible(first.cycle))
             others = (*finders[i + 1 :], *(one for one in after if _sort(one[1]) not in sorts))
             for other_where, other in _hopeful(first.cycle, others):
-                both = TEMPLATE if TEMPLATE in (where, other_where) else NOW
+                both = IN_TEMPLATE if IN_TEMPLATE in (where, other_where) else NOW
                 if remedy := tries.first(both, other(first.cycle), PAIR_TRIES, f"{first.change}, and "):
                     yield remedy
 
@@ -162,10 +162,12 @@ def _now(cycle: Cycle, found: Feasibility) -> Iterator[Finder]:
     key = _first_key(cycle.constraints)
     by_domain = nodes.domains(key) if key else {"": nodes.all}
     shut = _refused(found, NODE_UNSCHEDULABLE, TAINT_TOLERATION)
-    for domain, those in islice(_largest_first(by_domain, shut), MOST):
+    for domain, those in islice(_largest_first(by_domain, shut), MOST_REMEDIES):
         yield partial(_opened, which=those & shut, place=_place(key, domain))
-    lost = union(those for taint, those in nodes.untolerated(cycle.pod.tolerations).items() if taint.key == UNREACHABLE)
-    for domain, those in islice(_largest_first(by_domain, lost), MOST):
+    lost = union(
+        those for taint, those in nodes.untolerated(cycle.pod.tolerations).items() if taint.key == UNREACHABLE_KEY
+    )
+    for domain, those in islice(_largest_first(by_domain, lost), MOST_REMEDIES):
         yield partial(_without_nodes, which=those & lost, place=_place(key, domain))
     for counts in found.spread.domains:
         for domain in sorted(counts.refused(), key=lambda one: (counts.match_num(one), one))[:ALIKE]:
@@ -175,7 +177,7 @@ def _now(cycle: Cycle, found: Feasibility) -> Iterator[Finder]:
     if found.spread.unlabelled:
         for constraint in _hard(cycle):
             yield partial(_labelled, key=constraint.topology_key)
-    for domain, those in islice(_largest_first(by_domain, nodes.all), MOST):
+    for domain, those in islice(_largest_first(by_domain, nodes.all), MOST_REMEDIES):
         yield partial(_with_node, like=those, place=_place(key, domain))
     if key:
         yield partial(_with_domain, key=key)
@@ -188,7 +190,7 @@ def _template(cycle: Cycle, found: Feasibility) -> Iterator[Finder]:
     for counts in found.spread.domains:
         yield partial(_with_fewer_domains, counts=counts)
         yield partial(_with_larger_skew, counts=counts)
-    for taint in islice(_untolerated(cycle), MOST):
+    for taint in islice(_untolerated(cycle), MOST_REMEDIES):
         yield partial(_tolerating, taint=taint)
     if _refused(found, NODE_RESOURCES_FIT):
         yield _requesting_less
@@ -239,7 +241,7 @@ def _opened(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
         for node in cycle.snapshot.nodes.members(which)
     ]
     closed.sort(key=lambda one: sum(taint.key != CORDONED.key for taint in one[1]))  # An uncordon is the least.
-    for node, closing in closed[:MOST]:
+    for node, closing in closed[:MOST_REMEDIES]:
         cordoned = node.unschedulable or any(taint.key == CORDONED.key for taint in closing)
         set_by_people = [taint for taint in closing if taint.key != CORDONED.key]
         if any(taint.key.startswith(RESERVED) for taint in set_by_people):
@@ -295,7 +297,7 @@ def _with_room(cycle: Cycle) -> Iterator[Variant]:
 def _lacking(cycle: Cycle) -> Iterator[tuple[Node, Usage, Lack]]:
     """The nodes that have too little room, and would otherwise take the Pod."""
     pod, snapshot = cycle.pod, cycle.snapshot
-    with_all_room = cycle._replace(pod=replace(pod, requests=NOTHING), snapshot=replace(snapshot, usage={}))
+    with_all_room = cycle._replace(pod=replace(pod, requests=NO_REQUESTS), snapshot=replace(snapshot, usage={}))
     for node in snapshot.nodes.members(feasible_nodes(with_all_room)):
         used = snapshot.usage.get(node.name, UNUSED)
         lack = lacking(pod.requests, node.allocatable, used)
@@ -306,12 +308,14 @@ def _lacking(cycle: Cycle) -> Iterator[tuple[Node, Usage, Lack]]:
 def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
     """A node that lacks a topology key in a domain that is there, or else in a new one; never as another node."""
     nodes = cycle.snapshot.nodes
-    values = sorted(nodes.domains(key), key=lambda value: (-nodes.domains(key)[value].bit_count(), value))[:MOST]
-    for node in islice(nodes.members(nodes.all & ~nodes.carrying(key)), MOST):
-        for value in (node.name,) if key == HOSTNAME else (*values, NEW):
+    values = sorted(nodes.domains(key), key=lambda value: (-nodes.domains(key)[value].bit_count(), value))[
+        :MOST_REMEDIES
+    ]
+    for node in islice(nodes.members(nodes.all & ~nodes.carrying(key)), MOST_REMEDIES):
+        for value in (node.name,) if key == HOSTNAME else (*values, NEW_NODE):
             labelled = _with_changed(cycle, replace(node, labels={**node.labels, key: value}))
             yield Variant(
-                f"label {node.name} with {key}{' as a new domain' if value == NEW else f'={value}'}", labelled
+                f"label {node.name} with {key}{' as a new domain' if value == NEW_NODE else f'={value}'}", labelled
             )
 
 
@@ -327,13 +331,13 @@ def _with_domain(cycle: Cycle, *, key: str) -> Iterator[Variant]:
     """A node in a domain of its own, else as those there are."""
     nodes = cycle.snapshot.nodes
     for node in islice(nodes.members(nodes.carrying(key)), 1):
-        yield Variant(f"a node in another {key.rpartition('/')[2]}", _with_changed(cycle, _new(node, {key: NEW})))
+        yield Variant(f"a node in another {key.rpartition('/')[2]}", _with_changed(cycle, _new(node, {key: NEW_NODE})))
 
 
 def _new(like: Node, labels: Mapping[str, str]) -> Node:
-    own = {key: NEW for key, value in like.labels.items() if value == like.name}
+    own = {key: NEW_NODE for key, value in like.labels.items() if value == like.name}
     taints = tuple([taint for taint in like.taints if taint.effect not in DO_NOT_SCHEDULE])
-    return replace(like, name=NEW, labels={**like.labels, **own, **labels}, taints=taints, unschedulable=False)
+    return replace(like, name=NEW_NODE, labels={**like.labels, **own, **labels}, taints=taints, unschedulable=False)
 
 
 def _with_constraint(cycle: Cycle, *, constraint: Constraint, changes: Sequence[Change]) -> Iterator[Variant]:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from webhook.objects.fields import FieldError, FieldPath, as_list, as_mapping, mappings_at, texts_at, value_at
-from webhook.objects.kinds import KINDS, Kinds
+from webhook.objects.kinds import CONSTRAINTS_PATH, KINDS, Kinds
 from webhook.objects.labels import Labels, labels_of
 from webhook.objects.names import DEFAULT_SCHEDULER, MIRROR_ANNOTATION, REVISION_ANNOTATION
 from webhook.objects.reading import Reader
-from webhook.objects.references import Key, ObjectRef, Owner, controller_of
+from webhook.objects.references import ObjectKey, ObjectRef, Owner, controller_of
 from webhook.objects.workload import parse_workloads
 from webhook.placement.pods import without_pod
 from webhook.scheduler.constraint import read_constraints
@@ -29,13 +29,13 @@ from webhook.scheduler.resources import with_default_requests
 from webhook.scheduler.snapshot import Snapshot, read_object
 from webhook.scheduler.validation import in_one_line, validate
 
-UNSCHEDULABLE = "Unschedulable"  # The reason of a Pod for which kube-scheduler has found no node.
-OWN, POLICY, SYSTEM = "pod", "policy", "scheduler"  # Where the constraints in force come from.
+UNSCHEDULABLE_REASON = "Unschedulable"  # The reason of a Pod for which kube-scheduler has found no node.
+FROM_POD, POLICY, FROM_SCHEDULER = "pod", "policy", "scheduler"  # Where the constraints in force come from.
 HASH = "pod-template-hash"
 REVISION_HASH = "controller-revision-hash"  # of the Pods of a StatefulSet
-NEW = "new"  # Stands for the value of a label that a controller is yet to make up.
+MADE_UP_LABEL = "new"  # Stands for the value of a label that a controller is yet to make up.
 # The volumes that bind a Pod to nodes, or of which a node takes only so many.
-VOLUMES = frozenset(
+VOLUME_KINDS = frozenset(
     {
         *("awsElasticBlockStore", "azureDisk", "cinder", "csi", "ephemeral", "gcePersistentDisk", "iscsi"),
         *("persistentVolumeClaim", "rbd"),
@@ -56,7 +56,6 @@ DAEMON_TOLERATIONS = tuple(
         )
     ]
 )
-CONSTRAINTS = ("spec", "topologySpreadConstraints")
 CLAIMS = ("spec", "volumeClaimTemplates")  # of a StatefulSet
 
 DAEMON = "A DaemonSet has one Pod for each node that it may use, tied to it by affinity: each node is judged by itself."
@@ -64,7 +63,7 @@ DAEMON = "A DaemonSet has one Pod for each node that it may use, tied to it by a
 Raw = Mapping[str, object]
 
 
-class Verdict(NamedTuple):
+class ScheduledCondition(NamedTuple):
     """What kube-scheduler last said of a Pod: the reason and message of its condition PodScheduled, and when."""
 
     reason: str = ""
@@ -73,7 +72,7 @@ class Verdict(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class PlacementSubject:
     """
     A Pod as it would be placed: `raw` is it in JSON, or the next replica of a workload, which has no name yet.
 
@@ -87,7 +86,7 @@ class Subject:
     made_by: ObjectRef | None
     phase: str
     node: str
-    verdict: Verdict
+    verdict: ScheduledCondition
     remarks: tuple[str, ...]
     not_judged: tuple[str, ...]
     path: FieldPath = ()
@@ -118,33 +117,33 @@ class Subject:
         return self.phase != ""
 
 
-def of_pod(raw: Raw, others: Mapping[Key, Raw]) -> Subject:
+def of_pod(raw: Raw, others: Mapping[ObjectKey, Raw]) -> PlacementSubject:
     """A Pod of the cluster; `others` holds what may own it."""
     ref = ObjectRef.of(raw)
     spec, status = mappings_at(raw, ("spec",), ("status",))
     (node,) = texts_at(spec, "nodeName")
     (phase,) = texts_at(status, "phase")
     workload = _top(as_mapping(raw.get("metadata")), ref.namespace, others)
-    return Subject(
+    return PlacementSubject(
         raw, ref, workload, phase or "Pending", node, _verdict(status), tuple(_remarks(raw)), tuple(_not_judged(spec))
     )
 
 
-def of_new_pod(raw: Raw, others: Mapping[Key, Raw]) -> Subject:
+def of_new_pod(raw: Raw, others: Mapping[ObjectKey, Raw]) -> PlacementSubject:
     """A Pod that is not in the cluster yet."""
     spec = raw.get("spec")
     made = {**raw, "spec": with_default_requests(spec)} if isinstance(spec, dict) else raw
-    return replace(of_pod(made, others), phase="", node="", verdict=Verdict())
+    return replace(of_pod(made, others), phase="", node="", verdict=ScheduledCondition())
 
 
-def foreign(subject: Subject, profiles: Profiles) -> tuple[str, ...]:
+def foreign(subject: PlacementSubject, profiles: Profiles) -> tuple[str, ...]:
     """What is to be said of a Pod that none of the profiles places."""
     if subject.scheduler in profiles:
         return ()
     return (f'The scheduler "{subject.scheduler}" places it; what follows is what kube-scheduler would do.',)
 
 
-def alone(subject: Subject, snapshot: Snapshot, features: Features) -> Snapshot:
+def alone(subject: PlacementSubject, snapshot: Snapshot, features: Features) -> Snapshot:
     """The snapshot in which the subject, if it is bound, is not counted itself."""
     if not subject.node:
         return snapshot
@@ -152,7 +151,7 @@ def alone(subject: Subject, snapshot: Snapshot, features: Features) -> Snapshot:
     return without_pod(snapshot, namespace, kept) if isinstance(kept, BoundPod) else snapshot
 
 
-def next_replica(raw: Raw, others: Mapping[Key, Raw], kinds: Kinds = KINDS) -> tuple[Subject, ...]:
+def next_replica(raw: Raw, others: Mapping[ObjectKey, Raw], kinds: Kinds = KINDS) -> tuple[PlacementSubject, ...]:
     """Return the next Pod of each template of a workload; none if its kind is not known or has no Pod template."""
     ref, found = ObjectRef.of(raw), []
     for workload in parse_workloads(raw, kinds):
@@ -165,7 +164,7 @@ def next_replica(raw: Raw, others: Mapping[Key, Raw], kinds: Kinds = KINDS) -> t
         owner = _replica_set(raw, ref, template, others) if kind.kind == "Deployment" else raw
         made = labels_of(value_at(owner, ("spec", "template", "metadata", "labels"))) if owner is not None else {}
         known = {**made, **workload.job_labels, **labels_of(metadata.get("labels"))}
-        labels = {**dict.fromkeys(kind.added_labels, NEW), **known}
+        labels = {**dict.fromkeys(kind.added_labels, MADE_UP_LABEL), **known}
         if kind.kind == "StatefulSet" and (revision := texts_at(raw, "status.updateRevision")[0]):
             labels[REVISION_HASH] = revision
         pod = {
@@ -175,13 +174,13 @@ def next_replica(raw: Raw, others: Mapping[Key, Raw], kinds: Kinds = KINDS) -> t
             "spec": with_default_requests(_tolerating(spec) if daemon else spec),
         }
         found.append(
-            Subject(
+            PlacementSubject(
                 pod,
                 ref,
                 _top(as_mapping(raw.get("metadata")), ref.namespace, others) or ref,
                 "",
                 "",
-                Verdict(),
+                ScheduledCondition(),
                 (*_remarks(pod), *((DAEMON,) if daemon else ())),
                 tuple(_not_judged(spec, as_list(value_at(raw, CLAIMS)))),
                 workload.path[:-2],
@@ -204,7 +203,7 @@ def _owned_by(owner: Raw | None) -> dict[str, object]:
     return {"ownerReferences": [named]}
 
 
-def _replica_set(raw: Raw, ref: ObjectRef, template: Raw, others: Mapping[Key, Raw]) -> Raw | None:
+def _replica_set(raw: Raw, ref: ObjectRef, template: Raw, others: Mapping[ObjectKey, Raw]) -> Raw | None:
     """
     The ReplicaSet of a Deployment that has its template as it is now, or None.
 
@@ -240,12 +239,12 @@ def same_template(replica_set: Raw, template: Raw) -> bool:
     return without == {**labels[1]} and made.get("spec") == template.get("spec")
 
 
-def maker_of(raw: Raw, others: Mapping[Key, Raw]) -> ObjectRef | None:
+def maker_of(raw: Raw, others: Mapping[ObjectKey, Raw]) -> ObjectRef | None:
     """What made an object, as far up as it is known; None if nothing did."""
     return _top(as_mapping(raw.get("metadata")), texts_at(raw, "metadata.namespace")[0], others)
 
 
-def _top(metadata: Raw, namespace: str, others: Mapping[Key, Raw]) -> ObjectRef | None:
+def _top(metadata: Raw, namespace: str, others: Mapping[ObjectKey, Raw]) -> ObjectRef | None:
     """The controller of an object, and of that, as far as they are known; None if it has none."""
     owner: Owner | None = controller_of(metadata)
     found = None
@@ -258,11 +257,11 @@ def _top(metadata: Raw, namespace: str, others: Mapping[Key, Raw]) -> ObjectRef 
     return found
 
 
-def _verdict(status: Raw) -> Verdict:
+def _verdict(status: Raw) -> ScheduledCondition:
     for condition in map(as_mapping, as_list(status.get("conditions"))):
         if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
-            return Verdict(*texts_at(condition, "reason", "message", "lastTransitionTime"))
-    return Verdict()
+            return ScheduledCondition(*texts_at(condition, "reason", "message", "lastTransitionTime"))
+    return ScheduledCondition()
 
 
 def _remarks(raw: Raw) -> Iterator[str]:
@@ -300,7 +299,7 @@ def _not_judged(spec: Raw, claims: Sequence[object] = ()) -> Iterator[str]:
     ports = [as_mapping(port) for one in containers for port in as_list(one.get("ports"))]
     if any(port.get("hostPort") or spec.get("hostNetwork") is True for port in ports):
         yield "host ports"
-    if claims or any(as_mapping(volume).keys() & VOLUMES for volume in as_list(spec.get("volumes"))):
+    if claims or any(as_mapping(volume).keys() & VOLUME_KINDS for volume in as_list(spec.get("volumes"))):
         yield "volumes"
     affinity = as_mapping(spec.get("affinity"))
     if affinity.get("podAffinity") or affinity.get("podAntiAffinity"):
@@ -322,7 +321,7 @@ class Attempt(NamedTuple):
 
 
 def attempt(
-    subject: Subject,
+    subject: PlacementSubject,
     snapshot: Snapshot,
     features: Features,
     defaults: Sequence[dict[str, object]] | None = None,
@@ -339,27 +338,27 @@ def attempt(
     pod = read_incoming_pod(reader, raw, features)
     if subject.node:
         pod = replace(pod, node_name="")
-    written = value_at(raw, CONSTRAINTS)
+    written = value_at(raw, CONSTRAINTS_PATH)
     owner = controller_of(as_mapping(raw.get("metadata")))
     selector = default_selector(pod.namespace, pod.labels, owner, snapshot).selector
     of_policy = defaults if not subject.exists else None
     of_scheduler = SYSTEM_DEFAULTS if profile.defaults is None else [dict(one) for one in profile.defaults]
     given = of_scheduler if of_policy is None else of_policy
     constraints = constraints_in_force(written, pod.labels, given, selector, features)
-    source = OWN if written else SYSTEM if of_policy is None else POLICY
+    source = FROM_POD if written else FROM_SCHEDULER if of_policy is None else POLICY
     heeded = tuple([one for one in constraints if profile.heeds(one)])
-    cycle = Cycle(pod, heeded, snapshot, features, source == SYSTEM and profile.defaults is None, profile)
+    cycle = Cycle(pod, heeded, snapshot, features, source == FROM_SCHEDULER and profile.defaults is None, profile)
     errors = [*reader.errors, *_errors(subject, pod.labels, features)]
     located = (error._replace(path=(*subject.path, *error.path)) for error in errors)
     return Attempt(cycle, source, tuple(dict.fromkeys(map(in_one_line, located))))
 
 
-def _errors(subject: Subject, labels: Labels, features: Features) -> Iterator[FieldError]:
+def _errors(subject: PlacementSubject, labels: Labels, features: Features) -> Iterator[FieldError]:
     """Why kube-apiserver refuses the constraints of a new Pod; of one that is there only what cannot be read."""
-    written = value_at(subject.raw, CONSTRAINTS)
+    written = value_at(subject.raw, CONSTRAINTS_PATH)
     if not subject.exists:
         stored = bool(value_at(subject.raw, ("metadata", "uid")))  # Then matchLabelKeys are merged already.
-        yield from validate(written, labels, CONSTRAINTS, merged=stored, features=features)
+        yield from validate(written, labels, CONSTRAINTS_PATH, merged=stored, features=features)
     else:
         for type_, at, value, detail in read_constraints(written, features).mistyped:
-            yield FieldError(type_, (*CONSTRAINTS, *at), value, detail)
+            yield FieldError(type_, (*CONSTRAINTS_PATH, *at), value, detail)

@@ -19,7 +19,7 @@ from webhook.scheduler.nodes import Nodes, NodeSet
 from webhook.scheduler.validation import in_one_line, validate
 
 HOSTNAME = "kubernetes.io/hostname"
-ANY = "evenkeel.dev/any"  # A label in place of those of the derived selector.
+ANY_LABEL = "evenkeel.dev/any"  # A label in place of those of the derived selector.
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,9 @@ def defaulting_errors(raw: object, path: FieldPath, features: Features) -> Itera
         return
     errors = list(validate_args(defaulting.type, defaulting.constraints, path))
     known = {error.path for error in errors}
-    selected = [{**constraint, "labelSelector": {"matchLabels": {ANY: "any"}}} for constraint in defaulting.constraints]
+    selected = [
+        {**constraint, "labelSelector": {"matchLabels": {ANY_LABEL: "any"}}} for constraint in defaulting.constraints
+    ]
     keys = (key for constraint in selected for key in as_list(constraint.get("matchLabelKeys")) if isinstance(key, str))
     labels = {key: "any" for key in keys if not label_key_errors(key)}
     of_pods = validate(selected, labels, (*path, "defaultConstraints"), merged=False, features=features)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from webhook.documents.reading import read_documents
 from webhook.documents.scalars import DocumentError
 from webhook.findings.finding import Severity
-from webhook.findings.rule import ADVICE, RuleSettings
+from webhook.findings.rule import ADVICE_ONLY, RuleSettings
 from webhook.objects.fields import FieldPath, as_list, as_mapping, path_text
 from webhook.objects.kinds import EACH, KINDS, Kind, Kinds, parse_path
 from webhook.objects.labels import label_key_errors
@@ -63,7 +63,7 @@ def parse_policy(text: str, features: Features = LATEST) -> Policy:
 
 def policy_of(raw: Mapping[str, object], features: Features = LATEST) -> Policy:
     """The same, of an object that is read already."""
-    if raw.get("kind") == scheduler_configuration.KIND:
+    if raw.get("kind") == scheduler_configuration.SCHEDULER_CONFIGURATION_KIND:
         raw, notes, causes = scheduler_configuration.translate(raw, features)
         if causes:
             raise PolicyError(causes)
@@ -142,7 +142,7 @@ def _settings(raw: Mapping[str, object], base: RuleSettings, path: FieldPath, ca
         kept = old.notice if severity is old.severity else ""
         settings[rule_id] = replace(setting, notice=notice or kept)
         if notice and rule.advice:
-            causes.append(f"{path_text((*at, 'notice'))}: {ADVICE}; remove it")
+            causes.append(f"{path_text((*at, 'notice'))}: {ADVICE_ONLY}; remove it")
         causes += _unprintable(said, (*at, "help"))
         if severity is not Severity.IGNORE and rule.lacks_parameters(settings[rule_id]):
             example = f"{{severity: {severity}, {rule.required[0]}: …}}"

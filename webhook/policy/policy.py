@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from webhook.findings.finding import Severity
-from webhook.findings.rule import ADVICE, RuleSetting, RuleSettings
+from webhook.findings.rule import ADVICE_ONLY, RuleSetting, RuleSettings
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import Kinds
@@ -201,7 +201,7 @@ class Policy:
         PolicyError if a rule cannot have its severity, or lacks a parameter that it needs.
         """
         causes = [
-            f"{rule_id}: found {severity}, wanted {' or '.join(RULES[rule_id].severities)}: {ADVICE}"
+            f"{rule_id}: found {severity}, wanted {' or '.join(RULES[rule_id].severities)}: {ADVICE_ONLY}"
             for rule_id, severity in severities.items()
             if severity not in RULES[rule_id].severities
         ]

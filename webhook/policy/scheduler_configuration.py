@@ -8,13 +8,13 @@ from webhook.objects.fields import FieldPath, as_list, as_mapping
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.reading import brief
 from webhook.policy.defaults import defaulting_errors, notes_on, parse_defaulting
-from webhook.policy.schema import API_VERSION, DEFAULTING, Schema, complaints
-from webhook.policy.schema import KIND as POLICY_KIND
+from webhook.policy.schema import DEFAULTING, POLICY_API_VERSION, Schema, complaints
+from webhook.policy.schema import POLICY_KIND as POLICY_KIND
 from webhook.scheduler.constraint import HARD
 from webhook.scheduler.default_constraints import LIST, SYSTEM
 from webhook.scheduler.features import Features
 
-KIND, PLUGIN = "KubeSchedulerConfiguration", "PodTopologySpread"
+SCHEDULER_CONFIGURATION_KIND, PLUGIN = "KubeSchedulerConfiguration", "PodTopologySpread"
 MULTI_POINT, PRE_FILTER, FILTER, SCORE = "multiPoint", "preFilter", "filter", "score"
 QUEUE_SORT, PRE_SCORE, BIND, PLACEMENT_SCORE = "queueSort", "preScore", "bind", "placementScore"
 # Where plugins run; the last three since 1.36.
@@ -22,13 +22,17 @@ POINTS = (
     *("preEnqueue", QUEUE_SORT, PRE_FILTER, FILTER, "postFilter", PRE_SCORE, SCORE, "reserve", "permit", "preBind"),
     *(BIND, "postBind", "placementGenerate", PLACEMENT_SCORE, "podGroupPostFilter"),
 )
-GROUP = "kubescheduler.config.k8s.io"
-CURRENT, OLD = f"{GROUP}/v1", tuple(f"{GROUP}/v1beta{number}" for number in (1, 2, 3))
-NONE: Mapping[str, object] = {"defaultingType": LIST, "defaultConstraints": []}
+SCHEDULER_GROUP = "kubescheduler.config.k8s.io"
+CURRENT, OLD = f"{SCHEDULER_GROUP}/v1", tuple(f"{SCHEDULER_GROUP}/v1beta{number}" for number in (1, 2, 3))
+NO_DEFAULTS: Mapping[str, object] = {"defaultingType": LIST, "defaultConstraints": []}
 
 
-_NAMED: Schema = {"type": "array", "items": {"type": "object", "required": ["name"]}}
-_SET: Schema = {"type": "object", "properties": {"enabled": _NAMED, "disabled": _NAMED}, "additionalProperties": False}
+_NAMED_ITEMS: Schema = {"type": "array", "items": {"type": "object", "required": ["name"]}}
+_SET: Schema = {
+    "type": "object",
+    "properties": {"enabled": _NAMED_ITEMS, "disabled": _NAMED_ITEMS},
+    "additionalProperties": False,
+}
 _PROFILE: Schema = {
     "type": "object",
     "properties": {
@@ -39,7 +43,7 @@ _PROFILE: Schema = {
             "properties": dict.fromkeys((MULTI_POINT, *POINTS), _SET),
             "additionalProperties": False,
         },
-        "pluginConfig": _NAMED,
+        "pluginConfig": _NAMED_ITEMS,
     },
     "additionalProperties": False,
 }
@@ -75,9 +79,9 @@ def translate(
     notes = [f"apiVersion: {version} is no longer served; {CURRENT} has replaced it"] if version in OLD else []
     overrides = [_profile(profile, i, features, causes, notes) for i, profile in enumerate(profiles_of(raw))]
     policy: dict[str, object] = {
-        "apiVersion": API_VERSION,
+        "apiVersion": POLICY_API_VERSION,
         "kind": POLICY_KIND,
-        "defaulting": NONE,
+        "defaulting": NO_DEFAULTS,
         "overrides": overrides,
     }
     return policy, tuple(notes), tuple(causes)

@@ -9,7 +9,7 @@ from webhook.objects.fields import path_text
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.policy.defaults import Defaulting
 from webhook.policy.policy import Policy
-from webhook.policy.scheduler_configuration import CURRENT, KIND, PLUGIN
+from webhook.policy.scheduler_configuration import CURRENT, PLUGIN, SCHEDULER_CONFIGURATION_KIND
 from webhook.scheduler.constraint import Constraint, parse_constraints
 from webhook.scheduler.default_constraints import LIST, SYSTEM
 from webhook.scheduler.features import LATEST
@@ -21,7 +21,7 @@ def configuration(policy: Policy) -> dict[str, object]:
     """Return a KubeSchedulerConfiguration with a profile for each schedulerName that the policy tells apart."""
     return {
         "apiVersion": CURRENT,
-        "kind": KIND,
+        "kind": SCHEDULER_CONFIGURATION_KIND,
         "profiles": [
             {"schedulerName": name, "pluginConfig": [{"name": PLUGIN, "args": _args(defaulting_of(policy, name))}]}
             for name in _names(policy)

@@ -18,13 +18,13 @@ from webhook.objects.reading import Reader, brief
 from webhook.policy.scheduler_configuration import (
     BIND,
     FILTER,
-    KIND,
     MULTI_POINT,
     PLACEMENT_SCORE,
     POINTS,
     PRE_FILTER,
     PRE_SCORE,
     QUEUE_SORT,
+    SCHEDULER_CONFIGURATION_KIND,
     SCORE,
     checked,
     enabled,
@@ -34,7 +34,15 @@ from webhook.policy.scheduler_configuration import (
 from webhook.policy.schema import Schema, complaints
 from webhook.scheduler.affinity import read_preferred, read_required
 from webhook.scheduler.default_constraints import SYSTEM, validate_args
-from webhook.scheduler.fit import CPU, LEAST_ALLOCATED, MEMORY, MOST_ALLOCATED, TO_CAPACITY, USUAL, Strategy
+from webhook.scheduler.fit import (
+    CPU,
+    LEAST_ALLOCATED,
+    MEMORY,
+    MOST_ALLOCATED,
+    TO_CAPACITY,
+    USUAL_SCORING,
+    ScoringStrategy,
+)
 from webhook.scheduler.profile import (
     BALANCED_ALLOCATION,
     FILTERS,
@@ -114,10 +122,10 @@ def parse_profiles(text: str) -> tuple[Profiles, tuple[str, ...]]:
     except DocumentError as error:
         return {}, (str(error),)
     if len(documents) != 1:
-        return {}, (f"found {len(documents)} documents, wanted one {KIND}",)
+        return {}, (f"found {len(documents)} documents, wanted one {SCHEDULER_CONFIGURATION_KIND}",)
     raw = as_mapping(documents[0])
-    if raw.get("kind") != KIND:
-        return {}, (f"kind: found {brief(raw.get('kind'))}, wanted one {KIND}",)
+    if raw.get("kind") != SCHEDULER_CONFIGURATION_KIND:
+        return {}, (f"kind: found {brief(raw.get('kind'))}, wanted one {SCHEDULER_CONFIGURATION_KIND}",)
     causes: list[str] = []
     raw = checked(raw, causes)
     return ({}, tuple(causes)) if causes else read_profiles(raw)
@@ -256,12 +264,12 @@ def _profile(name: str, profile: Mapping[str, object], args: Mapping[str, Mappin
     )
 
 
-def _strategy(raw: Mapping[str, object]) -> Strategy:
+def _strategy(raw: Mapping[str, object]) -> ScoringStrategy:
     """upstream: defaults.go:SetDefaults_NodeResourcesFitArgs (v1.37)"""
-    resources = _resources(raw.get("resources")) or USUAL.resources
+    resources = _resources(raw.get("resources")) or USUAL_SCORING.resources
     # A score is 0 to 10 in the configuration, 0 to 100 among nodes.
     shape = tuple((at, 10 * score) for at, score in _shape(raw))
-    return Strategy(str(raw.get("type") or LEAST_ALLOCATED), resources, shape)
+    return ScoringStrategy(str(raw.get("type") or LEAST_ALLOCATED), resources, shape)
 
 
 def _shape(strategy: Mapping[str, object]) -> list[tuple[int, int]]:

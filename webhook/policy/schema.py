@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from webhook.findings.finding import Severity
-from webhook.findings.rule import ADVICE, Rule
+from webhook.findings.rule import ADVICE_ONLY, Rule
 from webhook.findings.wording import HELP_LIMIT
 from webhook.objects.fields import FieldPath, as_mapping, path_text
 from webhook.objects.reading import brief
@@ -19,28 +19,33 @@ from webhook.scheduler.default_constraints import DEFAULTING_TYPES
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
-API_VERSION, KIND = "config.evenkeel.dev/v1alpha1", "SpreadPolicy"
+POLICY_API_VERSION, POLICY_KIND = "config.evenkeel.dev/v1alpha1", "SpreadPolicy"
 ENFORCEMENTS = ("Deny", "Warn", "Audit")
 OWNED = ("Audit", "Deny")
 ON_ERROR = ("Allow", "Deny")
 BUILT_IN_NAME = "builtIn"
 Schema = Mapping[str, object]
 MANY = 5  # Of more allowed values, the one that is near is named,
-MOST_NAMED = 40  # and of still more, those that are near, and no others: their schema's description says what they are.
+MOST_KEYS_NAMED = (
+    40  # and of still more, those that are near, and no others: their schema's description says what they are.
+)
 
 STRING: Schema = {"type": "string", "minLength": 1}
 _STRINGS: Schema = {"type": "array", "items": STRING}
 _PATH: Schema = {"type": "string", "pattern": r"^[A-Za-z0-9_-]+(\[\*\])?(\.[A-Za-z0-9_-]+(\[\*\])?)*$"}
 # The core group has Secrets, and whoever may read what a policy names could read them; its Pod templates are built in.
-_API_VERSION: Schema = {"type": "string", "pattern": r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9]*[a-z0-9])?$"}
-_RESOURCE: Schema = {"type": "string", "pattern": r"^[a-z]([-a-z0-9]*[a-z0-9])?$"}
+_API_VERSION_SCHEMA: Schema = {
+    "type": "string",
+    "pattern": r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+}
+_RESOURCE_NAME: Schema = {"type": "string", "pattern": r"^[a-z]([-a-z0-9]*[a-z0-9])?$"}
 _HELP: Schema = {**STRING, "maxLength": HELP_LIMIT, "description": "a line or a URL, put after what the rule says"}
 DAY: Schema = {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
-_WANTED = {
+_WANTED_FORMS = {
     DAY["pattern"]: "a day such as 2027-01-31",
     _PATH["pattern"]: "a path such as spec.template or spec.sets[*].template",
-    _API_VERSION["pattern"]: "GROUP/VERSION; kinds of the core group are built in",
-    _RESOURCE["pattern"]: "the plural name of one resource in lower case, such as rollouts",
+    _API_VERSION_SCHEMA["pattern"]: "GROUP/VERSION; kinds of the core group are built in",
+    _RESOURCE_NAME["pattern"]: "the plural name of one resource in lower case, such as rollouts",
 }
 
 
@@ -60,7 +65,7 @@ _NOTICE = object_schema(
 
 def _rule(rule: Rule) -> Schema:
     severities: Schema = {"enum": [str(severity) for severity in rule.severities]}
-    enforced: Schema = {"const": False, "description": ADVICE} if rule.advice else {"type": "boolean"}
+    enforced: Schema = {"const": False, "description": ADVICE_ONLY} if rule.advice else {"type": "boolean"}
     setting = object_schema(severity=severities, enforced=enforced, help=_HELP, notice=_NOTICE, **rule.parameters)
     return {"description": rule.title, "if": {"type": "object"}, "then": setting, "else": severities}
 
@@ -81,9 +86,9 @@ DEFAULTING = object_schema(
 )
 _WORKLOAD = object_schema(
     ("apiVersion", "kind", "resource"),
-    apiVersion=_API_VERSION,
+    apiVersion=_API_VERSION_SCHEMA,
     kind=STRING,
-    resource=_RESOURCE,
+    resource=_RESOURCE_NAME,
     podTemplate={**_PATH, "description": "where the Pod template stands; [*] stands for each item of a list"},
     constraints={**_PATH, "description": "where the constraints stand, in a kind without a Pod template"},
     labels={**_PATH, "description": "with constraints: where the labels of the Pods stand"},
@@ -125,11 +130,11 @@ def schema() -> dict[str, object]:
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": KIND,
+        "title": POLICY_KIND,
         **object_schema(
             ("apiVersion", "kind"),
-            apiVersion={"const": API_VERSION},
-            kind={"const": KIND},
+            apiVersion={"const": POLICY_API_VERSION},
+            kind={"const": POLICY_KIND},
             enforcement=enforcement,
             ownedObjects=owned,
             notice=_NOTICE,
@@ -171,15 +176,15 @@ def _reasons(error: ValidationError, path: FieldPath) -> Iterator[str]:
         missing = sorted(set(wanted) - set(found))
         yield f"{where}must have {', '.join(missing)}"
     elif error.validator == "const" and wanted is False:
-        yield f"{where}found {brief(found)}, wanted false: {ADVICE}"
+        yield f"{where}found {brief(found)}, wanted false: {ADVICE_ONLY}"
     elif error.validator in ("enum", "const"):
         allowed = wanted if isinstance(wanted, list) else [wanted]
-        names = as_mapping(error.schema)["description"] if len(allowed) > MOST_NAMED else " or ".join(allowed)
+        names = as_mapping(error.schema)["description"] if len(allowed) > MOST_KEYS_NAMED else " or ".join(allowed)
         yield f"{where}found {brief(found)}, wanted {names}{_hint(found, allowed)}"
     elif error.validator == "type":
         yield f"{where}found {brief(found)}, wanted {_article(wanted)}"
     elif error.validator == "pattern":
-        yield f"{where}found {brief(found)}, wanted {_WANTED[wanted]}"
+        yield f"{where}found {brief(found)}, wanted {_WANTED_FORMS[wanted]}"
     elif error.validator == "minimum":
         yield f"{where}found {brief(found)}, wanted {wanted} or more"
     elif error.validator in ("minItems", "minProperties"):
@@ -196,8 +201,8 @@ def _hint(found: object, allowed: Collection[object]) -> str:
     if found is False and Severity.IGNORE in allowed:
         return "; YAML reads a bare off as false: write ignore"
     if found == Severity.ERROR and Severity.WARNING in allowed:
-        return f": {ADVICE}"
-    most, alike = (3, 0.5) if len(allowed) > MOST_NAMED else (1, 0.6)
+        return f": {ADVICE_ONLY}"
+    most, alike = (3, 0.5) if len(allowed) > MOST_KEYS_NAMED else (1, 0.6)
     near = get_close_matches(found[:100], map(str, allowed), most, alike) if isinstance(found, str) else []
     return f"; did you mean {' or '.join(near)}?" if near and len(allowed) > MANY else ""
 

@@ -9,7 +9,7 @@ from webhook.findings.finding import Severity
 from webhook.findings.rule import Rule
 from webhook.rules import RULES
 
-INTRODUCTION = """\
+RULES_INTRODUCTION = """\
 # Rules
 
 An `error` denies, a `warning` warns, an `info` shows in reports only; a policy may set any rule to `error`, `warning`,
@@ -30,7 +30,7 @@ def page() -> str:
     """The whole catalogue."""
     table = ["| rule | default | finds |", "| --- | --- | --- |"]
     table += [f"| [`{rule.id}`](#{rule.id}) | {rule.severity} | {rule.title} |" for rule in RULES.values()]
-    return "\n".join((INTRODUCTION, *table, "", *("\n".join(section(rule)) for rule in RULES.values())))
+    return "\n".join((RULES_INTRODUCTION, *table, "", *("\n".join(section(rule)) for rule in RULES.values())))
 
 
 def table() -> str:

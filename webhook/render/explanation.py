@@ -11,17 +11,17 @@ from typing import NamedTuple
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
 from webhook.placement.explanation import ConstraintExplained, Domain, Explanation, agrees
-from webhook.placement.remedies import NOW, TEMPLATE, Remedy
-from webhook.placement.subject import OWN, POLICY, SYSTEM, UNSCHEDULABLE, Subject
+from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
+from webhook.placement.subject import FROM_POD, FROM_SCHEDULER, POLICY, UNSCHEDULABLE_REASON, PlacementSubject
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, TAINT_TOLERATION
 from webhook.scheduler.selectors import EQUALS, IN, Selector
 from webhook.simulation.rollout_check import Rollout
 
-API_VERSION = "evenkeel.dev/v1alpha1"
-MOST_ROWS, MOST_NODES = 12, 5
-SOURCES = {POLICY: "those that the policy gives a Pod without any", SYSTEM: "kube-scheduler's own defaults"}
+OUTPUT_API_VERSION = "evenkeel.dev/v1alpha1"
+MOST_ROWS, MOST_NODES_SHOWN = 12, 5
+SOURCES = {POLICY: "those that the policy gives a Pod without any", FROM_SCHEDULER: "kube-scheduler's own defaults"}
 OF_NEWEST = "those that evenkeel gave its newest Pod"
 
 
@@ -33,7 +33,7 @@ class Explained(NamedTuple):
     they are None where none was tried.  Where no policy was `named`, its defaults are those of the newest Pod.
     """
 
-    subject: Subject
+    subject: PlacementSubject
     explanation: Explanation
     source: str
     remedies: Sequence[Remedy]
@@ -52,7 +52,7 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
     yield headline(explained)
     for remark in (*subject.remarks, *explained.notes):
         yield f"  {remark}"
-    if explanation.constraints and explained.source != OWN:
+    if explanation.constraints and explained.source != FROM_POD:
         of_newest = explained.source == POLICY and not explained.named
         yield f"  It has no constraints; in force are {OF_NEWEST if of_newest else SOURCES[explained.source]}."
     for constraint in explanation.constraints:
@@ -249,7 +249,7 @@ def said(explained: Explained, now: datetime | None) -> Iterator[str]:
     if verdict.message:
         what = f"kube-scheduler said{_ago(verdict.time, now)}"
         yield f"{what}: {one_line(verdict.message, 4 * LINE_LIMIT)}"
-        if verdict.reason not in ("", UNSCHEDULABLE):
+        if verdict.reason not in ("", UNSCHEDULABLE_REASON):
             yield f"Its reason is {one_line(verdict.reason, LINE_LIMIT)}, and not that no node passes."
         elif agrees(verdict.message, computed):
             yield "evenkeel computes the same."
@@ -276,8 +276,10 @@ def preferred(explanation: Explanation) -> str:
     """The nodes that pass, the best first."""
     feasible = list(explanation.nodes.names(explanation.feasibility.feasible))
     best = sorted(feasible, key=lambda name: (-explanation.total.get(name, 0), name))
-    shown = [f"{name} ({explanation.total[name]})" if name in explanation.total else name for name in best[:MOST_NODES]]
-    more = f" and {_many(len(best) - MOST_NODES, 'more node')}" if len(best) > MOST_NODES else ""
+    shown = [
+        f"{name} ({explanation.total[name]})" if name in explanation.total else name for name in best[:MOST_NODES_SHOWN]
+    ]
+    more = f" and {_many(len(best) - MOST_NODES_SHOWN, 'more node')}" if len(best) > MOST_NODES_SHOWN else ""
     scored = ", the best scores first" if explanation.total else ""
     return f"Nodes that pass{scored}: {', '.join(shown)}{more}."
 
@@ -299,7 +301,7 @@ def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tupl
     found = explained.remedies
     rollouts = {one.change: rollout for one, rollout in zip(found, explained.rollouts or (), strict=False)}
     rollout = _NOT_TRIED if explained.rollouts is None else _SIMULATED if any(rollouts.values()) else _NOT_SIMULATED
-    titles = {NOW: "now", TEMPLATE: _template(explained.subject, explained.source, rollout)}
+    titles = {NOW: "now", IN_TEMPLATE: _template(explained.subject, explained.source, rollout)}
     for where, title in titles.items():
         those = [remedy for remedy in found if remedy.where == where]
         if those:
@@ -307,8 +309,10 @@ def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tupl
 
 
 def _let_in(remedy: Remedy) -> str:
-    nodes = ", ".join(remedy.nodes[:MOST_NODES])
-    return f"{nodes} and {len(remedy.nodes) - MOST_NODES:,} more" if len(remedy.nodes) > MOST_NODES else nodes
+    nodes = ", ".join(remedy.nodes[:MOST_NODES_SHOWN])
+    return (
+        f"{nodes} and {len(remedy.nodes) - MOST_NODES_SHOWN:,} more" if len(remedy.nodes) > MOST_NODES_SHOWN else nodes
+    )
 
 
 def _rolled_out(rollout: Rollout | None) -> str:
@@ -323,7 +327,7 @@ def _rolled_out(rollout: Rollout | None) -> str:
     return f"; its rollout never finishes{share}: {wait} Pods wait"
 
 
-def _template(subject: Subject, source: str, rollout: str) -> str:
+def _template(subject: PlacementSubject, source: str, rollout: str) -> str:
     """Where the Pod itself is changed, and at what price."""
     if source == POLICY:
         return "in the template, where constraints of its own replace those of the policy; or in the policy"
@@ -350,7 +354,7 @@ def as_json(explained: Explained) -> dict[str, object]:
     """The form `Explanation`, for programs."""
     subject, explanation = explained.subject, explained.explanation
     return {
-        "apiVersion": API_VERSION,
+        "apiVersion": OUTPUT_API_VERSION,
         "kind": "Explanation",
         "pod": f"{subject.ref.namespace}/{subject.ref.name}" if subject.exists else "",
         "apiGroup": subject.api_group,
@@ -383,7 +387,7 @@ def dumped(values: Sequence[Mapping[str, object]]) -> str:
     """One object, or a list of several."""
     if len(values) == 1:
         return json.dumps(values[0], indent=2)
-    listed = {"apiVersion": API_VERSION, "kind": "ExplanationList", "items": list(values)}
+    listed = {"apiVersion": OUTPUT_API_VERSION, "kind": "ExplanationList", "items": list(values)}
     return json.dumps(listed, indent=2)
 
 

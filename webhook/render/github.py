@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from webhook.findings.finding import Severity
 from webhook.findings.wording import LINE_LIMIT, in_full, one_line
 from webhook.lint.notes import Note, alike, many, together
-from webhook.lint.results import Located, Problem, Summary
+from webhook.lint.results import LintSummary, Located, Problem
 
-MOST_NOTICES = 3  # of one sort
+MOST_ANNOTATIONS = 3  # of one sort
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
-def as_commands(summary: Summary) -> str:
+def as_commands(summary: LintSummary) -> str:
     """One command in each line; "" if there is nothing to report."""
     notes = (line for notes in alike(summary.notes) for line in _notes(notes))
     return "\n".join((*map(_problem, summary.problems), *map(_finding, summary.found), *notes, *_skipped(summary)))
@@ -35,7 +35,7 @@ def _finding(located: Located) -> str:
 
 def _notes(notes: Sequence[Note]) -> Iterator[str]:
     """One notice each, or one for all of them: GitHub shows ten of a step."""
-    if len(notes) > MOST_NOTICES:
+    if len(notes) > MOST_ANNOTATIONS:
         yield command("notice", together(notes), title="evenkeel")
         return
     for note in notes:
@@ -47,7 +47,7 @@ def _position(file: str, **position: int) -> dict[str, object]:
     return {} if file == "-" else {"file": file, **position}
 
 
-def _skipped(summary: Summary) -> Iterator[str]:
+def _skipped(summary: LintSummary) -> Iterator[str]:
     """One notice for all rules that were skipped for one reason."""
     rules = defaultdict[str, list[str]](list)
     for skipped in summary.skipped:

@@ -8,12 +8,12 @@ from xml.sax.saxutils import escape, quoteattr
 
 from webhook.findings.wording import LINE_LIMIT, in_full, one_line
 from webhook.lint.notes import Note, alike, together
-from webhook.lint.results import Located, Summary
+from webhook.lint.results import LintSummary, Located
 
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
 
 
-def as_xml(summary: Summary, files: list[str]) -> str:
+def as_xml(summary: LintSummary, files: list[str]) -> str:
     """The XML document; each of `files` without a finding has one case that passed."""
     found, problems = defaultdict[str, list[Located]](list), defaultdict[str, list[str]](list)
     for located in summary.found:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from webhook.objects.fields import path_text
-from webhook.objects.operators import Place, places
-from webhook.render.explanation import API_VERSION
+from webhook.objects.operators import ConstraintPlace, places
+from webhook.render.explanation import OUTPUT_API_VERSION
 
-INTRODUCTION = """\
+KINDS_INTRODUCTION = """\
 # The kinds of operators
 
 `evenkeel lint` judges these custom resources without any entry in a policy, each as its operator reads it: what the
@@ -32,24 +32,24 @@ a list, `{*}` for each key of an object. `evenkeel kinds` prints this list, `eve
 HEAD = ("name", "kind", "where", "what the operator does", "read in")
 
 
-def text(listed: Iterable[Place]) -> str:
+def text(listed: Iterable[ConstraintPlace]) -> str:
     """For each kind its name and a line for each place."""
     return "\n".join(line for kind in _by_name(listed) for line in _lines(kind))
 
 
-def _lines(kind: Sequence[Place]) -> Iterator[str]:
+def _lines(kind: Sequence[ConstraintPlace]) -> Iterator[str]:
     yield f"{kind[0].name}  {_of(kind[0])}"
     for place in kind:
         yield f"  {path_text(place.path)}: {_done(place)}"
 
 
-def as_json(listed: Iterable[Place]) -> str:
+def as_json(listed: Iterable[ConstraintPlace]) -> str:
     """The form `KindList`, for programs; `fills` is null where it is not known what the operator fills in."""
     kinds = [_json(kind) for kind in _by_name(listed)]
-    return json.dumps({"apiVersion": API_VERSION, "kind": "KindList", "kinds": kinds}, indent=2)
+    return json.dumps({"apiVersion": OUTPUT_API_VERSION, "kind": "KindList", "kinds": kinds}, indent=2)
 
 
-def _json(kind: Sequence[Place]) -> dict[str, object]:
+def _json(kind: Sequence[ConstraintPlace]) -> dict[str, object]:
     first = kind[0]
     return {
         "name": first.name,
@@ -72,23 +72,23 @@ def _json(kind: Sequence[Place]) -> dict[str, object]:
 def page() -> str:
     """The whole page, with a table of all places."""
     rows = [f"| {' | '.join(row)} |" for row in (HEAD, ["---"] * len(HEAD), *map(_row, places()))]
-    return "\n".join((INTRODUCTION, *rows, ""))
+    return "\n".join((KINDS_INTRODUCTION, *rows, ""))
 
 
-def _row(place: Place) -> tuple[str, ...]:
+def _row(place: ConstraintPlace) -> tuple[str, ...]:
     read = f"{place.repository} `{place.file}`" + (f" at {place.commit}" if place.commit else "")
     return f"`{place.name}`", _of(place), f"`{path_text(place.path)}`", _done(place), read
 
 
-def _by_name(listed: Iterable[Place]) -> Iterator[list[Place]]:
+def _by_name(listed: Iterable[ConstraintPlace]) -> Iterator[list[ConstraintPlace]]:
     return (list(kind) for _, kind in groupby(listed, key=lambda place: place.name))
 
 
-def _of(place: Place) -> str:
+def _of(place: ConstraintPlace) -> str:
     return f"{place.group}/{','.join(place.versions)} {place.kind}"
 
 
-def _done(place: Place) -> str:
+def _done(place: ConstraintPlace) -> str:
     """What the operator does with the constraints there."""
     if place.fills is None:
         done = "not known"

@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 from webhook.findings.finding import Severity
-from webhook.lint.notes import KIND, Note
-from webhook.lint.results import Located, Problem, Summary
+from webhook.lint.notes import KIND_NOT_JUDGED, Note
+from webhook.lint.results import LintSummary, Located, Problem
 from webhook.render.findings import finding_json, skipped_json
 
 VERSION = 1  # changes when programs that read the document have to change
 
 
-def as_json(summary: Summary) -> str:
+def as_json(summary: LintSummary) -> str:
     """One JSON document."""
     document = {
         "version": VERSION,
@@ -26,7 +26,9 @@ def as_json(summary: Summary) -> str:
             "suppressed": summary.suppressed,
             "accepted": summary.accepted,
             "repaired": summary.repaired,
-            "passedOver": dict(sorted(Counter(note.why for note in summary.notes if note.why != KIND).items())),
+            "passedOver": dict(
+                sorted(Counter(note.why for note in summary.notes if note.why != KIND_NOT_JUDGED).items())
+            ),
             "notJudged": [*_not_judged(summary)],
         },
         "findings": [*map(_finding, summary.found)],
@@ -37,8 +39,8 @@ def as_json(summary: Summary) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
-def _not_judged(summary: Summary) -> Iterator[dict[str, object]]:
-    for what, count in sorted(summary.noted(KIND).items()):
+def _not_judged(summary: LintSummary) -> Iterator[dict[str, object]]:
+    for what, count in sorted(summary.noted(KIND_NOT_JUDGED).items()):
         api_version, _, kind = what.partition(" with constraints")[0].partition(" ")
         yield {"apiVersion": api_version, "kind": kind, "count": count}
 

@@ -19,7 +19,7 @@ from webhook.findings import wording
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.notes import alike, many, together
-from webhook.lint.results import Judged, Located, Problem, Summary
+from webhook.lint.results import JudgedFile, LintSummary, Located, Problem
 
 LONGEST_QUOTED, KEPT_BEFORE = 160, 80
 _STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36", "file": "1", "faint": "2", "good": "1;32"}
@@ -35,7 +35,7 @@ class Style:
         return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if self.coloured and text else text
 
 
-def file(judged: Judged, style: Style) -> str:
+def file(judged: JudgedFile, style: Style) -> str:
     """The problems and findings of one file below its name; "" if there are none."""
     problems = (_problem(problem, style) for problem in judged.problems)
     blocks = [*problems, *(_finding(located, style) for located in judged.found)]
@@ -91,12 +91,12 @@ def _width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def summary(summary: Summary, style: Style, repairable: int) -> str:
+def summary(summary: LintSummary, style: Style, repairable: int) -> str:
     """The last lines: how many findings, what was not judged, and why; `repairable` is what --fix would repair."""
     return "\n".join((_counts(summary, style, repairable), *(f"note: {note}" for note in notes(summary))))
 
 
-def _counts(summary: Summary, style: Style, repairable: int) -> str:
+def _counts(summary: LintSummary, style: Style, repairable: int) -> str:
     of = f"{many(summary.files, 'file')}, {many(summary.objects, 'object')}"
     if not summary.found and not summary.problems:
         return f"{style('good', 'no findings')} in {of}"
@@ -112,7 +112,7 @@ def _counts(summary: Summary, style: Style, repairable: int) -> str:
     return f"{', '.join(parts)} in {len(files)} of {of}{hint}"
 
 
-def notes(summary: Summary) -> Iterator[str]:
+def notes(summary: LintSummary) -> Iterator[str]:
     """What else a person should know: what was repaired, suppressed, accepted, or not judged."""
     if summary.repaired:
         yield f"{many(summary.repaired, 'finding')} repaired"

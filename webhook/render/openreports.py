@@ -21,7 +21,11 @@ CATEGORY = "topology spread"
 MOST_RESULTS = 10_000  # of all objects; the workloads that come first have theirs
 # What a finding of each severity is called there; `ignore` is never found.  An info asks for nothing: it neither warns
 # nor fails, and it is no pass, either.
-RESULTS = {Severity.ERROR: ("fail", "high"), Severity.WARNING: ("warn", "medium"), Severity.INFO: ("skip", "info")}
+REPORT_RESULTS = {
+    Severity.ERROR: ("fail", "high"),
+    Severity.WARNING: ("warn", "medium"),
+    Severity.INFO: ("skip", "info"),
+}
 
 
 class Form(NamedTuple):
@@ -32,7 +36,7 @@ class Form(NamedTuple):
     resource: str
 
 
-FORMS = {
+REPORT_FORMS = {
     "openreports": Form("openreports.io/v1alpha1", "Report", "reports"),
     "policyreport": Form("wgpolicyk8s.io/v1alpha2", "PolicyReport", "policyreports"),
 }
@@ -88,7 +92,7 @@ def _object(
 
 
 def _result(finding: Finding, seconds: int) -> dict[str, object]:
-    result, severity = RESULTS[finding.severity]
+    result, severity = REPORT_RESULTS[finding.severity]
     told = {"field": path_text(finding.path), "found": finding.found, "wanted": finding.wanted, "fix": finding.fix}
     return {
         "source": SOURCE,

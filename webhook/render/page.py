@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).with_name("templates")
 STYLE = "page.css"
-NOTHING = "'none'"
-SHORT, NAME = 17, 63  # Characters of a name, beside a bar and elsewhere.
+NO_SOURCE = "'none'"
+SHORT_WIDTH, NAME_WIDTH = 17, 63  # Characters of a name, beside a bar and elsewhere.
 
 
 class Origin(NamedTuple):
@@ -59,8 +59,8 @@ class Bar(NamedTuple):
 def page(template: str, script: str = "", **values: object) -> str:
     """The page that a template makes of values, which it escapes; `script` is the file of its script, if it has one."""
     style, script = _text(STYLE), _text(script) if script else ""
-    allowed = f"style-src {_hash(style)}; script-src {_hash(script) if script else NOTHING}"
-    policy = f"default-src {NOTHING}; {allowed}; base-uri {NOTHING}; form-action {NOTHING}"
+    allowed = f"style-src {_hash(style)}; script-src {_hash(script) if script else NO_SOURCE}"
+    policy = f"default-src {NO_SOURCE}; {allowed}; base-uri {NO_SOURCE}; form-action {NO_SOURCE}"
     return _environment().get_template(template).render(style=style, script=script, policy=policy, **values)
 
 
@@ -93,7 +93,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for name, limit in (("short", SHORT), ("name", NAME), ("line", LINE_LIMIT)):
+    for name, limit in (("short", SHORT_WIDTH), ("name", NAME_WIDTH), ("line", LINE_LIMIT)):
         environment.filters[name] = partial(_cut, limit=limit)
     return environment
 

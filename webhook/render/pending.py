@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
 from webhook.placement.pending import Group, PendingList
-from webhook.placement.remedies import TEMPLATE
-from webhook.render.explanation import API_VERSION
+from webhook.placement.remedies import IN_TEMPLATE
+from webhook.render.explanation import OUTPUT_API_VERSION
 
 MOST_NAMES = 3
 
@@ -41,7 +41,7 @@ def _group(group: Group, number: int) -> Iterator[str]:
     yield f"  {one_line(group.cause, 4 * LINE_LIMIT)}"
     if group.remedy is not None:
         freed = f"lets in {group.frees} of {number}" + (", each by itself" if group.frees > 1 else "")
-        in_pod = group.remedy.where == TEMPLATE and group.workload.startswith("Pod ")
+        in_pod = group.remedy.where == IN_TEMPLATE and group.workload.startswith("Pod ")
         where = "in the Pod, created anew" if in_pod else group.remedy.where
         yield f"  {where}: {one_line(group.remedy.change, LINE_LIMIT)}: {freed}"
     elif not group.tried:
@@ -51,7 +51,7 @@ def _group(group: Group, number: int) -> Iterator[str]:
 def as_json(listed: PendingList, others: Mapping[str, int], notes: Sequence[str] = ()) -> str:
     """The form `PendingList`, for programs."""
     found = {
-        "apiVersion": API_VERSION,
+        "apiVersion": OUTPUT_API_VERSION,
         "kind": "PendingList",
         "groups": [
             {

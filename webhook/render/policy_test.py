@@ -8,22 +8,22 @@ from textwrap import indent
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from webhook.admission.policy_test import KIND, Result
+from webhook.admission.policy_test import TEST_KIND, CaseResult
 from webhook.objects.fields import as_list, as_mapping
 from webhook.objects.reading import printable
 from webhook.render import applied as render
 from webhook.render.diff import unified
-from webhook.render.explanation import API_VERSION
+from webhook.render.explanation import OUTPUT_API_VERSION
 from webhook.render.junit import DECLARATION, attribute
 
-WIDTH = 1_000  # characters of a line of YAML: a warning is not broken
+YAML_WIDTH = 1_000  # characters of a line of YAML: a warning is not broken
 
 
 class FileResults(NamedTuple):
     """One file: the results of its cases, or why it cannot be used."""
 
     file: str
-    results: tuple[Result, ...] = ()
+    results: tuple[CaseResult, ...] = ()
     problems: tuple[str, ...] = ()
 
     @property
@@ -47,20 +47,20 @@ def _lines(tested: Sequence[FileResults]) -> Iterator[str]:
     yield f"{_count(cases, 'case')} in {_count(len(read), 'file')}, {f'{failed} failed' if failed else 'all passed'}"
 
 
-def _failure(result: Result, one: FileResults) -> Iterator[str]:
+def _failure(result: CaseResult, one: FileResults) -> Iterator[str]:
     yield from indent(diff(result), 6 * " ").splitlines()
     yield "      the answer:"
     yield from indent(render.text(result.applied, one.file), 8 * " ").splitlines()
 
 
-def diff(result: Result) -> str:
+def diff(result: CaseResult) -> str:
     """What differs between what was expected and what was found."""
     return unified(_yaml(result.expected), _yaml(result.found), "expected", "found")
 
 
 def _yaml(value: Mapping[str, object]) -> str:
     """Equal objects are written alike, whatever the order of their fields."""
-    return render.dump(json.loads(json.dumps(value, sort_keys=True)), WIDTH)
+    return render.dump(json.loads(json.dumps(value, sort_keys=True)), YAML_WIDTH)
 
 
 def _count(number: int, noun: str) -> str:
@@ -70,8 +70,8 @@ def _count(number: int, noun: str) -> str:
 def as_json(tested: Sequence[FileResults]) -> str:
     """One JSON document."""
     document = {
-        "apiVersion": API_VERSION,
-        "kind": f"{KIND}Results",
+        "apiVersion": OUTPUT_API_VERSION,
+        "kind": f"{TEST_KIND}Results",
         "summary": {
             "files": len(tested),
             "cases": sum(len(one.results) for one in tested),
@@ -85,7 +85,7 @@ def as_json(tested: Sequence[FileResults]) -> str:
     return json.dumps(document, indent=2)
 
 
-def _case(result: Result) -> dict[str, object]:
+def _case(result: CaseResult) -> dict[str, object]:
     return {
         "name": result.name,
         "passed": result.passed,
@@ -116,21 +116,21 @@ def _suite(one: FileResults) -> Iterator[str]:
     yield "  </testsuite>"
 
 
-def _xml_failure(result: Result) -> str:
+def _xml_failure(result: CaseResult) -> str:
     differ = ", ".join(key for key in result.expected if _differs(result, key))
     shown = "\n".join(map(printable, diff(result).splitlines()))
     return f"<failure message={attribute(f'not as expected: {differ}')}>{escape(shown)}</failure>"
 
 
-def _differs(result: Result, key: str) -> bool:
+def _differs(result: CaseResult, key: str) -> bool:
     alone = result._replace(expected={key: result.expected[key]}, found={key: result.found[key]})
     return not alone.passed
 
 
 def as_file(comment: str, head: Mapping[str, object], cases: Iterable[Mapping[str, object]]) -> str:
     """A test as a person would write it: a comment, what holds for all cases, and each case after an empty line."""
-    first = f"# {printable(comment)}\n{render.dump({'kind': KIND, **head}, WIDTH)}cases:"
-    return "\n\n".join((first, *(render.dump([_short(case)], WIDTH).rstrip("\n") for case in cases))) + "\n"
+    first = f"# {printable(comment)}\n{render.dump({'kind': TEST_KIND, **head}, YAML_WIDTH)}cases:"
+    return "\n\n".join((first, *(render.dump([_short(case)], YAML_WIDTH).rstrip("\n") for case in cases))) + "\n"
 
 
 def _short(case: Mapping[str, object]) -> Mapping[str, object]:

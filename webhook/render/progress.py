@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TextIO
 
-WIDTH = 30
+PROGRESS_WIDTH = 30
 
 
 def bar(done: int, total: int, what: str = "files") -> str:
     """`[#########             ] 3,000 of 10,000 files`."""
-    filled = WIDTH * done // max(total, 1)
-    return f"[{'#' * filled}{' ' * (WIDTH - filled)}] {done:,} of {total:,} {what}"
+    filled = PROGRESS_WIDTH * done // max(total, 1)
+    return f"[{'#' * filled}{' ' * (PROGRESS_WIDTH - filled)}] {done:,} of {total:,} {what}"
 
 
 def show(stream: TextIO, done: int, total: int, what: str = "files") -> None:

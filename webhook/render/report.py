@@ -11,15 +11,15 @@ from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import one_line
 from webhook.objects.reading import printable
 from webhook.objects.references import Scaling
-from webhook.placement.subject import OWN
-from webhook.render.explanation import API_VERSION
+from webhook.placement.subject import FROM_POD
+from webhook.render.explanation import OUTPUT_API_VERSION
 from webhook.render.findings import finding_json
-from webhook.report.impact import GRAVITY, Answer, Impact
-from webhook.report.report import Report, ReportedWorkload, Summary
+from webhook.report.impact import GRAVITY, Impact, WebhookAnswer
+from webhook.report.report import Report, ReportedWorkload, ReportSummary
 from webhook.report.spread import Spread
 
 MOST_DOMAINS, SHOWN_DOMAINS, SHOWN_OTHERS = 50, 6, 3
-NAME, WHY = 52, 160  # Characters of a name, and of why something is denied.
+NAME_COLUMN, WHY = 52, 160  # Characters of a name, and of why something is denied.
 QUIET = (Outcome.ALLOWED, Outcome.DEFAULTED)
 NOT_SENT, NOT_KNOWN = "not sent", "not known"
 
@@ -68,7 +68,7 @@ def _worst(impact: Impact) -> str:
     return answer_word(impact.worst)
 
 
-def answer_word(answer: Answer | None) -> str:
+def answer_word(answer: WebhookAnswer | None) -> str:
     if answer is None:
         return "-"
     if answer.not_sent:
@@ -89,7 +89,7 @@ def _namespaces(report: Report, titles: Titles) -> Iterator[tuple[str, ...]]:
         numbers = (found.workloads, found.pods, found.waiting, *denied_, *severe, found.uneven, found.lost)
         asked = ", ".join(f"{label.rpartition('/')[2]}={value}" for label, value in sorted((contacts or {}).items()))
         words = [NOT_KNOWN if number is None else f"{number:,}" for number in numbers]
-        yield one_line(name, NAME), *words, one_line(asked, WHY) or (NOT_KNOWN if contacts is None else "-")
+        yield one_line(name, NAME_COLUMN), *words, one_line(asked, WHY) or (NOT_KNOWN if contacts is None else "-")
 
 
 # Spread
@@ -115,7 +115,7 @@ def _spreads(report: Report) -> Iterator[str]:
 
 def _name(one: ReportedWorkload) -> str:
     ref = one.live.ref
-    return one_line(f"{ref.namespace}/{ref.kind.lower()}/{ref.name}", NAME)
+    return one_line(f"{ref.namespace}/{ref.kind.lower()}/{ref.name}", NAME_COLUMN)
 
 
 def _pods(one: ReportedWorkload) -> str:
@@ -135,7 +135,7 @@ def _loss(one: ReportedWorkload) -> str:
 def _spread(spread: Spread) -> tuple[str, str, str]:
     constraint = spread.constraint
     key = one_line(constraint.topology_key.rpartition("/")[2], 40)
-    source = "" if spread.source == OWN else f" ({spread.source})"
+    source = "" if spread.source == FROM_POD else f" ({spread.source})"
     return f"{key} {'hard' if constraint.hard else 'soft'}{source}", skew_words(spread), _domains(spread)
 
 
@@ -214,7 +214,7 @@ def _by_severity(findings: Sequence[Finding]) -> Iterator[str]:
 
 def foreign_words(one: ReportedWorkload) -> str:
     """That a scheduler places its Pods of which no profile is known; "" if one is."""
-    name = one_line(one.foreign, NAME)
+    name = one_line(one.foreign, NAME_COLUMN)
     return f"placed by the scheduler {name}, of which no profile is known" if name else ""
 
 
@@ -284,7 +284,7 @@ def as_json(report: Report, titles: Titles, notes: Sequence[str] = ()) -> dict[s
     """The form `Report`; docs/report.md documents the fields."""
     found = report.summary
     return {
-        "apiVersion": API_VERSION,
+        "apiVersion": OUTPUT_API_VERSION,
         "kind": "Report",
         "policy": titles.policy or None,
         "compare": titles.compare or None,
@@ -303,7 +303,7 @@ def as_json(report: Report, titles: Titles, notes: Sequence[str] = ()) -> dict[s
     }
 
 
-def _summary_json(found: Summary) -> dict[str, object]:
+def _summary_json(found: ReportSummary) -> dict[str, object]:
     return {
         "workloads": found.workloads,
         "pods": found.pods,
@@ -361,7 +361,7 @@ def _impact_json(impact: Impact) -> dict[str, object]:
     return {name: _answer_json(getattr(impact, name)) for name in ("create", "update", "pods")}
 
 
-def _answer_json(answer: Answer | None) -> dict[str, object] | None:
+def _answer_json(answer: WebhookAnswer | None) -> dict[str, object] | None:
     if answer is None:
         return None
     return {

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import path_text
-from webhook.objects.references import Key
-from webhook.placement.subject import OWN
+from webhook.objects.references import ObjectKey
+from webhook.placement.subject import FROM_POD
 from webhook.render.explanation import (
     SOURCES,
     Explained,
@@ -47,7 +47,7 @@ from webhook.report.waiting_pods import Waiting
 from webhook.scheduler.filtering import DomainCounts
 
 MOST_BARS, MOST_ZONES, MOST_FINDINGS, MOST_CHARTS, MOST_SKEWS = 12, 12, 10, 12, 4
-WIDE, NARROW, BAR = (
+WIDE_REPORT, NARROW, BAR = (
     200,
     130,
     100,
@@ -60,7 +60,7 @@ def html(
     report: Report,
     titles: Titles,
     notes: Sequence[str],
-    waiting: Mapping[Key, Sequence[Waiting]],
+    waiting: Mapping[ObjectKey, Sequence[Waiting]],
     origin: Origin,
 ) -> str:
     """One file, for a browser."""
@@ -138,7 +138,11 @@ def _zones(report: Report) -> tuple[list[Zone], int]:
     shown = []
     for zone in order[:MOST_ZONES]:
         every, half, fewer, single = classes[zone]
-        lengths = (scaled(every, widest, WIDE), scaled(half, widest, WIDE), scaled(fewer, widest, WIDE))
+        lengths = (
+            scaled(every, widest, WIDE_REPORT),
+            scaled(half, widest, WIDE_REPORT),
+            scaled(fewer, widest, WIDE_REPORT),
+        )
         shown.append(Zone(zone, pods[zone], every, half, fewer, single, lengths))
     return shown, len(order) - len(shown)
 
@@ -205,7 +209,7 @@ def _cause(group: Waiting) -> str:
 def _explained(explained: Explained, tried: bool, now: datetime | None) -> dict[str, object]:
     subject, explanation = explained.subject, explained.explanation
     remarks = [*subject.remarks]
-    if explanation.constraints and explained.source != OWN:
+    if explanation.constraints and explained.source != FROM_POD:
         remarks.append(f"It has no constraints; in force are {SOURCES[explained.source]}.")
     if subject.not_judged:
         remarks.append(f"Not judged: {', '.join(subject.not_judged)}. They may refuse further nodes.")
@@ -237,7 +241,7 @@ def _outcomes(report: Report) -> list[Bar]:
     counted = Counter(answer_word(one.impact.worst) for one in report.workloads)
     words = [*dict.fromkeys(["denied", *map(str, GRAVITY), *counted])]
     widest = max(counted.values(), default=0)
-    return [Bar(one, f"{counted[one]:,}", scaled(counted[one], widest, WIDE)) for one in words if counted[one]]
+    return [Bar(one, f"{counted[one]:,}", scaled(counted[one], widest, WIDE_REPORT)) for one in words if counted[one]]
 
 
 # Workloads
@@ -326,9 +330,9 @@ def _chart(spread: Spread, idle: str) -> dict[str, object]:
     constraint, counted = spread.constraint, spread.counted
     many = counted is not None and len(counted.eligible) > MOST_BARS
     bars = [] if counted is None else list(_by_number(counted) if many else _by_domain(counted, spread.closed))
-    widest, length = max((number for _, number, _ in bars), default=0), NARROW if many else WIDE
+    widest, length = max((number for _, number, _ in bars), default=0), NARROW if many else WIDE_REPORT
     limit = counted.min_match_num + constraint.max_skew if counted is not None else 0
-    source = "" if spread.source == OWN else f", from the {spread.source}"
+    source = "" if spread.source == FROM_POD else f", from the {spread.source}"
     words = idle_words(spread, idle) if idle else ""
     return {
         "title": f"{constraint.topology_key}, maxSkew {constraint.max_skew}, {constraint.when_unsatisfiable}{source}",
@@ -339,7 +343,7 @@ def _chart(spread: Spread, idle: str) -> dict[str, object]:
             for name, number, remark in bars
         ],
         "no_bars": "No domain counts." if counted is not None else "Not known without nodes.",
-        "limit": scaled(limit, widest, WIDE) if not many and bars and limit < widest else None,
+        "limit": scaled(limit, widest, WIDE_REPORT) if not many and bars and limit < widest else None,
         "idle": f"{words[0].upper()}{words[1:]}." if words else "",
         "remarks": lines(spread_remarks(spread)),
     }

@@ -11,16 +11,16 @@ from webhook.findings.finding import UNUSED_SUPPRESSION, Severity, Skipped
 from webhook.findings.rule import Rule
 from webhook.lint.baseline import fingerprint
 from webhook.lint.notes import Note, alike, together
-from webhook.lint.results import Located, Problem, Summary
+from webhook.lint.results import LintSummary, Located, Problem
 from webhook.rules import RULES
 
-SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 SITE = "https://evenkeel.dev"
-LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note", Severity.IGNORE: "none"}
+SARIF_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note", Severity.IGNORE: "none"}
 _IDS = [*RULES, UNUSED_SUPPRESSION]
 
 
-def as_sarif(summary: Summary, exit_code: int) -> str:
+def as_sarif(summary: LintSummary, exit_code: int) -> str:
     """A log with one run; `exit_code` is that of the command."""
     run = {
         "tool": {
@@ -45,7 +45,7 @@ def as_sarif(summary: Summary, exit_code: int) -> str:
             }
         ],
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+    return json.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
 def _rule(rule: Rule) -> Mapping[str, object]:
@@ -55,7 +55,7 @@ def _rule(rule: Rule) -> Mapping[str, object]:
         "fullDescription": {"text": rule.rationale},
         "help": {"text": f"{rule.rationale}\n\nFix: {rule.fix}."},
         "helpUri": f"{SITE}/rules#{rule.id}",
-        "defaultConfiguration": {"enabled": rule.severity is not Severity.IGNORE, "level": LEVELS[rule.severity]},
+        "defaultConfiguration": {"enabled": rule.severity is not Severity.IGNORE, "level": SARIF_LEVELS[rule.severity]},
     }
 
 
@@ -84,7 +84,7 @@ def _result(located: Located) -> Mapping[str, object]:
     return {
         "ruleId": finding.rule,
         "ruleIndex": _IDS.index(finding.rule),
-        "level": LEVELS[finding.severity],
+        "level": SARIF_LEVELS[finding.severity],
         "message": {"text": text},
         "locations": [location],
         "partialFingerprints": {"evenkeel/v1": fingerprint(located)},

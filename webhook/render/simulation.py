@@ -9,18 +9,18 @@ from typing import NamedTuple
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
 from webhook.objects.references import ObjectRef
-from webhook.placement.remedies import NOW, TEMPLATE, Remedy
-from webhook.render.explanation import API_VERSION, constraint_words
-from webhook.simulation.results import OfConstraint, OfDrain, Range, Result
+from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
+from webhook.render.explanation import OUTPUT_API_VERSION, constraint_words
+from webhook.simulation.results import OfConstraint, OfDrain, Range, StepResult
 from webhook.simulation.run import Plan
 from webhook.simulation.step import DRAIN
 from webhook.simulation.ties import FIRST
 
-WIDTH = 40  # of the longest bar
+BAR_WIDTH = 40  # of the longest bar
 MOST_ROWS, MOST_REASONS = 12, 3
-LEAST, LIKELY, MOST = "#", "+", "."
+AT_LEAST_MARK, LIKELY_MARK, AT_MOST_MARK = "#", "+", "."
 BEFORE = "now"
-TITLES = {NOW: "now", TEMPLATE: "in the template"}
+TITLES = {NOW: "now", IN_TEMPLATE: "in the template"}
 
 
 class Simulated(NamedTuple):
@@ -30,7 +30,7 @@ class Simulated(NamedTuple):
     plan: Plan
     seed: int
     runs: int
-    results: Sequence[Result]
+    results: Sequence[StepResult]
     not_judged: Sequence[str]
     notes: Sequence[str]
     remedies: Sequence[Remedy] = ()
@@ -45,7 +45,7 @@ def _lines(shown: Simulated) -> Iterator[str]:
     runs = f"{shown.runs:,} run{'' if shown.runs == 1 else 's'}"
     yield f"{one_line(str(shown.ref), LINE_LIMIT)}, {runs} with seed {shown.seed}, Kubernetes 1.{_minor(shown)}."
     yield from (f"  {line}" for line in assumptions(shown))
-    yield f"  Pods of a domain: {LEAST} in every run, {LIKELY} most likely, {MOST} at most."
+    yield f"  Pods of a domain: {AT_LEAST_MARK} in every run, {LIKELY_MARK} most likely, {AT_MOST_MARK} at most."
     widest = widest_of(shown)
     for i, result in enumerate(shown.results):
         yield ""
@@ -131,8 +131,8 @@ def range_text(one: Range) -> str:
 
 
 def _bar(one: Range, widest: int) -> str:
-    ends = [number if widest <= WIDTH else -(-number * WIDTH // widest) for number in one]
-    return LEAST * ends[0] + LIKELY * (ends[1] - ends[0]) + MOST * (ends[2] - ends[1])
+    ends = [number if widest <= BAR_WIDTH else -(-number * BAR_WIDTH // widest) for number in one]
+    return AT_LEAST_MARK * ends[0] + LIKELY_MARK * (ends[1] - ends[0]) + AT_MOST_MARK * (ends[2] - ends[1])
 
 
 def said_share(share: float) -> str:
@@ -142,7 +142,7 @@ def said_share(share: float) -> str:
     return f"in {max(share * 100, 0.1):.{0 if share >= 0.01 else 1}f} % of the runs"
 
 
-def waiting_lines(result: Result) -> Iterator[str]:
+def waiting_lines(result: StepResult) -> Iterator[str]:
     """What waits after a step, and why."""
     if result.pending.most:
         many = "Pod waits" if result.pending == (1, 1, 1) else "Pods wait"
@@ -156,7 +156,7 @@ def waiting_lines(result: Result) -> Iterator[str]:
         yield f"{range_text(result.others)} more {pods} of other workloads {wait} than before."
 
 
-def _why_missing(result: Result) -> str:
+def _why_missing(result: StepResult) -> str:
     if result.leaving.most:
         return "what they are to replace is being deleted on nodes that nobody reaches, and is never gone"
     return "each is made only once those before it are ready"
@@ -172,7 +172,7 @@ def _drain_of_nothing(drained: OfDrain) -> str:
     return f"The {DRAIN} evicts no Pod, and cordons {cordons}."
 
 
-def ending_lines(result: Result) -> Iterator[str]:
+def ending_lines(result: StepResult) -> Iterator[str]:
     """What did nothing, and what never finishes and what holds it."""
     if result.drained is not None and not result.drained.evicted.most and not result.held:
         yield _drain_of_nothing(result.drained)
@@ -188,7 +188,7 @@ def ending_lines(result: Result) -> Iterator[str]:
         yield f"{_holding(result)}."
 
 
-def _holding(result: Result) -> str:
+def _holding(result: StepResult) -> str:
     named = " or ".join(f"constraint {index}" for index in result.holding)
     return f"Without {named} a Pod that waits would find a node"
 
@@ -198,7 +198,7 @@ def as_json(shown: Simulated) -> str:
     start, *steps = shown.results
     return json.dumps(
         {
-            "apiVersion": API_VERSION,
+            "apiVersion": OUTPUT_API_VERSION,
             "kind": "Simulation",
             "apiGroup": shown.ref.group,
             "workload": f"{shown.ref.kind}/{shown.ref.name}",
@@ -217,7 +217,7 @@ def as_json(shown: Simulated) -> str:
     )
 
 
-def _result(result: Result) -> dict[str, object]:
+def _result(result: StepResult) -> dict[str, object]:
     return {
         "constraints": [_of_constraint(one) for one in result.constraints],
         "pending": {**_numbers(result.pending), "reasons": dict(result.reasons)},

@@ -23,9 +23,9 @@ from webhook.render.simulation import (
     waiting_lines,
     widest_of,
 )
-from webhook.simulation.results import OfConstraint, Range, Result
+from webhook.simulation.results import OfConstraint, Range, StepResult
 
-WIDE = 170  # The length of the longest bar.
+WIDE_SIMULATION = 170  # The length of the longest bar.
 
 
 class RangeBar(NamedTuple):
@@ -53,7 +53,7 @@ def html(shown: Simulated, origin: Origin) -> str:
     )
 
 
-def _step(result: Result, ends: bool, widest: int) -> dict[str, object]:
+def _step(result: StepResult, ends: bool, widest: int) -> dict[str, object]:
     return {
         "title": one_line(result.step, LINE_LIMIT) or BEFORE,
         "constraints": [_constraint(of, widest) for of in result.constraints],
@@ -71,5 +71,5 @@ def _constraint(of: OfConstraint, widest: int) -> dict[str, object]:
 
 
 def _bar(name: str, one: Range, widest: int) -> RangeBar:
-    least, likely, most = (scaled(number, widest, WIDE) for number in one)
+    least, likely, most = (scaled(number, widest, WIDE_SIMULATION) for number in one)
     return RangeBar(name, range_text(one), least, likely, most)

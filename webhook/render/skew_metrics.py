@@ -31,7 +31,7 @@ SKEW = Metric(
     "evenkeel_workload_skew", "gauge", "The most Pods in a domain of a constraint less the fewest, by workload."
 )
 MAX_SKEW = Metric("evenkeel_workload_max_skew", "gauge", "maxSkew of that constraint.")
-PODS = Metric(
+DOMAIN_PODS = Metric(
     "evenkeel_workload_domain_pods",
     "gauge",
     "Pods that a constraint counts in a domain, by workload; not by hostname.",
@@ -45,17 +45,17 @@ GATED = Metric(
     "gauge",
     "Pods that are not to be placed before their scheduling gates are lifted, by workload.",
 )
-LEFT_OUT = Metric(
+SERIES_LEFT_OUT = Metric(
     "evenkeel_report_series_left_out", "gauge", "Series that are left out, because there would be too many."
 )
 TIME = Metric("evenkeel_report_timestamp_seconds", "gauge", "When the cluster was last read, since 1970.")
 FAILURES = Metric("evenkeel_report_failures_total", "counter", "How often the cluster could not be read.")
-OF_WORKLOADS = (PENDING, SKEW, MAX_SKEW, FINDINGS, GATED, PODS)  # The first stay where there are too many.
-METRICS = (*OF_WORKLOADS, LEFT_OUT, TIME, FAILURES)
+OF_WORKLOADS = (PENDING, SKEW, MAX_SKEW, FINDINGS, GATED, DOMAIN_PODS)  # The first stay where there are too many.
+SKEW_METRICS = (*OF_WORKLOADS, SERIES_LEFT_OUT, TIME, FAILURES)
 HOSTNAME = "kubernetes.io/hostname"  # A domain a node: their Pods are summed up in the skew.
 
 
-class Sample(NamedTuple):
+class MetricSample(NamedTuple):
     metric: Metric
     labels: Labels
     value: int
@@ -66,11 +66,15 @@ def text(report: Report | None, seconds: int, failures: int) -> str:
     samples = sorted(_samples(report), key=lambda one: OF_WORKLOADS.index(one.metric)) if report is not None else []
     shown = samples[: _bound(samples)]
     left_out = len(samples) - len(shown)
-    shown += [Sample(LEFT_OUT, {}, left_out), Sample(TIME, {}, seconds), Sample(FAILURES, {}, failures)]
-    return "".join(_family(metric, [one for one in shown if one.metric is metric]) for metric in METRICS)
+    shown += [
+        MetricSample(SERIES_LEFT_OUT, {}, left_out),
+        MetricSample(TIME, {}, seconds),
+        MetricSample(FAILURES, {}, failures),
+    ]
+    return "".join(_family(metric, [one for one in shown if one.metric is metric]) for metric in SKEW_METRICS)
 
 
-def _bound(samples: Sequence[Sample]) -> int:
+def _bound(samples: Sequence[MetricSample]) -> int:
     """How many are shown: not Pods in some domains of a constraint alone, which would be taken for all of them."""
     bound = min(MOST_SERIES, len(samples))
     while 0 < bound < len(samples) and _series_of(samples[bound - 1]) == _series_of(samples[bound]):
@@ -78,28 +82,28 @@ def _bound(samples: Sequence[Sample]) -> int:
     return bound
 
 
-def _series_of(sample: Sample) -> tuple[Metric, Labels]:
+def _series_of(sample: MetricSample) -> tuple[Metric, Labels]:
     return sample.metric, {name: value for name, value in sample.labels.items() if name != "domain"}
 
 
-def _samples(report: Report) -> Iterator[Sample]:
+def _samples(report: Report) -> Iterator[MetricSample]:
     yield from _findings(report)
     for one in report.workloads:
         workload = _workload(one)
         waiting = {PENDING: one.live.waiting - one.live.gated, GATED: one.live.gated}
-        yield from (Sample(metric, workload, number) for metric, number in waiting.items() if number)
+        yield from (MetricSample(metric, workload, number) for metric, number in waiting.items() if number)
         for spread in one.spreads:
             constraint = {**workload, **_constraint(spread)}
-            yield Sample(MAX_SKEW, constraint, spread.constraint.max_skew)
+            yield MetricSample(MAX_SKEW, constraint, spread.constraint.max_skew)
             if spread.counted is None or spread.skew is None:
                 continue
-            yield Sample(SKEW, constraint, spread.skew)
+            yield MetricSample(SKEW, constraint, spread.skew)
             if spread.constraint.topology_key != HOSTNAME:
                 for domain in sorted(spread.counted.eligible):
-                    yield Sample(PODS, {**constraint, "domain": domain}, spread.counted.match_num(domain))
+                    yield MetricSample(DOMAIN_PODS, {**constraint, "domain": domain}, spread.counted.match_num(domain))
 
 
-def _findings(report: Report) -> Iterator[Sample]:
+def _findings(report: Report) -> Iterator[MetricSample]:
     """Yield the number of findings of each rule; workloads of one kind and name in several groups are added up."""
     found = Counter(
         (one.live.ref.namespace, f"{one.live.ref.kind}/{one.live.ref.name}", finding.rule, str(finding.severity))
@@ -107,7 +111,9 @@ def _findings(report: Report) -> Iterator[Sample]:
         for finding in one.findings
     )
     for labels, number in found.items():
-        yield Sample(FINDINGS, dict(zip(("namespace", "workload", "rule", "severity"), labels, strict=True)), number)
+        yield MetricSample(
+            FINDINGS, dict(zip(("namespace", "workload", "rule", "severity"), labels, strict=True)), number
+        )
 
 
 def _workload(one: ReportedWorkload) -> Labels:
@@ -127,7 +133,7 @@ def _constraint(spread: Spread) -> Labels:
     }
 
 
-def _family(metric: Metric, samples: Sequence[Sample]) -> str:
+def _family(metric: Metric, samples: Sequence[MetricSample]) -> str:
     head = f"# HELP {metric.name} {metric.help}\n# TYPE {metric.name} {metric.type}\n"
     return head + "".join(f"{metric.name}{_labels(one.labels)} {one.value}\n" for one in samples)
 

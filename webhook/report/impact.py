@@ -41,7 +41,7 @@ RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WebhookAnswer:
     """
     What the webhook answers to one request; `message` is the gravest error of a denial, or the first warning, or "".
 
@@ -70,15 +70,17 @@ class Impact:
     where the policy gives none.
     """
 
-    create: Answer | None
-    update: Answer | None
-    pods: Answer | None
+    create: WebhookAnswer | None
+    update: WebhookAnswer | None
+    pods: WebhookAnswer | None
     defaults: tuple[tuple[Mapping[str, object], ...], ...] = ()
 
     @property
-    def worst(self) -> Answer:
+    def worst(self) -> WebhookAnswer:
         """The gravest of the answers."""
-        return min(filter(None, (self.create, self.update, self.pods)), key=lambda one: one.gravity, default=NOTHING)
+        return min(
+            filter(None, (self.create, self.update, self.pods)), key=lambda one: one.gravity, default=NEVER_ASKED
+        )
 
     @property
     def denies_create(self) -> bool:
@@ -96,7 +98,7 @@ class Impact:
         return any(self.defaults)
 
 
-NOTHING = Answer(Outcome.ALLOWED, True, "", (), False)
+NEVER_ASKED = WebhookAnswer(Outcome.ALLOWED, True, "", (), False)
 
 
 def impact(workload: LiveWorkload, made: Iterable[MadePod], terms: Terms, never_sent: Collection[str]) -> Impact:
@@ -137,12 +139,12 @@ def restarted(raw: Raw, terms: Terms) -> Raw:
     return found
 
 
-def _answer(applied: Applied) -> Answer:
+def _answer(applied: Applied) -> WebhookAnswer:
     status, findings = as_mapping(applied.answer.status), applied.answer.findings
     said = str(status.get("message", "")) or next(iter(applied.warnings), "")
     if said and findings:
         said = in_short(min(findings, key=lambda finding: finding.severity.rank))
-    return Answer(
+    return WebhookAnswer(
         applied.outcome,
         applied.denied_by is None,
         one_line(said, LINE_LIMIT),

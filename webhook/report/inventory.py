@@ -19,7 +19,7 @@ from webhook.objects.fields import as_mapping, texts_at, value_at
 from webhook.objects.kinds import BATCH, CORE, Kinds, find_kinds
 from webhook.objects.labels import Labels, labels_of
 from webhook.objects.names import MIRROR_ANNOTATION
-from webhook.objects.references import Key, ObjectRef, Scaling, Target, controller_of
+from webhook.objects.references import ObjectKey, ObjectRef, ScaleTarget, Scaling, controller_of
 from webhook.scheduler.counts import FINISHED, LabelSet, label_set
 
 Raw = Mapping[str, object]
@@ -41,10 +41,10 @@ class Packed(NamedTuple):
             return raw
 
 
-Kept = Raw | Packed
+StoredObject = Raw | Packed
 
 
-def unpacked(kept: Kept | None) -> Raw | None:
+def unpacked(kept: StoredObject | None) -> Raw | None:
     """The object; one that was packed is made anew."""
     return as_mapping(marshal.loads(kept.data)) if isinstance(kept, Packed) else kept
 
@@ -60,9 +60,9 @@ class LiveWorkload:
     """
 
     ref: ObjectRef
-    kept: Kept | None
+    kept: StoredObject | None
     owned: tuple[Raw, ...] = ()
-    kept_newest: Kept | None = None
+    kept_newest: StoredObject | None = None
     nodes: Mapping[str, int] = field(default_factory=dict)
     waiting: int = 0
     leaving: int = 0
@@ -107,7 +107,7 @@ class _Pods:
     def __init__(self) -> None:
         self.nodes: dict[str, int] = {}
         self.waiting = self.leaving = self.gated = 0
-        self.newest: Kept | None = None
+        self.newest: StoredObject | None = None
         self.time = ("", "")
 
     def add(self, other: _Pods) -> None:
@@ -130,9 +130,9 @@ class Inventory:
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
-        self._objects: dict[Key, Kept] = {}
-        self._pods: dict[Key, _Pods] = {}
-        self._counted: dict[str, dict[LabelSet, Counter[Key]]] = {}
+        self._objects: dict[ObjectKey, StoredObject] = {}
+        self._pods: dict[ObjectKey, _Pods] = {}
+        self._counted: dict[str, dict[LabelSet, Counter[ObjectKey]]] = {}
         self._autoscalers: list[Autoscaler] = []
         self.static = 0
         self.contacts: dict[str, Mapping[str, str]] = {}
@@ -151,7 +151,7 @@ class Inventory:
             self.contacts[texts_at(metadata, "name")[0]] = found
 
     @property
-    def scalings(self) -> Mapping[Target, Scaling]:
+    def scalings(self) -> Mapping[ScaleTarget, Scaling]:
         """What autoscalers give what they scale."""
         return scalings(self._autoscalers)
 
@@ -165,9 +165,9 @@ class Inventory:
             return
         namespace, name, time = texts_at(metadata, "namespace", "name", "creationTimestamp")
         owner = controller_of(metadata)
-        kept: Kept = raw
+        kept: StoredObject = raw
         if owner is None:
-            key = Key("", POD, namespace, name)
+            key = ObjectKey("", POD, namespace, name)
             kept = self._objects[key] = Packed.of(raw)
         else:
             key = owner.key(namespace)
@@ -192,8 +192,8 @@ class Inventory:
 
         What has no Pods is left out if it is a Job, which has finished, or has an owner and 0 replicas.
         """
-        owned: dict[Key, list[Raw]] = {}
-        pods: dict[Key, _Pods] = {}
+        owned: dict[ObjectKey, list[Raw]] = {}
+        pods: dict[ObjectKey, _Pods] = {}
         for key, kept in self._objects.items():
             if (top := self._top(key)) != key and not isinstance(kept, Packed):
                 owned.setdefault(top, []).append(kept)
@@ -204,27 +204,27 @@ class Inventory:
         shown = [one for one in found if one.pods or _waits_for_pods(one)]
         return tuple(sorted(shown, key=lambda one: by_name(one.ref)))
 
-    def makers(self, namespace: str) -> Mapping[LabelSet, Mapping[Key, int]]:
+    def makers(self, namespace: str) -> Mapping[LabelSet, Mapping[ObjectKey, int]]:
         """The workloads whose Pods on nodes have these labels, and how many, by label set."""
-        found: dict[LabelSet, Mapping[Key, int]] = {}
+        found: dict[LabelSet, Mapping[ObjectKey, int]] = {}
         for labels, keys in self._counted.get(namespace, {}).items():
-            tops: Counter[Key] = Counter()
+            tops: Counter[ObjectKey] = Counter()
             for key, number in keys.items():
                 tops[self._top(key)] += number
             found[labels] = tops
         return found
 
-    def top(self, ref: ObjectRef) -> Key:
+    def top(self, ref: ObjectRef) -> ObjectKey:
         """The workload that an object belongs to; its own key if it is none that is known."""
         return self._top(ref.key)
 
-    def _workload(self, key: Key, owned: Iterable[Raw], pods: _Pods) -> LiveWorkload:
+    def _workload(self, key: ObjectKey, owned: Iterable[Raw], pods: _Pods) -> LiveWorkload:
         kept = self._objects.get(key)
         raw = unpacked(kept)
         ref = ObjectRef.of(raw) if raw is not None else ObjectRef(_api_version(key, pods), *key[1:])
         return LiveWorkload(ref, kept, tuple(owned), pods.newest, pods.nodes, pods.waiting, pods.leaving, pods.gated)
 
-    def _top(self, key: Key) -> Key:
+    def _top(self, key: ObjectKey) -> ObjectKey:
         """The object that has made this one, or that one's maker, as far up as objects are known."""
         first = key
         for _ in range(LONGEST_CHAIN):
@@ -241,12 +241,12 @@ class Inventory:
         return first
 
 
-def key_of(workload: LiveWorkload) -> Key:
+def key_of(workload: LiveWorkload) -> ObjectKey:
     """The key that stands for a workload in `Inventory.makers`."""
     return workload.ref.key
 
 
-def _api_version(key: Key, pods: _Pods) -> str:
+def _api_version(key: ObjectKey, pods: _Pods) -> str:
     """The apiVersion by which a Pod names an owner that is not known."""
     owner = controller_of(as_mapping(as_mapping(unpacked(pods.newest)).get("metadata")))
     return owner.api_version if owner is not None else key.group
@@ -265,7 +265,7 @@ def by_name(ref: ObjectRef) -> tuple[str, str, str, str]:
     return ref.namespace, ref.kind, ref.name, ref.api_version
 
 
-def named(keys: Mapping[Key, int]) -> Mapping[str, int]:
+def named(keys: Mapping[ObjectKey, int]) -> Mapping[str, int]:
     """The number of each workload as `Kind/name`, by kind and name; those of several groups are added up."""
     found: Counter[str] = Counter()
     for key, number in sorted(keys.items(), key=lambda one: (one[0].kind, one[0].name)):

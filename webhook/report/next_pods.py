@@ -11,21 +11,25 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath, as_list, as_mapping, value_at, with_value
-from webhook.objects.kinds import APPS, BATCH, FIELD, Kinds
+from webhook.objects.kinds import APPS, BATCH, CONSTRAINTS_PATH, FIELD, Kinds
 from webhook.objects.labels import labels_of
 from webhook.objects.names import DEFAULTED_BY_ANNOTATION
-from webhook.objects.references import Key, ObjectRef
+from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.placement.inferred_defaults import is_defaulted
-from webhook.placement.subject import NEW, next_replica
+from webhook.placement.subject import MADE_UP_LABEL, next_replica
 from webhook.report.inventory import POD, LiveWorkload, Raw
 from webhook.scheduler.features import Features
 from webhook.scheduler.selectors import IN
 
-OWNERS: FieldPath = ("metadata", "ownerReferences")
-LABELS: FieldPath = ("metadata", "labels")
-ANNOTATIONS: FieldPath = ("metadata", "annotations")
-CONSTRAINTS: FieldPath = ("spec", FIELD)
-REQUIRED: FieldPath = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+OWNERS_PATH: FieldPath = ("metadata", "ownerReferences")
+LABELS_PATH: FieldPath = ("metadata", "labels")
+ANNOTATIONS_PATH: FieldPath = ("metadata", "annotations")
+REQUIRED_AFFINITY_PATH: FieldPath = (
+    "spec",
+    "affinity",
+    "nodeAffinity",
+    "requiredDuringSchedulingIgnoredDuringExecution",
+)
 OF_STORED = frozenset(
     {"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "generation", "managedFields", "selfLink"}
 )
@@ -59,39 +63,41 @@ def made_pods(workload: LiveWorkload, kinds: Kinds, features: Features) -> tuple
     return (MadePod(again, again),)
 
 
-def _by_place(workload: LiveWorkload) -> Mapping[Key, Raw]:
+def _by_place(workload: LiveWorkload) -> Mapping[ObjectKey, Raw]:
     return {ObjectRef.of(raw).key: raw for raw in workload.owned}
 
 
 def _as_made(pod: Raw, workload: LiveWorkload) -> Raw:
     """The next replica with what is only known of Pods that are there: values of labels, and who makes Pods."""
-    known = labels_of(value_at(workload.newest, LABELS))
-    labels = {key: known.get(key, NEW) if value == NEW else value for key, value in _labels(pod).items()}
-    pod = as_mapping(with_value(pod, LABELS, labels))
+    known = labels_of(value_at(workload.newest, LABELS_PATH))
+    labels = {
+        key: known.get(key, MADE_UP_LABEL) if value == MADE_UP_LABEL else value for key, value in _labels(pod).items()
+    }
+    pod = as_mapping(with_value(pod, LABELS_PATH, labels))
     owners = _owners(pod, workload)
-    return as_mapping(with_value(pod, OWNERS, owners)) if owners else pod
+    return as_mapping(with_value(pod, OWNERS_PATH, owners)) if owners else pod
 
 
 def _labels(pod: Raw) -> Mapping[str, str]:
-    return labels_of(value_at(pod, LABELS))
+    return labels_of(value_at(pod, LABELS_PATH))
 
 
 def _owners(pod: Raw, workload: LiveWorkload) -> object:
     """The owner references: those of the ReplicaSet that has the template, or else those of the newest Pod."""
-    ref, given = workload.ref, value_at(pod, OWNERS)
+    ref, given = workload.ref, value_at(pod, OWNERS_PATH)
     between = BETWEEN.get((ref.api_version, ref.kind))
     if given and ref.kind == "Deployment":
         return given
-    of_newest = value_at(workload.newest, OWNERS)
+    of_newest = value_at(workload.newest, OWNERS_PATH)
     if between is None or of_newest:
         return of_newest or given
-    return [{"apiVersion": between[0], "kind": between[1], "name": f"{ref.name}-{NEW}", "controller": True}]
+    return [{"apiVersion": between[0], "kind": between[1], "name": f"{ref.name}-{MADE_UP_LABEL}", "controller": True}]
 
 
 def _pinned(pod: Raw) -> Raw:
     """upstream: daemonset_util.go:ReplaceDaemonSetPodNodeNameNodeAffinity (v1.37)"""
     on_node = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [A_NODE]}]}
-    return as_mapping(with_value(pod, REQUIRED, {"nodeSelectorTerms": [on_node]}))
+    return as_mapping(with_value(pod, REQUIRED_AFFINITY_PATH, {"nodeSelectorTerms": [on_node]}))
 
 
 def anew(pod: Raw, features: Features) -> Raw:
@@ -117,14 +123,14 @@ def anew(pod: Raw, features: Features) -> Raw:
     constraints = spec.get(FIELD)
     if not constraints or not features.selector_merge:
         return found
-    return as_mapping(with_value(found, CONSTRAINTS, [_unmerged(one, labels) for one in as_list(constraints)]))
+    return as_mapping(with_value(found, CONSTRAINTS_PATH, [_unmerged(one, labels) for one in as_list(constraints)]))
 
 
 def _undefaulted(pod: Raw) -> Raw:
-    spec, annotations = as_mapping(pod["spec"]), as_mapping(value_at(pod, ANNOTATIONS))
+    spec, annotations = as_mapping(pod["spec"]), as_mapping(value_at(pod, ANNOTATIONS_PATH))
     left = {name: value for name, value in annotations.items() if name != DEFAULTED_BY_ANNOTATION}
     without = {**pod, "spec": {name: value for name, value in spec.items() if name != FIELD}}
-    return as_mapping(with_value(without, ANNOTATIONS, left))
+    return as_mapping(with_value(without, ANNOTATIONS_PATH, left))
 
 
 def _unmerged(constraint: object, labels: Mapping[str, str]) -> object:

@@ -17,8 +17,9 @@ from webhook.admission.dry_run import without_pods
 from webhook.admission.terms import Terms
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Finding, Severity
-from webhook.findings.neighbours import Others
+from webhook.findings.neighbours import Neighbours
 from webhook.objects.fields import texts_at, value_at
+from webhook.objects.kinds import CONSTRAINTS_PATH
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.references import Scaling
 from webhook.objects.workload import Workload, parse_workloads, scaling_of
@@ -27,13 +28,17 @@ from webhook.policy.policy import Policy
 from webhook.report.idle_constraints import why_idle
 from webhook.report.impact import Impact, impact
 from webhook.report.inventory import Inventory, LiveWorkload, by_name
-from webhook.report.next_pods import CONSTRAINTS, MadePod, made_pods
+from webhook.report.next_pods import MadePod, made_pods
 from webhook.report.spread import ZONE, Spread, Spreading, ZoneLoss, zone_loss
 from webhook.scheduler.features import Features
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles
 from webhook.scheduler.snapshot import Snapshot
 
-NEW, OTHER, NO_MORE = "new", "other", "no more"  # Defaults that Pods would be given, and were not, and so on.
+NEW_DEFAULTS, OTHER_DEFAULTS, NO_MORE_DEFAULTS = (
+    "new",
+    "other",
+    "no more",
+)  # Defaults that Pods would be given, and were not, and so on.
 
 
 class Policies(NamedTuple):
@@ -91,7 +96,7 @@ class ReportedWorkload:
         now, was = self.impact.defaults, self.was.defaults if self.was is not None else ()
         if self.was is None or now == was:
             return ""
-        return NEW if not any(was) else OTHER if any(now) else NO_MORE
+        return NEW_DEFAULTS if not any(was) else OTHER_DEFAULTS if any(now) else NO_MORE_DEFAULTS
 
     @property
     def share(self) -> float | None:
@@ -104,7 +109,7 @@ class ReportedWorkload:
         return max((one.excess for one in self.spreads if one.constraint.hard), default=0)
 
 
-class Summary(NamedTuple):
+class ReportSummary(NamedTuple):
     """
     Sums over the workloads: `outcomes` counts the worst answers, `denied` is the number of those that are refused,
     `denied_updates` of those that are at the next update, `denied_creates` of those that are if they are created anew.
@@ -137,7 +142,7 @@ class ReportedNamespace(NamedTuple):
 
     name: str
     contacts: Mapping[str, str] | None
-    summary: Summary
+    summary: ReportSummary
 
 
 class Report(NamedTuple):
@@ -148,7 +153,7 @@ class Report(NamedTuple):
     """
 
     workloads: tuple[ReportedWorkload, ...]
-    summary: Summary
+    summary: ReportSummary
     nodes: int | None
     zones: int | None
     static: int
@@ -171,7 +176,7 @@ class Reporting:
         self._snapshot, self._features, self._policies, self._never_sent = snapshot, features, policies, never_sent
         self._without_pods = without_pods(snapshot)
         self._spreading, self._profiles = Spreading(snapshot, features, inventory, profiles), profiles
-        self._others = Others.of(
+        self._others = Neighbours.of(
             one for live in self.workloads if live.raw is not None for one in self._parsed(live.raw, live.ref.namespace)
         )
         self._scalings, self._static, self._contacts = inventory.scalings, inventory.static, inventory.contacts
@@ -234,9 +239,9 @@ class Reporting:
 
     def _given(self, live: LiveWorkload, made: MadePod) -> Sequence[object]:
         """The constraints that evenkeel has given the newest Pod, if its template has none."""
-        if value_at(made.raw, CONSTRAINTS) or not is_defaulted(live.newest):
+        if value_at(made.raw, CONSTRAINTS_PATH) or not is_defaulted(live.newest):
             return ()
-        given = value_at(live.newest, CONSTRAINTS)
+        given = value_at(live.newest, CONSTRAINTS_PATH)
         return given if isinstance(given, list) else ()
 
     def _judged(self, live: LiveWorkload, made: Sequence[MadePod]) -> Sequence[Workload]:
@@ -271,7 +276,7 @@ class Reporting:
         found = [finding for one in grown for finding in self._found(one, self._without_pods, None)]
         return tuple([finding for finding in found if (finding.rule, finding.path) not in known])
 
-    def _found(self, workload: Workload, snapshot: Snapshot, others: Others | None) -> tuple[Finding, ...]:
+    def _found(self, workload: Workload, snapshot: Snapshot, others: Neighbours | None) -> tuple[Finding, ...]:
         namespace_labels = self._snapshot.namespaces.get(workload.namespace)
         settings = self._policies.policy.in_force(workload, namespace_labels).settings
         return evaluate(workload, settings, snapshot, self._features, others).findings
@@ -302,19 +307,19 @@ def _order(one: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
     )
 
 
-def _concern(sums: Summary, by_policy: bool) -> tuple[int, ...]:
+def _concern(sums: ReportSummary, by_policy: bool) -> tuple[int, ...]:
     """Return what sorts namespaces: what hurts most first."""
     denied = (-sums.denied_updates, -sums.denied_creates) if by_policy else ()
     return *denied, -sums.found[Severity.ERROR], -sums.found[Severity.WARNING]
 
 
-def summary(workloads: Sequence[ReportedWorkload], *, placed: bool) -> Summary:
+def summary(workloads: Sequence[ReportedWorkload], *, placed: bool) -> ReportSummary:
     """The sums over some workloads; of those that are not `placed`, no node is known."""
     change: Counter[str] = Counter()
     for one in workloads:
         if one.defaults_change:
             change[one.defaults_change] += one.live.pods
-    return Summary(
+    return ReportSummary(
         workloads=len(workloads),
         pods=sum(one.live.pods for one in workloads),
         waiting=sum(one.live.waiting for one in workloads),

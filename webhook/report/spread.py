@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from webhook.objects.fields import as_mapping, with_value
-from webhook.objects.references import Key
+from webhook.objects.kinds import CONSTRAINTS_PATH
+from webhook.objects.references import ObjectKey
 from webhook.placement.explanation import count_each
-from webhook.placement.subject import POLICY, SYSTEM, attempt, of_new_pod
+from webhook.placement.subject import FROM_SCHEDULER, POLICY, attempt, of_new_pod
 from webhook.report.inventory import Inventory, LiveWorkload, Raw, key_of, named
-from webhook.report.next_pods import CONSTRAINTS
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import LabelSet, PodGroup
 from webhook.scheduler.domains import is_confined
@@ -52,8 +52,8 @@ class Spread:
     unlabelled: int
     excluded: int
     closed: tuple[str, ...]
-    makers: Mapping[Key, int]
-    own: Key
+    makers: Mapping[ObjectKey, int]
+    own: ObjectKey
     confined: bool
 
     @property
@@ -108,14 +108,14 @@ def zone_loss(workload: LiveWorkload, nodes: Nodes) -> ZoneLoss | None:
 class _Namespace:
     """The Pods of one namespace: those that a selector matches are found once, among those with one of its labels."""
 
-    def __init__(self, groups: Mapping[LabelSet, PodGroup], makers: Mapping[LabelSet, Mapping[Key, int]]) -> None:
+    def __init__(self, groups: Mapping[LabelSet, PodGroup], makers: Mapping[LabelSet, Mapping[ObjectKey, int]]) -> None:
         self._groups, self._makers = groups, makers
         self._labelled: dict[tuple[str, str], list[LabelSet]] = {}
         for labels in groups:
             for item in labels:
                 self._labelled.setdefault(item, []).append(labels)
         self._matching: dict[Selector, Mapping[LabelSet, PodGroup]] = {}
-        self._made: dict[Selector, Mapping[Key, int]] = {}
+        self._made: dict[Selector, Mapping[ObjectKey, int]] = {}
 
     def matching(self, selector: Selector) -> Mapping[LabelSet, PodGroup]:
         """The Pods that a selector matches."""
@@ -134,11 +134,11 @@ class _Namespace:
         ]
         return min(asked, key=len) if asked else list(self._groups)
 
-    def makers(self, selector: Selector) -> Mapping[Key, int]:
+    def makers(self, selector: Selector) -> Mapping[ObjectKey, int]:
         """The number of Pods of each workload that a selector matches."""
         found = self._made.get(selector)
         if found is None:
-            counted: Counter[Key] = Counter()
+            counted: Counter[ObjectKey] = Counter()
             for labels in self.matching(selector):
                 counted.update(self._makers.get(labels, {}))
             found = self._made[selector] = counted
@@ -160,12 +160,14 @@ class Spreading:
         `given` are constraints that evenkeel's policy gives the Pod, which has none of its own.
         """
         if given:
-            pod = as_mapping(with_value(pod, CONSTRAINTS, list(given)))
+            pod = as_mapping(with_value(pod, CONSTRAINTS_PATH, list(given)))
         subject = of_new_pod(pod, {})
         profile = self._profiles.get(subject.scheduler, USUAL_PROFILE)
         tried = attempt(subject, self._snapshot, self._features, profile=profile)
         source, cycle = POLICY if given else tried.source, tried.cycle
-        if source == SYSTEM and workload.ref.kind == "DaemonSet":  # One node takes each of its Pods, and is not scored.
+        if (
+            source == FROM_SCHEDULER and workload.ref.kind == "DaemonSet"
+        ):  # One node takes each of its Pods, and is not scored.
             cycle = cycle._replace(constraints=[one for one in cycle.constraints if one.hard])
         own = self._of(workload.ref.namespace)
         matching = {labels: group for one in cycle.constraints for labels, group in own.matching(one.selector).items()}

@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.objects.fields import as_mapping, texts_at, value_at
-from webhook.objects.references import Key, ObjectRef, controller_of
+from webhook.objects.references import ObjectKey, ObjectRef, controller_of
 from webhook.placement.explanation import Explanation, explain
 from webhook.placement.pending import likeness, most_tried
 from webhook.placement.remedies import Remedy, remedies
-from webhook.placement.subject import Raw, Subject, attempt, foreign, of_pod
+from webhook.placement.subject import PlacementSubject, Raw, attempt, foreign, of_pod
 from webhook.report.inventory import Inventory
 from webhook.scheduler.features import Features
 from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Profiles
@@ -33,7 +33,7 @@ class Waiting(NamedTuple):
     takes.
     """
 
-    subject: Subject
+    subject: PlacementSubject
     names: tuple[str, ...]
     source: str = ""
     explanation: Explanation | None = None
@@ -49,24 +49,24 @@ def waits(pod: Raw) -> bool:
 
 def waiting(
     pods: Iterable[Raw],
-    of: Collection[Key],
-    others: Mapping[Key, Raw],
+    of: Collection[ObjectKey],
+    others: Mapping[ObjectKey, Raw],
     inventory: Inventory,
     snapshot: Snapshot,
     features: Features,
     profiles: Profiles = USUAL_PROFILES,
-) -> Mapping[Key, Sequence[Waiting]]:
+) -> Mapping[ObjectKey, Sequence[Waiting]]:
     """
     Why each of the Pods of these workloads waits, which `profiles` place, by the workload.
 
     The most Pods that are alike come first.
     """
-    alike: dict[tuple[Key, str], list[Subject]] = {}
+    alike: dict[tuple[ObjectKey, str], list[PlacementSubject]] = {}
     for pod in pods:
         subject = of_pod(pod, others)
         if (key := _workload(subject, inventory)) in of:
             alike.setdefault((key, likeness(subject)), []).append(subject)
-    found: dict[Key, list[Waiting]] = {}
+    found: dict[ObjectKey, list[Waiting]] = {}
     most_first = sorted(alike.items(), key=lambda one: (-len(one[1]), one[0]))
     for i, ((key, _), subjects) in enumerate(most_first):
         names = tuple(sorted(subject.ref.name for subject in subjects))
@@ -78,7 +78,7 @@ def waiting(
     return found
 
 
-def _workload(subject: Subject, inventory: Inventory) -> Key:
+def _workload(subject: PlacementSubject, inventory: Inventory) -> ObjectKey:
     owner = controller_of(as_mapping(subject.raw.get("metadata")))
     if owner is None:
         return inventory.top(subject.ref)

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Set
 from itertools import islice
 
 from webhook.findings.finding import UNUSED_SUPPRESSION, Cause, Severity
-from webhook.findings.rule import RULES, SWITCHES, Subject, rule
+from webhook.findings.rule import LOOKS_AT_SWITCHES, RULES, Subject, rule
 from webhook.objects.fields import FieldPath, path_text
 from webhook.objects.likeness import nearest
 from webhook.objects.names import IGNORE_ANNOTATION, SKIP_LABEL
 from webhook.objects.reading import brief
 from webhook.objects.workload import Workload, ignored
 
-MOST_CAUSES = 5  # more warnings are not shown
+MOST_WARNINGS = 5  # more warnings are not shown
 ON, OFF = "true", "false"
 
 
@@ -21,7 +21,7 @@ ON, OFF = "true", "false"
     title="a label or annotation of evenkeel does nothing",
     severity=Severity.WARNING,
     fix="move it to where it counts, or remove it",
-    looks_for=(SWITCHES,),
+    looks_for=(LOOKS_AT_SWITCHES,),
     operators_too=True,
     advice=True,
     bad="""
@@ -61,7 +61,7 @@ def idle_switch(subject: Subject) -> Iterator[Cause]:
 
     The webhook sees only what it is sent, which is objects with constraints; `lint` and `admit` see all.
     """
-    for path, value in islice(subject.workload.switches, MOST_CAUSES):
+    for path, value in islice(subject.workload.switches, MOST_WARNINGS):
         name = str(path[-1])
         if name == IGNORE_ANNOTATION:
             yield from _ignoring(path, value, subject.enforced)
@@ -77,13 +77,13 @@ def _ignoring(path: FieldPath, value: object, enforced: Set[str]) -> Iterator[Ca
         yield Cause(path, message, "a label", right, fix=f"move it to {right}")
         return
     named = ignored(value if isinstance(value, str) else None)
-    for rule_id in sorted(named & enforced)[:MOST_CAUSES]:
+    for rule_id in sorted(named & enforced)[:MOST_WARNINGS]:
         message = f"does not silence {rule_id}, which the policy enforces"
         yield Cause(
             path, message, rule_id, "rules that are not enforced", fix=f"remove {rule_id}, and mend what it finds"
         )
     unknown = named - {*RULES, UNUSED_SUPPRESSION}
-    for rule_id in sorted(unknown)[:MOST_CAUSES]:
+    for rule_id in sorted(unknown)[:MOST_WARNINGS]:
         meant, message = nearest(rule_id, RULES), f"there is no rule {brief(rule_id, 40)[1:-1]}"
         if meant is None:
             yield Cause(path, message, brief(rule_id), "ids that evenkeel rules lists", fix=f"remove {brief(rule_id)}")

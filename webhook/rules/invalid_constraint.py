@@ -115,7 +115,7 @@ def _errors_of_its_pods(subject: Subject) -> Iterator[FieldError]:
     yield from (error for error in of_pods if error.detail == IN_BOTH and shown_path(error) not in known)
 
 
-class Remedy(NamedTuple):
+class Repair(NamedTuple):
     """What must hold where the API server reports an error, what is wanted there, and what to write, remove or set."""
 
     message: str
@@ -124,71 +124,73 @@ class Remedy(NamedTuple):
 
 
 LABEL_KEY, LABEL_VALUE = "label key", "label value"
-_ACTION, _POLICY, _OPERATOR = (f"{', '.join(words[:-1])} or {words[-1]}" for words in (ACTIONS, POLICIES, OPERATORS))
-_OF_POLICY = Remedy(f"must be {_POLICY}", _POLICY, f"remove the field, or set it to {_POLICY}")
+_ACTION, _POLICY_WORDS, _OPERATOR = (
+    f"{', '.join(words[:-1])} or {words[-1]}" for words in (ACTIONS, POLICIES, OPERATORS)
+)
+_OF_POLICY = Repair(f"must be {_POLICY_WORDS}", _POLICY_WORDS, f"remove the field, or set it to {_POLICY_WORDS}")
 # By the type of the error, and its field; for a label LABEL_KEY or LABEL_VALUE, for a wrong type the right one.
-REMEDIES: dict[tuple[str, str], Remedy] = {
-    (INVALID, "maxSkew"): Remedy(
+REMEDIES: dict[tuple[str, str], Repair] = {
+    (INVALID, "maxSkew"): Repair(
         "must be greater than zero", "1 or more", "set maxSkew to 1, or to the difference you can accept"
     ),
-    (REQUIRED, "topologyKey"): Remedy(
+    (REQUIRED, "topologyKey"): Repair(
         "must not be empty", "a node label key", "set it to topology.kubernetes.io/zone or kubernetes.io/hostname"
     ),
-    (NOT_SUPPORTED, "whenUnsatisfiable"): Remedy(f"must be {_ACTION}", _ACTION, f"set it to {_ACTION}"),
-    (INVALID, "minDomains"): Remedy(
+    (NOT_SUPPORTED, "whenUnsatisfiable"): Repair(f"must be {_ACTION}", _ACTION, f"set it to {_ACTION}"),
+    (INVALID, "minDomains"): Repair(
         "must be greater than zero", "1 or more", "remove minDomains, or set it to 1 or more"
     ),
-    (FORBIDDEN, "minDomains"): Remedy(
+    (FORBIDDEN, "minDomains"): Repair(
         f"must not be set unless whenUnsatisfiable is {HARD}",
         f"minDomains only with {HARD}",
         f"remove minDomains, or set whenUnsatisfiable to {HARD}",
     ),
     (NOT_SUPPORTED, "nodeAffinityPolicy"): _OF_POLICY,
     (NOT_SUPPORTED, "nodeTaintsPolicy"): _OF_POLICY,
-    (FORBIDDEN, "matchLabelKeys"): Remedy(
+    (FORBIDDEN, "matchLabelKeys"): Repair(
         "must not be set without a labelSelector",
         "none, or a labelSelector beside them",
         "add a labelSelector, or remove matchLabelKeys",
     ),
-    (DUPLICATE, "matchLabelKeys"): Remedy(
+    (DUPLICATE, "matchLabelKeys"): Repair(
         "must name a key only once, here or in labelSelector, or the API server rejects the Pod",
         "each key once",
         "remove the key from matchLabelKeys or from labelSelector",
     ),
-    (INVALID, "operator"): Remedy(f"must be {_OPERATOR}", _OPERATOR, f"set it to {_OPERATOR}"),
-    (REQUIRED, "values"): Remedy(
+    (INVALID, "operator"): Repair(f"must be {_OPERATOR}", _OPERATOR, f"set it to {_OPERATOR}"),
+    (REQUIRED, "values"): Repair(
         "must not be empty with the operator In or NotIn",
         "one value or more",
         "add the values, or set operator to Exists or DoesNotExist",
     ),
-    (FORBIDDEN, "values"): Remedy(
+    (FORBIDDEN, "values"): Repair(
         "must be empty with the operator Exists or DoesNotExist",
         "no values",
         "remove the values, or set operator to In or NotIn",
     ),
-    (INVALID, LABEL_KEY): Remedy(
+    (INVALID, LABEL_KEY): Repair(
         "must be a valid label key",
         "a label key",
         "write a label key, or remove it",
     ),
-    (INVALID, LABEL_VALUE): Remedy(
+    (INVALID, LABEL_VALUE): Repair(
         "must be a valid label value",
         "a label value",
         "write a label value, or remove it",
     ),
-    (DUPLICATE, REPEATED): Remedy(
+    (DUPLICATE, REPEATED): Repair(
         "must differ in topologyKey or whenUnsatisfiable",
         "each pair once",
         "remove one of the two, or set another topologyKey or whenUnsatisfiable",
     ),
-    (TYPE_INVALID, "a 32-bit integer"): Remedy(
+    (TYPE_INVALID, "a 32-bit integer"): Repair(
         "must be a 32-bit integer", "a whole number", "write a whole number, without quotes"
     ),
-    (TYPE_INVALID, "a string"): Remedy("must be a string", "a string", "write text, and a number in quotes"),
-    (TYPE_INVALID, "an object"): Remedy("must be an object", "an object", "write fields, each as name: value"),
-    (TYPE_INVALID, "an array"): Remedy("must be an array", "an array", "write a list, each item after a dash"),
+    (TYPE_INVALID, "a string"): Repair("must be a string", "a string", "write text, and a number in quotes"),
+    (TYPE_INVALID, "an object"): Repair("must be an object", "an object", "write fields, each as name: value"),
+    (TYPE_INVALID, "an array"): Repair("must be an array", "an array", "write a list, each item after a dash"),
 }
-_WORDS: dict[str, tuple[str, ...]] = {
+_ALLOWED_WORDS: dict[str, tuple[str, ...]] = {
     "whenUnsatisfiable": ACTIONS,
     "nodeAffinityPolicy": POLICIES,
     "nodeTaintsPolicy": POLICIES,
@@ -211,7 +213,7 @@ def _cause(error: FieldError, subject: Subject) -> Cause:
         if stripped and not errors_of(stripped):
             fix = f"write {stripped}, without the blanks around it"
             edit = Edit(path, stripped) if path[-1] != "matchLabels" else None
-    elif what in _WORDS and (meant := nearest(str(error.value), _WORDS[what])):
+    elif what in _ALLOWED_WORDS and (meant := nearest(str(error.value), _ALLOWED_WORDS[what])):
         fix, edit = f"write {meant}", Edit(path, meant)
     return Cause(path, message, found, wanted, fix, edit)
 
@@ -219,10 +221,10 @@ def _cause(error: FieldError, subject: Subject) -> Cause:
 def _found(error: FieldError) -> str:
     if error.value not in ("", [], {}):
         return brief(error.value)
-    return f"an empty {_TYPES[type(error.value)]}" if error.type == TYPE_INVALID else "nothing"
+    return f"an empty {_TYPE_WORDS[type(error.value)]}" if error.type == TYPE_INVALID else "nothing"
 
 
-_TYPES: dict[type, str] = {str: "string", list: "array", dict: "object"}
+_TYPE_WORDS: dict[type, str] = {str: "string", list: "array", dict: "object"}
 
 
 def _classified(error: FieldError) -> tuple[str, str]:

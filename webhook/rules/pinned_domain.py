@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import NODE_AFFINITY, Need, Subject, rule
+from webhook.findings.rule import LOOKS_AT_AFFINITY, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
 from webhook.objects.names import DEFAULTED_BY_ANNOTATION
@@ -20,7 +20,7 @@ from webhook.scheduler.domains import is_confined
     yields_to=("unknown-topology-key",),
     advice=True,
     needs=(Need.POD_SPEC,),
-    looks_for=(NODE_AFFINITY,),
+    looks_for=(LOOKS_AT_AFFINITY,),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

@@ -11,7 +11,7 @@ from webhook.objects.fields import FieldPath, as_mapping, path_text, value_at
 from webhook.objects.kinds import FIELD
 from webhook.objects.likeness import nearest
 from webhook.objects.reading import brief
-from webhook.objects.workload import MOST_FIELDS
+from webhook.objects.workload import MOST_UNKNOWN_FIELDS
 from webhook.scheduler.validation import validate
 
 MOST_CAUSES = 100
@@ -81,7 +81,7 @@ def unknown_field(subject: Subject) -> Iterator[Cause]:
 def _misspelt(path: FieldPath, meant: str, parent: object) -> Cause:
     """Return the cause at the field of `parent` that stands at `path`, and was meant to have another name."""
     name, fields, edit = path[-1], as_mapping(parent), None
-    if meant not in fields and len(fields) <= MOST_FIELDS:
+    if meant not in fields and len(fields) <= MOST_UNKNOWN_FIELDS:
         edit = Edit(path[:-1], {meant if each == name else each: value for each, value in fields.items()})
     return Cause(path, "is no field, and ignored", brief(name), meant, fix=f"write {meant}", edit=edit)
 

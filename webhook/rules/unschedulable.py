@@ -15,7 +15,7 @@ from webhook.scheduler.constraint import HARD, HONOR
 from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.nodes import NodeSet
 
-MOST_REPLICAS = 200
+MOST_REPLICAS_TRIED = 200
 
 
 @rule(
@@ -93,7 +93,12 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
     than an info while nodes may join in others.
     """
     workload = subject.workload
-    if workload.pinned or workload.kind.api_version == BATCH or workload.replicas > MOST_REPLICAS or workload.stored:
+    if (
+        workload.pinned
+        or workload.kind.api_version == BATCH
+        or workload.replicas > MOST_REPLICAS_TRIED
+        or workload.stored
+    ):
         return
     running, there = _running(subject), subject.snapshot
     wanted = workload.replicas - running

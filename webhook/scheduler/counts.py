@@ -70,7 +70,7 @@ class Usage(NamedTuple):
         )
 
 
-NOTHING, UNUSED = Requests(), Usage()
+NO_REQUESTS, UNUSED = Requests(), Usage()
 
 
 def in_order(amounts: Mapping[str, int]) -> Scalars:

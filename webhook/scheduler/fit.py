@@ -19,12 +19,12 @@ from webhook.scheduler.resources import is_extended
 
 TOO_MANY_PODS = "Too many pods"
 CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT = (f"Insufficient {name}" for name in ("cpu", "memory", "ephemeral-storage"))
-MOST = 100  # fwk.MaxNodeScore
+MAX_NODE_SCORE = 100  # fwk.MaxNodeScore
 CPU, MEMORY, STORAGE = "cpu", "memory", "ephemeral-storage"
 LEAST_ALLOCATED, MOST_ALLOCATED, TO_CAPACITY = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
 
 
-class Strategy(NamedTuple):
+class ScoringStrategy(NamedTuple):
     """
     The ScoringStrategy of NodeResourcesFit: its type, and resources with their weights.
 
@@ -36,7 +36,7 @@ class Strategy(NamedTuple):
     shape: tuple[tuple[int, int], ...] = ()
 
 
-USUAL = Strategy()
+USUAL_SCORING = ScoringStrategy()
 
 
 def shortages(
@@ -84,17 +84,17 @@ def least_allocated(requests: Requests, allocatable: Allocatable, usage: Usage) 
         if capacity:
             resources += 1
             if requested <= capacity:
-                score += (capacity - requested) * MOST // capacity
+                score += (capacity - requested) * MAX_NODE_SCORE // capacity
     return score // resources if resources else 0
 
 
-def allocation(strategy: Strategy, requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
+def allocation(strategy: ScoringStrategy, requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
     """
     upstream: fit.go:nodeResourceStrategyTypeMap (v1.37)
 
     The score of a node, 0 to 100, by a strategy.
     """
-    if strategy == USUAL:
+    if strategy == USUAL_SCORING:
         return least_allocated(requests, allocatable, usage)
     score = weights = 0
     for name, weight in strategy.resources:
@@ -102,13 +102,13 @@ def allocation(strategy: Strategy, requests: Requests, allocatable: Allocatable,
         if not capacity:
             continue
         if strategy.type == TO_CAPACITY:
-            one = _on_line(strategy.shape, requested * MOST // capacity)
+            one = _on_line(strategy.shape, requested * MAX_NODE_SCORE // capacity)
             if one <= 0:
                 continue
         elif strategy.type == MOST_ALLOCATED:
-            one = min(requested, capacity) * MOST // capacity
+            one = min(requested, capacity) * MAX_NODE_SCORE // capacity
         else:
-            one = max(0, capacity - requested) * MOST // capacity
+            one = max(0, capacity - requested) * MAX_NODE_SCORE // capacity
         score, weights = score + one * weight, weights + weight
     if not weights:
         return 0
@@ -186,17 +186,17 @@ def balanced_allocation(
     if not features.scores_balance_gained:
         return with_pod
     without_pod = _balance(usage.milli_cpu, usage.memory, allocatable)
-    return MOST // 2 + (MOST // 2 + with_pod - without_pod) // 2
+    return MAX_NODE_SCORE // 2 + (MAX_NODE_SCORE // 2 + with_pod - without_pod) // 2
 
 
 def _balance(milli_cpu: int, memory: int, allocatable: Allocatable) -> int:
     """upstream: balanced_allocation.go:balancedResourceScore (v1.37)"""
     if not allocatable.milli_cpu or not allocatable.memory:
-        return MOST
+        return MAX_NODE_SCORE
     cpu_share = min(float(milli_cpu) / float(allocatable.milli_cpu), 1.0)
     memory_share = min(float(memory) / float(allocatable.memory), 1.0)
     deviation = abs((cpu_share - memory_share) / 2)
-    return int((1 - deviation) * float(MOST))
+    return int((1 - deviation) * float(MAX_NODE_SCORE))
 
 
 def _balance_of(
@@ -207,7 +207,7 @@ def _balance_of(
     if not features.scores_balance_gained:
         return with_pod
     without_pod = _deviating(min(used / there, 1.0) for _, used, there in amounts if there)
-    return MOST // 2 + (MOST // 2 + with_pod - without_pod) // 2
+    return MAX_NODE_SCORE // 2 + (MAX_NODE_SCORE // 2 + with_pod - without_pod) // 2
 
 
 def _deviating(shares: Iterator[float]) -> int:
@@ -219,7 +219,7 @@ def _deviating(shares: Iterator[float]) -> int:
     elif len(found) > 2:
         mean = _sum(found) / len(found)
         deviation = sqrt(_sum([(share - mean) * (share - mean) for share in found]) / len(found))
-    return int((1 - deviation) * float(MOST))
+    return int((1 - deviation) * float(MAX_NODE_SCORE))
 
 
 def _sum(numbers: Sequence[float]) -> float:

@@ -10,7 +10,7 @@ from webhook.objects.labels import Labels
 from webhook.objects.reading import Reader
 from webhook.objects.workload import Workload
 from webhook.scheduler.affinity import ANY_NODE, PreferredTerm, RequiredNodeAffinity, read_preferred, read_required
-from webhook.scheduler.counts import NOTHING, Requests
+from webhook.scheduler.counts import NO_REQUESTS, Requests
 from webhook.scheduler.features import Features
 from webhook.scheduler.nodes import Toleration
 
@@ -32,7 +32,7 @@ class IncomingPod:
     preferred: tuple[PreferredTerm, ...] | None = None
     tolerations: tuple[Toleration, ...] = ()
     node_name: str = ""
-    requests: Requests = NOTHING
+    requests: Requests = NO_REQUESTS
 
 
 def read_incoming_pod(reader: Reader, raw: Mapping[str, object], features: Features | None = None) -> IncomingPod:
@@ -55,7 +55,7 @@ def read_incoming_pod(reader: Reader, raw: Mapping[str, object], features: Featu
             ]
         ),
         node_name=reader.string(spec.get("nodeName"), ("spec", "nodeName")) or "",
-        requests=NOTHING if features is None else _requests(reader, raw, features),
+        requests=NO_REQUESTS if features is None else _requests(reader, raw, features),
     )
 
 

@@ -18,8 +18,8 @@ NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
 DO_NOT_SCHEDULE = (NO_SCHEDULE, NO_EXECUTE)  # The effects of taints that keep Pods off a node.
 EQUAL, TOLERATION_EXISTS = "Equal", "Exists"
 NodeSet = int  # Bit i is set for the node at position i.
-_KEPT = 32  # Placements by key and set that are kept; each takes some 0.3 MB for 5,000 nodes.
-_INTEGER = re.compile(r"[+-]?[0-9]+")
+_PLACEMENTS_KEPT = 32  # Placements by key and set that are kept; each takes some 0.3 MB for 5,000 nodes.
+_GO_INTEGER = re.compile(r"[+-]?[0-9]+")
 _INT64 = 1 << 63
 _LONGEST_VALUE = 63  # Characters of a label's value.
 _AS_NUMBERS = bytes.maketrans(b"01", bytes([0, 1]))
@@ -214,7 +214,7 @@ class Nodes:
         found = self._placed.get((key, chosen))
         if found is None:
             of = {node.name: node.labels[key] for node in self.members(chosen & self.carrying(key))}
-            if len(self._placed) >= _KEPT:
+            if len(self._placed) >= _PLACEMENTS_KEPT:
                 self._placed.clear()
             found = self._placed[key, chosen] = Domains(of, frozenset(of.values()))
         return found
@@ -264,7 +264,7 @@ class Nodes:
 
 def integer(text: str) -> int | None:
     """The integer that strconv.ParseInt reads, within 64 bits, or None."""
-    if len(text) > _LONGEST_VALUE or not _INTEGER.fullmatch(text):
+    if len(text) > _LONGEST_VALUE or not _GO_INTEGER.fullmatch(text):
         return None
     number = int(text)
     return number if -_INT64 <= number < _INT64 else None

@@ -22,8 +22,8 @@ from webhook.scheduler.filtering import Verdicts, filter_nodes
 from webhook.scheduler.fit import (
     CPU,
     MEMORY,
-    USUAL,
-    Strategy,
+    USUAL_SCORING,
+    ScoringStrategy,
     allocation,
     balanced_allocation,
     is_best_effort,
@@ -31,7 +31,7 @@ from webhook.scheduler.fit import (
 )
 from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.nodes import CORDONED, NodeSet, union, untolerated_taint
-from webhook.scheduler.scoring import MOST, score_nodes
+from webhook.scheduler.scoring import MAX_NODE_SCORE, score_nodes
 from webhook.scheduler.snapshot import Snapshot
 
 NODE_NAME, NODE_UNSCHEDULABLE, TAINT_TOLERATION = "NodeName", "NodeUnschedulable", "TaintToleration"
@@ -51,7 +51,7 @@ UNSCHEDULABLE = "node(s) were unschedulable"
 OTHER_NAME = "node(s) didn't match the requested node name"
 OTHER_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
 ENFORCED_AFFINITY = "node(s) didn't match scheduler-enforced node affinity"
-NO_NODES = "no nodes available to schedule pods"
+NO_NODES_AVAILABLE = "no nodes available to schedule pods"
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
 
 
@@ -74,7 +74,7 @@ class Profile:
     added_preferred: tuple[PreferredTerm, ...] = ()
     ignored: frozenset[str] = frozenset()
     ignored_groups: frozenset[str] = frozenset()
-    strategy: Strategy = USUAL
+    strategy: ScoringStrategy = USUAL_SCORING
     balanced: tuple[str, ...] = (CPU, MEMORY)
     defaults: tuple[Mapping[str, object], ...] | None = None
 
@@ -258,7 +258,7 @@ def message(cycle: Cycle, found: Feasibility) -> str:
     if found.feasible:
         return ""
     if not number:
-        return NO_NODES
+        return NO_NODES_AVAILABLE
     reasons: dict[str, int] = {}
     for refusal in found.refusals:
         for reason in refusal.reasons:
@@ -352,6 +352,6 @@ def _normalized(raw: Mapping[str, int], *, reverse: bool = False) -> dict[str, i
     """upstream: normalize_score.go:DefaultNormalizeScore (v1.37)"""
     largest = max(raw.values(), default=0)
     if not largest:
-        return dict.fromkeys(raw, MOST if reverse else 0)
-    found = {name: MOST * score // largest for name, score in raw.items()}
-    return {name: MOST - score for name, score in found.items()} if reverse else found
+        return dict.fromkeys(raw, MAX_NODE_SCORE if reverse else 0)
+    found = {name: MAX_NODE_SCORE * score // largest for name, score in raw.items()}
+    return {name: MAX_NODE_SCORE - score for name, score in found.items()} if reverse else found

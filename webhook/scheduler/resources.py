@@ -14,18 +14,18 @@ from typing import Any, NamedTuple, cast
 
 from webhook.objects.fields import FieldError, FieldPath, as_list, as_mapping, value_at, with_value
 from webhook.objects.labels import LONGEST_KEPT, label_key_errors
-from webhook.objects.quantities import MILLI, NANO, read_quantity, thousandths, whole
+from webhook.objects.quantities import MILLI, NANOS, read_quantity, thousandths, whole
 from webhook.objects.reading import Reader
 from webhook.scheduler.counts import Requests, in_order
 from webhook.scheduler.features import Features
 from webhook.scheduler.nodes import Allocatable
 
 CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
-HUGE_PAGES, VOLUMES, NATIVE = "hugepages-", "attachable-volumes-", "kubernetes.io/"
+HUGE_PAGES, VOLUME_PREFIX, NATIVE = "hugepages-", "attachable-volumes-", "kubernetes.io/"
 REQUESTS: FieldPath = ("resources", "requests")
 LIMITS: FieldPath = ("resources", "limits")
 # What a container that states no request of it counts for where nodes are scored: 0.1 CPUs, 200 MiB.
-NON_ZERO = {CPU: 100 * MILLI, MEMORY: (200 << 20) * NANO}
+NON_ZERO = {CPU: 100 * MILLI, MEMORY: (200 << 20) * NANOS}
 Amounts = dict[str, int]  # Nanos by the name of the resource, a ResourceList.
 Stated = tuple[tuple[str, int], ...]  # The same as it was read, which does not change.
 # What a Pod says of its resources, but for the condition that says that a resize is infeasible.
@@ -33,7 +33,7 @@ _IN_SPEC = ("containers", "initContainers", "resources", "overhead")
 _IN_STATUS = ("containerStatuses", "initContainerStatuses", "resources", "allocatedResources")
 # Pods of a workload request the same, so what was computed is kept: this many times, of Pods with no more than so many
 # amounts, some 25 kB at most.
-_KEPT, _MOST_KEPT = 512, 64
+_AMOUNTS_KEPT, _MOST_KEPT = 512, 64
 _LARGEST = 4 << 10  # Bytes of what is kept as it was read; three containers take some 1,500.
 
 
@@ -84,7 +84,7 @@ def read_requests(reader: Reader, raw: Mapping[str, object], features: Features,
     return compute(pod, features, bound)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_AMOUNTS_KEPT)
 def _requests(pod: _Pod, features: Features, bound: bool) -> Requests:
     requested = _pod_requests(pod, features, {})
     if not bound:
@@ -166,7 +166,7 @@ def is_scalar(name: str) -> bool:
 
     Whether the scheduler counts a resource by its name, besides CPU, memory, ephemeral storage and Pods.
     """
-    return name.startswith((HUGE_PAGES, VOLUMES)) or NATIVE in name or is_extended(name)
+    return name.startswith((HUGE_PAGES, VOLUME_PREFIX)) or NATIVE in name or is_extended(name)
 
 
 def _is_pod_level(name: str) -> bool:
@@ -283,7 +283,7 @@ def _read_kept(spec: Mapping[str, object], status: Mapping[str, object]) -> tupl
     return _read_content(content) if len(content) <= _LARGEST else _read(said)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_AMOUNTS_KEPT)
 def _read_content(content: bytes) -> tuple[_Pod, Sequence[FieldError]]:
     return _read(marshal.loads(content))
 

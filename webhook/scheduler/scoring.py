@@ -18,7 +18,7 @@ from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.nodes import HOSTNAME, Nodes, NodeSet
 from webhook.scheduler.snapshot import Snapshot
 
-MOST = 100  # fwk.MaxNodeScore
+MAX_NODE_SCORE = 100  # fwk.MaxNodeScore
 
 
 class Scored(NamedTuple):
@@ -41,7 +41,7 @@ class Scores:
     ignored: NodeSet
 
 
-NONE = Scores((), 0)
+NO_SCORES = Scores((), 0)
 
 
 def score_nodes(
@@ -131,8 +131,8 @@ def normalized(raw: Mapping[NodeSet, int]) -> dict[NodeSet, int]:
     """
     largest, smallest = max(raw.values(), default=0), min(raw.values(), default=0)
     if largest == 0:
-        return dict.fromkeys(raw, MOST)
-    return {those: MOST * (largest + smallest - score) // largest for those, score in raw.items()}
+        return dict.fromkeys(raw, MAX_NODE_SCORE)
+    return {those: MAX_NODE_SCORE * (largest + smallest - score) // largest for those, score in raw.items()}
 
 
 def rounded(score: float) -> int:

@@ -75,7 +75,7 @@ class Controller:
     selector: Selector | None
 
 
-Kept = Node | Namespace | Service | Controller | BoundPod
+SnapshotObject = Node | Namespace | Service | Controller | BoundPod
 # The Services by one label of their selectors, each with its place among those of its namespace.
 ServiceIndex = Mapping[tuple[str, str], tuple[tuple[int, Service], ...]]
 
@@ -130,7 +130,7 @@ class SnapshotError(ValueError):
     `kept` is what there is of it all the same, if only quantities cannot be read: those count as 0.
     """
 
-    def __init__(self, message: str, kept: Kept | None = None) -> None:
+    def __init__(self, message: str, kept: SnapshotObject | None = None) -> None:
         super().__init__(message)
         self.kept = kept
 
@@ -185,7 +185,7 @@ def by_rarest_label(services: Sequence[Service]) -> ServiceIndex:
 
 def read_object(
     raw: Mapping[str, object], api_version: str, kind: str, features: Features | None = None
-) -> tuple[str, str, Kept | None]:
+) -> tuple[str, str, SnapshotObject | None]:
     """
     The namespace and the name of an object of READ_KINDS, and what is kept of it; resources only with `features`.
 
@@ -222,7 +222,7 @@ class _Object:
     def status(self) -> Mapping[str, object]:
         return self.reader.mapping(self.raw.get("status"), ("status",))
 
-    def kept(self) -> Kept | None:
+    def kept(self) -> SnapshotObject | None:
         if self.gvk == (CORE, "Node"):
             return self._node()
         if self.gvk == (CORE, "Namespace"):
@@ -278,7 +278,7 @@ class _Object:
         valid = selector is not None and not _is_large(found) and not any(selector_errors(selector, ()))
         return found if valid else None
 
-    def check(self, kept: Kept | None) -> None:
+    def check(self, kept: SnapshotObject | None) -> None:
         if errors := self.reader.errors or self.quantities.errors:
             ref, error = ObjectRef(*self.gvk, self.namespace, self.name), errors[0]
             where = printable(f"{ref}: {path_text(error.path)}")

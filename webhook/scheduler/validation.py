@@ -14,7 +14,7 @@ from webhook.objects.fields import (
     FieldPath,
     path_text,
 )
-from webhook.objects.labels import BEFORE_35, SINCE_35, Labels, Words, label_key_errors, label_value_errors
+from webhook.objects.labels import BEFORE_35, SINCE_35, Labels, LabelWords, label_key_errors, label_value_errors
 from webhook.objects.reading import brief
 from webhook.scheduler.constraint import (
     ACTIONS,
@@ -141,11 +141,11 @@ def _keys_in_both_after_merge(keys: Sequence[str], selector: LabelSelector, path
         seen.add(expression.key)
 
 
-def _words(features: Features) -> Words:
+def _words(features: Features) -> LabelWords:
     return SINCE_35 if features.lengths_in_bytes else BEFORE_35
 
 
-def selector_errors(selector: LabelSelector, path: FieldPath, words: Words = SINCE_35) -> Iterator[FieldError]:
+def selector_errors(selector: LabelSelector, path: FieldPath, words: LabelWords = SINCE_35) -> Iterator[FieldError]:
     """
     upstream: validation.go:ValidateLabelSelector (v1.37)
 
@@ -161,7 +161,7 @@ def selector_errors(selector: LabelSelector, path: FieldPath, words: Words = SIN
         yield from _expression_errors(expression, (*path, "matchExpressions", i), words)
 
 
-def _expression_errors(expression: Requirement, path: FieldPath, words: Words) -> Iterator[FieldError]:
+def _expression_errors(expression: Requirement, path: FieldPath, words: LabelWords) -> Iterator[FieldError]:
     """upstream: validation.go:ValidateLabelSelectorRequirement (v1.37)"""
     operator, values = expression.operator, expression.values
     if operator in (IN, NOT_IN) and not values:

@@ -9,7 +9,7 @@ from werkzeug.routing import MapAdapter
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.serving.reviewer import Answer, Reviewer
 
-JSON = "application/json"
+JSON_TYPE = "application/json"
 WANTED = {404: "wanted POST /mutate or /validate; probes and metrics are at --health-bind", 405: "wanted POST"}
 
 
@@ -30,9 +30,9 @@ def create_app(reviewer: Reviewer) -> Flask:
     @app.post("/mutate", endpoint=MUTATE, provide_automatic_options=False)
     @app.post("/validate", endpoint=VALIDATE, provide_automatic_options=False)
     def review() -> Response:
-        if request.mimetype != JSON:
+        if request.mimetype != JSON_TYPE:
             found = request.content_type or "none"
-            return _response(reviewer.refuse(415, f"Content-Type: found {found}, wanted {JSON}"))
+            return _response(reviewer.refuse(415, f"Content-Type: found {found}, wanted {JSON_TYPE}"))
         encoding = request.headers.get("Content-Encoding", "identity")
         if encoding not in ("", "identity"):
             return _response(reviewer.refuse(415, f"Content-Encoding: found {encoding}, wanted none"))
@@ -51,4 +51,4 @@ def create_app(reviewer: Reviewer) -> Flask:
 
 
 def _response(answer: Answer) -> Response:
-    return Response(answer.body, answer.code, content_type=JSON)
+    return Response(answer.body, answer.code, content_type=JSON_TYPE)

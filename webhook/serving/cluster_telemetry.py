@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 
 from webhook.cluster.client import Client
-from webhook.cluster.informer import FAILED, LISTED
+from webhook.cluster.informer import WATCH_FAILED, WATCH_LISTED
 from webhook.cluster.live import ABSENT, FOUND, LOOKED_UP, LOOKUP_KINDS, LOOKUP_RESULTS, SYNCED, Live
 from webhook.cluster.watched_resources import WATCHED
 from webhook.scheduler.features import Features
@@ -46,9 +46,9 @@ def watch_cluster(
 
 
 def _count(metrics: ClusterMetrics, what: str, kind: str, fields: Mapping[str, object]) -> None:
-    if what == FAILED:
+    if what == WATCH_FAILED:
         metrics.failures.labels(kind).inc()
-    elif what == LISTED and fields["again"]:
+    elif what == WATCH_LISTED and fields["again"]:
         metrics.relists.labels(kind).inc()
     elif what == LOOKED_UP:
         metrics.lookups.labels(kind, str(fields["result"])).inc()
@@ -56,6 +56,6 @@ def _count(metrics: ClusterMetrics, what: str, kind: str, fields: Mapping[str, o
 
 def _level(what: str, fields: Mapping[str, object]) -> int:
     """Of failures in a row, the first is a warning; a look-up is one unless it found the object, or found none."""
-    if (what == FAILED and fields["tries"] != 1) or fields.get("result") in (FOUND, ABSENT):
+    if (what == WATCH_FAILED and fields["tries"] != 1) or fields.get("result") in (FOUND, ABSENT):
         return logging.DEBUG
-    return logging.INFO if what in (LISTED, SYNCED) else logging.WARNING
+    return logging.INFO if what in (WATCH_LISTED, SYNCED) else logging.WARNING

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from webhook.admission.decision import Decision, Outcome
-from webhook.admission.defaulting import LEFT_OUT, Defaults, Undefaulted
+from webhook.admission.defaulting import UNTOLD_REASONS, Defaults, Undefaulted
 from webhook.admission.request import AdmissionRequest
 from webhook.objects.fields import texts_at
 from webhook.serving.logs import log, logger
@@ -30,7 +30,7 @@ def log_decision(request: AdmissionRequest, decision: Decision) -> None:
     Other requests are logged at debug.
     """
     given = decision.defaulted
-    left_out = isinstance(given, Undefaulted) and given.reason in LEFT_OUT
+    left_out = isinstance(given, Undefaulted) and given.reason in UNTOLD_REASONS
     level, message = LEFT_OUT_MESSAGE if left_out else MESSAGES[decision.outcome]
     if not logger.isEnabledFor(level):
         return

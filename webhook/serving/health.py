@@ -24,9 +24,9 @@ STUCK_SECONDS = 10.0  # The review loop turns four times a second when idle.
 FRESH_SECONDS = 1.0  # How long the result of a handshake stands.
 TEXTS = 10  # Of the metrics, made in a second: each takes milliseconds, which probes would wait for.
 HANDSHAKE_SECONDS = 2.0  # API servers give up on a call after 3 at /mutate.
-ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-TEXT = "text/plain; charset=utf-8"
-METRICS = "text/plain; version=0.0.4; charset=utf-8"
+LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+TEXT_TYPE = "text/plain; charset=utf-8"
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def plain_app() -> Flask:
@@ -45,7 +45,7 @@ def plain_app() -> Flask:
     return app
 
 
-def text(status: int, body: str | bytes, content_type: str = TEXT, **headers: str) -> Response:
+def text(status: int, body: str | bytes, content_type: str = TEXT_TYPE, **headers: str) -> Response:
     encoded = body if isinstance(body, bytes) else body.encode("utf-8", "backslashreplace")
     return Response(encoded, status, headers, content_type=content_type)
 
@@ -85,7 +85,7 @@ def create_app(
 
     @app.get("/metrics")
     def exposed() -> Response:
-        return text(200, rationed.text(), METRICS)
+        return text(200, rationed.text(), METRICS_TYPE)
 
     return app
 
@@ -170,4 +170,4 @@ def _reachable(listener: socket.socket) -> str:
     host = str(listener.getsockname()[0])
     if host == "::" and not listener.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY):
         return "127.0.0.1"
-    return ANY.get(host, host)
+    return LOOPBACK.get(host, host)

@@ -24,10 +24,10 @@ from webhook.admission.request import CREATE, MUTATE, UPDATE, VALIDATE, Admissio
 from webhook.findings.finding import Severity
 from webhook.policy.policy import STATES
 from webhook.rules import RULES
-from webhook.transport.tls import REASONS as CLIENT_REASONS
+from webhook.transport.tls import NOT_ACCEPTED as CLIENT_REASONS
 
 PHASES = (MUTATE, VALIDATE)
-OPERATIONS = (CREATE, UPDATE, "other")
+OPERATION_VALUES = (CREATE, UPDATE, "other")
 RESULT_OF = {
     Outcome.ALLOWED: "allowed",
     Outcome.WARNED: "allowed",
@@ -38,9 +38,9 @@ RESULT_OF = {
     Outcome.ERROR: "error",
 }
 DRY_RUN = "dry-run"  # Of a dry run that was judged: nothing was denied or given.
-RESULTS = (*dict.fromkeys(RESULT_OF.values()), DRY_RUN)
-OWNERS = ("none", "ReplicationController", "ReplicaSet", "StatefulSet", "Job", "other")
-SEVERITIES = tuple(str(severity) for severity in Severity if severity is not Severity.IGNORE)
+RESULT_VALUES = (*dict.fromkeys(RESULT_OF.values()), DRY_RUN)
+OWNER_VALUES = ("none", "ReplicationController", "ReplicaSet", "StatefulSet", "Job", "other")
+SEVERITY_VALUES = tuple(str(severity) for severity in Severity if severity is not Severity.IGNORE)
 REFUSALS = ("400", "404", "405", "408", "413", "414", "415", "417", "429", "431", "500", "501", "503")
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
@@ -57,8 +57,8 @@ class Metrics:
             "requests",
             "Number of admission reviews answered. A dry run, as of kubectl diff, counts only here and in the latency.",
             phase=PHASES,
-            operation=OPERATIONS,
-            result=RESULTS,
+            operation=OPERATION_VALUES,
+            result=RESULT_VALUES,
         )
         self.latency = Histogram(
             "evenkeel_request_latency_seconds",
@@ -68,7 +68,9 @@ class Metrics:
             registry=self.registry,
         )
         self._latency = {phase: self.latency.labels(phase) for phase in PHASES}
-        self._requests = {labels: self.requests.labels(*labels) for labels in product(PHASES, OPERATIONS, RESULTS)}
+        self._requests = {
+            labels: self.requests.labels(*labels) for labels in product(PHASES, OPERATION_VALUES, RESULT_VALUES)
+        }
         self.answering: set[int] = set()  # Ids of threads; adding and removing one needs no lock.
         in_flight = self._gauge("requests_in_flight", "Number of admission reviews in progress.")
         in_flight.set_function(lambda: len(self.answering))
@@ -76,10 +78,10 @@ class Metrics:
             "findings",
             "Number of findings, including those that neither denied nor warned; each review counts its own.",
             rule=tuple(RULES),
-            severity=SEVERITIES,
+            severity=SEVERITY_VALUES,
         )
         self.defaulted = self.counter(
-            "defaulted_pods", "Number of Pods that got default constraints.", owner_kind=OWNERS
+            "defaulted_pods", "Number of Pods that got default constraints.", owner_kind=OWNER_VALUES
         )
         self.undefaulted = self.counter(
             "defaults_not_applied",
@@ -91,7 +93,7 @@ class Metrics:
             "Number of Pods that got only some of the built-in default constraints: no node that they could run on has "
             "the topology key of the others.",
         )
-        self._defaulted = {owner: self.defaulted.labels(owner) for owner in OWNERS}
+        self._defaulted = {owner: self.defaulted.labels(owner) for owner in OWNER_VALUES}
         self._undefaulted = {reason: self.undefaulted.labels(reason) for reason in REASONS}
         self.panics = self.counter("panics", "Number of unexpected errors. Each is answered with the policy's onError.")
         self.refused = self.counter(
@@ -152,7 +154,7 @@ class Metrics:
 
     def count(self, request: AdmissionRequest, decision: Decision, seconds: float) -> None:
         """Count one review and its decision."""
-        operation = request.operation if request.operation in OPERATIONS else "other"
+        operation = request.operation if request.operation in OPERATION_VALUES else "other"
         self._latency[request.phase].observe(seconds)
         result = RESULT_OF[decision.outcome]
         if request.dry_run:
@@ -164,7 +166,7 @@ class Metrics:
                 self.findings.labels(rule, severity.value).inc(found)
         if isinstance(decision.defaulted, Defaults):
             owner = request.owner.kind if request.owner is not None else "none"
-            self._defaulted[owner if owner in OWNERS else "other"].inc()
+            self._defaulted[owner if owner in OWNER_VALUES else "other"].inc()
             if decision.defaulted.lacking:
                 self.reduced.inc()
         elif isinstance(decision.defaulted, Undefaulted):

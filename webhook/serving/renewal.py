@@ -14,7 +14,7 @@ from time import sleep
 
 from certs.files import CertificateError, Pem
 from certs.pem import Pair, certificates
-from certs.rotation import NOTHING, Lifetimes, Rotation, rotate, verifies
+from certs.rotation import NO_CERTIFICATES, Lifetimes, Rotation, rotate, verifies
 from certs.serving import ServingCertificate
 from webhook.cluster.client import UNAUTHORIZED, Client, ClusterError
 from webhook.cluster.registration import Registration
@@ -45,7 +45,7 @@ class Renewal:
         self.problem = ""
         self.serving: ServingCertificate | None = None
         self.served: Pair | None = None
-        self.held = NOTHING  # What the Secret held when it was last read.
+        self.held = NO_CERTIFICATES  # What the Secret held when it was last read.
 
     def round(self) -> bool:
         """

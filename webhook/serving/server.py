@@ -20,7 +20,7 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
 from webhook.serving import logs
-from webhook.serving.settings import GRACE_SECONDS
+from webhook.serving.settings import SHUTDOWN_SECONDS
 from webhook.transport.limits import last_response
 from webhook.transport.worker import Worker, block_signals, ignore_signals, unblock_signals
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 HANGS_SECONDS = 30  # A worker whose loop has not turned for so long is killed, and another is started.
 HEARTBEAT_FOLDER = "/dev/shm"  # For the file of the worker's heartbeat; writable when the root file system is not.
 # With these exit codes a worker ends gunicorn's arbiter, which else would start another one.
-FAILED, UNUSABLE = 3, 4  # gunicorn's WORKER_BOOT_ERROR, APP_LOAD_ERROR
+EXIT_FAILED, UNUSABLE = 3, 4  # gunicorn's WORKER_BOOT_ERROR, APP_LOAD_ERROR
 # The arbiter's exit codes, and those of `evenkeel serve`; any other is 1.
 EXIT_CODES: Mapping[object, int] = {None: 0, 0: 0, UNUSABLE: 2}
 
@@ -99,7 +99,7 @@ class Server(BaseApplication):
             "threads": self.threads,
             "timeout": HANGS_SECONDS,
             "worker_connections": self.connections,
-            "graceful_timeout": GRACE_SECONDS,
+            "graceful_timeout": SHUTDOWN_SECONDS,
             "logger_class": JsonLogger,
             "loglevel": self.log_level,
             "when_ready": lambda _arbiter: ignore_signals(),

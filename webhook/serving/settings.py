@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from webhook.scheduler.features import NEWEST
 
-LEVELS = ("debug", "info", "warning", "error")
-GRACE_SECONDS = 20  # From SIGTERM until the worker is killed; less than a Pod's terminationGracePeriodSeconds, 30.
+LOG_LEVELS = ("debug", "info", "warning", "error")
+SHUTDOWN_SECONDS = 20  # From SIGTERM until the worker is killed; less than a Pod's terminationGracePeriodSeconds, 30.
 
 
 class SettingsError(Exception):
@@ -100,5 +100,5 @@ SETTINGS = (
         "how many reviews at a time may wait for a look-up in the API server;"
         " one more thread answers those above 128 KiB",
     ),
-    Setting("log-level", "info", "LEVEL", "the lowest level that is logged", LEVELS),
+    Setting("log-level", "info", "LEVEL", "the lowest level that is logged", LOG_LEVELS),
 )

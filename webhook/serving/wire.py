@@ -16,7 +16,7 @@ from math import isinf
 import msgspec
 
 from webhook.admission.decision import Decision
-from webhook.admission.request import API_VERSION, KIND, AdmissionRequest, read_request
+from webhook.admission.request import REVIEW_API_VERSION, REVIEW_KIND, AdmissionRequest, read_request
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.kinds import Kinds
 from webhook.objects.reading import brief
@@ -24,11 +24,11 @@ from webhook.transport.limits import Limits
 
 LONGEST_NUMBER = 4_000
 LONGEST_UID = 128  # It is echoed, and kube-apiserver's has 36.
-MOST_VALUES = 1 << 20
+MOST_JSON_VALUES = 1 << 20
 MOST_KEYS = 320_000  # Old and new of an object of 1.5 MiB, etcd's limit, have up to 310,000 with managedFields,
 MOST_CONTAINERS = 250_000  # and up to 190,000 objects and lists.
 MOST_DIGITS = 1 << 20  # Of numbers with LONG or more: an int of 4,000 digits takes 60 µs.
-LONG = 64  # Digits; kube-apiserver writes at most 21.
+MANY_DIGITS = 64  # Digits; kube-apiserver writes at most 21.
 MOST_FLOATS = 100_000  # One takes up to 2 µs, and no Pod has any.
 MOST_BYTES = 128 << 20  # What one review may take in memory, beside its body: 6 MiB of a usual object take up to 102.
 RETRIED = 1 << 20  # Up to this size, json reads what msgspec does not; it takes nine bytes for one.
@@ -65,9 +65,9 @@ def read(body: bytes, phase: str, kinds: Kinds) -> AdmissionRequest | Unanswerab
     request, version, kind = fields.get("request"), fields.get("apiVersion"), fields.get("kind")
     uid = request.get("uid") if isinstance(request, dict) else None
     known = uid if isinstance(uid, str) and len(uid) <= LONGEST_UID else ""
-    if (version, kind) != (API_VERSION, KIND):
+    if (version, kind) != (REVIEW_API_VERSION, REVIEW_KIND):
         found = f"found {brief(version)} {brief(kind)}"
-        return Unanswerable(known, f"{found}, wanted apiVersion {API_VERSION} and kind {KIND}")
+        return Unanswerable(known, f"{found}, wanted apiVersion {REVIEW_API_VERSION} and kind {REVIEW_KIND}")
     if not isinstance(request, dict) or not request:
         return Unanswerable("", f"request: found {brief(request)}, wanted an object")
     if not known:
@@ -97,14 +97,14 @@ def _too_much(body: bytes) -> str:
     if len(body) <= Limits.small_bytes:
         return ""  # No value has less than a byte, and no byte takes more than the 48 of lists in lists.
     objects, lists, members, quotes, keys, long = map(sum, zip(*map(_counts, _pieces(body)), strict=True))
-    if objects + lists + members > MOST_VALUES:
-        return f"more than {MOST_VALUES} values"
+    if objects + lists + members > MOST_JSON_VALUES:
+        return f"more than {MOST_JSON_VALUES} values"
     if keys > MOST_KEYS:
         return f"more than {MOST_KEYS} keys"
     if objects + lists > MOST_CONTAINERS:
         return f"more than {MOST_CONTAINERS} objects and lists"
-    if long * LONG > MOST_DIGITS:
-        return f"more than {MOST_DIGITS} digits in numbers of {LONG} or more"
+    if long * MANY_DIGITS > MOST_DIGITS:
+        return f"more than {MOST_DIGITS} digits in numbers of {MANY_DIGITS} or more"
     rest = MOST_BYTES - 200 * objects - 96 * lists - 64 * members - 32 * quotes
     if 8 * len(body) > rest and _characters(body) > rest:
         return f"more than {MOST_BYTES >> 20} MiB in memory"
@@ -118,7 +118,7 @@ def _pieces(body: bytes) -> Iterator[bytes]:
 def _counts(piece: bytes) -> tuple[int, ...]:
     """How many objects, lists, commas, quotes, keys, and times LONG digits in a row a piece has, at most."""
     marks = piece.translate(None, _UNMARKED)
-    return *map(marks.count, (b"{", b"[", b",", b'"', b'":')), piece.translate(_DIGITS).count(b"0" * LONG)
+    return *map(marks.count, (b"{", b"[", b",", b'"', b'":')), piece.translate(_DIGITS).count(b"0" * MANY_DIGITS)
 
 
 def _characters(body: bytes) -> int:
@@ -209,7 +209,7 @@ def refusal(uid: str, code: int, message: str) -> bytes:
 
 
 def _review(response: Mapping[str, object]) -> bytes:
-    return _encode({"apiVersion": API_VERSION, "kind": KIND, "response": response})
+    return _encode({"apiVersion": REVIEW_API_VERSION, "kind": REVIEW_KIND, "response": response})
 
 
 def _encode(value: object) -> bytes:

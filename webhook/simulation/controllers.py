@@ -14,13 +14,13 @@ from webhook.objects.fields import as_list, as_mapping, texts_at, value_at
 from webhook.objects.kinds import APPS, CORE, Kinds
 from webhook.objects.labels import labels_of
 from webhook.objects.reading import Reader
-from webhook.objects.references import Key, ObjectRef, Owner, controller_of
+from webhook.objects.references import ObjectKey, ObjectRef, Owner, controller_of
 from webhook.placement.inferred_defaults import Defaults
 from webhook.placement.subject import (
     HASH,
     REVISION_HASH,
+    PlacementSubject,
     Raw,
-    Subject,
     attempt,
     next_replica,
     of_pod,
@@ -42,17 +42,17 @@ DEPLOYMENT, STATEFUL, SET, CONTROLLER = "Deployment", "StatefulSet", "ReplicaSet
 SIMULATED = ((APPS, DEPLOYMENT), (APPS, STATEFUL), (APPS, SET), (CORE, CONTROLLER))
 
 
-class Cluster(NamedTuple):
+class SimulatedCluster(NamedTuple):
     """What was read of a cluster; `pods` are those that the simulation may move, and those that wait."""
 
     snapshot: Snapshot
     features: Features
     pods: Sequence[Raw]
-    others: Mapping[Key, Raw]
+    others: Mapping[ObjectKey, Raw]
     time: float | None = None
 
 
-class Makers:
+class Controllers:
     """
     What makes Pods in a cluster: of the workload `raw`, and of others; each owner is read once.
 
@@ -63,7 +63,7 @@ class Makers:
     def __init__(
         self,
         raw: Raw,
-        cluster: Cluster,
+        cluster: SimulatedCluster,
         kinds: Kinds,
         defaults: Defaults,
         profiles: Profiles,
@@ -71,7 +71,7 @@ class Makers:
         self.raw, self.cluster, self.kinds, self.defaults, self.profiles = raw, cluster, kinds, defaults, profiles
         self.ref = ObjectRef.of(raw)
         self.snapshot = cluster.snapshot
-        self._makers: dict[Key, Maker] = {}
+        self._makers: dict[ObjectKey, Maker] = {}
         self.errors: dict[str, None] = {}
         self.sets = list(self._sets()) if self.ref.kind == DEPLOYMENT else [raw]
         self.revisions = {ObjectRef.of(one).key: i for i, one in enumerate(self.sets)}
@@ -161,7 +161,7 @@ class Makers:
         self.errors.update(dict.fromkeys(f"{self.ref}: {error}" for error in errors))
         return Maker(found, self.ref.kind == STATEFUL, min_ready_seconds_of(self.raw))
 
-    def _class(self, subject: Subject) -> tuple[PodClass, tuple[str, ...]]:
+    def _class(self, subject: PlacementSubject) -> tuple[PodClass, tuple[str, ...]]:
         profile = self.profiles.get(subject.scheduler)
         usual = profile or USUAL_PROFILE
         tried = attempt(subject, self.snapshot, self.cluster.features, self.defaults(subject), usual)

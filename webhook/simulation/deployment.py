@@ -14,7 +14,7 @@ from webhook.simulation.replicas import ReplicaSet, sync
 from webhook.simulation.state import State
 
 
-class Strategy(NamedTuple):
+class DeploymentStrategy(NamedTuple):
     """How a Deployment is updated; a percentage stands as a fraction of a hundred in text, such as `25%`."""
 
     recreate: bool = False
@@ -54,7 +54,7 @@ class Deployment:
     def __init__(
         self,
         replicas: int,
-        strategy: Strategy,
+        strategy: DeploymentStrategy,
         sets: Iterable[ReplicaSet],
         *,
         controlled: bool = True,

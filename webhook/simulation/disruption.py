@@ -72,7 +72,7 @@ def refusing(pod: Pod, budgets: Iterable[Budget], replicas: int, state: State) -
     return () if allowed else selecting
 
 
-class Held(NamedTuple):
+class BlockedEviction(NamedTuple):
     """What a drain waits for: a Pod on `node` that a budget keeps, or for ever several together."""
 
     node: str
@@ -83,7 +83,7 @@ class Drained(NamedTuple):
     """What a drain has come to: so many Pods evicted, and what it waits for."""
 
     evicted: int
-    held: tuple[Held, ...] = ()
+    held: tuple[BlockedEviction, ...] = ()
 
 
 def drain(
@@ -101,7 +101,7 @@ def drain(
     a budget keeps is tried again for ever, what several keep is left.  `settle` lets the cluster react: for a moment,
     or with True until nothing happens any more.
     """
-    those, number, held = tuple(budgets), 0, list[Held]()
+    those, number, held = tuple(budgets), 0, list[BlockedEviction]()
     for node in nodes:
         listed = set(state.on(node))
         while left := [pod for pod in state.on(node) if pod.active and pod in listed]:
@@ -117,7 +117,7 @@ def drain(
             settle(True)
             if number == before and kept:
                 least = min(kept, key=len)
-                held.append(Held(node, tuple(budget.name for budget in least)))
+                held.append(BlockedEviction(node, tuple(budget.name for budget in least)))
                 if len(least) == 1:
                     return Drained(number, tuple(held))
                 break

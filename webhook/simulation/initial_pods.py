@@ -9,16 +9,16 @@ from webhook.objects.kinds import CORE
 from webhook.objects.labels import labels_of
 from webhook.objects.names import MIRROR_ANNOTATION
 from webhook.objects.reading import Reader
-from webhook.objects.references import Key, controller_of
+from webhook.objects.references import ObjectKey, controller_of
 from webhook.objects.times import seconds_at
 from webhook.placement.subject import Raw
 from webhook.scheduler.constraint import read_selector
-from webhook.scheduler.counts import FINISHED, NOTHING, BoundPod, label_set
+from webhook.scheduler.counts import FINISHED, NO_REQUESTS, BoundPod, label_set
 from webhook.scheduler.selectors import as_selector
 from webhook.scheduler.snapshot import read_object
-from webhook.simulation.controllers import Makers
+from webhook.simulation.controllers import Controllers
 from webhook.simulation.disruption import Budget
-from webhook.simulation.pod import Found, Maker
+from webhook.simulation.pod import InitialPod, Maker
 from webhook.simulation.reading import (
     deletion_cost,
     int_or_percent,
@@ -30,7 +30,7 @@ from webhook.simulation.reading import (
 )
 
 
-def found_pod(raw: Raw, makers: Makers, of_sets: Sequence[Maker]) -> Found | None:
+def found_pod(raw: Raw, makers: Controllers, of_sets: Sequence[Maker]) -> InitialPod | None:
     """A Pod as the cluster has it; None for one that has finished."""
     metadata, spec, status = mappings_at(raw, ("metadata",), ("spec",), ("status",))
     (phase,) = texts_at(status, "phase")
@@ -49,11 +49,11 @@ def found_pod(raw: Raw, makers: Makers, of_sets: Sequence[Maker]) -> Found | Non
     if maker is None and bound is None:
         maker = Maker(makers.as_it_is(raw))
     ready, since = readiness(status, phase)
-    return Found(
+    return InitialPod(
         namespace,
         label_set(labels_of(metadata.get("labels"))) if bound is None or bound.spreads else (),
         bound.node if bound is not None else "",
-        (bound.requests if bound is not None else None) or (maker.of_class.pod.requests if maker else NOTHING),
+        (bound.requests if bound is not None else None) or (maker.of_class.pod.requests if maker else NO_REQUESTS),
         metadata.get("deletionTimestamp") is None,
         ready and bound is not None,
         since,
@@ -68,13 +68,13 @@ def found_pod(raw: Raw, makers: Makers, of_sets: Sequence[Maker]) -> Found | Non
     )
 
 
-def found_budgets(makers: Makers) -> Iterator[Budget]:
+def found_budgets(makers: Controllers) -> Iterator[Budget]:
     """The PodDisruptionBudgets, with what the workloads of their Pods want."""
     for (_, kind, namespace, name), raw in sorted(makers.cluster.others.items()):
         if kind != "PodDisruptionBudget":
             continue
         selector = as_selector(read_selector(Reader(), value_at(raw, ("spec", "selector")), ("spec", "selector")))
-        owners, unready = dict[Key, None](), 0
+        owners, unready = dict[ObjectKey, None](), 0
         for pod in makers.cluster.pods:
             metadata, status = mappings_at(pod, ("metadata",), ("status",))
             inside = texts_at(metadata, "namespace")[0] == namespace

@@ -14,9 +14,9 @@ from webhook.scheduler.nodes import CORDONED, HOSTNAME, NO_EXECUTE, NO_SCHEDULE,
 from webhook.simulation.sampling import in_tree_order
 from webhook.simulation.step import ADD, CORDON, DELETE, DRAIN, LOSE, OF_NODES, TAINT, Step, StepError
 
-UNREACHABLE = "node.kubernetes.io/unreachable"
-LOST = (Taint(UNREACHABLE, "", NO_SCHEDULE), Taint(UNREACHABLE, "", NO_EXECUTE))
-MOST_NAMED = 10
+UNREACHABLE_KEY = "node.kubernetes.io/unreachable"
+LOST = (Taint(UNREACHABLE_KEY, "", NO_SCHEDULE), Taint(UNREACHABLE_KEY, "", NO_EXECUTE))
+MOST_NODES_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Ground:
     @cached_property
     def lost(self) -> frozenset[str]:
         """The names of the nodes that nobody reaches, so that what is deleted there is never gone."""
-        return frozenset(node.name for node in self.order if any(taint.key == UNREACHABLE for taint in node.taints))
+        return frozenset(node.name for node in self.order if any(taint.key == UNREACHABLE_KEY for taint in node.taints))
 
     def towards(self, later: Ground, number: int) -> Ground:
         """The nodes when the first `number` that a step changes are as they are `later`."""
@@ -100,8 +100,8 @@ def _chosen(ground: Ground, step: Step) -> NodeSet:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-    return f"{', '.join(names[:MOST_NAMED]) or 'none'}{more}"
+    more = f" and {len(names) - MOST_NODES_NAMED:,} more" if len(names) > MOST_NODES_NAMED else ""
+    return f"{', '.join(names[:MOST_NODES_NAMED]) or 'none'}{more}"
 
 
 def _already(step: Step, those: str) -> str:

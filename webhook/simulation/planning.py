@@ -16,10 +16,10 @@ from webhook.placement.inferred_defaults import Defaults, none_given
 from webhook.placement.subject import Raw
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles
 from webhook.simulation import ties
-from webhook.simulation.controllers import DEPLOYMENT, SIMULATED, STATEFUL, Cluster, Makers
+from webhook.simulation.controllers import DEPLOYMENT, SIMULATED, STATEFUL, Controllers, SimulatedCluster
 from webhook.simulation.initial_pods import found_budgets, found_pod
 from webhook.simulation.node_changes import Ground, after, first_ground
-from webhook.simulation.pod import Found, Maker
+from webhook.simulation.pod import InitialPod, Maker
 from webhook.simulation.reading import replicas_of, strategy_of, update_of
 from webhook.simulation.revisions import with_new_template
 from webhook.simulation.run import Named, Plan, SetFound
@@ -53,7 +53,7 @@ def wanted(ref: ObjectRef, steps: Iterable[Step]) -> Callable[[Raw], bool]:
 
 def planned(
     raw: Raw,
-    cluster: Cluster,
+    cluster: SimulatedCluster,
     steps: Sequence[Step],
     kinds: Kinds = KINDS,
     *,
@@ -70,7 +70,7 @@ def planned(
     """
     if applied and ObjectRef.of(raw).kind == STATEFUL:
         raw = with_new_template(raw)
-    makers = Makers(raw, cluster, kinds, defaults, profiles)
+    makers = Controllers(raw, cluster, kinds, defaults, profiles)
     of_sets = list(makers.of_sets())
     named = _named(makers, of_sets)
     taken = [Step(APPLY, APPLY, replicas_of(raw, 1)), *steps] if applied else list(steps)
@@ -89,7 +89,7 @@ def planned(
         notes.append("What the StatefulSet's template was is not known: applying it replaces its Pods.")
     if makers.errors:
         raise StepError("\n".join(makers.errors))
-    by_node: dict[str, list[Found]] = {}
+    by_node: dict[str, list[InitialPod]] = {}
     for one in found:
         by_node.setdefault(one.node, []).append(one)
     start = Start(
@@ -109,7 +109,7 @@ def planned(
     return Planned(plan, tuple(not_judged), tuple(notes))
 
 
-def _found(makers: Makers, of_sets: Sequence[Maker], touched: Set[str]) -> Iterator[Found]:
+def _found(makers: Controllers, of_sets: Sequence[Maker], touched: Set[str]) -> Iterator[InitialPod]:
     """The Pods that may move or go: of the workload, on nodes that steps touch, waiting or terminating."""
     named = sorted(makers.cluster.pods, key=lambda pod: texts_at(pod, "metadata.namespace", "metadata.name"))
     for pod in named:
@@ -122,7 +122,7 @@ def _found(makers: Makers, of_sets: Sequence[Maker], touched: Set[str]) -> Itera
 
 
 def _changes(
-    makers: Makers, named: Named, ground: Ground, steps: Sequence[Step]
+    makers: Controllers, named: Named, ground: Ground, steps: Sequence[Step]
 ) -> tuple[list[Ground], dict[int, Maker]]:
     """The nodes after each step, and what makes the Pods of each rollout."""
     grounds, rollouts, replicas = list[Ground](), dict[int, Maker](), named.replicas
@@ -140,7 +140,7 @@ def _changes(
     return grounds, rollouts
 
 
-def _named(makers: Makers, of_sets: Sequence[Maker]) -> Named:
+def _named(makers: Controllers, of_sets: Sequence[Maker]) -> Named:
     """The workload as its controller has it now."""
     spec = as_mapping(makers.raw.get("spec"))
     replicas = replicas_of(makers.raw, 1)
@@ -168,7 +168,7 @@ def _check_rollout(ref: ObjectRef, named: Named) -> None:
         raise StepError(f"{ROLLOUT}: does nothing: {why}; drain or delete its nodes instead")
 
 
-def _notes(ref: ObjectRef, named: Named, cluster: Cluster) -> Iterator[str]:
+def _notes(ref: ObjectRef, named: Named, cluster: SimulatedCluster) -> Iterator[str]:
     """What keeps the workload from changing; what else changes it or where its Pods go, and is not simulated."""
     if named.paused:
         yield "It is paused: no change of its template is rolled out."
@@ -182,6 +182,6 @@ def _notes(ref: ObjectRef, named: Named, cluster: Cluster) -> Iterator[str]:
             yield f"HorizontalPodAutoscaler {name} scales it, too; what it does is not simulated."
 
 
-def _latest(found: Iterable[Found]) -> float:
+def _latest(found: Iterable[InitialPod]) -> float:
     """The latest of all times, where that of the dump is not known."""
     return max((time for one in found for time in (one.ready_at, one.created) if time is not None), default=0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from webhook.scheduler.counts import NOTHING, LabelSet, Requests
+from webhook.scheduler.counts import NO_REQUESTS, LabelSet, Requests
 from webhook.simulation.tolerated import Tolerations
 from webhook.simulation.view import PodClass
 
@@ -23,7 +23,7 @@ class Maker(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InitialPod:
     """
     A Pod as the cluster has it; times are seconds since 1970, None where they are not known.
 
@@ -34,7 +34,7 @@ class Found:
     namespace: str
     labels: LabelSet
     node: str
-    requests: Requests = NOTHING
+    requests: Requests = NO_REQUESTS
     spreads: bool = True
     ready: bool = True
     ready_at: float | None = None
@@ -61,7 +61,7 @@ class Pod:
         *("requests", "restarts", "revision", "serial", "terminating", "tolerations"),
     )
 
-    def __init__(self, found: Found, serial: int, luck: float, revision: int) -> None:
+    def __init__(self, found: InitialPod, serial: int, luck: float, revision: int) -> None:
         self.namespace, self.labels, self.node, self.requests = (
             found.namespace,
             found.labels,

@@ -9,14 +9,14 @@ from webhook.objects.names import DELETION_COST_ANNOTATION
 from webhook.objects.times import seconds_at
 from webhook.placement.subject import Raw
 from webhook.scheduler.nodes import NO_EXECUTE, TOLERATION_EXISTS, Taint, Toleration
-from webhook.simulation.deployment import Strategy
+from webhook.simulation.deployment import DeploymentStrategy
 from webhook.simulation.stateful import Update
 from webhook.simulation.tolerated import Tolerated, Tolerations
 
 _PERCENT = re.compile("[0-9]{1,9}%")
-GRACE_SECONDS = 300  # For which a Pod tolerates a lost node, unless it says otherwise.
+DEFAULT_TOLERATION_SECONDS = 300  # For which a Pod tolerates a lost node, unless it says otherwise.
 GRACES = tuple(
-    Tolerated(Toleration(f"node.kubernetes.io/{key}", TOLERATION_EXISTS, "", NO_EXECUTE), GRACE_SECONDS)
+    Tolerated(Toleration(f"node.kubernetes.io/{key}", TOLERATION_EXISTS, "", NO_EXECUTE), DEFAULT_TOLERATION_SECONDS)
     for key in ("not-ready", "unreachable")
 )
 
@@ -33,12 +33,12 @@ def min_ready_seconds_of(raw: Raw) -> int:
     return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else 0
 
 
-def strategy_of(raw: Raw) -> Strategy:
+def strategy_of(raw: Raw) -> DeploymentStrategy:
     """The strategy of a Deployment."""
     rolling = as_mapping(raw.get("rollingUpdate"))
-    usual = Strategy()
+    usual = DeploymentStrategy()
     surge, unavailable = int_or_percent(rolling.get("maxSurge")), int_or_percent(rolling.get("maxUnavailable"))
-    return Strategy(
+    return DeploymentStrategy(
         raw.get("type") == "Recreate",
         usual.max_surge if surge is None else surge,
         usual.max_unavailable if unavailable is None else unavailable,

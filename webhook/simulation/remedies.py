@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from webhook.placement.remedies import Remedy, remedies
 from webhook.scheduler.profile import find_feasible
-from webhook.simulation.run import Outcome, Plan, last_attempt
+from webhook.simulation.run import Plan, StepOutcome, last_attempt
 
 
-def helping(plan: Plan, seed: int, outcomes: Sequence[Sequence[Outcome]]) -> tuple[Remedy, ...]:
+def helping(plan: Plan, seed: int, outcomes: Sequence[Sequence[StepOutcome]]) -> tuple[Remedy, ...]:
     """The remedies for one of the workload's Pods, as the first run ends in which any waits; none if none does."""
     number = next((i for i, outcome in enumerate(outcomes) if outcome[-1].pending), None)
     cycle = last_attempt(plan, seed, number) if number is not None else None

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from webhook.simulation.pod import Maker, Pod
 from webhook.simulation.state import State
 
-NANO = 1e9  # Ages are compared by the logarithm of their nanoseconds.
+NANOSECONDS = 1e9  # Ages are compared by the logarithm of their nanoseconds.
 
 
 class ReplicaSet:
@@ -77,5 +77,5 @@ def to_delete(pods: Sequence[Pod], beside: Iterable[Pod], number: int, now: floa
 
 def _bucket(now: float, since: float | None) -> int:
     """upstream: controller_utils.go:logarithmicRankDiff (v1.37)"""
-    age = (now - since) * NANO if since is not None else 0
+    age = (now - since) * NANOSECONDS if since is not None else 0
     return int(math.log2(age)) if age > 0 else -1

@@ -12,11 +12,11 @@ from typing import NamedTuple, TypeVar
 
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.nodes import Nodes
-from webhook.simulation.disruption import Drained, Held
+from webhook.simulation.disruption import BlockedEviction, Drained
 from webhook.simulation.node_changes import Ground
-from webhook.simulation.run import Outcome, Plan
+from webhook.simulation.run import Plan, StepOutcome
 
-T = TypeVar("T", int, str)
+Value = TypeVar("Value", int, str)
 
 
 class Range(NamedTuple):
@@ -43,7 +43,7 @@ class OfDrain(NamedTuple):
     evicted: Range
 
 
-class Result(NamedTuple):
+class StepResult(NamedTuple):
     """
     What a step has come to; `step` is "" for the situation before all.
 
@@ -66,7 +66,7 @@ class Result(NamedTuple):
     drained: OfDrain | None = None
 
 
-def results(plan: Plan, outcomes: Sequence[Sequence[Outcome]]) -> tuple[Result, ...]:
+def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]]) -> tuple[StepResult, ...]:
     """The result before any step, and after each; `outcomes` are those of each run."""
     found, of_class, grounds = [], plan.named.sets[-1].maker.of_class, (plan.start.ground, *plan.grounds)
     for i in range(len(plan.steps) + 1):
@@ -86,12 +86,12 @@ def _drained(before: Ground, after: Ground, drains: Sequence[Drained]) -> OfDrai
     return OfDrain(after.touched, cordoned, ranged(one.evicted for one in drains))
 
 
-def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, those: Sequence[Outcome]) -> Result:
+def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, those: Sequence[StepOutcome]) -> StepResult:
     of_constraints = [
         _of_constraint(constraint, nodes, [one.domains[i] for one in those], [one.exceeds[i] for one in those])
         for i, constraint in enumerate(constraints)
     ]
-    return Result(
+    return StepResult(
         step,
         tuple(of_constraints),
         ranged(one.pending for one in those),
@@ -112,7 +112,7 @@ def _held(drained: Drained | None) -> list[str]:
     return [f"{one.budgets[0]}, which {_beside(one)}keeps a Pod on {one.node}" for one in held]
 
 
-def _beside(held: Held) -> str:
+def _beside(held: BlockedEviction) -> str:
     others = " and ".join(held.budgets[1:])
     return f"with {others} " if others else ""
 
@@ -132,7 +132,7 @@ def ranged(numbers: Iterable[int]) -> Range:
     return Range(min(counted), likely, max(counted))
 
 
-def _shares(each: Sequence[Iterable[T]]) -> dict[T, float]:
+def _shares(each: Sequence[Iterable[Value]]) -> dict[Value, float]:
     """What is in any of them by the share of those that have it, the most frequent first."""
     counted = Counter(item for those in each for item in those)
     most_frequent = sorted(counted.items(), key=lambda one: (-one[1], str(one[0])))

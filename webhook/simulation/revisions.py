@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from webhook.objects.fields import texts_at, value_at
 from webhook.objects.labels import labels_of
-from webhook.placement.subject import NEW, REVISION_HASH, Raw
+from webhook.placement.subject import MADE_UP_LABEL, REVISION_HASH, Raw
 
 
 class Revisions(NamedTuple):
@@ -52,7 +52,7 @@ def read_revisions(raw: Raw, pods: Collection[Raw]) -> Revisions:
 
 def with_new_template(raw: Raw) -> Raw:
     """A StatefulSet once its template has been changed, of which its controller is to make a revision."""
-    return {**raw, "status": {"updateRevision": NEW}}
+    return {**raw, "status": {"updateRevision": MADE_UP_LABEL}}
 
 
 def _hash_of(pod: Raw) -> str:

@@ -12,18 +12,18 @@ from typing import NamedTuple
 
 from webhook.objects.kinds import KINDS, Kinds
 from webhook.placement.inferred_defaults import Defaults, none_given
-from webhook.placement.remedies import TEMPLATE, Remedy
+from webhook.placement.remedies import IN_TEMPLATE, Remedy
 from webhook.placement.subject import Raw
 from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
-from webhook.simulation.controllers import Cluster
+from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.planning import is_simulated, planned
 from webhook.simulation.results import Range, ranged
 from webhook.simulation.run import Plan, run
 from webhook.simulation.step import ROLLOUT, Step, StepError
 from webhook.simulation.view import PodClass
 
-SEED, LEAST_RUNS, MOST_RUNS = 1, 3, 20
-NODES_TRIED = 15_000  # in the runs for one remedy
+SEED, LEAST_RUNS, MOST_ROLLOUT_RUNS = 1, 3, 20
+NODES_TRIED_IN_ROLLOUT = 15_000  # in the runs for one remedy
 
 
 class Rollout(NamedTuple):
@@ -39,7 +39,7 @@ def judged(
     remedies: Sequence[Remedy],
     cycle: Cycle,
     raw: Raw | None,
-    cluster: Cluster,
+    cluster: SimulatedCluster,
     kinds: Kinds = KINDS,
     profiles: Profiles = USUAL_PROFILES,
     defaults: Defaults = none_given,
@@ -50,14 +50,14 @@ def judged(
     None for one made in the cluster, also together with one in the template, and where no rollout can be simulated.
     `defaults` are the constraints that new Pods without any are given.
     """
-    if raw is None or not is_simulated(raw) or not any(one.where == TEMPLATE for one in remedies):
+    if raw is None or not is_simulated(raw) or not any(one.where == IN_TEMPLATE for one in remedies):
         return (None,) * len(remedies)
     try:
         plan = planned(raw, cluster, [Step(ROLLOUT, ROLLOUT)], kinds, profiles=profiles, defaults=defaults).plan
     except StepError:
         return (None,) * len(remedies)
     return tuple(
-        _rolled_out(plan, one.cycle) if one.where == TEMPLATE and one.cycle.snapshot is cycle.snapshot else None
+        _rolled_out(plan, one.cycle) if one.where == IN_TEMPLATE and one.cycle.snapshot is cycle.snapshot else None
         for one in remedies
     )
 
@@ -65,7 +65,7 @@ def judged(
 def _rolled_out(plan: Plan, changed: Cycle) -> Rollout:
     maker = plan.makers[0]
     made = replace(plan, makers={0: maker._replace(of_class=_changed(maker.of_class, changed))})
-    runs = max(LEAST_RUNS, min(MOST_RUNS, NODES_TRIED // max(1, len(changed.snapshot.nodes))))
+    runs = max(LEAST_RUNS, min(MOST_ROLLOUT_RUNS, NODES_TRIED_IN_ROLLOUT // max(1, len(changed.snapshot.nodes))))
     ends = [run(made, SEED, number)[-1] for number in range(runs)]
     finishes = sum(one.complete for one in ends) / runs
     return Rollout(runs, finishes, ranged(one.pending for one in ends), plan.named.replicas)

@@ -17,10 +17,10 @@ from webhook.scheduler.filtering import DomainCounts, count_domains
 from webhook.scheduler.nodes import NO_EXECUTE, Taint
 from webhook.scheduler.profile import Cycle, feasible_nodes, find_feasible, message
 from webhook.simulation import unreachable_zones
-from webhook.simulation.deployment import Deployment, Strategy
+from webhook.simulation.deployment import Deployment, DeploymentStrategy
 from webhook.simulation.disruption import Budget, Drained, drain
 from webhook.simulation.node_changes import LOST, Ground
-from webhook.simulation.pod import Found, Maker, Pod
+from webhook.simulation.pod import InitialPod, Maker, Pod
 from webhook.simulation.replicas import ReplicaSet
 from webhook.simulation.state import Start, State
 from webhook.simulation.stateful import StatefulSet, Update
@@ -31,7 +31,7 @@ from webhook.simulation.view import PodClass
 HOUR = 3600.0  # From one step to the next.
 MOST_BACKOFF = 10  # Seconds for which kube-scheduler at most leaves a Pod that it could not place.
 MOST_PAUSES = 3  # While nodes are changed one after the other: what a pause costs grows with the cluster.
-USUAL = Strategy()
+USUAL_STRATEGY = DeploymentStrategy()
 
 
 class SetFound(NamedTuple):
@@ -52,7 +52,7 @@ class Named:
 
     replicas: int
     sets: tuple[SetFound, ...]
-    strategy: Strategy = USUAL
+    strategy: DeploymentStrategy = USUAL_STRATEGY
     update: Update | None = None
     controlled: bool = True
     paused: bool = False
@@ -73,7 +73,7 @@ class Plan:
     budgets: tuple[Budget, ...] = ()
 
 
-class Outcome(NamedTuple):
+class StepOutcome(NamedTuple):
     """
     What a step has come to: Pods per domain for each constraint, and whether their skew is larger than maxSkew.
 
@@ -97,7 +97,7 @@ class Outcome(NamedTuple):
     leaving: int = 0
 
 
-def run(plan: Plan, seed: int, number: int) -> tuple[Outcome, ...]:
+def run(plan: Plan, seed: int, number: int) -> tuple[StepOutcome, ...]:
     """The outcome before any step, and after each; `number` counts the runs of a seed."""
     one = _Run(plan, Random(f"{seed}/{number}"))
     found = [one.outcome()]
@@ -144,7 +144,7 @@ class _Run:
         soon = 0 < self.workload.maker.min_ready_seconds < MOST_BACKOFF
         self._early = state.random.random() if soon else 0.0
 
-    def _waiting(self, found: Found) -> Pod:
+    def _waiting(self, found: InitialPod) -> Pod:
         pod = self.state.pod(found, found.revision)
         self.state.wait(pod)
         return pod
@@ -269,7 +269,7 @@ class _Run:
     def _others(self) -> int:
         return sum(pod.revision < 0 for _, _, pod in self.state.waiting)
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> StepOutcome:
         """How the Pods lie now."""
         state, workload = self.state, self.workload
         of_class = workload.maker.of_class
@@ -278,7 +278,7 @@ class _Run:
         classes = {pod.maker.of_class: None for pod in waiting if pod.maker is not None}
         there = [pod for pod in workload.pods if pod.active]
         holding = dict.fromkeys(index for one in classes if not one.waits for index in self._holding(one))
-        return Outcome(
+        return StepOutcome(
             tuple(dict(one.counts) for one in counted),
             tuple(skew(one) > one.constraint.max_skew for one in counted),
             len(waiting),

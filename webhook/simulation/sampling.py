@@ -16,7 +16,7 @@ BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-doma
 LEAST_FEASIBLE, LEAST_PERCENTAGE, MOST_PERCENTAGE, NODES_PER_PERCENT = 100, 5, 50, 125
 
 
-class Sample(NamedTuple):
+class NodeSample(NamedTuple):
     """The candidates among the feasible nodes, and where the search for the next Pod starts."""
 
     candidates: NodeSet
@@ -58,7 +58,7 @@ def number_to_find(nodes: int) -> int:
     return max(LEAST_FEASIBLE, nodes * percentage // 100)
 
 
-def sample(feasible: NodeSet, number: int, start: int, searched: int) -> Sample:
+def sample(feasible: NodeSet, number: int, start: int, searched: int) -> NodeSample:
     """
     upstream: schedule_one.go:Scheduler.findNodesThatPassFilters (v1.37)
 
@@ -66,14 +66,14 @@ def sample(feasible: NodeSet, number: int, start: int, searched: int) -> Sample:
     """
     wanted = number_to_find(searched)
     if feasible.bit_count() <= wanted:  # Then every node was looked at.
-        return Sample(feasible, start)
+        return NodeSample(feasible, start)
     after = feasible >> start << start
     if after.bit_count() >= wanted:
         found = first(after, wanted)
         end = found.bit_length()
-        return Sample(found, end % number)
+        return NodeSample(found, end % number)
     before = first(feasible ^ after, wanted - after.bit_count())
-    return Sample(after | before, before.bit_length() % number)
+    return NodeSample(after | before, before.bit_length() % number)
 
 
 def first(those: NodeSet, number: int) -> NodeSet:

@@ -20,7 +20,7 @@ from webhook.scheduler.profile import Cycle
 from webhook.scheduler.snapshot import Snapshot
 from webhook.simulation import ties
 from webhook.simulation.node_changes import Ground
-from webhook.simulation.pod import Found, Maker, Pod
+from webhook.simulation.pod import InitialPod, Maker, Pod
 from webhook.simulation.sampling import REGION, ZONE, sample
 from webhook.simulation.view import PodClass, View
 
@@ -39,8 +39,8 @@ class Start(NamedTuple):
 
     snapshot: Snapshot
     ground: Ground
-    found: Mapping[str, tuple[Found, ...]]
-    waiting: tuple[Found, ...]
+    found: Mapping[str, tuple[InitialPod, ...]]
+    waiting: tuple[InitialPod, ...]
     features: Features
     ties: str
     now: float
@@ -74,7 +74,7 @@ class State:
         self._bound_labels: dict[tuple[PodClass, str], LabelSet] = {}
         self._anew = False  # The nodes are no longer those of the start, and so are the views.
 
-    def pod(self, found: Found, revision: int = -1) -> Pod:
+    def pod(self, found: InitialPod, revision: int = -1) -> Pod:
         """A Pod of this run."""
         self._serial += 1
         pod = Pod(found, self._serial, self.random.random(), revision)
@@ -99,7 +99,7 @@ class State:
     def make(self, maker: Maker, revision: int = -1, ordinal: int = -1) -> Pod:
         """A new Pod, which waits for a node."""
         of_class = maker.of_class
-        found = Found(
+        found = InitialPod(
             of_class.pod.namespace,
             (),
             "",
@@ -118,7 +118,7 @@ class State:
         """A Pod that waits for a node from the start."""
         insort(self.waiting, (-_class_of(pod).priority, pod.serial, pod))
 
-    def start(self, found: Found) -> None:
+    def start(self, found: InitialPod) -> None:
         """A Pod that is fixed to its node."""
         pod = self.pod(found)
         self._count(pod, 1)

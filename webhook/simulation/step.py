@@ -18,7 +18,7 @@ DRAIN, CORDON, LOSE, DELETE, TAINT = "drain", "cordon", "lose", "delete", "taint
 OF_NODES = (DRAIN, CORDON, LOSE, DELETE, TAINT)
 MOST_REPLICAS, MOST_NODES = 20_000, 5_000
 EFFECTS = (*DO_NOT_SCHEDULE, "PreferNoSchedule")
-FORMS: Mapping[str, str] = {
+STEP_FORMS: Mapping[str, str] = {
     ROLLOUT: ROLLOUT,
     SCALE: "scale=REPLICAS",
     DRAIN: "drain=NODE or drain=KEY=VALUE",
@@ -73,8 +73,8 @@ class Step:
 def parse_step(text: str) -> Step:
     """The step that a word of the command line describes; StepError if it describes none."""
     action, equals, rest = text.partition("=")
-    if action not in FORMS:
-        raise _unread(text, f"one of {', '.join(FORMS.values())}")
+    if action not in STEP_FORMS:
+        raise _unread(text, f"one of {', '.join(STEP_FORMS.values())}")
     if action == ROLLOUT:
         if equals:
             raise _unread(text, ROLLOUT)
@@ -93,7 +93,7 @@ def _scale(text: str, rest: str) -> Step:
 
 def _number(text: str, written: str, most: int, least: int) -> int:
     if not (written.isascii() and written.isdecimal() and len(written) < 7 and least <= int(written) <= most):
-        raise _unread(text, f"{FORMS[text.partition('=')[0]]} with a number from {least} to {most:,}")
+        raise _unread(text, f"{STEP_FORMS[text.partition('=')[0]]} with a number from {least} to {most:,}")
     return int(written)
 
 
@@ -105,10 +105,10 @@ def _which(text: str, written: str) -> Which:
     key, equals, value = written.partition("=")
     if equals:
         if label_key_errors(key) or label_value_errors(value):
-            raise _unread(text, FORMS[text.partition("=")[0]])
+            raise _unread(text, STEP_FORMS[text.partition("=")[0]])
         return Which(key=key, value=value)
     if not is_subdomain(written):
-        raise _unread(text, FORMS[text.partition("=")[0]])
+        raise _unread(text, STEP_FORMS[text.partition("=")[0]])
     return Which(name=written)
 
 
@@ -117,7 +117,7 @@ def _taint(text: str, rest: str) -> Step:
     pair, _, effect = taint.rpartition(":")
     key, _, value = pair.partition("=")
     if label_key_errors(key) or label_value_errors(value) or effect not in EFFECTS:
-        raise _unread(text, f"{FORMS[TAINT]}, where EFFECT is {', '.join(EFFECTS)}")
+        raise _unread(text, f"{STEP_FORMS[TAINT]}, where EFFECT is {', '.join(EFFECTS)}")
     return Step(text, TAINT, which=_which(text, nodes), taint=Taint(key, value, effect))
 
 
@@ -127,5 +127,5 @@ def _add(text: str, rest: str) -> Step:
     if not all(equals for _, equals, _ in pairs) or any(
         label_key_errors(key) or label_value_errors(value) for key, _, value in pairs
     ):
-        raise _unread(text, FORMS[ADD])
+        raise _unread(text, STEP_FORMS[ADD])
     return Step(text, ADD, _number(text, written, MOST_NODES, 1), labels={key: value for key, _, value in pairs})

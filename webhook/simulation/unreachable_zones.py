@@ -9,7 +9,7 @@ from __future__ import annotations
 from random import Random
 
 from webhook.scheduler.nodes import Node
-from webhook.simulation.node_changes import UNREACHABLE, Ground
+from webhook.simulation.node_changes import UNREACHABLE_KEY, Ground
 from webhook.simulation.sampling import zone_of
 
 UNHEALTHY_SHARE, LEAST_UNHEALTHY, SMALL_ZONE = 0.55, 3, 50  # kube-controller-manager's defaults
@@ -43,4 +43,4 @@ def _is_partly_lost(zone: list[Node]) -> bool:
 
 
 def _is_lost(node: Node) -> bool:
-    return any(taint.key == UNREACHABLE for taint in node.taints)
+    return any(taint.key == UNREACHABLE_KEY for taint in node.taints)

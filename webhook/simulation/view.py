@@ -31,7 +31,7 @@ from webhook.scheduler.profile import (
     USUAL_PROFILE,
     Profile,
 )
-from webhook.scheduler.scoring import MOST, added, domain_of, normalized, number_of_domains, rounded
+from webhook.scheduler.scoring import MAX_NODE_SCORE, added, domain_of, normalized, number_of_domains, rounded
 from webhook.simulation.tally import Tally
 from webhook.simulation.tolerated import Tolerations
 
@@ -103,7 +103,7 @@ class View:
         self.room = 0
         self._resources = [0] * len(nodes)
         resources = profile.weights.get(NODE_RESOURCES_FIT, 0) + profile.weights.get(BALANCED_ALLOCATION, 0)
-        self.by_resources = [0] * (MOST * resources + 1)
+        self.by_resources = [0] * (MAX_NODE_SCORE * resources + 1)
         known: dict[tuple[Allocatable, Usage], tuple[bool, int]] = {}
         room, scored = bytearray(b"0" * len(nodes)), dict[int, bytearray]()
         for position, node in enumerate(nodes):
@@ -202,12 +202,12 @@ class View:
         ):
             there = [(those, raw) for those, raw in parts if those & candidates]
             largest = max([raw for _, raw in there], default=0)
-            shares = [(those, MOST * raw // largest if largest else 0) for those, raw in there]
-            yield [(those, weight * (MOST - share if reverse else share)) for those, share in shares]
+            shares = [(those, MAX_NODE_SCORE * raw // largest if largest else 0) for those, raw in there]
+            yield [(those, weight * (MAX_NODE_SCORE - share if reverse else share)) for those, share in shares]
 
     def _by_spread(self, candidates: NodeSet) -> list[tuple[NodeSet, int]]:
         if not self._soft:
-            score = 0 if self._features.skips_unconstrained else MOST * self._weight(POD_TOPOLOGY_SPREAD)
+            score = 0 if self._features.skips_unconstrained else MAX_NODE_SCORE * self._weight(POD_TOPOLOGY_SPREAD)
             return [(candidates, score)]
         taking_part = candidates & self._taking_part
         sums: dict[NodeSet, float] = {taking_part: 0.0} if taking_part else {}
@@ -238,7 +238,7 @@ def _judged(of_class: PodClass, allocatable: Allocatable, usage: Usage, features
     weight = weights.get(BALANCED_ALLOCATION, 0)
     if weight and not (features.skips_best_effort and is_best_effort(requests, profile.balanced)):
         score += weight * balanced_allocation(requests, allocatable, usage, features, profile.balanced)
-    most = MOST * (weights.get(NODE_RESOURCES_FIT, 0) + weights.get(BALANCED_ALLOCATION, 0))
+    most = MAX_NODE_SCORE * (weights.get(NODE_RESOURCES_FIT, 0) + weights.get(BALANCED_ALLOCATION, 0))
     score = max(0, min(score, most))  # It is no other, unless an amount is negative, which the API server refuses.
     if NODE_RESOURCES_FIT not in profile.filters:
         return True, score

@@ -16,7 +16,7 @@ from webhook.transport.tls import PIECE, Tls
 
 Result = TypeVar("Result")
 Waiting = Generator[int, None, Result]  # Yields EVENT_READ, EVENT_WRITE or NOTHING until it has its result.
-NOTHING = 0  # No event of the socket: the code that ends the wait resumes the connection.
+NO_EVENT = 0  # No event of the socket: the code that ends the wait resumes the connection.
 READS = 8  # In a turn, 128 KiB of a large body: it must not wait for a turn of all others with each record.
 
 
@@ -72,7 +72,7 @@ class Connection:
         self.request: Any = None  # The request that is being answered, or about to be.
         self.queued = inf  # When it came into line for a thread.
         self.taken = False  # A thread answers it.
-        self.wanted = self.watched = NOTHING  # The event that the script waits for, and the one the poller watches.
+        self.wanted = self.watched = NO_EVENT  # The event that the script waits for, and the one the poller watches.
         self.script = host.converse(self)
 
     def allow(self, seconds: float, refusal: int | None = None) -> None:

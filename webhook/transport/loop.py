@@ -23,7 +23,7 @@ from selectors import EVENT_READ, DefaultSelector
 from time import monotonic
 from typing import Any, Protocol
 
-from webhook.transport.connection import NOTHING, Connection, Waiting
+from webhook.transport.connection import NO_EVENT, Connection, Waiting
 from webhook.transport.limits import Limits, Refused
 from webhook.transport.memory import Memory
 from webhook.transport.peers import Turns, largest_first, peer_of
@@ -39,7 +39,7 @@ NEXT_REQUEST_SECONDS = 0.25  # another request after a response,
 FIRST_REQUEST_SECONDS = 1.0  # its first on a new connection, which it would not retry as it does on a reused one.
 
 
-class Service(Protocol):
+class ClientService(Protocol):
     """What a loop serves its clients with."""
 
     log: Any
@@ -103,7 +103,7 @@ class Calls:
 class Loop:
     """The connections of some listeners, and whose turn it is."""
 
-    def __init__(self, service: Service, listeners: Sequence[socket.socket]) -> None:
+    def __init__(self, service: ClientService, listeners: Sequence[socket.socket]) -> None:
         """To be made in the process that runs it."""
         self.service, self.listeners = service, listeners
         self.limits, self.log = service.limits, service.log
@@ -191,7 +191,7 @@ class Loop:
         elif connection.watched:
             # The client sends while a thread answers; stop polling, or it wakes the loop repeatedly.
             self.poller.unregister(connection.sock)
-            connection.watched = NOTHING
+            connection.watched = NO_EVENT
 
     def accept(self, listener: socket.socket) -> None:
         """
@@ -260,7 +260,7 @@ class Loop:
                 connection.allow(inf)
                 self.service.answer(connection)
                 while connection.request:
-                    yield NOTHING
+                    yield NO_EVENT
                 yield from self.send(connection)
                 connection.served, connection.idle = not connection.closing, not (connection.inbox or connection.behind)
                 connection.allow(self.limits.keep_alive if self.alive else NEXT_REQUEST_SECONDS)
@@ -275,7 +275,7 @@ class Loop:
     def give_way(self, connection: Connection) -> Waiting[None]:
         """Let others have their turns, and go on at the next turn of the connection."""
         self.turns.add(connection)
-        yield NOTHING
+        yield NO_EVENT
 
     def send(self, connection: Connection) -> Waiting[None]:
         """Send an answer; until it is sent it counts as held, as its request did."""
@@ -333,7 +333,7 @@ class Loop:
         connection.script.close()
         if connection.watched:
             self.poller.unregister(connection.sock)
-            connection.watched = NOTHING
+            connection.watched = NO_EVENT
         connection.close()
         self.memory.forget(connection)
         self.service.dropped(connection)

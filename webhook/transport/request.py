@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any
 
 from webhook.transport import http
-from webhook.transport.connection import NOTHING, Connection, Waiting
+from webhook.transport.connection import NO_EVENT, Connection, Waiting
 from webhook.transport.limits import Refused
 from webhook.transport.memory import Memory
 
@@ -94,7 +94,7 @@ def turn(connection: Connection, memory: Memory, length: int, seconds: float) ->
     connection.allow(seconds, 429)
     try:
         while not memory.has_turn(connection, length):
-            yield NOTHING
+            yield NO_EVENT
     except Refused as refused:
         raise Refused(429, f"{length} bytes, while other large bodies are read; ask again") from refused
 

@@ -11,7 +11,13 @@ from webhook.transport.limits import RECORD
 
 # Why a client's certificate is not accepted: there is none, it is not of a known CA or not for clients, it is over,
 # it has another name, or the client asked to resume a session, whose certificate would not be verified again.
-NONE, UNTRUSTED, EXPIRED, NAME, RESUMED = REASONS = "none", "untrusted", "expired", "name", "resumed"
+NO_CERTIFICATE, UNTRUSTED, EXPIRED, WRONG_NAME, SESSION_RESUMED = NOT_ACCEPTED = (
+    "none",
+    "untrusted",
+    "expired",
+    "name",
+    "resumed",
+)
 _VERIFY_EXPIRED = 10  # X509_V_ERR_CERT_HAS_EXPIRED
 
 PARDON = 32  # Bytes without content for each byte of content: as much as a record of one byte has besides.
@@ -84,10 +90,10 @@ class Tls:
             raise
         if self.demanding:
             if self.session.session_reused:
-                raise ClientRefused(RESUMED, "wanted a whole handshake")
+                raise ClientRefused(SESSION_RESUMED, "wanted a whole handshake")
             names = _names(self.session.getpeercert() or {})
             if self.client_names and not self.client_names & names:
-                raise ClientRefused(NAME, f"found {sorted(names)}")
+                raise ClientRefused(WRONG_NAME, f"found {sorted(names)}")
         self.established = True
 
     def encrypt(self, content: bytearray) -> bytes:
@@ -106,7 +112,7 @@ def _reason(error: ssl.SSLError) -> str | None:
     """The reason if a handshake failed for the client's certificate."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return EXPIRED if error.verify_code == _VERIFY_EXPIRED else UNTRUSTED
-    return NONE if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else None
+    return NO_CERTIFICATE if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else None
 
 
 def _names(certificate: Mapping[str, Any]) -> set[str]:
