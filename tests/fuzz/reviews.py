@@ -30,7 +30,7 @@ from webhook.scheduler.validation import validate
 from webhook.serving import logs
 from webhook.serving.metrics import Metrics
 from webhook.serving.reviewer import Reviewer
-from webhook.serving.wire import API_VERSION, KIND, LONGEST_UID
+from webhook.serving.wire import LONGEST_UID, REVIEW_API_VERSION, REVIEW_KIND
 
 # Hypothesis draws small ones most of the time, which would be few of the ways in which an input is taken.
 numbers = st.integers(0, 1 << 20).map(lambda drawn: crc32(b"%d" % drawn) >> 8)
@@ -45,7 +45,7 @@ MOST_PATCHED = 5_000
 def in_a_review(request: Mapping[str, object]) -> bytes:
     """As kube-apiserver writes it; empty where it is too deep to be written."""
     with suppress(RecursionError):
-        review = {"kind": KIND, "apiVersion": API_VERSION, "request": {"uid": "r1", **request}}
+        review = {"kind": REVIEW_KIND, "apiVersion": REVIEW_API_VERSION, "request": {"uid": "r1", **request}}
         return json.dumps(review).encode("utf-8", "surrogatepass")
     return b""
 
@@ -110,7 +110,7 @@ class Reviews:
         assert not self.log.error, self.log.error
         assert answer.code in (200, 400), answer
         said = json.loads(answer.body, parse_constant=refused)
-        assert (API_VERSION, KIND) == (said["apiVersion"], said["kind"])
+        assert (REVIEW_API_VERSION, REVIEW_KIND) == (said["apiVersion"], said["kind"])
         response = said["response"]
         review = read(body)
         check_uid(review, body, response["uid"])

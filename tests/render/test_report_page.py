@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from tests.report.test_impact import EMPTY
-from tests.report.test_waiting import found as waiting
+from tests.report.test_waiting_pods import found as waiting
 from tests.support.build import HOSTNAME, constraint, hpa, policy
 from tests.support.placing import INFRA, node
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
