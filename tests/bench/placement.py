@@ -22,14 +22,13 @@ from tests.oracle.building import program
 from tests.oracle.recording import ask
 from tests.support.build import constraint
 from tests.support.kubernetes_source import NEWEST
+from tests.support.placement import filter_nodes, score_nodes
 from webhook.cluster.store import Store
 from webhook.cluster.watched_resources import NODE, WATCHED_PODS
 from webhook.objects.reading import Reader
 from webhook.scheduler.constraint import parse_constraints
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.filtering import filter_nodes
 from webhook.scheduler.incoming import read_incoming_pod
-from webhook.scheduler.scoring import score_nodes
 from webhook.scheduler.snapshot import read_object
 
 ROUNDS, CHANGED = 201, 100

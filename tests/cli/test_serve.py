@@ -251,7 +251,7 @@ def test_what_the_system_refuses_is_said_as_it_is(tmp_path, how):
 # Runs `evenkeel serve` with little patience, and tells when the worker has come to its end.
 IMPATIENT = f"""
 from webhook.serving import settings
-settings.GRACE_SECONDS -= 17
+settings.SHUTDOWN_SECONDS -= 17
 import logging
 from webhook.serving import logs, server
 straight = server.Server._end

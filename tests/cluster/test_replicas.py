@@ -10,7 +10,8 @@ from webhook.cluster.client import ClusterError
 from webhook.cluster.replicas import Replica, failing_services, notes_on, replicas_behind
 from webhook.manifests.configurations import FAIL, WebhookTarget, configurations
 from webhook.policy.parsing import built_in
-from webhook.scheduler.nodes import Node, Nodes, Taint
+from webhook.scheduler.nodes import Node, Nodes
+from webhook.scheduler.taints import Taint
 
 PODS, SERVICE = "/api/v1/namespaces/guard/pods", "/api/v1/namespaces/guard/services/keel"
 

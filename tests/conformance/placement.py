@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 
 from tests.conformance.cases import CONSTRAINTS, Difference, IllFormed, compared, objects
 from tests.conformance.defaults import in_force
-from tests.support.placement import by_node, match_nums, worth
+from tests.support.placement import by_node, filter_nodes, match_nums, score_nodes, worth
 from webhook.objects.fields import as_mapping, path_text, value_at
 from webhook.objects.reading import Reader
 from webhook.scheduler.default_constraints import SYSTEM
 from webhook.scheduler.features import Features
-from webhook.scheduler.filtering import UNLABELLED, filter_nodes
+from webhook.scheduler.filtering import UNLABELLED
 from webhook.scheduler.incoming import IncomingPod, read_incoming_pod
-from webhook.scheduler.scoring import Scores, score_nodes
+from webhook.scheduler.scoring import Scores
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
 RECORDED = "placement.jsonl.gz"

@@ -7,21 +7,13 @@ from collections.abc import Iterator, Mapping
 from tests.conformance.cases import Difference, IllFormed, compared
 from tests.conformance.defaults import in_force
 from tests.conformance.placement import read_pod, read_snapshot, system_defaults
+from tests.support.placement import prioritize
 from webhook.objects.fields import as_mapping
 from webhook.scheduler.features import Features
 from webhook.scheduler.fit import CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT, TOO_MANY_PODS
+from webhook.scheduler.framework import feasible_nodes, find_feasible, message, total
 from webhook.scheduler.nodes import Nodes, NodeSet
-from webhook.scheduler.profile import (
-    USUAL_PROFILE,
-    WEIGHTS,
-    Cycle,
-    Profile,
-    feasible_nodes,
-    find_feasible,
-    message,
-    prioritize,
-    total,
-)
+from webhook.scheduler.profile import USUAL_PROFILE, WEIGHTS, Cycle, Profile
 
 RECORDED = "profile.jsonl.gz"
 FIRST = (TOO_MANY_PODS, CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT)  # These come in this order, before all others.

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from tests.generate.commands import output
 from tests.generate.drawing import drawing
 from tests.support import ROOT
+from tests.support.placement import score_nodes
 from webhook.documents.reading import read_objects
 from webhook.placement.subject import attempt, next_replica
+from webhook.scheduler.domain_counts import count_domains
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.filtering import count_domains
-from webhook.scheduler.profile import feasible_nodes
-from webhook.scheduler.scoring import score_nodes
+from webhook.scheduler.framework import feasible_nodes
 from webhook.scheduler.snapshot import from_objects
 
 FOLDER = ROOT / "docs" / "examples" / "waiting"
@@ -36,7 +36,7 @@ def sums() -> Iterator[tuple[str, str, str, str, str]]:
     cycle = attempt(subject, from_objects(read_objects(CLUSTER.read_text("utf-8")), LATEST), LATEST).cycle
     candidates, ((soft,), nodes) = feasible_nodes(cycle), (cycle.constraints, cycle.snapshot.nodes)
     scored = score_nodes(cycle.pod, [soft], cycle.snapshot, candidates, LATEST).scored
-    (counted,) = count_domains(cycle.pod, [soft], cycle.snapshot, LATEST)
+    (counted,) = count_domains(cycle.reach, [soft], cycle.snapshot, LATEST)
     largest, smallest = max(one.raw for one in scored), min(one.raw for one in scored)
     zones = {zone: those for zone, those in sorted(nodes.domains(soft.topology_key).items()) if those & candidates}
     for zone, those in zones.items():

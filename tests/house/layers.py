@@ -89,21 +89,23 @@ simulation.replicas
 simulation.state
 simulation.ties
 simulation.node_changes · simulation.pod
-simulation.view
-simulation.sampling · simulation.step · simulation.tally · simulation.tolerated
+simulation.sampling · simulation.step
 simulation
 placement.pending
 placement.inferred_defaults · placement.remedies
 placement.explanation · placement.subject
 placement.pods · placement.room
 placement
+scheduler.framework
+scheduler.plugins
+scheduler.plugins.plugin · scheduler.filtering · scheduler.scoring
 scheduler.capacity · scheduler.profile
-scheduler.default_constraints · scheduler.domains · scheduler.filtering · scheduler.fit · scheduler.scoring
-scheduler.inclusion · scheduler.snapshot
+scheduler.default_constraints · scheduler.domain_counts · scheduler.fit
+scheduler.domains · scheduler.snapshot
 scheduler.incoming · scheduler.validation
 scheduler.affinity · scheduler.resources
 scheduler.counts · scheduler.nodes
-scheduler.constraint
+scheduler.constraint · scheduler.taints
 scheduler
 documents.positions · documents.reading
 documents.build · documents.json_positions

@@ -23,12 +23,17 @@ OF_THE_WHOLE = {"browser", "conformance", "e2e", "fuzz", "house", "image", "orac
 
 def wanted(root: Path) -> set[str]:
     """A file for each module; __init__.py, __main__.py and the rules have none."""
-    modules = [*root.glob("webhook/*/*.py"), *root.glob("certs/*.py")]
+    modules = [*root.glob("webhook/*/**/*.py"), *root.glob("certs/*.py")]
     return {
-        f"{module.parent.name}/test_{module.name}"
+        str(_below(module.relative_to(root)).with_name(f"test_{module.name}"))
         for module in modules
         if not module.name.startswith("__") and module.parent.name != "rules"
     }
+
+
+def _below(module: Path) -> Path:
+    """The path below webhook/; certs/ is a folder like those."""
+    return module.relative_to("webhook") if module.parts[0] == "webhook" else module
 
 
 def there(root: Path) -> set[str]:

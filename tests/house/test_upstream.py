@@ -11,28 +11,38 @@ from tests.support import ROOT
 
 FORM = re.compile(r"upstream: [a-z_]+\.go:[A-Za-z]+(\.[A-Za-z]+)? \(v1\.37\)")
 OURS = """
-constraint.Reading.topology_keys constraint.Reading.words nodes.Nodes.closed_to_some nodes.Nodes.common_label_keys
-nodes.Nodes.integers nodes.Nodes.number_of_domains nodes.Nodes.replaced_by nodes.integer
-constraint.read_constraints constraint.read_selector constraint.same
-constraint.Reading.merges constraint.Reading.parsed
-constraint.Reading.unmerged counts.in_order counts.label_set counts.NodeUsage.add
-counts.NodeUsage.by_node counts.NodeUsage.remove counts.PodCounts.add counts.PodCounts.groups
-counts.PodCounts.remove filtering.DomainCounts.match_num filtering.DomainCounts.refused
-filtering.DomainCounts.skew filtering.Verdicts.reasons incoming.places_quickly incoming.pod_of
-incoming.read_incoming_pod nodes.Nodes.by_taints nodes.Nodes.carrying nodes.Nodes.domains
-nodes.Nodes.get nodes.Nodes.label_keys nodes.Nodes.members nodes.Nodes.named nodes.Nodes.names
-nodes.Nodes.placed domains.reach domains.Reach.eligible domains.Reach.usable domains.is_confined
-domains.leaves_one_domain affinity.NodeTerm.values affinity.RequiredNodeAffinity.values
-nodes.Nodes.tolerated nodes.Nodes.unschedulable nodes.Nodes.untolerated nodes.read_taints
-nodes.union features.features features.parse_version features.unknown
-selectors.as_label_selector selectors.equals selectors.selecting selectors.LabelSelector.keys
-selectors.Requirement.implies selectors.Requirement.match selectors.Selector.implies
-selectors.Selector.keys selectors.Selector.match capacity.bound
-profile.feasible_nodes profile.usable_nodes profile.Profile.heeds
-resources.with_default_requests scoring.domain_of scoring.number_of_domains scoring.rounded
-snapshot.by_rarest_label snapshot.from_objects snapshot.read_object snapshot.Service.selects
+affinity.NodeTerm.values affinity.RequiredNodeAffinity.values capacity.bound constraint.Reading.merges
+constraint.Reading.parsed constraint.Reading.topology_keys constraint.Reading.unmerged constraint.Reading.words
+constraint.read_constraints constraint.read_selector constraint.same counts.NodeUsage.add counts.NodeUsage.by_node
+counts.NodeUsage.remove counts.PodCounts.add counts.PodCounts.groups counts.PodCounts.remove counts.in_order
+counts.label_set domain_counts.DomainCounts.add domain_counts.DomainCounts.copy
+domain_counts.DomainCounts.largest_skew domain_counts.DomainCounts.match_num
+domain_counts.DomainCounts.nodes_by_number domain_counts.DomainCounts.refused domain_counts.DomainCounts.refused_nodes
+domain_counts.DomainCounts.skew domain_counts.counted_by domains.Reach.affine domains.Reach.open
+domains.Reach.tolerated domains.Reach.usable domains.is_confined domains.leaves_one_domain features.features
+features.parse_version features.unknown filtering.HardConstraints.copy filtering.HardConstraints.of
+filtering.HardConstraints.passing filtering.Verdicts.reasons filtering.count_each framework.Framework.add_pods
+framework.Framework.best framework.Framework.copy framework.Framework.feasible framework.Framework.plugin
+framework.Framework.searched framework.Framework.set_usage framework.Framework.spread framework.Framework.usable
+framework.UsageScores.best framework.UsageScores.copy framework.UsageScores.set_usage framework.feasible_nodes
+framework.find_feasible framework.usable_nodes incoming.places_quickly incoming.pod_of incoming.read_incoming_pod
+ node_resources_fit.NodeResourcesFit.copy node_resources_fit.NodeResourcesFit.passing
+node_resources_fit.NodeResourcesFit.set_usage nodes.Nodes.by_taints nodes.Nodes.carrying nodes.Nodes.closed_to_some
+nodes.Nodes.common_label_keys nodes.Nodes.domains nodes.Nodes.get nodes.Nodes.grouped nodes.Nodes.integers
+nodes.Nodes.label_keys nodes.Nodes.members nodes.Nodes.named nodes.Nodes.named_one nodes.Nodes.names
+nodes.Nodes.number_of_domains nodes.Nodes.placed nodes.Nodes.replaced_by nodes.Nodes.tolerated
+nodes.Nodes.unschedulable nodes.Nodes.untolerated nodes.integer nodes.union plugin.Plugin.add_pods plugin.Plugin.copy
+plugin.Plugin.passing plugin.Plugin.pre_filter plugin.Plugin.refusals plugin.Plugin.score_usage plugin.Plugin.scores
+plugin.Plugin.set_usage pod_topology_spread.PodTopologySpread.add_pods pod_topology_spread.PodTopologySpread.copy
+pod_topology_spread.PodTopologySpread.hard pod_topology_spread.PodTopologySpread.passing
+pod_topology_spread.PodTopologySpread.soft pod_topology_spread.PodTopologySpread.verdicts profile.Cycle.reach
+profile.Profile.heeds resources.with_default_requests scoring.SoftConstraints.copy scoring.domain_counting_unlabelled
+scoring.number_of_domains_counting_unlabelled scoring.rounded selectors.LabelSelector.keys
+selectors.Requirement.implies selectors.Requirement.match selectors.Selector.implies selectors.Selector.keys
+selectors.Selector.match selectors.as_label_selector selectors.equals selectors.selecting snapshot.Service.selects
 snapshot.Snapshot.controller snapshot.Snapshot.with_controller snapshot.Snapshot.with_namespace
-validation.errors_in validation.in_one_line validation.on_stored_pod validation.shown_path
+snapshot.by_rarest_label snapshot.from_objects snapshot.read_object taints.read_taints validation.errors_in
+validation.in_one_line validation.on_stored_pod validation.shown_path
 """
 
 
@@ -47,7 +57,7 @@ def functions(body, prefix):
 
 FIRST_LINES = {
     name: line
-    for file in sorted((ROOT / "webhook" / "scheduler").glob("*.py"))
+    for file in sorted((ROOT / "webhook" / "scheduler").rglob("*.py"))
     for name, line in functions(ast.parse(file.read_text("utf-8")).body, file.stem)
 }
 MIRRORED = {name for name, line in FIRST_LINES.items() if FORM.fullmatch(line)}

@@ -1,5 +1,5 @@
 """A command, run where its files lie."""
 
-from tests.support.commands import run
+from tests.support.running import run
 
 __all__ = ["run"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.placing import HOSTNAME, INFRA, attempted, node, running, spread
@@ -72,7 +74,7 @@ def test_under_the_schedulers_own_defaults_a_node_without_one_key_counts_for_the
     cycle = attempted(node("n1"), running("n1"), constraints=soft)
 
     assert [{"n1": (1, 1, True, True)}, {}] == [
-        domains(one) for one in explain(cycle._replace(system_defaults=True)).constraints
+        domains(one) for one in explain(replace(cycle, system_defaults=True)).constraints
     ]
 
 

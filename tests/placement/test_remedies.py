@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.support.placing import HOSTNAME, INFRA, attempted, node, running, spread
 from webhook.placement import remedies as module
 from webhook.placement.remedies import IN_TEMPLATE, MOST_REMEDIES, NOW, remedies
-from webhook.scheduler.profile import feasible_nodes, find_feasible
+from webhook.scheduler.framework import feasible_nodes, find_feasible
 
 ZONES = [node("a1", "a"), node("b1", "b"), *(running(on) for on in ("a1", "a1", "b1", "b1"))]
 

@@ -23,7 +23,7 @@ from webhook.placement.subject import (
     of_pod,
 )
 from webhook.scheduler.features import LATEST, features
-from webhook.scheduler.profile import feasible_nodes
+from webhook.scheduler.framework import feasible_nodes
 from webhook.scheduler.snapshot import Snapshot, from_objects
 
 

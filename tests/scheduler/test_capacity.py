@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.placement import filter_nodes
 from tests.support.placing import HOSTNAME, INFRA, ZONE, attempted, node, running, spread
 from webhook.scheduler.capacity import bound
-from webhook.scheduler.domains import reach
-from webhook.scheduler.filtering import filter_nodes
-from webhook.scheduler.profile import feasible_nodes
+from webhook.scheduler.domains import Reach
+from webhook.scheduler.framework import feasible_nodes
 from webhook.scheduler.snapshot import from_objects
 
 
 def bounded(cycle, wanted=9):
-    usable = reach(cycle.pod, cycle.snapshot.nodes).usable
+    usable = Reach(cycle.pod, cycle.snapshot.nodes).usable
     hard = [one for one in cycle.constraints if one.hard]
     return bound(cycle.pod, hard, usable, cycle.snapshot, cycle.features, wanted)
 
@@ -136,7 +138,7 @@ def filled(cycle, objects, wanted, choose):
         if not names:
             return number
         there.append(running(choose(names, cycle)))
-        cycle = cycle._replace(snapshot=from_objects(there, cycle.features))
+        cycle = replace(cycle, snapshot=from_objects(there, cycle.features))
     return wanted
 
 

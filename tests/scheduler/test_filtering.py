@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.placement import HARD, SOFT, bound, by_node, cluster, incoming, match_nums, parsed
+from tests.support.placement import HARD, SOFT, bound, by_node, cluster, filter_nodes, incoming, match_nums, parsed
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.filtering import UNEVEN, UNLABELLED, filter_nodes
+from webhook.scheduler.filtering import UNEVEN, UNLABELLED
 
 KEYS = ("zone", "rack")
 

@@ -6,7 +6,7 @@ from webhook.objects.fields import path_text
 from webhook.objects.reading import Reader
 from webhook.scheduler.features import LATEST, features
 from webhook.scheduler.incoming import read_incoming_pod
-from webhook.scheduler.nodes import Toleration
+from webhook.scheduler.taints import Toleration
 
 
 def test_what_a_pod_asks():

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from webhook.objects.fields import path_text
 from webhook.objects.reading import Reader
-from webhook.scheduler.nodes import DO_NOT_SCHEDULE, Node, Nodes, Taint, Toleration, read_taints, untolerated_taint
+from webhook.scheduler.nodes import Node, Nodes
+from webhook.scheduler.taints import DO_NOT_SCHEDULE, Taint, Toleration, read_taints, untolerated_taint
 
 TAINT = Taint("dedicated", "infra", "NoSchedule")
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.placement import HARD, SOFT, bound, cluster, incoming, parsed, worth
+from tests.support.placement import HARD, SOFT, bound, cluster, incoming, parsed, score_nodes, worth
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.scoring import normalized, score_nodes
+from webhook.scheduler.scoring import normalized, rounded, topology_normalizing_weight
 
 
 class Scored(NamedTuple):
@@ -89,12 +89,13 @@ def test_normalized_scores_are_integers_up_to_100(raw, expected):
     assert expected == normalized(raw)
 
 
-def test_halves_are_rounded_away_from_zero(monkeypatch):
+def test_halves_are_rounded_away_from_zero():
     """As Go does: Python would make 2 of 2.5."""
-    monkeypatch.setattr("math.log", lambda _: 2.5)
-    found = scored([SOFT], cluster({"n1": "a", "n2": "b"}, bound("n1")))
+    assert [2, 3, 3, 4] == [rounded(score) for score in (2.4, 2.5, 3.0, 3.5)]
 
-    assert {"n1": 3, "n2": 0} == found.raw
+
+def test_the_weight_of_a_count_grows_with_the_number_of_domains():
+    assert 1.0986 < topology_normalizing_weight(1) < 1.0987
 
 
 PLACED = st.lists(st.sampled_from(["n1", "n2", "n3", "n4"]), max_size=8)

@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.build import HOSTNAME, ZONE
 from tests.support.simulated import nodes
-from webhook.scheduler.nodes import CORDONED
 from webhook.scheduler.snapshot import from_objects
+from webhook.scheduler.taints import CORDONED
 from webhook.simulation.node_changes import LOST, after, first_ground
 from webhook.simulation.step import StepError, parse_step
 

@@ -13,11 +13,10 @@ from tests.support.simulated import (
     stateful,
 )
 from webhook.objects.names import DELETION_COST_ANNOTATION
-from webhook.scheduler.nodes import Toleration
+from webhook.scheduler.taints import LimitedToleration, Toleration
 from webhook.simulation.deployment import DeploymentStrategy
 from webhook.simulation.reading import GRACES, deletion_cost, ordinal_of, readiness, tolerations_of
 from webhook.simulation.stateful import Update
-from webhook.simulation.tolerated import Tolerated
 
 
 @pytest.mark.parametrize(
@@ -60,9 +59,10 @@ def test_the_update_of_a_stateful_set(fields, update):
 def test_tolerations_have_the_time_for_which_they_hold_and_those_that_are_added():
     spec = {"tolerations": [{"key": "node.kubernetes.io/unreachable", "operator": "Exists", "tolerationSeconds": 9}]}
 
-    assert (Tolerated(Toleration("node.kubernetes.io/unreachable", "Exists", "", ""), 9), GRACES[0]) == tolerations_of(
-        spec
-    )
+    assert (
+        LimitedToleration(Toleration("node.kubernetes.io/unreachable", "Exists", "", ""), 9),
+        GRACES[0],
+    ) == tolerations_of(spec)
     assert GRACES == tolerations_of({})
 
 

@@ -10,7 +10,7 @@ from tests.support.simulated import cluster, deployment, nodes, owned, pod, stat
 from webhook.objects.fields import texts_at
 from webhook.placement.remedies import remedies
 from webhook.placement.subject import attempt, of_pod
-from webhook.scheduler.profile import find_feasible
+from webhook.scheduler.framework import find_feasible
 from webhook.simulation.rollout_check import judged
 
 

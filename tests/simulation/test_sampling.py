@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from webhook.objects.names import REGION, ZONE
 from webhook.scheduler.nodes import Node
-from webhook.simulation.sampling import BETA_ZONE, REGION, ZONE, first, in_tree_order, number_to_find, sample, zone_of
+from webhook.simulation.sampling import BETA_ZONE, first, in_tree_order, number_to_find, sample, zone_of
 
 
 def nodes(*zones):

@@ -6,7 +6,7 @@ from tests.support.build import ZONE, constraint
 from tests.support.placing import node, running
 from tests.support.simulated import NOW, maker, nodes, state
 from webhook.scheduler.counts import Requests, label_set
-from webhook.scheduler.nodes import TOLERATION_EXISTS, Toleration
+from webhook.scheduler.taints import TOLERATION_EXISTS, Toleration
 from webhook.simulation.node_changes import after
 from webhook.simulation.pod import InitialPod
 from webhook.simulation.step import parse_step

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.build import ZONE
-from webhook.scheduler.nodes import Taint
+from webhook.scheduler.taints import Taint
 from webhook.simulation.step import (
     ADD,
     CORDON,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -12,9 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-import pytest
-
-from webhook.cli.main import COMMANDS, main, parser
+from webhook.cli.main import COMMANDS, parser
 
 SCRIPTS = Path(sys.executable).parent
 POLICY = {"apiVersion": "config.evenkeel.dev/v1alpha1", "kind": "SpreadPolicy"}
@@ -62,24 +59,3 @@ def commands() -> Iterator[tuple[str, argparse.ArgumentParser]]:
 
 def _choices(found):
     return [one.choices for one in found._actions if isinstance(one, argparse._SubParsersAction)]
-
-
-@pytest.fixture
-def run(tmp_path, capsys, monkeypatch):
-    """Run a command, in one text or word by word, where `files` lie; each holds objects, or is text or bytes."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(command, **files):
-        for name, content in files.items():
-            if isinstance(content, dict):
-                content = [content]
-            if isinstance(content, list):
-                content = "\n---\n".join(map(json.dumps, content))
-            Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
-        try:
-            code = main(command.split() if isinstance(command, str) else command)
-        except SystemExit as error:
-            code = error.code
-        return Run(code, *capsys.readouterr())
-
-    return run

@@ -8,7 +8,11 @@ from tests.support.build import constraint, pod, snapshot
 from webhook.objects.reading import Reader
 from webhook.scheduler.constraint import parse_constraints
 from webhook.scheduler.features import LATEST
+from webhook.scheduler.filtering import HardConstraints
+from webhook.scheduler.framework import Framework
 from webhook.scheduler.incoming import read_incoming_pod
+from webhook.scheduler.profile import Cycle
+from webhook.scheduler.scoring import SoftConstraints
 
 HARD = constraint(topologyKey="zone")
 SOFT = {**HARD, "whenUnsatisfiable": "ScheduleAnyway"}
@@ -44,6 +48,21 @@ def incoming(**fields):
 
 def parsed(*constraints):
     return parse_constraints(list(constraints), {"app": "web"}, LATEST)
+
+
+def filter_nodes(pod, constraints, snapshot, features=LATEST):
+    """What the hard constraints say of each node."""
+    return HardConstraints.of(Cycle(pod, constraints, snapshot, features)).verdicts()
+
+
+def score_nodes(pod, constraints, snapshot, candidates, features=LATEST, *, system_defaults=False):
+    """What the soft constraints make of each candidate."""
+    return SoftConstraints.of(Cycle(pod, constraints, snapshot, features, system_defaults)).scores(candidates)
+
+
+def prioritize(cycle, candidates):
+    """The scores of the candidates, by plugin and by node."""
+    return Framework(cycle).prioritize(candidates)
 
 
 def by_node(snapshot, verdicts):

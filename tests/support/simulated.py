@@ -18,13 +18,12 @@ from webhook.scheduler.snapshot import from_objects
 from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.node_changes import first_ground
 from webhook.simulation.planning import planned
-from webhook.simulation.pod import Maker
+from webhook.simulation.pod import Maker, PodClass
 from webhook.simulation.results import results
 from webhook.simulation.run import run
 from webhook.simulation.state import Start, State
 from webhook.simulation.step import parse_step
 from webhook.simulation.ties import UNIFORM
-from webhook.simulation.view import PodClass
 
 SOFT = {"whenUnsatisfiable": "ScheduleAnyway"}
 HOUR_AGO, NOW = "2026-01-01T00:00:00Z", 1_767_229_200.0

@@ -181,7 +181,7 @@ def _all(plan: Plan, seed: int, runs: int) -> Iterator[tuple[StepOutcome, ...]]:
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    plan = replace(plan, start=plan.start._replace(views={}))  # Each process makes its own.
+    plan = replace(plan, start=plan.start._replace(frameworks={}))  # Each process makes its own.
     with ProcessPoolExecutor(processes, initializer=_begin, initargs=(plan, seed)) as pool:
         try:
             for those in pool.map(_some, left):

@@ -8,7 +8,8 @@ from urllib.parse import quote
 
 from webhook.cluster.client import Client
 from webhook.objects.fields import as_list, as_mapping
-from webhook.scheduler.nodes import HOSTNAME, Nodes
+from webhook.objects.names import HOSTNAME
+from webhook.scheduler.nodes import Nodes
 
 SECONDS = 10.0
 PLACE_WORDS = {HOSTNAME: "on node", "topology.kubernetes.io/zone": "in zone"}

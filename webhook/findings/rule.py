@@ -17,9 +17,8 @@ from webhook.objects.fields import FieldPath
 from webhook.objects.reading import Reader
 from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import SOFT, Constraint, Reading, read_selector
-from webhook.scheduler.domains import Reach, reach
+from webhook.scheduler.domains import Reach, carrying_every_key
 from webhook.scheduler.features import Features
-from webhook.scheduler.inclusion import carrying_every_key
 from webhook.scheduler.incoming import IncomingPod, pod_of
 from webhook.scheduler.nodes import Nodes, NodeSet
 from webhook.scheduler.selectors import EQUALS, IN, Match, Requirement, Selector, as_selector
@@ -146,7 +145,7 @@ class Subject:
     @cached_property
     def reach(self) -> Reach:
         """The nodes that its Pods may run on."""
-        return reach(self.pod, self.nodes)
+        return Reach(self.pod, self.nodes)
 
     def may_get_domains(self, constraint: Constraint) -> bool:
         """Return whether nodes may join in a further domain, which node affinity leaves to its Pods."""

@@ -10,4 +10,6 @@ REVISION_ANNOTATION = "deployment.kubernetes.io/revision"
 DELETION_COST_ANNOTATION = "controller.kubernetes.io/pod-deletion-cost"
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 NAMESPACE_NAME = "kubernetes.io/metadata.name"  # The label that kube-apiserver gives each namespace.
+HOSTNAME = "kubernetes.io/hostname"
+ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 DEFAULT_SCHEDULER = "default-scheduler"

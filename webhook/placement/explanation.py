@@ -6,21 +6,15 @@ Why a Pod may run on a node or not: each constraint in force with its domains, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from webhook.scheduler.constraint import Constraint
-from webhook.scheduler.filtering import DomainCounts, count_domains
-from webhook.scheduler.nodes import Nodes, NodeSet
-from webhook.scheduler.profile import (
-    POD_TOPOLOGY_SPREAD,
-    Cycle,
-    Feasibility,
-    find_feasible,
-    message,
-    prioritize,
-    total,
-)
+from webhook.scheduler.domain_counts import DomainCounts
+from webhook.scheduler.filtering import count_each
+from webhook.scheduler.framework import Feasibility, Framework, message, total
+from webhook.scheduler.nodes import Nodes, NodeSet, union
+from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, Cycle
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,36 +70,21 @@ class Explanation:
 
 def explain(cycle: Cycle) -> Explanation:
     """Everything that filter and score say of the Pod; the constraints are in the Pod's order."""
-    found, nodes = find_feasible(cycle), cycle.snapshot.nodes
-    counted = (*found.spread.domains, *_count_soft(cycle))
-    refused_elsewhere = 0
-    for refusal in found.refusals:
-        if refusal.plugin != POD_TOPOLOGY_SPREAD:
-            refused_elsewhere |= refusal.nodes
-    explained = [_explained(one, nodes, found.feasible, refused_elsewhere) for one in counted]
-    scores = prioritize(cycle, found.feasible)
+    framework, nodes = Framework(cycle), cycle.snapshot.nodes
+    feasibility = framework.feasibility()
+    refused_elsewhere = union(
+        refusal.nodes for refusal in feasibility.refusals if refusal.plugin != POD_TOPOLOGY_SPREAD
+    )
+    explained = [_explained(counts, nodes, feasibility.feasible, refused_elsewhere) for counts in count_each(cycle)]
+    scores = framework.prioritize(feasibility.feasible)
     return Explanation(
         cycle,
-        found,
-        tuple(sorted(explained, key=lambda one: one.constraint.index)),
-        message(cycle, found),
+        feasibility,
+        tuple(explained),
+        message(cycle, feasibility),
         scores,
         total(scores, cycle.profile.weights),
     )
-
-
-def count_each(cycle: Cycle) -> tuple[DomainCounts, ...]:
-    """What each of the constraints in force counts, in the Pod's order."""
-    hard = [constraint for constraint in cycle.constraints if constraint.hard]
-    found = (*count_domains(cycle.pod, hard, cycle.snapshot, cycle.features), *_count_soft(cycle))
-    return tuple(sorted(found, key=lambda one: one.constraint.index))
-
-
-def _count_soft(cycle: Cycle) -> Iterator[DomainCounts]:
-    """What the soft constraints count: of the scheduler's own defaults no node has to carry every key."""
-    soft = [constraint for constraint in cycle.constraints if constraint.soft]
-    for together in [[one] for one in soft] if cycle.system_defaults else [soft]:
-        yield from count_domains(cycle.pod, together, cycle.snapshot, cycle.features)
 
 
 def _explained(counted: DomainCounts, nodes: Nodes, feasible: NodeSet, shut: NodeSet) -> ConstraintExplained:

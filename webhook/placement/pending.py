@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.objects.fields import value_at
@@ -15,15 +16,8 @@ from webhook.placement.explanation import agrees
 from webhook.placement.remedies import NOW, Remedy, remedies
 from webhook.placement.subject import PlacementSubject, attempt
 from webhook.scheduler.features import Features
-from webhook.scheduler.profile import (
-    USUAL_PROFILES,
-    Cycle,
-    Feasibility,
-    Profiles,
-    feasible_nodes,
-    find_feasible,
-    message,
-)
+from webhook.scheduler.framework import Feasibility, feasible_nodes, find_feasible, message
+from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
 from webhook.scheduler.snapshot import Snapshot
 
 PASSES = "a node passes now"
@@ -147,5 +141,5 @@ def _let_in(waiting: Iterable[_Waiting], snapshot: Snapshot) -> Iterable[bool]:
     known: dict[int, bool] = {}  # Pods that are alike share their attempt.
     for one in waiting:
         if id(one.cycle) not in known:
-            known[id(one.cycle)] = feasible_nodes(one.cycle._replace(snapshot=snapshot)) != 0
+            known[id(one.cycle)] = feasible_nodes(replace(one.cycle, snapshot=snapshot)) != 0
         yield known[id(one.cycle)]

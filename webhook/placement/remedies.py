@@ -13,36 +13,26 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
+from webhook.objects.names import HOSTNAME
 from webhook.placement.pods import with_fewer
 from webhook.placement.room import Lack, at_most, freed, lacking, lowered, share
 from webhook.scheduler.affinity import ANY_NODE
 from webhook.scheduler.constraint import HONOR, IGNORE, SOFT, Constraint
 from webhook.scheduler.counts import NO_REQUESTS, UNUSED, Usage
-from webhook.scheduler.filtering import DomainCounts
-from webhook.scheduler.inclusion import carrying_every_key, included
-from webhook.scheduler.nodes import (
+from webhook.scheduler.domain_counts import DomainCounts
+from webhook.scheduler.domains import carrying_every_key
+from webhook.scheduler.framework import Feasibility, feasible_nodes, find_feasible
+from webhook.scheduler.nodes import Allocatable, Node, Nodes, NodeSet, union
+from webhook.scheduler.profile import NODE_AFFINITY, NODE_RESOURCES_FIT, NODE_UNSCHEDULABLE, TAINT_TOLERATION, Cycle
+from webhook.scheduler.taints import (
     CORDONED,
     DO_NOT_SCHEDULE,
     EQUAL,
-    HOSTNAME,
-    Allocatable,
-    Node,
-    Nodes,
-    NodeSet,
+    RESERVED,
+    UNREACHABLE_KEY,
     Taint,
     Toleration,
-    union,
     untolerated_taint,
-)
-from webhook.scheduler.profile import (
-    NODE_AFFINITY,
-    NODE_RESOURCES_FIT,
-    NODE_UNSCHEDULABLE,
-    TAINT_TOLERATION,
-    Cycle,
-    Feasibility,
-    feasible_nodes,
-    find_feasible,
 )
 
 NOW, IN_TEMPLATE = "now", "template"
@@ -52,8 +42,6 @@ REMEDIES_TRIED, PAIR_TRIES = 60, 4  # of one finder
 # Each try looks at all nodes: with 5,000 there are 100 of changes in the cluster, of the template, and of pairs.
 NODES_TRIED = 500_000
 NEW_NODE = "a new node"  # Its name, and its value of a label; no node and no domain that is there is called so.
-RESERVED = "node.kubernetes.io/"  # Taints that the node itself, or the control plane, puts on and takes off.
-UNREACHABLE_KEY = f"{RESERVED}unreachable"
 
 
 class Remedy(NamedTuple):
@@ -147,7 +135,7 @@ def _pairs(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Reme
 
 def _hopeful(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> list[tuple[str, Finder]]:
     """Those that may help: where no node takes the Pod without its constraints, no change of what they say does."""
-    if feasible_nodes(cycle._replace(constraints=())):
+    if feasible_nodes(replace(cycle, constraints=())):
         return list(finders)
     return [one for one in finders if _sort(one[1]) not in OF_CONSTRAINTS]
 
@@ -231,7 +219,7 @@ def _largest_first(by_domain: Mapping[str, NodeSet], which: NodeSet) -> list[tup
 def _with_changed(cycle: Cycle, *changed: Node) -> Cycle:
     """The cluster with these nodes in place of those of the same names, or besides."""
     named = {node.name: node for node in (*cycle.snapshot.nodes, *changed)}
-    return cycle._replace(snapshot=replace(cycle.snapshot, nodes=Nodes(named.values())))
+    return replace(cycle, snapshot=replace(cycle.snapshot, nodes=Nodes(named.values())))
 
 
 def _opened(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
@@ -261,7 +249,7 @@ def _without_nodes(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Vari
     shown = f"{', '.join(names[:2])} and {len(names) - 2} more" if len(names) > 2 else " and ".join(names)
     words = f"delete nodes {shown}, if they are lost" if len(names) > 1 else f"delete node {shown}, if it is lost"
     where = f" ({place})" if place else ""
-    yield Variant(f"{words} for good{where}", cycle._replace(snapshot=replace(cycle.snapshot, nodes=left)))
+    yield Variant(f"{words} for good{where}", replace(cycle, snapshot=replace(cycle.snapshot, nodes=left)))
 
 
 def _keeps_off(taint: Taint, cycle: Cycle) -> bool:
@@ -275,13 +263,13 @@ def _with_fewer_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> Iter
     key = constraint.topology_key
     place = f"on {domain}" if key == HOSTNAME else f"in {_place(key, domain)}"
     nodes = cycle.snapshot.nodes
-    counted = carrying_every_key(nodes, _hard(cycle)) & included(constraint, cycle.pod, nodes)
+    counted = cycle.reach.eligible(constraint, carrying_every_key(nodes, _hard(cycle)))
     on = frozenset(nodes.names(counted & nodes.domains(constraint.topology_key)[domain]))
     groups = cycle.snapshot.pods.get(cycle.pod.namespace, {})
     for number in range(max(1, least), counts.match_num(domain) + 1):
         pods = with_fewer(groups, constraint.selector, on, number)
         snapshot = replace(cycle.snapshot, pods={**cycle.snapshot.pods, cycle.pod.namespace: pods})
-        yield Variant(f"{number} Pod{'s' * (number > 1)} fewer {place}", cycle._replace(snapshot=snapshot))
+        yield Variant(f"{number} Pod{'s' * (number > 1)} fewer {place}", replace(cycle, snapshot=snapshot))
 
 
 def _with_room(cycle: Cycle) -> Iterator[Variant]:
@@ -291,13 +279,13 @@ def _with_room(cycle: Cycle) -> Iterator[Variant]:
     for node, used, lack in lacking_least:
         if (left := freed(used, lack)) is not None:
             usage = {**snapshot.usage, node.name: left}
-            yield Variant(f"{lack} free on {node.name}", cycle._replace(snapshot=replace(snapshot, usage=usage)))
+            yield Variant(f"{lack} free on {node.name}", replace(cycle, snapshot=replace(snapshot, usage=usage)))
 
 
 def _lacking(cycle: Cycle) -> Iterator[tuple[Node, Usage, Lack]]:
     """The nodes that have too little room, and would otherwise take the Pod."""
     pod, snapshot = cycle.pod, cycle.snapshot
-    with_all_room = cycle._replace(pod=replace(pod, requests=NO_REQUESTS), snapshot=replace(snapshot, usage={}))
+    with_all_room = replace(cycle, pod=replace(pod, requests=NO_REQUESTS), snapshot=replace(snapshot, usage={}))
     for node in snapshot.nodes.members(feasible_nodes(with_all_room)):
         used = snapshot.usage.get(node.name, UNUSED)
         lack = lacking(pod.requests, node.allocatable, used)
@@ -347,10 +335,11 @@ def _with_constraint(cycle: Cycle, *, constraint: Constraint, changes: Sequence[
 
 
 def _with_constraints(cycle: Cycle, constraint: Constraint, instead: Sequence[Constraint]) -> Cycle:
-    return cycle._replace(
+    return replace(
+        cycle,
         constraints=tuple(
             [new for one in cycle.constraints for new in (instead if one.index == constraint.index else (one,))]
-        )
+        ),
     )
 
 
@@ -391,7 +380,7 @@ def _untolerated(cycle: Cycle) -> Iterator[Taint]:
 def _tolerating(cycle: Cycle, *, taint: Taint) -> Iterator[Variant]:
     toleration = Toleration(taint.key, EQUAL, taint.value, taint.effect)
     pod = replace(cycle.pod, tolerations=(*cycle.pod.tolerations, toleration))
-    yield Variant(f"a toleration of {taint}", cycle._replace(pod=pod))
+    yield Variant(f"a toleration of {taint}", replace(cycle, pod=pod))
 
 
 def _requesting_less(cycle: Cycle) -> Iterator[Variant]:
@@ -401,12 +390,12 @@ def _requesting_less(cycle: Cycle) -> Iterator[Variant]:
     lacks = {at_most(lack, requests) for _, _, lack in _lacking(cycle) if not lack.pods}
     for lack in sorted(lacks, key=lambda one: (share(one, asked), one)):
         lowest = replace(cycle.pod, requests=lowered(requests, lack))
-        yield Variant(f"requests smaller by {lack}", cycle._replace(pod=lowest))
+        yield Variant(f"requests smaller by {lack}", replace(cycle, pod=lowest))
 
 
 def _without_affinity(cycle: Cycle) -> Iterator[Variant]:
     pod = replace(cycle.pod, affinity=ANY_NODE)
-    yield Variant("no nodeSelector and no required node affinity", cycle._replace(pod=pod))
+    yield Variant("no nodeSelector and no required node affinity", replace(cycle, pod=pod))
 
 
 def _without_constraint(cycle: Cycle, *, constraint: Constraint) -> Iterator[Variant]:

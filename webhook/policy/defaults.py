@@ -9,16 +9,16 @@ from typing import NamedTuple
 from webhook.findings.wording import some
 from webhook.objects.fields import DUPLICATE, FieldPath, as_list, as_mapping, path_text
 from webhook.objects.labels import label_key_errors
+from webhook.objects.names import HOSTNAME
 from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import HARD
 from webhook.scheduler.default_constraints import LIST, SYSTEM, validate_args
-from webhook.scheduler.domains import reach
+from webhook.scheduler.domains import Reach
 from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import places_quickly, pod_of
 from webhook.scheduler.nodes import Nodes, NodeSet
 from webhook.scheduler.validation import in_one_line, validate
 
-HOSTNAME = "kubernetes.io/hostname"
 ANY_LABEL = "evenkeel.dev/any"  # A label in place of those of the derived selector.
 
 
@@ -54,7 +54,7 @@ def suited_defaults(defaulting: Defaulting, pod: Workload, nodes: Nodes) -> Suit
     keys = [str(constraint["topologyKey"]) for constraint in defaulting.constraints]
     if nodes.common_label_keys.issuperset(keys) or not nodes.all:
         return SuitedDefaults(defaulting.constraints)
-    reachable = reach(pod_of(pod), nodes).usable if places_quickly(pod.pod_spec or {}) else 0
+    reachable = Reach(pod_of(pod), nodes).usable if places_quickly(pod.pod_spec or {}) else 0
     usable = reachable or nodes.all
     kept: list[Mapping[str, object]] = []
     lacking = ""

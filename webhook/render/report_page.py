@@ -44,7 +44,7 @@ from webhook.report.inventory import key_of
 from webhook.report.report import Report, ReportedWorkload
 from webhook.report.spread import Spread
 from webhook.report.waiting_pods import Waiting
-from webhook.scheduler.filtering import DomainCounts
+from webhook.scheduler.domain_counts import DomainCounts
 
 MOST_BARS, MOST_ZONES, MOST_FINDINGS, MOST_CHARTS, MOST_SKEWS = 12, 12, 10, 12, 4
 WIDE_REPORT, NARROW, BAR = (

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from webhook.objects.names import HOSTNAME
 from webhook.report.report import Report, ReportedWorkload
 from webhook.report.spread import Spread
 
@@ -52,7 +53,6 @@ TIME = Metric("evenkeel_report_timestamp_seconds", "gauge", "When the cluster wa
 FAILURES = Metric("evenkeel_report_failures_total", "counter", "How often the cluster could not be read.")
 OF_WORKLOADS = (PENDING, SKEW, MAX_SKEW, FINDINGS, GATED, DOMAIN_PODS)  # The first stay where there are too many.
 SKEW_METRICS = (*OF_WORKLOADS, SERIES_LEFT_OUT, TIME, FAILURES)
-HOSTNAME = "kubernetes.io/hostname"  # A domain a node: their Pods are summed up in the skew.
 
 
 class MetricSample(NamedTuple):

@@ -20,7 +20,7 @@ from webhook.findings.finding import Finding, Severity
 from webhook.findings.neighbours import Neighbours
 from webhook.objects.fields import texts_at, value_at
 from webhook.objects.kinds import CONSTRAINTS_PATH
-from webhook.objects.names import DEFAULT_SCHEDULER
+from webhook.objects.names import DEFAULT_SCHEDULER, ZONE
 from webhook.objects.references import Scaling
 from webhook.objects.workload import Workload, parse_workloads, scaling_of
 from webhook.placement.inferred_defaults import is_defaulted
@@ -29,7 +29,7 @@ from webhook.report.idle_constraints import why_idle
 from webhook.report.impact import Impact, impact
 from webhook.report.inventory import Inventory, LiveWorkload, by_name
 from webhook.report.next_pods import MadePod, made_pods
-from webhook.report.spread import ZONE, Spread, Spreading, ZoneLoss, zone_loss
+from webhook.report.spread import Spread, Spreading, ZoneLoss, zone_loss
 from webhook.scheduler.features import Features
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles
 from webhook.scheduler.snapshot import Snapshot

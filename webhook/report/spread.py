@@ -13,22 +13,21 @@ from typing import NamedTuple
 
 from webhook.objects.fields import as_mapping, with_value
 from webhook.objects.kinds import CONSTRAINTS_PATH
+from webhook.objects.names import ZONE
 from webhook.objects.references import ObjectKey
-from webhook.placement.explanation import count_each
 from webhook.placement.subject import FROM_SCHEDULER, POLICY, attempt, of_new_pod
 from webhook.report.inventory import Inventory, LiveWorkload, Raw, key_of, named
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import LabelSet, PodGroup
-from webhook.scheduler.domains import is_confined
+from webhook.scheduler.domain_counts import DomainCounts
+from webhook.scheduler.domains import carrying_every_key, is_confined
 from webhook.scheduler.features import Features
-from webhook.scheduler.filtering import DomainCounts
-from webhook.scheduler.inclusion import carrying_every_key, included
+from webhook.scheduler.filtering import count_each
+from webhook.scheduler.framework import usable_nodes
 from webhook.scheduler.nodes import Nodes, NodeSet
-from webhook.scheduler.profile import USUAL_PROFILE, Cycle, Profiles, usable_nodes
+from webhook.scheduler.profile import USUAL_PROFILE, Cycle, Profiles
 from webhook.scheduler.selectors import EQUALS, IN, Selector
 from webhook.scheduler.snapshot import Snapshot
-
-ZONE = "topology.kubernetes.io/zone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class Spread:
         """The most Pods in any eligible domain, less the fewest, as the scheduler has it: 0 if too few domains."""
         if self.counted is None:
             return None
-        return max(self.counted.counts.values(), default=0) - self.counted.min_match_num
+        return self.counted.largest_skew
 
     @property
     def excess(self) -> int:
@@ -168,11 +167,11 @@ class Spreading:
         if (
             source == FROM_SCHEDULER and workload.ref.kind == "DaemonSet"
         ):  # One node takes each of its Pods, and is not scored.
-            cycle = cycle._replace(constraints=[one for one in cycle.constraints if one.hard])
+            cycle = replace(cycle, constraints=[one for one in cycle.constraints if one.hard])
         own = self._of(workload.ref.namespace)
         matching = {labels: group for one in cycle.constraints for labels, group in own.matching(one.selector).items()}
-        counting = replace(self._snapshot, pods={workload.ref.namespace: matching})
-        for counted in count_each(cycle._replace(snapshot=counting)):
+        cycle = replace(cycle, snapshot=replace(self._snapshot, pods={workload.ref.namespace: matching}))
+        for counted in count_each(cycle):
             makers = own.makers(counted.constraint.selector) if counted.counts else {}
             nodes = self._nodes(cycle, counted.constraint)
             confined = is_confined(cycle.pod, counted.constraint)
@@ -191,7 +190,7 @@ class Spreading:
         nodes = self._snapshot.nodes
         together = [one for one in cycle.constraints if one.hard == constraint.hard]
         labelled = carrying_every_key(nodes, [constraint] if cycle.system_defaults else together)
-        counted, carrying = labelled & included(constraint, cycle.pod, nodes), nodes.carrying(constraint.topology_key)
+        counted, carrying = cycle.reach.eligible(constraint, labelled), nodes.carrying(constraint.topology_key)
         shut = counted & ~usable_nodes(cycle)
         return (
             (nodes.all & ~carrying).bit_count(),

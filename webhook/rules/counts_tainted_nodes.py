@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Need, Subject, rule
 from webhook.objects.kinds import BATCH
+from webhook.objects.names import HOSTNAME
 from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import HARD, HONOR, Constraint
 from webhook.scheduler.domains import leaves_one_domain
-from webhook.scheduler.nodes import HOSTNAME, TOLERATION_EXISTS
+from webhook.scheduler.taints import TOLERATION_EXISTS
 
 _COUNTS = {
     HOSTNAME: "tainted nodes count",

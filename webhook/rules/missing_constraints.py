@@ -9,7 +9,7 @@ from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Subject, in_yaml, rule
 from webhook.objects.fields import as_list
-from webhook.rules.misspelt_topology_key import ZONE
+from webhook.objects.names import ZONE
 
 MISSING = "missing-constraints"
 

@@ -8,10 +8,10 @@ from functools import lru_cache
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.rule import Subject, rule
 from webhook.objects.likeness import within
+from webhook.objects.names import HOSTNAME, REGION, ZONE
 from webhook.objects.reading import brief
 from webhook.scheduler.constraint import Constraint
 
-HOSTNAME, ZONE, REGION = "kubernetes.io/hostname", "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 WELL_KNOWN = (HOSTNAME, ZONE, REGION, "node.kubernetes.io/instance-type", "kubernetes.io/arch", "kubernetes.io/os")
 MISTAKES = {
     "hostname": HOSTNAME,

@@ -9,7 +9,8 @@ from webhook.findings.rule import CLOSED_NODES, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
 from webhook.scheduler.constraint import HARD, HONOR, Constraint
-from webhook.scheduler.nodes import CORDONED, NodeSet, Taint
+from webhook.scheduler.nodes import NodeSet
+from webhook.scheduler.taints import CORDONED, Taint
 
 
 @rule(

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import UNUSED, Requests, Usage
+from webhook.scheduler.domain_counts import DomainCounts, count_domains
+from webhook.scheduler.domains import Reach
 from webhook.scheduler.features import Features
-from webhook.scheduler.filtering import DomainCounts, count_domains
 from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.nodes import Allocatable, NodeSet
 from webhook.scheduler.snapshot import Snapshot
@@ -47,7 +48,7 @@ def bound(
     found = [Bound(room.of_all(usable))]
     found += [
         _of_constraint(counts, usable, room)
-        for counts in count_domains(pod, those, snapshot, features)
+        for counts in count_domains(Reach(pod, snapshot.nodes), those, snapshot, features)
         if features.empty_selector_counts or not counts.constraint.selector.empty
     ]
     return min(found, key=lambda one: one.number)

@@ -6,23 +6,44 @@ The domains that a constraint counts, and the nodes that would take the Pod; the
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 
 from webhook.scheduler.constraint import HONOR, Constraint
 from webhook.scheduler.incoming import IncomingPod
-from webhook.scheduler.nodes import CORDONED, Nodes, NodeSet
+from webhook.scheduler.nodes import Nodes, NodeSet
+from webhook.scheduler.taints import CORDONED
 
 
-class Reach(NamedTuple):
+@dataclass(frozen=True)
+class Reach:
     """
-    The nodes that a Pod may run on: as its node affinity goes, as taints go, and `open` ones that are not cordoned.
+    The nodes that a Pod may run on, whatever it requests and whatever other Pods there are.
 
-    It is found once for a Pod, since hostile affinity takes long to hold against all nodes.
+    Each set is computed once, since hostile affinity takes long to hold against all nodes.
     """
 
-    affine: NodeSet
-    tolerated: NodeSet
-    open: NodeSet
+    pod: IncomingPod
+    nodes: Nodes
+
+    @cached_property
+    def affine(self) -> NodeSet:
+        """The nodes that nodeSelector and required node affinity match."""
+        return self.pod.affinity.matching(self.nodes)
+
+    @cached_property
+    def tolerated(self) -> NodeSet:
+        """The nodes that no taint keeps the Pod off."""
+        return self.nodes.tolerated(self.pod.tolerations)
+
+    @cached_property
+    def open(self) -> NodeSet:
+        """The nodes that no taint and no cordon keeps the Pod off."""
+        cordoned = self.nodes.unschedulable
+        if cordoned and any(toleration.tolerates(CORDONED) for toleration in self.pod.tolerations):
+            cordoned = 0
+        return self.tolerated & ~cordoned
 
     @property
     def usable(self) -> NodeSet:
@@ -30,11 +51,28 @@ class Reach(NamedTuple):
         return self.affine & self.open
 
     def eligible(self, constraint: Constraint, carrying_every_key: NodeSet) -> NodeSet:
-        """The nodes that the constraint counts, of those that carry the key of each hard constraint."""
-        found = carrying_every_key
+        """
+        upstream: common.go:topologySpreadConstraint.matchNodeInclusionPolicies (v1.37)
+
+        Return the nodes that the constraint counts, of those that carry the key of each constraint: its
+        nodeAffinityPolicy and nodeTaintsPolicy may leave some out.
+        """
+        eligible = carrying_every_key
         if constraint.node_affinity_policy == HONOR:
-            found &= self.affine
-        return found & self.tolerated if constraint.node_taints_policy == HONOR else found
+            eligible &= self.affine
+        return eligible & self.tolerated if constraint.node_taints_policy == HONOR else eligible
+
+
+def carrying_every_key(nodes: Nodes, constraints: Iterable[Constraint]) -> NodeSet:
+    """
+    upstream: common.go:nodeLabelsMatchSpreadConstraints (v1.37)
+
+    Return the nodes that carry the topology key of each constraint; the others are counted by none of them.
+    """
+    carrying = nodes.all
+    for constraint in constraints:
+        carrying &= nodes.carrying(constraint.topology_key)
+    return carrying
 
 
 def is_confined(pod: IncomingPod, constraint: Constraint) -> bool:
@@ -48,12 +86,3 @@ def leaves_one_domain(pod: IncomingPod, constraint: Constraint) -> bool:
     """Return whether node affinity leaves the Pod one domain of the constraint, whatever nodes join."""
     values = pod.affinity.values(constraint.topology_key)
     return values is not None and len(values) == 1
-
-
-def reach(pod: IncomingPod, nodes: Nodes) -> Reach:
-    """The nodes that the Pod may run on; requests and other Pods do not matter."""
-    tolerated = nodes.tolerated(pod.tolerations)
-    cordoned = nodes.unschedulable
-    if cordoned and any(one.tolerates(CORDONED) for one in pod.tolerations):
-        cordoned = 0
-    return Reach(pod.affinity.matching(nodes), tolerated, tolerated & ~cordoned)

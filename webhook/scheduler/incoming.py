@@ -12,7 +12,7 @@ from webhook.objects.workload import Workload
 from webhook.scheduler.affinity import ANY_NODE, PreferredTerm, RequiredNodeAffinity, read_preferred, read_required
 from webhook.scheduler.counts import NO_REQUESTS, Requests
 from webhook.scheduler.features import Features
-from webhook.scheduler.nodes import Toleration
+from webhook.scheduler.taints import Toleration
 
 PLACING = frozenset({"tolerations", "nodeSelector", "affinity"})  # By these fields a Pod chooses among nodes.
 MOST_PLACING_VALUES = 200

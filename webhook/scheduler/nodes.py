@@ -1,75 +1,25 @@
-"""Nodes and their taints, and sets of nodes by what they carry."""
+"""Nodes, and sets of nodes by what they carry."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from webhook.objects.fields import FieldPath
 from webhook.objects.labels import Labels
-from webhook.objects.reading import Reader
+from webhook.scheduler.taints import DO_NOT_SCHEDULE, Taint, Toleration, untolerated_taint
 
-HOSTNAME = "kubernetes.io/hostname"
-NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
-DO_NOT_SCHEDULE = (NO_SCHEDULE, NO_EXECUTE)  # The effects of taints that keep Pods off a node.
-EQUAL, TOLERATION_EXISTS = "Equal", "Exists"
+Group = TypeVar("Group", bound=Hashable)
 NodeSet = int  # Bit i is set for the node at position i.
 _PLACEMENTS_KEPT = 32  # Placements by key and set that are kept; each takes some 0.3 MB for 5,000 nodes.
 _GO_INTEGER = re.compile(r"[+-]?[0-9]+")
 _INT64 = 1 << 63
 _LONGEST_VALUE = 63  # Characters of a label's value.
+_ONE = ord("1")
 _AS_NUMBERS = bytes.maketrans(b"01", bytes([0, 1]))
-
-
-class Taint(NamedTuple):
-    """A taint of a node; prints as kubectl has it: `dedicated=infra:NoSchedule`."""
-
-    key: str
-    value: str
-    effect: str
-
-    def __str__(self) -> str:
-        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
-
-
-CORDONED = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)  # Which follows `spec.unschedulable`.
-
-
-class Toleration(NamedTuple):
-    """A toleration of a Pod; an empty key or effect is any."""
-
-    key: str
-    operator: str
-    value: str
-    effect: str
-
-    def tolerates(self, taint: Taint) -> bool:
-        """
-        upstream: toleration.go:Toleration.ToleratesTaint (v1.37)
-
-        Whether a Pod with this toleration tolerates `taint`; the operators Gt and Lt are behind a gate that is off.
-        """
-        if self.effect not in ("", taint.effect) or self.key not in ("", taint.key):
-            return False
-        return self.operator == TOLERATION_EXISTS or (self.operator in ("", EQUAL) and self.value == taint.value)
-
-
-def untolerated_taint(
-    taints: Iterable[Taint], tolerations: Sequence[Toleration], effects: Collection[str]
-) -> Taint | None:
-    """
-    upstream: helpers.go:FindMatchingUntoleratedTaint (v1.37)
-
-    The first taint with one of the `effects` that no toleration tolerates, or None.
-    """
-    for taint in taints:
-        if taint.effect in effects and not any(toleration.tolerates(taint) for toleration in tolerations):
-            return taint
-    return None
 
 
 class Allocatable(NamedTuple):
@@ -162,6 +112,10 @@ class Nodes:
         """The nodes with these names; a name that no node has is passed over."""
         return union(1 << self._positions[name] for name in names if name in self._positions)
 
+    def named_one(self, name: str) -> NodeSet:
+        """Return the node with this name as a set; KeyError if there is none."""
+        return 1 << self._positions[name]
+
     def members(self, chosen: NodeSet) -> Iterator[Node]:
         """The nodes of a set, in their order."""
         return compress(self._nodes, _as_selectors(chosen))
@@ -169,6 +123,19 @@ class Nodes:
     def names(self, chosen: NodeSet) -> Iterator[str]:
         """The names of the nodes of a set, in their order."""
         return compress(self._names, _as_selectors(chosen))
+
+    def grouped(self, chosen: NodeSet, key: Callable[[Node], Group]) -> dict[Group, NodeSet]:
+        """Return the nodes of a set by what `key` returns for each."""
+        length = chosen.bit_length()
+        digits: dict[Group, bytearray] = {}
+        for place, node in zip(
+            compress(range(length - 1, -1, -1), _as_selectors(chosen)), self.members(chosen), strict=True
+        ):
+            group = key(node)
+            if group not in digits:
+                digits[group] = bytearray(b"0" * length)
+            digits[group][place] = _ONE
+        return {group: int(binary, 2) for group, binary in digits.items()}
 
     def carrying(self, key: str) -> NodeSet:
         """The nodes that have the label `key`."""
@@ -281,13 +248,3 @@ def union(sets: Iterable[NodeSet]) -> NodeSet:
 def _as_selectors(chosen: NodeSet) -> bytes:
     """A byte for each node up to the last of the set: 1 if it belongs to it, else 0."""
     return f"{chosen:b}"[::-1].encode().translate(_AS_NUMBERS)
-
-
-def read_taints(reader: Reader, raw: object, path: FieldPath) -> tuple[Taint, ...]:
-    """The taints of a node; `reader` collects what has the wrong type."""
-    return tuple(
-        [
-            Taint(*[reader.string(item.get(name), at, name) or "" for name in Taint._fields])
-            for item, at in reader.mappings(raw, path)
-        ]
-    )

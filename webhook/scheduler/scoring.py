@@ -7,18 +7,17 @@ The score of the scheduler's plugin PodTopologySpread: which of several nodes th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
-from webhook.scheduler.constraint import Constraint
-from webhook.scheduler.features import Features
-from webhook.scheduler.inclusion import carrying_every_key, count, included
-from webhook.scheduler.incoming import IncomingPod
-from webhook.scheduler.nodes import HOSTNAME, Nodes, NodeSet
-from webhook.scheduler.snapshot import Snapshot
-
-MAX_NODE_SCORE = 100  # fwk.MaxNodeScore
+from webhook.objects.names import HOSTNAME
+from webhook.scheduler.domain_counts import DomainCounts, DomainOf, NodesOf, counted_by
+from webhook.scheduler.domains import carrying_every_key
+from webhook.scheduler.fit import MAX_NODE_SCORE
+from webhook.scheduler.nodes import Nodes, NodeSet
+from webhook.scheduler.profile import Cycle
 
 
 class Scored(NamedTuple):
@@ -41,66 +40,87 @@ class Scores:
     ignored: NodeSet
 
 
-NO_SCORES = Scores((), 0)
+@dataclass(frozen=True, slots=True)
+class SoftConstraints:
+    """The soft constraints of a Pod with what each counts; candidates of `taking_part` are scored, others have 0."""
+
+    nodes: Nodes
+    counts: tuple[DomainCounts, ...]
+    taking_part: NodeSet
+
+    @classmethod
+    def of(cls, cycle: Cycle) -> SoftConstraints:
+        """
+        upstream: scoring.go:PodTopologySpread.initPreScoreState (v1.37)
+
+        Count what the soft constraints of a Pod count.  Of the scheduler's own defaults, a node without a topology key
+        takes part, too.
+        """
+        soft = [constraint for constraint in cycle.constraints if constraint.soft]
+        nodes = cycle.snapshot.nodes
+        taking_part = nodes.all if cycle.system_defaults else carrying_every_key(nodes, soft)
+        counted = []
+        for constraint in soft:
+            domain_of: DomainOf
+            nodes_of: NodesOf
+            if constraint.topology_key == HOSTNAME:
+                # Each node is a domain, whatever its label says, and no policy leaves one out.
+                domain_of, nodes_of = _itself(nodes), nodes.named_one
+            else:
+                eligible = cycle.reach.eligible(constraint, taking_part)
+                domain_of = domain_counting_unlabelled(nodes, constraint.topology_key, eligible)
+                nodes_of = nodes.domains(constraint.topology_key).__getitem__
+            counted.append(counted_by(cycle.reach, constraint, cycle.snapshot, cycle.features, domain_of, nodes_of))
+        return cls(nodes, tuple(counted), taking_part)
+
+    def scores(self, candidates: NodeSet) -> Scores:
+        """
+        upstream: scoring.go:PodTopologySpread.Score (v1.37)
+
+        Return what the constraints make of each candidate.
+        """
+        taking_part = candidates & self.taking_part
+        sums: dict[NodeSet, float] = {taking_part: 0.0} if taking_part else {}
+        for counts in self.counts:
+            key, max_skew = counts.constraint.topology_key, counts.constraint.max_skew
+            size = (
+                taking_part.bit_count()
+                if key == HOSTNAME
+                else number_of_domains_counting_unlabelled(self.nodes, key, taking_part)
+            )
+            weight = topology_normalizing_weight(size)
+            sums = dict(added(sums, counts.nodes_by_number, self.nodes.carrying(key), weight, max_skew))
+        raw = {nodes: rounded(score) for nodes, score in sums.items()}
+        scored = [Scored(nodes, raw[nodes], score) for nodes, score in normalized(raw).items()]
+        return Scores(tuple(scored), candidates & ~self.taking_part)
+
+    def copy(self) -> SoftConstraints:
+        """Return an independent copy."""
+        return SoftConstraints(self.nodes, tuple([counts.copy() for counts in self.counts]), self.taking_part)
 
 
-def score_nodes(
-    pod: IncomingPod,
-    constraints: Sequence[Constraint],
-    snapshot: Snapshot,
-    candidates: NodeSet,
-    features: Features,
-    *,
-    system_defaults: bool = False,
-) -> Scores:
-    """
-    upstream: scoring.go:PodTopologySpread.Score (v1.37)
-
-    What the constraints that are soft make of each candidate; the others are left out.  With `system_defaults`, the
-    constraints are the scheduler's own, and a node without a topology key takes part.
-    """
-    soft = [constraint for constraint in constraints if constraint.soft]
-    nodes, groups = snapshot.nodes, snapshot.pods.get(pod.namespace, {})
-    counted = nodes.all if system_defaults else carrying_every_key(nodes, soft)
-    taking_part = candidates & counted
-    sums: dict[NodeSet, float] = {taking_part: 0.0} if taking_part else {}
-    for constraint in soft:
-        key = constraint.topology_key
-        if key == HOSTNAME:  # Each node is a domain, whatever its label says, and no policy leaves one out.
-            counts = count(groups, constraint.selector, str, features)
-            by_number = _by_number(counts, lambda name: nodes.named((name,)))
-            size = taking_part.bit_count()
-        else:
-            found_in = domain_of(nodes, key, counted & included(constraint, pod, nodes))
-            counts = count(groups, constraint.selector, found_in, features)
-            by_number = _by_number(counts, nodes.domains(key).__getitem__)
-            size = number_of_domains(nodes, key, taking_part)
-        sums = dict(added(sums, by_number, nodes.carrying(key), math.log(size + 2), constraint.max_skew))
-    raw = {those: rounded(score) for those, score in sums.items()}
-    scored = [Scored(those, raw[those], score) for those, score in normalized(raw).items()]
-    return Scores(tuple(scored), candidates & ~counted)
+def _itself(nodes: Nodes) -> DomainOf:
+    return lambda name: name if nodes.get(name) is not None else None
 
 
-def domain_of(nodes: Nodes, key: str, chosen: NodeSet) -> Callable[[str], str | None]:
-    """The domain of each of these nodes; those that lack the key are of the domain "", as Go reads an absent label."""
+@lru_cache(maxsize=1024)
+def topology_normalizing_weight(size: int) -> float:
+    """upstream: scoring.go:topologyNormalizingWeight (v1.37)"""
+    return math.log(size + 2)
+
+
+def domain_counting_unlabelled(nodes: Nodes, key: str, chosen: NodeSet) -> DomainOf:
+    """Return the domain of each of these nodes; one that lacks the key is of the domain "", as Go reads no label."""
     found = nodes.placed(key, chosen).of
     if "" in nodes.domains(key):  # else no node's score is that of the domain ""
         found = {**found, **dict.fromkeys(nodes.names(chosen & ~nodes.carrying(key)), "")}
     return found.get
 
 
-def number_of_domains(nodes: Nodes, key: str, chosen: NodeSet) -> int:
-    """The domains of these nodes; all that lack the key are of the domain ""."""
+def number_of_domains_counting_unlabelled(nodes: Nodes, key: str, chosen: NodeSet) -> int:
+    """Return the number of domains of these nodes; all that lack the key are of the domain ""."""
     found = {domain for domain, those in nodes.domains(key).items() if those & chosen}
     return len(found | {""} if chosen & ~nodes.carrying(key) else found)
-
-
-def _by_number(counts: Mapping[str, int], domain: Callable[[str], NodeSet]) -> dict[int, NodeSet]:
-    """The nodes of the domains by the number of Pods that their domain has."""
-    found: dict[int, NodeSet] = {}
-    for name, number in counts.items():
-        found[number] = found.get(number, 0) | domain(name)
-    return found
 
 
 def added(

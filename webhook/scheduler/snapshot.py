@@ -25,8 +25,9 @@ from webhook.scheduler.counts import (
     label_set,
 )
 from webhook.scheduler.features import Features
-from webhook.scheduler.nodes import NO_ROOM, Allocatable, Node, Nodes, read_taints
+from webhook.scheduler.nodes import NO_ROOM, Allocatable, Node, Nodes
 from webhook.scheduler.selectors import Selector, as_selector, selecting
+from webhook.scheduler.taints import read_taints
 from webhook.scheduler.validation import selector_errors
 
 CONTROLLER_KINDS = frozenset(

@@ -32,11 +32,10 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
 from webhook.scheduler.selectors import as_selector
 from webhook.scheduler.snapshot import Controller, Snapshot
-from webhook.simulation.pod import Maker
+from webhook.simulation.pod import Maker, PodClass
 from webhook.simulation.reading import min_ready_seconds_of, replicas_of, tolerations_of
 from webhook.simulation.revisions import Revisions, read_revisions
 from webhook.simulation.step import StepError
-from webhook.simulation.view import PodClass
 
 DEPLOYMENT, STATEFUL, SET, CONTROLLER = "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"
 SIMULATED = ((APPS, DEPLOYMENT), (APPS, STATEFUL), (APPS, SET), (CORE, CONTROLLER))

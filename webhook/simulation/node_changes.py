@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from webhook.scheduler.nodes import CORDONED, HOSTNAME, NO_EXECUTE, NO_SCHEDULE, Node, Nodes, NodeSet, Taint
+from webhook.objects.names import HOSTNAME
+from webhook.scheduler.nodes import Node, Nodes, NodeSet
+from webhook.scheduler.taints import CORDONED, NO_EXECUTE, NO_SCHEDULE, UNREACHABLE_KEY, Taint
 from webhook.simulation.sampling import in_tree_order
 from webhook.simulation.step import ADD, CORDON, DELETE, DRAIN, LOSE, OF_NODES, TAINT, Step, StepError
 
-UNREACHABLE_KEY = "node.kubernetes.io/unreachable"
 LOST = (Taint(UNREACHABLE_KEY, "", NO_SCHEDULE), Taint(UNREACHABLE_KEY, "", NO_EXECUTE))
 MOST_NODES_NAMED = 10
 

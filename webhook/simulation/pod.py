@@ -5,9 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import NO_REQUESTS, LabelSet, Requests
-from webhook.simulation.tolerated import Tolerations
-from webhook.simulation.view import PodClass
+from webhook.scheduler.incoming import IncomingPod
+from webhook.scheduler.profile import USUAL_PROFILE, Profile
+from webhook.scheduler.taints import LimitedTolerations
+
+
+@dataclass(frozen=True, eq=False)
+class PodClass:
+    """
+    Pods that are placed alike: what one asks of a node, and the constraints in force.
+
+    `waits` says why kube-scheduler does not look at them, "" if it does.  `tolerations` are those of the Pod with the
+    time for which they hold.
+    """
+
+    pod: IncomingPod
+    constraints: tuple[Constraint, ...]
+    system_defaults: bool = False
+    profile: Profile = USUAL_PROFILE
+    priority: int = 0
+    waits: str = ""
+    tolerations: LimitedTolerations = ()
+    not_judged: tuple[str, ...] = ()
 
 
 class Maker(NamedTuple):
@@ -41,7 +62,7 @@ class InitialPod:
     created: float | None = None
     cost: int = 0
     restarts: int = 0
-    tolerations: Tolerations = ()
+    tolerations: LimitedTolerations = ()
     fixed: bool = False
     maker: Maker | None = None
     revision: int = -1

@@ -8,15 +8,22 @@ from webhook.objects.fields import as_list, as_mapping, texts_at, value_at
 from webhook.objects.names import DELETION_COST_ANNOTATION
 from webhook.objects.times import seconds_at
 from webhook.placement.subject import Raw
-from webhook.scheduler.nodes import NO_EXECUTE, TOLERATION_EXISTS, Taint, Toleration
+from webhook.scheduler.taints import (
+    NO_EXECUTE,
+    RESERVED,
+    TOLERATION_EXISTS,
+    LimitedToleration,
+    LimitedTolerations,
+    Taint,
+    Toleration,
+)
 from webhook.simulation.deployment import DeploymentStrategy
 from webhook.simulation.stateful import Update
-from webhook.simulation.tolerated import Tolerated, Tolerations
 
 _PERCENT = re.compile("[0-9]{1,9}%")
 DEFAULT_TOLERATION_SECONDS = 300  # For which a Pod tolerates a lost node, unless it says otherwise.
 GRACES = tuple(
-    Tolerated(Toleration(f"node.kubernetes.io/{key}", TOLERATION_EXISTS, "", NO_EXECUTE), DEFAULT_TOLERATION_SECONDS)
+    LimitedToleration(Toleration(f"{RESERVED}{key}", TOLERATION_EXISTS, "", NO_EXECUTE), DEFAULT_TOLERATION_SECONDS)
     for key in ("not-ready", "unreachable")
 )
 
@@ -67,7 +74,7 @@ def int_or_percent(value: object) -> int | str | None:
     return value if isinstance(value, str) and _PERCENT.fullmatch(value) else None
 
 
-def tolerations_of(spec: Raw) -> Tolerations:
+def tolerations_of(spec: Raw) -> LimitedTolerations:
     """
     upstream: defaulttolerationseconds/admission.go:Plugin.Admit (v1.37)
 
@@ -77,7 +84,7 @@ def tolerations_of(spec: Raw) -> Tolerations:
     for one in map(as_mapping, as_list(spec.get("tolerations"))):
         seconds = one.get("tolerationSeconds")
         toleration = Toleration(*texts_at(one, *Toleration._fields))
-        found.append(Tolerated(toleration, seconds if isinstance(seconds, int) else None))
+        found.append(LimitedToleration(toleration, seconds if isinstance(seconds, int) else None))
     for grace in GRACES:
         taint = Taint(grace.toleration.key, "", NO_EXECUTE)
         if not any(one.toleration.tolerates(taint) for one in found):

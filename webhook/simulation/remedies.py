@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from webhook.placement.remedies import Remedy, remedies
-from webhook.scheduler.profile import find_feasible
+from webhook.scheduler.framework import find_feasible
 from webhook.simulation.run import Plan, StepOutcome, last_attempt
 
 

@@ -17,10 +17,10 @@ from webhook.placement.subject import Raw
 from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
 from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.planning import is_simulated, planned
+from webhook.simulation.pod import PodClass
 from webhook.simulation.results import Range, ranged
 from webhook.simulation.run import Plan, run
 from webhook.simulation.step import ROLLOUT, Step, StepError
-from webhook.simulation.view import PodClass
 
 SEED, LEAST_RUNS, MOST_ROLLOUT_RUNS = 1, 3, 20
 NODES_TRIED_IN_ROLLOUT = 15_000  # in the runs for one remedy

@@ -13,20 +13,19 @@ from random import Random
 from typing import NamedTuple
 
 from webhook.scheduler.constraint import Constraint
-from webhook.scheduler.filtering import DomainCounts, count_domains
-from webhook.scheduler.nodes import NO_EXECUTE, Taint
-from webhook.scheduler.profile import Cycle, feasible_nodes, find_feasible, message
+from webhook.scheduler.filtering import count_each
+from webhook.scheduler.framework import feasible_nodes, find_feasible, message
+from webhook.scheduler.profile import Cycle
+from webhook.scheduler.taints import NO_EXECUTE, Taint, is_evicted
 from webhook.simulation import unreachable_zones
 from webhook.simulation.deployment import Deployment, DeploymentStrategy
 from webhook.simulation.disruption import Budget, Drained, drain
 from webhook.simulation.node_changes import LOST, Ground
-from webhook.simulation.pod import InitialPod, Maker, Pod
+from webhook.simulation.pod import InitialPod, Maker, Pod, PodClass
 from webhook.simulation.replicas import ReplicaSet
 from webhook.simulation.state import Start, State
 from webhook.simulation.stateful import StatefulSet, Update
 from webhook.simulation.step import ADD, APPLY, CORDON, DELETE, DRAIN, LOSE, ROLLOUT, SCALE, TAINT, Step
-from webhook.simulation.tolerated import is_evicted
-from webhook.simulation.view import PodClass
 
 HOUR = 3600.0  # From one step to the next.
 MOST_BACKOFF = 10  # Seconds for which kube-scheduler at most leaves a Pod that it could not place.
@@ -273,14 +272,14 @@ class _Run:
         """How the Pods lie now."""
         state, workload = self.state, self.workload
         of_class = workload.maker.of_class
-        counted = counts(of_class, state)
+        counted = count_each(state.cycle(of_class))
         waiting = [pod for _, _, pod in state.waiting if pod.revision >= 0]
         classes = {pod.maker.of_class: None for pod in waiting if pod.maker is not None}
         there = [pod for pod in workload.pods if pod.active]
         holding = dict.fromkeys(index for one in classes if not one.waits for index in self._holding(one))
         return StepOutcome(
             tuple(dict(one.counts) for one in counted),
-            tuple(skew(one) > one.constraint.max_skew for one in counted),
+            tuple(one.largest_skew > one.constraint.max_skew for one in counted),
             len(waiting),
             tuple(dict.fromkeys(self._why(one) for one in classes)),
             self._others() - self._waited,
@@ -303,7 +302,7 @@ class _Run:
         cycle = self.state.cycle(of_class)
         for constraint in of_class.constraints:
             rest: tuple[Constraint, ...] = tuple(one for one in of_class.constraints if one is not constraint)
-            if constraint.hard and feasible_nodes(cycle._replace(constraints=rest)):
+            if constraint.hard and feasible_nodes(replace(cycle, constraints=rest)):
                 yield constraint.index
 
 
@@ -315,18 +314,3 @@ def _controller(named: Named, pods: list[Pod]) -> Deployment | StatefulSet:
         for i, one in enumerate(named.sets)
     ]
     return Deployment(named.replicas, named.strategy, sets, controlled=named.controlled, paused=named.paused)
-
-
-def counts(of_class: PodClass, state: State) -> list[DomainCounts]:
-    """What each constraint in force counts now, in the order of their places in the Pod."""
-    snapshot, features = state.snapshot(), state.features
-    hard = [one for one in of_class.constraints if one.hard]
-    soft = [one for one in of_class.constraints if one.soft]
-    together = [hard, *([[one] for one in soft] if of_class.system_defaults else [soft])]
-    found = [one for those in together for one in count_domains(of_class.pod, those, snapshot, features)]
-    return sorted(found, key=lambda one: one.constraint.index)
-
-
-def skew(counted: DomainCounts) -> int:
-    """The most Pods of a domain less the fewest."""
-    return max(counted.counts.values(), default=0) - counted.min_match_num

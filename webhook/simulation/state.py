@@ -11,18 +11,20 @@ from bisect import insort
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from random import Random
 from typing import NamedTuple
 
+from webhook.objects.names import REGION, ZONE
 from webhook.scheduler.counts import UNUSED, LabelSet, PodGroup, Usage, label_set
 from webhook.scheduler.features import Features
+from webhook.scheduler.framework import Framework
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.snapshot import Snapshot
 from webhook.simulation import ties
 from webhook.simulation.node_changes import Ground
-from webhook.simulation.pod import InitialPod, Maker, Pod
-from webhook.simulation.sampling import REGION, ZONE, sample
-from webhook.simulation.view import PodClass, View
+from webhook.simulation.pod import InitialPod, Maker, Pod, PodClass
+from webhook.simulation.sampling import sample
 
 
 class Event(NamedTuple):
@@ -35,7 +37,7 @@ class Event(NamedTuple):
 
 
 class Start(NamedTuple):
-    """What every run begins with; `views` keeps those of its classes, which a run copies."""
+    """What every run begins with; `frameworks` keeps those of its classes, which a run copies."""
 
     snapshot: Snapshot
     ground: Ground
@@ -44,7 +46,7 @@ class Start(NamedTuple):
     features: Features
     ties: str
     now: float
-    views: dict[PodClass, View]
+    frameworks: dict[PodClass, Framework]
 
 
 class State:
@@ -68,7 +70,7 @@ class State:
         self.fresh: deque[Pod] = deque()
         self.unready: Counter[tuple[str, LabelSet]] = Counter()
         self.version, self._failed = 0, dict[PodClass, int]()
-        self._views: dict[PodClass, View] = {}
+        self._frameworks: dict[PodClass, tuple[Framework, int]] = {}  # with the number of events that each has seen
         self._events: list[Event] = []
         self._search_from, self._serial = 0, 0
         self._bound_labels: dict[tuple[PodClass, str], LabelSet] = {}
@@ -201,13 +203,13 @@ class State:
 
         Bind a Pod to the best node; False if none is feasible.
         """
-        view = self.view(of_class)
-        feasible = view.feasible()
+        framework = self.framework(of_class)
+        feasible = framework.feasible()
         if not feasible:
             return False
         begun = self._search_from
-        candidates, self._search_from = sample(feasible, len(self.ground.nodes), begun, view.searched.bit_count())
-        best = view.best(candidates)
+        candidates, self._search_from = sample(feasible, len(self.ground.nodes), begun, framework.searched.bit_count())
+        best = framework.best(candidates)
         if self.begun.ties == ties.UNIFORM:
             position = ties.uniform(best, self.random)
         else:
@@ -270,45 +272,43 @@ class State:
         return replace(self.begun.snapshot, nodes=self.ground.nodes, pods=pods, usage=self.usage)
 
     def cycle(self, of_class: PodClass) -> Cycle:
-        """The attempt to place a Pod now, for what computes it whole."""
+        """Return the attempt to place a Pod now."""
+        return self._cycle(of_class, self.snapshot())
+
+    def _cycle(self, of_class: PodClass, snapshot: Snapshot) -> Cycle:
+        snapshot = replace(snapshot, nodes=self.ground.nodes)
         system_defaults, profile = of_class.system_defaults, of_class.profile
-        return Cycle(of_class.pod, of_class.constraints, self.snapshot(), self.features, system_defaults, profile)
+        return Cycle(of_class.pod, of_class.constraints, snapshot, self.features, system_defaults, profile)
 
-    def view(self, of_class: PodClass) -> View:
-        """The nodes for a class of Pods as they are now."""
-        found = self._views.get(of_class)
-        if found is None:
-            found = self._views[of_class] = self._new_view(of_class)
-        namespace, positions, nodes = of_class.pod.namespace, self.ground.positions, self.ground.order_by_position
-        events = self._events
-        for i in range(found.event, len(events)):
-            node, of_namespace, labels, number = events[i]
+    def framework(self, of_class: PodClass) -> Framework:
+        """Return what the plugins say for a class of Pods, with all events so far."""
+        if of_class not in self._frameworks:
+            self._frameworks[of_class] = self._new_framework(of_class)
+        framework, seen = self._frameworks[of_class]
+        for node, namespace, labels, number in islice(self._events, seen, None):
             if number:
-                if of_namespace == namespace:
-                    found.count(labels, node, number)
-            elif node in positions:
-                position = positions[node]
-                found.use(position, nodes[position].allocatable, self.usage[node])
-        found.event = len(events)
-        return found
+                framework.add_pods(namespace, labels, node, number)
+            elif node in self.usage:
+                framework.set_usage(node, self.usage[node])
+        self._frameworks[of_class] = framework, len(self._events)
+        return framework
 
-    def _new_view(self, of_class: PodClass) -> View:
-        namespace = of_class.pod.namespace
+    def _new_framework(self, of_class: PodClass) -> tuple[Framework, int]:
+        """Return what the plugins say now, or at the start, and the number of events that they have seen."""
         if self._anew:
-            groups = self._pod_groups(namespace)
-            return View(of_class, self.ground.nodes, groups, self.usage, self.features, len(self._events))
-        kept, snapshot = self.begun.views, self.begun.snapshot
+            return Framework(self.cycle(of_class)), len(self._events)
+        kept = self.begun.frameworks
         if of_class not in kept:
-            groups = snapshot.pods.get(namespace, {})
-            kept[of_class] = View(of_class, self.ground.nodes, groups, snapshot.usage, self.features)
-        return kept[of_class].copy()
+            kept[of_class] = framework = Framework(self._cycle(of_class, self.begun.snapshot))
+            framework.best(framework.feasible())  # Look at all nodes once, and not in each run.
+        return kept[of_class].copy(), 0
 
     def move_to(self, ground: Ground) -> None:
         """The nodes after a step, from which kube-scheduler goes on."""
         if ground.order == self.ground.order:
             return
         self.ground, self._anew = ground, True
-        self._views.clear()
+        self._frameworks.clear()
         self._search_from = self._search_from % max(1, len(ground.order))
         self._bound_labels.clear()
         self.version += 1

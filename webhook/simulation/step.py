@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from webhook.objects.labels import is_subdomain, label_key_errors, label_value_errors
-from webhook.scheduler.nodes import DO_NOT_SCHEDULE, Nodes, NodeSet, Taint
+from webhook.scheduler.nodes import Nodes, NodeSet
+from webhook.scheduler.taints import DO_NOT_SCHEDULE, Taint
 
 APPLY, ROLLOUT, SCALE, ADD = "apply", "rollout", "scale", "add"
 DRAIN, CORDON, LOSE, DELETE, TAINT = "drain", "cordon", "lose", "delete", "taint"

@@ -9,7 +9,8 @@ from __future__ import annotations
 from random import Random
 
 from webhook.scheduler.nodes import Node
-from webhook.simulation.node_changes import UNREACHABLE_KEY, Ground
+from webhook.scheduler.taints import UNREACHABLE_KEY
+from webhook.simulation.node_changes import Ground
 from webhook.simulation.sampling import zone_of
 
 UNHEALTHY_SHARE, LEAST_UNHEALTHY, SMALL_ZONE = 0.55, 3, 50  # kube-controller-manager's defaults

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.scheduler.nodes import Taint, Toleration
-from webhook.simulation.tolerated import Tolerated, is_evicted
+from webhook.scheduler.taints import LimitedToleration, Taint, Toleration, is_evicted
 
 TAINT = Taint("going", "x", "NoExecute")
 
 
 def tolerating(seconds=None, value="x"):
-    return Tolerated(Toleration("going", "Equal", value, "NoExecute"), seconds)
+    return LimitedToleration(Toleration("going", "Equal", value, "NoExecute"), seconds)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,139 @@
+"""The plugins of a profile together; the recordings of tests/conformance hold them against the real scheduler."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.support.attempts import (
+    BIG,
+    CORDONED,
+    INFRA,
+    SMALL,
+    TAINTED,
+    UNSCHEDULABLE,
+    UNTOLERATED,
+    affinity,
+    cycle,
+    named,
+    node,
+    refusals,
+    said,
+    scores,
+)
+from tests.support.placement import HARD, SOFT, bound
+from webhook.scheduler.counts import Usage
+from webhook.scheduler.features import LATEST
+from webhook.scheduler.framework import Framework, total, usable_nodes
+from webhook.scheduler.profile import Profile
+
+
+def test_a_node_that_nothing_refuses_is_feasible():
+    asked = cycle(node("n1"))
+
+    assert ({}, "") == (refusals(asked), said(asked))
+
+
+def test_each_plugin_says_why_in_its_order():
+    asked = cycle(
+        TAINTED,
+        node("n2", unschedulable=True, taints=[INFRA]),
+        node("n3", zone="b"),
+        node("n4", allocatable=SMALL),
+        node("n5"),
+        bound("n4"),
+        bound("n5"),
+        constraints=[HARD],
+        nodeSelector={"zone": "a"},
+        **BIG,
+    )
+
+    assert {
+        "n1": UNTOLERATED,
+        "n2": UNSCHEDULABLE,
+        "n3": ("NodeAffinity", "node(s) didn't match Pod's node affinity/selector"),
+        "n4": ("NodeResourcesFit", "Insufficient cpu", "Insufficient memory"),
+    } == refusals(asked)
+
+
+def test_two_plugins_that_leave_no_node_together():
+    asked = cycle(node("n1"), node("n2"), nodeName="n1", affinity=affinity(named("n2")))
+
+    assert "0/2 nodes are available: node(s) didn't satisfy plugin(s) [NodeAffinity NodeName] simultaneously." == said(
+        asked
+    )
+
+
+def test_the_message_counts_each_reason_and_sorts_as_text():
+    tainted = [node(f"t{i}", taints=[INFRA]) for i in range(10)]
+    full = [node(f"f{i}", allocatable={**SMALL, "pods": "0"}) for i in range(2)]
+
+    assert (
+        "0/12 nodes are available: 10 node(s) had untolerated taint(s), 2 Insufficient cpu, 2 Insufficient memory, "
+        "2 Too many pods."
+    ) == said(cycle(*tainted, *full, **BIG))
+
+
+def test_a_cluster_without_nodes():
+    assert "no nodes available to schedule pods" == said(cycle())
+
+
+def test_one_candidate_is_not_scored():
+    assert {} == scores(cycle(node("n1")))
+
+
+def test_what_scores_nothing_is_left_out():
+    assert ["TaintToleration", "NodeResourcesFit"] == list(scores(cycle(node("n1"), node("n2"))))
+    assert {"NodeResourcesBalancedAllocation", "PodTopologySpread"} <= scores(
+        cycle(node("n1"), node("n2"), constraints=[SOFT], **BIG)
+    ).keys()
+
+
+def test_the_total_weighs_the_plugins():
+    found = {"TaintToleration": {"n1": 100, "n2": 0}, "PodTopologySpread": {"n1": 50, "n2": 100}}
+
+    assert {"n1": 3 * 100 + 2 * 50, "n2": 2 * 100} == total(found)
+
+
+def test_the_newest_version_is_known():
+    assert LATEST.node_name_in_pre_filter
+    assert not LATEST.names_untolerated_taint
+
+
+def test_the_usable_nodes_are_those_that_room_and_spread_alone_may_refuse():
+    full, lonely = node("n3", allocatable={"cpu": "1m", "pods": "1"}), node("n4", zone="b")
+    asked = cycle(TAINTED, CORDONED, full, lonely, constraints=[HARD])
+
+    def usable(one):
+        return sorted(one.snapshot.nodes.names(usable_nodes(one)))
+
+    assert ["n3", "n4"] == usable(asked)
+    assert ["n1", "n3", "n4"] == usable(
+        replace(asked, profile=Profile(filters=("NodeUnschedulable", "NodeResourcesFit")))
+    )
+    by_name = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [named("n3")]}}
+    asked = cycle(TAINTED, full, lonely, affinity={"nodeAffinity": by_name})
+    assert ["n3"] == usable(asked) == usable(replace(asked, profile=Profile("batch")))
+    assert [] == usable(cycle(full, affinity=affinity(named("n9"))))
+
+
+def test_the_best_of_the_candidates_follow_the_usage_of_nodes():
+    framework = Framework(cycle(node("n1"), node("n2"), **BIG))
+    assert 0b11 == framework.best(0b11)
+
+    framework.set_usage("n1", Usage(1, 2_000, 2 << 30, 0, (), 2_000, 2 << 30))
+    assert 0b10 == framework.best(0b11)
+    assert framework.prioritize(0b11)["NodeResourcesFit"]["n1"] < framework.prioritize(0b11)["NodeResourcesFit"]["n2"]
+    framework.set_usage("gone", Usage(1))
+    assert 0b10 == framework.copy().best(0b11)
+
+
+def test_one_candidate_is_the_best_without_a_score():
+    assert 0b1 == Framework(cycle(node("n1"))).best(0b1)
+
+
+def test_a_copy_changes_by_itself():
+    framework = Framework(cycle(node("n1"), node("n2", "b"), constraints=[HARD]))
+    copied = framework.copy()
+    copied.add_pods("shop", (("app", "web"),), "n1", 1)
+
+    assert (0b11, 0b10) == (framework.feasible(), copied.feasible())

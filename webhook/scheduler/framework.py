@@ -1,0 +1,354 @@
+"""
+The scheduling framework: runs the plugins of a profile for one Pod.
+
+    Pod, nodes ──PreFilter──> nodes ──the filters, in their order──> feasible nodes ──the scores──> total
+
+What the plugins say is kept up to date while Pods come and go, so that many Pods can be placed one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from webhook.scheduler.counts import UNUSED, LabelSet, Usage
+from webhook.scheduler.filtering import Verdicts
+from webhook.scheduler.fit import MAX_NODE_SCORE
+from webhook.scheduler.nodes import Node, NodeSet, union
+from webhook.scheduler.plugins.balanced_allocation import BalancedAllocation
+from webhook.scheduler.plugins.node_affinity import NodeAffinity
+from webhook.scheduler.plugins.node_name import NodeName
+from webhook.scheduler.plugins.node_resources_fit import NodeResourcesFit
+from webhook.scheduler.plugins.node_unschedulable import NodeUnschedulable
+from webhook.scheduler.plugins.plugin import Parts, Plugin, Refusal
+from webhook.scheduler.plugins.pod_topology_spread import PodTopologySpread
+from webhook.scheduler.plugins.taint_toleration import TaintToleration
+from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, WEIGHTS, Cycle
+
+# In the order in which the default profile has them; upstream: default_plugins.go:getDefaultPlugins (v1.37)
+PLUGINS: tuple[type[Plugin], ...] = (
+    *(NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodeResourcesFit, PodTopologySpread),
+    BalancedAllocation,
+)
+_PLUGINS = {plugin.name: plugin for plugin in PLUGINS}
+
+NO_NODES_AVAILABLE = "no nodes available to schedule pods"
+
+
+class Feasibility(NamedTuple):
+    """
+    The nodes on which the Pod could run, and what refuses it on each of the others.
+
+    `rejected` is what PreFilter says where it rejects the Pod for all nodes, else "".  `spread` is what the hard
+    constraints say of all nodes, also of those that another plugin refuses first.
+    """
+
+    feasible: NodeSet
+    refusals: tuple[Refusal, ...]
+    rejected: str
+    spread: Verdicts
+
+
+class Framework:
+    """The plugins of a profile for one attempt to place a Pod; each is made when it is first asked."""
+
+    def __init__(self, cycle: Cycle) -> None:
+        self.cycle = cycle
+        self._plugins: dict[str, Plugin] = {}
+        self._pre_filtered: tuple[Refusal, Refusal] | None = None
+        self._usable: NodeSet | None = None
+        self._by_usage: UsageScores | None = None
+        self._usage: dict[str, Usage] = {}  # By the name of the node, where it is no longer that of the snapshot.
+
+    def copy(self) -> Framework:
+        """Return an independent copy."""
+        new = Framework(self.cycle)
+        new._plugins = {name: plugin.copy() for name, plugin in self._plugins.items()}
+        new._pre_filtered, new._usable, new._usage = self._pre_filtered, self._usable, dict(self._usage)
+        new._by_usage = self._by_usage and self._by_usage.copy(new._scoring_usage())
+        return new
+
+    def plugin(self, name: str) -> Plugin:
+        """Return the plugin of this name."""
+        plugin = self._plugins.get(name)
+        if plugin is None:
+            plugin = self._plugins[name] = _PLUGINS[name](self.cycle)
+        return plugin
+
+    @property
+    def spread(self) -> PodTopologySpread:
+        """PodTopologySpread, which counts even where the profile does not run it."""
+        plugin = self.plugin(POD_TOPOLOGY_SPREAD)
+        assert isinstance(plugin, PodTopologySpread)
+        return plugin
+
+    def add_pods(self, namespace: str, labels: LabelSet, node: str, number: int) -> None:
+        """Count `number` more Pods of a namespace on a node, fewer if it is negative."""
+        for plugin in self._counting_pods():
+            plugin.add_pods(namespace, labels, node, number)
+
+    def set_usage(self, name: str, usage: Usage) -> None:
+        """Set what is used of the node with this name; a name that no node has is passed over."""
+        node = self.cycle.snapshot.nodes.get(name)
+        if node is None:
+            return
+        self._usage[name] = usage
+        for plugin in self._counting_pods():
+            plugin.set_usage(node, usage)
+        if self._by_usage is not None:
+            self._by_usage.set_usage(node, usage)
+
+    def _counting_pods(self) -> Iterator[Plugin]:
+        profile = self.cycle.profile
+        for kind in PLUGINS:
+            if kind.counts_pods and (kind.name in profile.filters or kind.name in profile.weights):
+                yield self.plugin(kind.name)
+
+    @property
+    def searched(self) -> NodeSet:
+        """The nodes that PreFilter leaves."""
+        return self.cycle.snapshot.nodes.all & ~union(refusal.nodes for refusal in self._pre_filter())
+
+    @property
+    def usable(self) -> NodeSet:
+        """The nodes on which the Pod could run, were there no other Pods."""
+        if self._usable is None:
+            remaining = self.searched
+            for name in self.cycle.profile.filters:
+                if not _PLUGINS[name].counts_pods:
+                    remaining = self.plugin(name).passing(remaining)
+            self._usable = remaining
+        return self._usable
+
+    def feasible(self) -> NodeSet:
+        """Return the nodes on which the Pod could run now."""
+        remaining = self.usable
+        for name in reversed(self.cycle.profile.filters):  # The plugins that look at each node come last.
+            if remaining and _PLUGINS[name].counts_pods:
+                remaining = self.plugin(name).passing(remaining)
+        return remaining
+
+    def feasibility(self) -> Feasibility:
+        """
+        upstream: schedule_one.go:Scheduler.findNodesThatFitPod (v1.37)
+
+        Return all nodes on which the Pod could run; each of the others is refused by the first plugin that does, with
+        all of that plugin's reasons.
+        """
+        spread = self.spread.verdicts()
+        rejected, left_out = self._pre_filter()
+        if rejected.reasons:
+            return Feasibility(0, (rejected,), rejected.reasons[0], spread)
+        refusals = [left_out]
+        remaining = self.cycle.snapshot.nodes.all & ~left_out.nodes
+        for name in self.cycle.profile.filters:
+            refused = list(self.plugin(name).refusals(remaining))
+            refusals += refused
+            remaining &= ~union(refusal.nodes for refusal in refused)
+        return Feasibility(remaining, tuple([refusal for refusal in refusals if refusal.nodes]), "", spread)
+
+    def _pre_filter(self) -> tuple[Refusal, Refusal]:
+        """
+        upstream: framework.go:frameworkImpl.RunPreFilterPlugins (v1.37)
+
+        Return what rejects the Pod, without reasons if nothing does, and the nodes that are left out.
+        """
+        if self._pre_filtered is None:
+            self._pre_filtered = self._run_pre_filter()
+        return self._pre_filtered
+
+    def _run_pre_filter(self) -> tuple[Refusal, Refusal]:
+        nodes, nothing = self.cycle.snapshot.nodes, Refusal("", (), 0)
+        names: frozenset[str] | None = None
+        naming: list[str] = []
+        for kind in PLUGINS:
+            if kind.name not in self.cycle.profile.pre_filters:
+                continue
+            result = self.plugin(kind.name).pre_filter()
+            if result.rejected:
+                return Refusal(kind.name, (result.rejected,), nodes.all), nothing
+            if result.names is not None:
+                naming.append(kind.name)
+                names = result.names if names is None else names & result.names
+        if names is None:
+            return nothing, nothing
+        unsatisfied = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(naming))}]"
+        if not names:
+            return Refusal("", (f"{unsatisfied} simultaneously",), nodes.all), nothing
+        return nothing, Refusal("", (unsatisfied,), nodes.all & ~nodes.named(names))
+
+    def prioritize(self, candidates: NodeSet) -> dict[str, dict[str, int]]:
+        """
+        upstream: schedule_one.go:prioritizeNodes (v1.37)
+
+        Return the score of each candidate, 0 to 100, by plugin that scores the Pod and by the name of the node; none
+        for one candidate, which the scheduler takes without.
+        """
+        if candidates.bit_count() < 2:
+            return {}
+        nodes, usage = self.cycle.snapshot.nodes, {**self.cycle.snapshot.usage, **self._usage}
+        scores: dict[str, dict[str, int]] = {}
+        for kind in PLUGINS:
+            if kind.name not in self.cycle.profile.weights:
+                continue
+            plugin, by_node = self.plugin(kind.name), dict[str, int]()
+            if kind.scores_usage:
+                for node in nodes.members(candidates):
+                    score = plugin.score_usage(node, usage.get(node.name, UNUSED))
+                    if score is not None:
+                        by_node[node.name] = score
+            else:
+                for part, score in plugin.scores(candidates) or ():
+                    by_node.update(dict.fromkeys(nodes.names(part), score))
+            if by_node:
+                scores[kind.name] = by_node
+        return scores
+
+    def best(self, candidates: NodeSet) -> NodeSet:
+        """Return the candidates with the highest total."""
+        if candidates & (candidates - 1) == 0:
+            return candidates
+        if self._by_usage is None:
+            self._by_usage = UsageScores(self._scoring_usage(), self.cycle)
+        return self._by_usage.best(self._by_other_scores(candidates))
+
+    def _scoring_usage(self) -> list[tuple[int, Plugin]]:
+        """Return the plugins that score each node by its usage, with their weights."""
+        weights = self.cycle.profile.weights
+        return [
+            (weights[kind.name], self.plugin(kind.name))
+            for kind in PLUGINS
+            if kind.scores_usage and kind.name in weights
+        ]
+
+    def _by_other_scores(self, candidates: NodeSet) -> Parts:
+        """Return the candidates by the total of all plugins that do not score each node by its usage."""
+        totals: Parts = [(candidates, 0)]
+        for kind in PLUGINS:
+            weight = self.cycle.profile.weights.get(kind.name, 0)
+            if not weight or kind.scores_usage:
+                continue
+            parts = self.plugin(kind.name).scores(candidates)
+            if parts is not None:
+                totals = [
+                    (both, total + weight * score)
+                    for nodes, total in totals
+                    for part, score in parts
+                    if (both := nodes & part)
+                ]
+        return totals
+
+
+class UsageScores:
+    """
+    The nodes by the weighted sum of what plugins make of their usage; a node is scored when it is first asked for.
+
+    Most nodes keep their sum when a Pod is placed, so that the best of many nodes are found without looking at each.
+    """
+
+    __slots__ = ("_by_sum", "_cycle", "_known", "_most", "_plugins")
+
+    def __init__(self, plugins: Iterable[tuple[int, Plugin]], cycle: Cycle) -> None:
+        self._plugins, self._cycle = tuple(plugins), cycle
+        self._most = MAX_NODE_SCORE * sum([weight for weight, _ in self._plugins])
+        self._by_sum: dict[int, NodeSet] = {}
+        self._known: NodeSet = 0
+
+    def copy(self, plugins: Iterable[tuple[int, Plugin]]) -> UsageScores:
+        """Return an independent copy, for these copies of the plugins."""
+        new = UsageScores(plugins, self._cycle)
+        new._by_sum, new._known = dict(self._by_sum), self._known
+        return new
+
+    def set_usage(self, node: Node, usage: Usage) -> None:
+        """Set what is used of a node."""
+        bit, now = self._cycle.snapshot.nodes.named_one(node.name), self._sum(node, usage)
+        if self._known & bit:
+            before = next(total for total, nodes in self._by_sum.items() if nodes & bit)
+            if before == now:
+                return
+            self._by_sum[before] ^= bit
+        self._known |= bit
+        self._by_sum[now] = self._by_sum.get(now, 0) | bit
+
+    def best(self, parts: Parts) -> NodeSet:
+        """Return the nodes with the highest total, of disjoint sets with what the other plugins make of each."""
+        self._look_at(union(nodes for nodes, _ in parts))
+        sums = sorted(self._by_sum, reverse=True)
+        most, best = -1, 0
+        for nodes, base in sorted(parts, key=lambda part: -part[1]):
+            if base + self._most < most:
+                break
+            for total in sums:
+                if base + total < most:
+                    break
+                if scored := nodes & self._by_sum[total]:
+                    most, best = (base + total, scored) if base + total > most else (most, best | scored)
+                    break
+        return best
+
+    def _look_at(self, nodes: NodeSet) -> None:
+        unknown = nodes & ~self._known
+        if not unknown:
+            return
+        usage = self._cycle.snapshot.usage
+
+        def sum_of(node: Node) -> int:
+            return self._sum(node, usage.get(node.name, UNUSED))
+
+        for total, scored in self._cycle.snapshot.nodes.grouped(unknown, sum_of).items():
+            self._by_sum[total] = self._by_sum.get(total, 0) | scored
+        self._known |= unknown
+
+    def _sum(self, node: Node, usage: Usage) -> int:
+        total = sum([weight * (plugin.score_usage(node, usage) or 0) for weight, plugin in self._plugins])
+        # Only a negative amount, which no API server takes, gives another sum.
+        return max(0, min(total, self._most))
+
+
+def find_feasible(cycle: Cycle) -> Feasibility:
+    """Return the nodes on which the Pod could run, and what refuses it on each of the others."""
+    return Framework(cycle).feasibility()
+
+
+def feasible_nodes(cycle: Cycle) -> NodeSet:
+    """Return the nodes on which the Pod could run."""
+    return Framework(cycle).feasible()
+
+
+def usable_nodes(cycle: Cycle) -> NodeSet:
+    """Return the nodes on which the Pod could run, were there no other Pods."""
+    return Framework(cycle).usable
+
+
+def message(cycle: Cycle, feasibility: Feasibility) -> str:
+    """
+    upstream: types.go:FitError.Error (v1.37)
+
+    Return what kube-scheduler says of a Pod for which no node is feasible, up to what it adds of claims and preemption;
+    "" if one is.
+    """
+    number = len(cycle.snapshot.nodes)
+    if feasibility.feasible:
+        return ""
+    if not number:
+        return NO_NODES_AVAILABLE
+    reasons: dict[str, int] = {}
+    for refusal in feasibility.refusals:
+        for reason in refusal.reasons:
+            reasons[reason] = reasons.get(reason, 0) + refusal.nodes.bit_count()
+    counted = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
+    return f"0/{number} nodes are available: {feasibility.rejected or counted}."
+
+
+def total(scores: Mapping[str, Mapping[str, int]], weights: Mapping[str, int] = WEIGHTS) -> dict[str, int]:
+    """
+    upstream: framework.go:frameworkImpl.RunScorePlugins (v1.37)
+
+    Return the score of each node by its name: what all plugins say, by their weights.
+    """
+    totals: dict[str, int] = {}
+    for plugin, by_node in scores.items():
+        for name, score in by_node.items():
+            totals[name] = totals.get(name, 0) + weights[plugin] * score
+    return totals

@@ -1,0 +1,1 @@
+"""Plugins of kube-scheduler's default profile, one per file: what each says of the nodes for one Pod."""

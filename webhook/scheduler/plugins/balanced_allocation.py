@@ -1,0 +1,21 @@
+"""NodeResourcesBalancedAllocation: a node is better the more alike the shares of its resources in use are."""
+
+from __future__ import annotations
+
+from webhook.scheduler.counts import Usage
+from webhook.scheduler.fit import balanced_allocation, is_best_effort
+from webhook.scheduler.nodes import Node
+from webhook.scheduler.plugins.plugin import Plugin
+from webhook.scheduler.profile import BALANCED_ALLOCATION
+
+
+class BalancedAllocation(Plugin):
+    name = BALANCED_ALLOCATION
+    scores_usage = True
+
+    def score_usage(self, node: Node, usage: Usage) -> int | None:
+        """upstream: balanced_allocation.go:BalancedAllocation.Score (v1.37)"""
+        requests, features, resources = self.cycle.pod.requests, self.cycle.features, self.cycle.profile.balanced
+        if features.skips_best_effort and is_best_effort(requests, resources):
+            return None
+        return balanced_allocation(requests, node.allocatable, usage, features, resources)

@@ -1,0 +1,31 @@
+"""NodeName: a Pod that names its node in `spec.nodeName` may run nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.scheduler.nodes import NodeSet
+from webhook.scheduler.plugins.plugin import EVERY_NODE, Plugin, PreFilterResult, Refusal
+from webhook.scheduler.profile import NODE_NAME
+
+OTHER_NAME = "node(s) didn't match the requested node name"
+
+
+class NodeName(Plugin):
+    name = NODE_NAME
+
+    def pre_filter(self) -> PreFilterResult:
+        """
+        upstream: node_name.go:NodeName.PreFilter (v1.37)
+
+        Leave only the node that the Pod names; older versions have no PreFilter.
+        """
+        name = self.cycle.pod.node_name
+        if not name or not self.cycle.features.node_name_in_pre_filter:
+            return EVERY_NODE
+        return PreFilterResult(names=frozenset({name}))
+
+    def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
+        """upstream: node_name.go:NodeName.Filter (v1.37)"""
+        if name := self.cycle.pod.node_name:
+            yield Refusal(self.name, (OTHER_NAME,), remaining & ~self.nodes.named((name,)))

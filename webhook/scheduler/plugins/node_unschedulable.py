@@ -1,0 +1,21 @@
+"""NodeUnschedulable: a cordoned node takes no Pod that does not tolerate it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.scheduler.nodes import NodeSet
+from webhook.scheduler.plugins.plugin import Plugin, Refusal
+from webhook.scheduler.profile import NODE_UNSCHEDULABLE
+from webhook.scheduler.taints import CORDONED
+
+UNSCHEDULABLE = "node(s) were unschedulable"
+
+
+class NodeUnschedulable(Plugin):
+    name = NODE_UNSCHEDULABLE
+
+    def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
+        """upstream: node_unschedulable.go:NodeUnschedulable.Filter (v1.37)"""
+        if not any(toleration.tolerates(CORDONED) for toleration in self.cycle.pod.tolerations):
+            yield Refusal(self.name, (UNSCHEDULABLE,), remaining & self.nodes.unschedulable)

@@ -1,0 +1,89 @@
+"""What a plugin of kube-scheduler may say of the nodes for one Pod: a PreFilter, a Filter and a Score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from webhook.scheduler.counts import LabelSet, Usage
+from webhook.scheduler.fit import MAX_NODE_SCORE
+from webhook.scheduler.nodes import Node, NodeSet, union
+from webhook.scheduler.profile import Cycle
+
+Parts = list[tuple[NodeSet, int]]  # Disjoint sets of nodes, each with a number that holds for all of its nodes.
+
+
+class PreFilterResult(NamedTuple):
+    """Why the Pod is `rejected` on all nodes, or ""; and the `names` of the nodes that are left, None for all."""
+
+    rejected: str = ""
+    names: frozenset[str] | None = None
+
+
+EVERY_NODE = PreFilterResult()
+
+
+class Refusal(NamedTuple):
+    """Nodes that one plugin refuses, and all of its reasons; `plugin` is "" where PreFilter left the nodes out."""
+
+    plugin: str
+    reasons: tuple[str, ...]
+    nodes: NodeSet
+
+
+class Plugin:
+    """
+    One plugin for one attempt to place a Pod; a subclass implements the extension points that upstream's plugin has.
+
+    One that `counts_pods` answers by the Pods that are there.  It follows Pods that come and go, in its own copy.
+    One that `scores_usage` scores each node by what is allocatable and used there: by `score_usage`, not by `scores`.
+    """
+
+    name = ""
+    counts_pods = False
+    scores_usage = False
+
+    def __init__(self, cycle: Cycle) -> None:
+        self.cycle, self.nodes = cycle, cycle.snapshot.nodes
+
+    def pre_filter(self) -> PreFilterResult:
+        """Return whether the Pod is rejected, or which nodes are left."""
+        return EVERY_NODE
+
+    def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
+        """Yield the nodes that the plugin refuses, of those that the plugins before it let pass, with the reasons."""
+        yield from ()
+
+    def passing(self, remaining: NodeSet) -> NodeSet:
+        """Return the nodes that the plugin does not refuse."""
+        return remaining & ~union(refusal.nodes for refusal in self.refusals(remaining))
+
+    def scores(self, candidates: NodeSet) -> Parts | None:
+        """Return the candidates by their score, 0 to 100, or None if the plugin does not score this Pod."""
+        return None
+
+    def score_usage(self, node: Node, usage: Usage) -> int | None:
+        """Return the score of a node with this usage, or None if the plugin does not score this Pod."""
+        return None
+
+    def add_pods(self, namespace: str, labels: LabelSet, node: str, number: int) -> None:
+        """Count `number` more Pods on a node, fewer if it is negative."""
+
+    def set_usage(self, node: Node, usage: Usage) -> None:
+        """Set what is used of a node."""
+
+    def copy(self) -> Plugin:
+        """Return an independent copy; a plugin that does not change is its own."""
+        return self
+
+
+def normalized(parts: Iterable[tuple[NodeSet, int]], candidates: NodeSet, *, reverse: bool = False) -> Parts:
+    """
+    upstream: normalize_score.go:DefaultNormalizeScore (v1.37)
+
+    Return the candidates by their raw score as a share of the largest, 0 to 100; with `reverse` the largest has 0.
+    """
+    raw = [(nodes & candidates, score) for nodes, score in parts if nodes & candidates]
+    largest = max([score for _, score in raw], default=0)
+    shares = [(nodes, MAX_NODE_SCORE * score // largest if largest else 0) for nodes, score in raw]
+    return [(nodes, MAX_NODE_SCORE - share) for nodes, share in shares] if reverse else shares

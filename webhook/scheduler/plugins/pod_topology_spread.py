@@ -1,0 +1,70 @@
+"""PodTopologySpread: hard constraints refuse nodes, soft ones prefer some to others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.scheduler.counts import LabelSet
+from webhook.scheduler.filtering import HardConstraints, Verdicts
+from webhook.scheduler.fit import MAX_NODE_SCORE
+from webhook.scheduler.nodes import NodeSet
+from webhook.scheduler.plugins.plugin import Parts, Plugin, Refusal
+from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, Cycle
+from webhook.scheduler.scoring import SoftConstraints
+
+
+class PodTopologySpread(Plugin):
+    """Counts Pods by the domains of each constraint; the soft ones when the first score is asked for."""
+
+    name = POD_TOPOLOGY_SPREAD
+    counts_pods = True
+
+    def __init__(self, cycle: Cycle) -> None:
+        super().__init__(cycle)
+        self._hard: HardConstraints | None = None
+        self._soft: SoftConstraints | None = None
+
+    @property
+    def hard(self) -> HardConstraints:
+        """The hard constraints with what each counts."""
+        if self._hard is None:
+            self._hard = HardConstraints.of(self.cycle)
+        return self._hard
+
+    @property
+    def soft(self) -> SoftConstraints:
+        """The soft constraints with what each counts."""
+        if self._soft is None:
+            self._soft = SoftConstraints.of(self.cycle)
+        return self._soft
+
+    def verdicts(self) -> Verdicts:
+        """Return what the hard constraints say of every node."""
+        return self.hard.verdicts()
+
+    def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
+        """upstream: filtering.go:PodTopologySpread.Filter (v1.37)"""
+        for reason, nodes in self.verdicts().reasons():
+            yield Refusal(self.name, (reason,), nodes & remaining)
+
+    def passing(self, remaining: NodeSet) -> NodeSet:
+        return self.hard.passing(remaining)
+
+    def scores(self, candidates: NodeSet) -> Parts | None:
+        """upstream: scoring.go:PodTopologySpread.NormalizeScore (v1.37)"""
+        if not self.soft.counts:
+            return None if self.cycle.features.skips_unconstrained else [(candidates, MAX_NODE_SCORE)]
+        scores = self.soft.scores(candidates)
+        parts = [(scored.nodes, scored.normalized) for scored in scores.scored]
+        return [*parts, (scores.ignored, 0)] if scores.ignored else parts
+
+    def add_pods(self, namespace: str, labels: LabelSet, node: str, number: int) -> None:
+        if namespace == self.cycle.pod.namespace:
+            for counts in (*self.hard.counts, *self.soft.counts):
+                counts.add(labels, node, number)
+
+    def copy(self) -> PodTopologySpread:
+        new = PodTopologySpread(self.cycle)
+        new._hard = self._hard and self._hard.copy()
+        new._soft = self._soft and self._soft.copy()
+        return new

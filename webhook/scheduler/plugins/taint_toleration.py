@@ -1,0 +1,38 @@
+"""TaintToleration: a taint that the Pod does not tolerate keeps it off a node, or makes the node worse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.scheduler.nodes import NodeSet
+from webhook.scheduler.plugins.plugin import Parts, Plugin, Refusal, normalized
+from webhook.scheduler.profile import TAINT_TOLERATION
+from webhook.scheduler.taints import PREFER_NO_SCHEDULE, untolerated_taint
+
+
+class TaintToleration(Plugin):
+    name = TAINT_TOLERATION
+
+    def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
+        """upstream: taint_toleration.go:TaintToleration.Filter (v1.37)"""
+        for taint, tainted in self.nodes.untolerated(self.cycle.pod.tolerations).items():
+            which = f" {{{taint.key}: {taint.value}}}" if self.cycle.features.names_untolerated_taint else "(s)"
+            yield Refusal(self.name, (f"node(s) had untolerated taint{which}",), remaining & tainted)
+
+    def scores(self, candidates: NodeSet) -> Parts:
+        """
+        upstream: taint_toleration.go:TaintToleration.Score (v1.37)
+
+        The raw score is the number of taints with PreferNoSchedule that the Pod does not tolerate: fewer are better.
+        """
+        tolerations = [
+            toleration for toleration in self.cycle.pod.tolerations if toleration.effect in ("", PREFER_NO_SCHEDULE)
+        ]
+        by_number: dict[int, NodeSet] = {}
+        rest = self.nodes.all
+        for taints, tainted in self.nodes.by_taints.items():
+            number = sum(untolerated_taint([taint], tolerations, [PREFER_NO_SCHEDULE]) is not None for taint in taints)
+            by_number[number] = by_number.get(number, 0) | tainted
+            rest &= ~tainted
+        by_number[0] = by_number.get(0, 0) | rest
+        return normalized([(nodes, number) for number, nodes in by_number.items()], candidates, reverse=True)

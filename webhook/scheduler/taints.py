@@ -1,0 +1,96 @@
+"""Taints and tolerations: which taints keep a Pod off a node, and which remove it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from webhook.objects.fields import FieldPath
+from webhook.objects.reading import Reader
+
+NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "PreferNoSchedule", "NoExecute"
+DO_NOT_SCHEDULE = (NO_SCHEDULE, NO_EXECUTE)  # The effects of taints that keep Pods off a node.
+EQUAL, TOLERATION_EXISTS = "Equal", "Exists"
+RESERVED = "node.kubernetes.io/"  # Taints that the node itself, or the control plane, puts on and takes off.
+UNREACHABLE_KEY = f"{RESERVED}unreachable"
+
+
+class Taint(NamedTuple):
+    """A taint of a node; prints as kubectl has it: `dedicated=infra:NoSchedule`."""
+
+    key: str
+    value: str
+    effect: str
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
+
+CORDONED = Taint(f"{RESERVED}unschedulable", "", NO_SCHEDULE)  # Which follows `spec.unschedulable`.
+
+
+class Toleration(NamedTuple):
+    """A toleration of a Pod; an empty key or effect is any."""
+
+    key: str
+    operator: str
+    value: str
+    effect: str
+
+    def tolerates(self, taint: Taint) -> bool:
+        """
+        upstream: toleration.go:Toleration.ToleratesTaint (v1.37)
+
+        Return whether a Pod with this toleration tolerates `taint`; the operators Gt and Lt are behind a gate that is
+        off.
+        """
+        if self.effect not in ("", taint.effect) or self.key not in ("", taint.key):
+            return False
+        return self.operator == TOLERATION_EXISTS or (self.operator in ("", EQUAL) and self.value == taint.value)
+
+
+class LimitedToleration(NamedTuple):
+    """A toleration, and for how many seconds it holds against NoExecute; None: for ever."""
+
+    toleration: Toleration
+    seconds: int | None
+
+
+LimitedTolerations = tuple[LimitedToleration, ...]
+
+
+def untolerated_taint(
+    taints: Iterable[Taint], tolerations: Sequence[Toleration], effects: Collection[str]
+) -> Taint | None:
+    """
+    upstream: helpers.go:FindMatchingUntoleratedTaint (v1.37)
+
+    Return the first taint with one of the `effects` that no toleration tolerates, or None.
+    """
+    for taint in taints:
+        if taint.effect in effects and not any(toleration.tolerates(taint) for toleration in tolerations):
+            return taint
+    return None
+
+
+def is_evicted(tolerations: LimitedTolerations, taints: Iterable[Taint]) -> bool:
+    """
+    upstream: taint_eviction.go:Controller.processPodOnNode (v1.37)
+
+    Return whether taints with NoExecute remove a Pod in the end: it does not tolerate one, or only for a while.
+    """
+    for taint in taints:
+        tolerating = [limited for limited in tolerations if limited.toleration.tolerates(taint)]
+        if not tolerating or any(limited.seconds is not None for limited in tolerating):
+            return True
+    return False
+
+
+def read_taints(reader: Reader, raw: object, path: FieldPath) -> tuple[Taint, ...]:
+    """Return the taints of a node; `reader` collects what has the wrong type."""
+    return tuple(
+        [
+            Taint(*[reader.string(item.get(name), at, name) or "" for name in Taint._fields])
+            for item, at in reader.mappings(raw, path)
+        ]
+    )
