@@ -8,7 +8,8 @@ What the plugins say is kept up to date while Pods come and go, so that many Pod
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from webhook.scheduler.counts import UNUSED, LabelSet, Usage
@@ -84,7 +85,7 @@ class Framework:
 
     def add_pods(self, namespace: str, labels: LabelSet, node: str, number: int) -> None:
         """Count `number` more Pods of a namespace on a node, fewer if it is negative."""
-        for plugin in self._counting_pods():
+        for plugin in self._counting_pods:
             plugin.add_pods(namespace, labels, node, number)
 
     def set_usage(self, name: str, usage: Usage) -> None:
@@ -93,16 +94,15 @@ class Framework:
         if node is None:
             return
         self._usage[name] = usage
-        for plugin in self._counting_pods():
+        for plugin in self._counting_pods:
             plugin.set_usage(node, usage)
         if self._by_usage is not None:
             self._by_usage.set_usage(node, usage)
 
-    def _counting_pods(self) -> Iterator[Plugin]:
-        profile = self.cycle.profile
-        for kind in PLUGINS:
-            if kind.counts_pods and (kind.name in profile.filters or kind.name in profile.weights):
-                yield self.plugin(kind.name)
+    @cached_property
+    def _counting_pods(self) -> list[Plugin]:
+        running = {*self.cycle.profile.filters, *self.cycle.profile.weights}
+        return [self.plugin(kind.name) for kind in PLUGINS if kind.counts_pods and kind.name in running]
 
     @property
     def searched(self) -> NodeSet:

@@ -11,7 +11,6 @@ from bisect import insort
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
 from random import Random
 from typing import NamedTuple
 
@@ -285,7 +284,7 @@ class State:
         if of_class not in self._frameworks:
             self._frameworks[of_class] = self._new_framework(of_class)
         framework, seen = self._frameworks[of_class]
-        for node, namespace, labels, number in islice(self._events, seen, None):
+        for node, namespace, labels, number in self._events[seen:]:
             if number:
                 framework.add_pods(namespace, labels, node, number)
             elif node in self.usage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.plugins.plugin import EVERY_NODE, Parts, Plugin, PreFilterResult, Refusal, normalized
@@ -34,16 +35,20 @@ class NodeAffinity(Plugin):
         yield Refusal(self.name, (OTHER_AFFINITY,), remaining & enforced & ~self.cycle.reach.affine)
 
     def scores(self, candidates: NodeSet) -> Parts | None:
+        """upstream: node_affinity.go:NodeAffinity.NormalizeScore (v1.37)"""
+        if self.cycle.pod.preferred is None and not self.cycle.profile.added_preferred:
+            return None
+        return normalized(self._preferred, candidates)
+
+    @cached_property
+    def _preferred(self) -> Parts:
         """
         upstream: node_affinity.go:NodeAffinity.Score (v1.37)
 
-        The raw score is the sum of the weights of the preferred terms that a node meets: more is better.
+        The nodes by the sum of the weights of the preferred terms that they meet: more is better.
         """
-        preferred, added = self.cycle.pod.preferred, self.cycle.profile.added_preferred
-        if preferred is None and not added:
-            return None
         parts: dict[NodeSet, int] = {self.nodes.all: 0}
-        for weight, term in (*added, *(preferred or ())):
+        for weight, term in (*self.cycle.profile.added_preferred, *(self.cycle.pod.preferred or ())):
             matching, divided = term.matching(self.nodes), dict[NodeSet, int]()
             for nodes, score in parts.items():
                 if inside := nodes & matching:
@@ -51,4 +56,4 @@ class NodeAffinity(Plugin):
                 if outside := nodes & ~matching:
                     divided[outside] = score
             parts = divided
-        return normalized(parts.items(), candidates)
+        return list(parts.items())

@@ -43,7 +43,8 @@ class NodeResourcesFit(Plugin):
         return allocation(self.cycle.profile.strategy, self.cycle.pod.requests, node.allocatable, usage)
 
     def set_usage(self, node: Node, usage: Usage) -> None:
-        bit, now = self.nodes.named_one(node.name), self._shortages(node, usage)
+        bit, profile = self.nodes.named_one(node.name), self.cycle.profile
+        now = shortages(self.cycle.pod.requests, node.allocatable, usage, profile.ignored, profile.ignored_groups)
         for reasons, nodes in self._by_reasons.items():
             if nodes & bit and reasons != now:
                 self._by_reasons[reasons] = nodes ^ bit
@@ -60,14 +61,11 @@ class NodeResourcesFit(Plugin):
         if not unknown:
             return
         usage = self.cycle.snapshot.usage
+        requests, ignored = self.cycle.pod.requests, (self.cycle.profile.ignored, self.cycle.profile.ignored_groups)
 
         def reasons_of(node: Node) -> tuple[str, ...]:
-            return self._shortages(node, usage.get(node.name, UNUSED))
+            return shortages(requests, node.allocatable, usage.get(node.name, UNUSED), *ignored)
 
         for reasons, nodes in self.nodes.grouped(unknown, reasons_of).items():
             self._by_reasons[reasons] = self._by_reasons.get(reasons, 0) | nodes
         self._known |= unknown
-
-    def _shortages(self, node: Node, usage: Usage) -> tuple[str, ...]:
-        profile = self.cycle.profile
-        return shortages(self.cycle.pod.requests, node.allocatable, usage, profile.ignored, profile.ignored_groups)

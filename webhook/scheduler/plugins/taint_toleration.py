@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.plugins.plugin import Parts, Plugin, Refusal, normalized
@@ -20,19 +21,24 @@ class TaintToleration(Plugin):
             yield Refusal(self.name, (f"node(s) had untolerated taint{which}",), remaining & tainted)
 
     def scores(self, candidates: NodeSet) -> Parts:
+        """upstream: taint_toleration.go:TaintToleration.NormalizeScore (v1.37)"""
+        return normalized(self._intolerable, candidates, reverse=True)
+
+    @cached_property
+    def _intolerable(self) -> Parts:
         """
         upstream: taint_toleration.go:TaintToleration.Score (v1.37)
 
-        The raw score is the number of taints with PreferNoSchedule that the Pod does not tolerate: fewer are better.
+        The nodes by the number of taints with PreferNoSchedule that the Pod does not tolerate: fewer are better.
         """
         tolerations = [
             toleration for toleration in self.cycle.pod.tolerations if toleration.effect in ("", PREFER_NO_SCHEDULE)
         ]
         by_number: dict[int, NodeSet] = {}
-        rest = self.nodes.all
+        untainted = self.nodes.all
         for taints, tainted in self.nodes.by_taints.items():
             number = sum(untolerated_taint([taint], tolerations, [PREFER_NO_SCHEDULE]) is not None for taint in taints)
             by_number[number] = by_number.get(number, 0) | tainted
-            rest &= ~tainted
-        by_number[0] = by_number.get(0, 0) | rest
-        return normalized([(nodes, number) for number, nodes in by_number.items()], candidates, reverse=True)
+            untainted &= ~tainted
+        by_number[0] = by_number.get(0, 0) | untainted
+        return [(nodes, number) for number, nodes in by_number.items()]
