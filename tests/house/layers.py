@@ -135,6 +135,7 @@ USERS = {
     "jsonschema": "policy.schema",
     "kubernetes": "cluster.client",
     "msgspec": "cluster.decoding · cluster.fields · serving.wire",
+    "pathspec": "lint.gitignore",
     "pkgutil": "rules.__init__",
     "prometheus_client": "serving.metrics",
     "urllib3": "cluster.client",
