@@ -13,6 +13,7 @@ from tests.support.placing import INFRA, node
 from tests.support.reporting import ZONES, deployment, pods
 from webhook.cluster.dump_file import DUMP_KIND, VERSION
 from webhook.loading.clusters import ASSUMED
+from webhook.render import openreports
 
 WEB = [*deployment(constraint()), *pods("a1", "b1")]
 BAD = deployment(EMPTY, name="bad")
@@ -191,3 +192,64 @@ def test_a_configuration_of_the_scheduler_that_cannot_be_used_is_bad_input(repor
 
     assert (2, "") == (code, out)
     assert err == 'evenkeel: file: profiles[0].pluginConfig[0].args.ignoredResources: found "gpu", wanted an array\n'
+
+
+REPORTED = {
+    "apiVersion": "v1",
+    "kind": "List",
+    "items": [*ZONES, *deployment(EMPTY, constraint(topologyKey="rack"), uid="u1")],
+}
+
+
+def test_openreports_are_what_kubectl_applies(run):
+    code, out, err = run("report -A --cluster dump -o openreports", dump=REPORTED)
+
+    assert (0, "", ["Report"]) == (code, err, [one["kind"] for one in json.loads(out)["items"]])
+
+
+def test_what_cannot_be_judged_is_said_beside_openreports(run):
+    without = {**REPORTED, "items": REPORTED["items"][len(ZONES) :]}
+    _, out, err = run("report -A --cluster dump -o openreports", dump=without)
+
+    assert [] != json.loads(out)["items"]
+    assert err.startswith("note: No node is in the file, and without nodes nothing can be judged")
+
+
+def test_findings_left_out_of_openreports_are_said(run, monkeypatch):
+    monkeypatch.setattr(openreports, "MOST_RESULTS", 1)
+    _, out, err = run("report -A --cluster dump -o openreports", dump=REPORTED)
+
+    assert 1 == len(json.loads(out)["items"][0]["results"])
+    assert "findings are left out, those of the last workloads" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--cluster dump --apply", "--apply: found -o text, wanted -o openreports"),
+        (
+            "--cluster dump --apply -o openreports",
+            "--apply: found --cluster dump, wanted --cluster live; leave it out to print",
+        ),
+    ],
+)
+def test_where_no_openreports_can_be_written(run, options, said):
+    assert (2, "", f"evenkeel: {said}\n") == run(f"report -A {options}", dump=REPORTED, p=POLICY)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--metrics-bind :1x", '--metrics-bind: found ":1x", wanted HOST:PORT with a port up to 65535'),
+        (
+            "--metrics-bind :0 --metrics-interval 1",
+            "--metrics-interval: found 1, wanted 5 to 3600 seconds: each time it reads all Pods",
+        ),
+        (
+            f"--metrics-bind :0 --metrics-interval {10**20}",
+            f"--metrics-interval: found {10**20}, wanted 5 to 3600 seconds: each time it reads all Pods",
+        ),
+    ],
+)
+def test_metrics_options_that_cannot_be_used(run, options, said):
+    assert (2, "", f"evenkeel: {said}\n") == run(f"report -A --cluster dump {options}", dump=REPORTED)

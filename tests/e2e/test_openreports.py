@@ -60,8 +60,10 @@ def test_what_is_printed_can_be_applied(plane, namespace):
 
 
 def test_without_the_definition_it_says_what_to_install(plane, namespace):
+    """The last of the module: it removes the definition."""
     assert 0 == plane.apply(deployment(namespace, EMPTY)).code
-    done = script("report", "-n", namespace, "--kubeconfig", plane.kubeconfig, "-o", "policyreport", "--apply")
+    assert 0 == plane.kubectl("delete", "crd", "reports.openreports.io").code
+    done = applied(plane, namespace)
 
     assert 2 == done.returncode
-    assert "; install the CustomResourceDefinition policyreports.wgpolicyk8s.io" in done.stderr
+    assert "; install the CustomResourceDefinition reports.openreports.io" in done.stderr

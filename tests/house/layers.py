@@ -23,10 +23,10 @@ __main__
 cli.main
 cli
 loading
-loading.clusters · loading.progress · loading.selection
+loading.clusters · loading.listening · loading.progress · loading.selection
 loading.inputs
 loading.usage
-serving.server
+serving.report_metrics · serving.server
 serving.webhook
 serving.certificate
 serving.renewal · serving.sent_calls
@@ -118,13 +118,13 @@ objects
 """
 
 # What stands apart imports nothing of ours but itself, and only the entries named here import it.
-APART = {"certs": "cli · serving", "transport": "cli.serve · cli.skew_metrics · serving"}
+APART = {"certs": "cli · serving", "transport": "cli.serve · serving"}
 
 # Every library that is installed, or the parts of it that may be used, and what discovers modules: only the entries
 # named here use it.
 USERS = {
     "cryptography": "certs",
-    "flask": "cli.skew_metrics · serving.app · serving.health",
+    "flask": "serving.app · serving.health · serving.report_metrics",
     "gunicorn.app.base": "serving.server",
     "gunicorn.config": "transport.http",
     "gunicorn.glogging": "serving.server",
@@ -137,7 +137,7 @@ USERS = {
     "msgspec": "cluster.decoding · cluster.fields · serving.wire",
     "pathspec": "lint.gitignore",
     "pkgutil": "rules.__init__",
-    "prometheus_client": "serving.metrics",
+    "prometheus_client": "render.skew_metrics · serving.metrics",
     "urllib3": "cluster.client",
     "werkzeug": "serving.app · serving.health",
     "yaml": "cli.manifests · cli.policy · documents · render.applied",

@@ -45,7 +45,7 @@ ONLY_COMMANDS = (
 )
 COMMANDS = {
     *("webhook.cli", "webhook.cli.main", "webhook.cli.serve"),
-    *("webhook.loading", "webhook.loading.inputs", "webhook.loading.usage"),
+    *("webhook.loading", "webhook.loading.inputs", "webhook.loading.listening", "webhook.loading.usage"),
 }
 ONLY_SOMETIMES = (
     *(
@@ -61,7 +61,8 @@ ONLY_SOMETIMES = (
 )
 # All of ours that the first process imports besides the transport; it only starts and watches the one that serves.
 ARBITERS = {
-    *("webhook", "webhook.cli", "webhook.cli.main", "webhook.cli.serve", "webhook.loading", "webhook.loading.usage"),
+    *("webhook", "webhook.cli", "webhook.cli.main", "webhook.cli.serve"),
+    *("webhook.loading", "webhook.loading.listening", "webhook.loading.usage"),
     *("webhook.serving", "webhook.serving.logs", "webhook.serving.server", "webhook.serving.settings"),
     *("webhook.scheduler", "webhook.scheduler.features"),
 }

@@ -11,16 +11,15 @@ from tests.report.test_impact import EMPTY
 from tests.support.build import constraint, honoring
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
 from webhook.render import openreports
-from webhook.render.openreports import REPORT_FORMS, dumped, objects, same
+from webhook.render.openreports import dumped, objects, same
 
-OPEN, POLICY = REPORT_FORMS["openreports"], REPORT_FORMS["policyreport"]
 BAD = deployment(EMPTY, constraint(topologyKey="rack"), uid="u1")
 SPREAD = honoring(labelSelector={"matchLabels": {"app": "good"}}, matchLabelKeys=["pod-template-hash"])
 GOOD = deployment(SPREAD, name="good", uid="u2")
 
 
-def of(*given, form=OPEN, seconds=1_700_000_000):
-    return objects(report(*ZONES, *given), form, seconds)
+def of(*given, seconds=1_700_000_000):
+    return objects(report(*ZONES, *given), seconds)
 
 
 def test_a_workload_with_findings_owns_an_object():
@@ -52,13 +51,6 @@ def test_a_result_for_each_finding():
     severities = Counter(one["severity"] for one in results.values())
     summary = {"pass": 0, "fail": 1, "warn": severities["medium"], "error": 0, "skip": severities["info"]}
     assert summary == found["summary"]
-
-
-def test_the_older_form_has_no_source_of_its_own():
-    (found,) = of(*BAD, form=POLICY).items
-
-    assert ("wgpolicyk8s.io/v1alpha2", "PolicyReport") == (found["apiVersion"], found["kind"])
-    assert "source" not in found
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,10 @@ BY_NODE = constraint(topologyKey="kubernetes.io/hostname", whenUnsatisfiable="Sc
 WEB = [*ZONES, *deployment(constraint(), BY_NODE), *pods("a1", "a1", "b1", "")]
 
 
+def shown(*given):
+    return text(*given).decode()
+
+
 def gated():
     """A Pod of the Deployment that is not to be placed yet."""
     (pod,) = pods("")
@@ -47,7 +51,7 @@ def families(found):
 
 
 def test_skew_pods_by_domain_and_pods_that_wait():
-    found = families(text(report(*WEB), 1_700_000_000, 2))
+    found = families(shown(report(*WEB), 1_700_000_000, 2))
     web = {"namespace": "shop", "group": "apps", "kind": "Deployment", "workload": "web"}
     zones = [(labels["domain"], value) for labels, value in found["evenkeel_workload_domain_pods"]]
 
@@ -63,7 +67,7 @@ def test_findings_are_counted_by_workload_rule_and_severity():
     """Two kinds of one name in different groups are one series, for the group is no label of it."""
     kruise = made_by("Deployment/bad", "bad-1", "a1", api_version="example.com/v1", labels={"app": "other"})
     bad = deployment(EMPTY, EMPTY | {"topologyKey": "rack"}, name="bad")
-    found = families(text(report(*ZONES, *bad, kruise, *deployment(BY_NODE, name="ok")), 0, 0))
+    found = families(shown(report(*ZONES, *bad, kruise, *deployment(BY_NODE, name="ok")), 0, 0))
     bad = {"namespace": "shop", "workload": "Deployment/bad", "rule": "empty-selector", "severity": "error"}
 
     assert [(bad, 2)] == [one for one in found["evenkeel_workload_findings"] if one[0]["severity"] == "error"]
@@ -71,7 +75,7 @@ def test_findings_are_counted_by_workload_rule_and_severity():
 
 
 def test_without_nodes_there_is_no_skew():
-    found = families(text(report(*deployment(constraint()), *pods("a1", "")), 0, 0))
+    found = families(shown(report(*deployment(constraint()), *pods("a1", "")), 0, 0))
 
     assert [] == found["evenkeel_workload_skew"] == found["evenkeel_workload_domain_pods"]
     assert [1] == [value for _, value in found["evenkeel_pods_pending"]]
@@ -79,14 +83,14 @@ def test_without_nodes_there_is_no_skew():
 
 def test_pods_with_scheduling_gates_are_not_counted_as_those_that_wait_for_a_node():
     """Whoever set the gates lifts them: nobody is to be woken for them."""
-    some, all_ = families(text(report(*WEB, gated()), 0, 0)), families(text(report(*WEB[:-1], gated()), 0, 0))
+    some, all_ = families(shown(report(*WEB, gated()), 0, 0)), families(shown(report(*WEB[:-1], gated()), 0, 0))
 
     assert [[1], [1]] == [[value for _, value in some[f"evenkeel_pods_{which}"]] for which in ("pending", "gated")]
     assert [[], [1]] == [[value for _, value in all_[f"evenkeel_pods_{which}"]] for which in ("pending", "gated")]
 
 
 def test_before_the_cluster_was_read_there_are_no_workloads():
-    found = families(text(None, 0, 1))
+    found = families(shown(None, 0, 1))
 
     assert ([], [({}, 1)]) == (found["evenkeel_workload_skew"], found["evenkeel_report_failures"])
 
@@ -94,7 +98,7 @@ def test_before_the_cluster_was_read_there_are_no_workloads():
 def test_the_number_of_series_is_bounded(monkeypatch):
     """Pods that wait come first, and Pods by domain are left out first."""
     monkeypatch.setattr(skew_metrics, "MOST_SERIES", 4)
-    found = families(text(report(*WEB), 0, 0))
+    found = families(shown(report(*WEB), 0, 0))
 
     assert [1, 2, 1, 0] == [
         len(found[f"evenkeel_{name}"])
@@ -106,7 +110,7 @@ def test_the_number_of_series_is_bounded(monkeypatch):
 def test_pods_by_domain_are_there_for_all_domains_of_a_constraint_or_for_none(monkeypatch):
     """Else those that are left would look as if they were all in one domain."""
     monkeypatch.setattr(skew_metrics, "MOST_SERIES", 7)
-    found = families(text(report(*WEB), 0, 0))
+    found = families(shown(report(*WEB), 0, 0))
 
     assert [] == found["evenkeel_workload_domain_pods"]
     assert [({}, 3)] == found["evenkeel_report_series_left_out"]
@@ -116,7 +120,7 @@ def test_no_series_is_there_twice():
     """Of kinds of one name in two groups, and of constraints on one key."""
     kruise = [made_by("StatefulSet/web", "web-0", "a1", api_version=f"{group}/v1") for group in ("apps", "a.io")]
     hard, soft = constraint(), constraint(whenUnsatisfiable="ScheduleAnyway")
-    found = text(report(*ZONES, *kruise, *deployment(hard, soft)), 0, 0)
+    found = shown(report(*ZONES, *kruise, *deployment(hard, soft)), 0, 0)
     series = [line.rpartition(" ")[0] for line in found.splitlines() if not line.startswith("#")]
 
     assert len(series) == len(set(series))
@@ -124,7 +128,7 @@ def test_no_series_is_there_twice():
 
 def test_names_from_a_cluster_are_escaped():
     odd = node("a\n1", 'a"\\\n')
-    found = families(text(report(odd, *deployment(constraint()), *pods("a\n1")), 0, 0))
+    found = families(shown(report(odd, *deployment(constraint()), *pods("a\n1")), 0, 0))
 
     assert ['a"\\\n'] == [labels["domain"] for labels, _ in found["evenkeel_workload_domain_pods"]]
 
@@ -145,7 +149,7 @@ def served():
     """What is served of workloads with constraints of their own, and with none but the scheduler's defaults."""
     shop = [*WEB, gated(), *deployment(name="search"), service(selector={"app": "search"})]
     found = report(*shop, of=policy(defaulting={"defaultingType": "System"}))
-    return described(text_string_to_metric_families(text(found, 0, 0)))
+    return described(text_string_to_metric_families(shown(found, 0, 0)))
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)

@@ -22,8 +22,7 @@ from tests.support.build import constraint, workload
 from tests.support.clients import head
 from tests.support.serving import LOOPBACK, RUN, certificate, serving, until
 from webhook.serving import health
-from webhook.serving.check import Check
-from webhook.serving.health import OwnPort, Rationed, create_app, plain_app
+from webhook.serving.health import Check, OwnPort, Rationed, create_app, plain_app
 from webhook.transport.thread_role import StepAside, enter_loop
 
 OK, BAD = Check("policy", True, "built in"), Check("cluster", False, "waiting for Pod")

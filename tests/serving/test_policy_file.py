@@ -14,7 +14,7 @@ from tests.support.serving import serving, until
 from webhook.cluster.cluster import Unchanging
 from webhook.policy.parsing import BUILT_IN, built_in, parse_policy
 from webhook.scheduler.features import features
-from webhook.serving.check import Check
+from webhook.serving.health import Check
 from webhook.serving.metrics import Metrics
 from webhook.serving.policy_file import PolicyFile
 from webhook.serving.reviewer import Reviewer

@@ -20,14 +20,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple
 
 from webhook.admission.decision import Outcome
-from webhook.cli import publishing, skew_metrics
 from webhook.loading import clusters, inputs, selection
 from webhook.loading.clusters import Known
+from webhook.loading.listening import listen
 from webhook.loading.progress import with_bar, with_count
 from webhook.loading.usage import UsageError
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
@@ -35,8 +37,6 @@ from webhook.objects.fields import texts_at
 from webhook.objects.kinds import Kinds
 from webhook.objects.references import ObjectRef
 from webhook.render import report as render
-from webhook.render import report_page
-from webhook.render.openreports import REPORT_FORMS
 from webhook.report.inventory import Inventory, LiveWorkload, Raw, key_of
 from webhook.report.report import Policies, Report, Reporting
 from webhook.report.waiting_pods import waiting, waits
@@ -44,6 +44,8 @@ from webhook.scheduler.profile import Profiles
 
 DENIED_UPDATES, DENIED, WARNED = "denied-updates", "denied", "warned"
 BY_NAMESPACE = "namespace"
+OPENREPORTS = "openreports"
+LEAST_INTERVAL, MOST_INTERVAL = 5, 3600  # Seconds; the alerts take what is older than an hour for a failure.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,9 +53,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_cluster_arguments(parser, inputs.LIVE)
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
-    selection.add_output_argument(parser, selection.HTML, *REPORT_FORMS)
-    publishing.add_arguments(parser)
-    skew_metrics.add_arguments(parser)
+    selection.add_output_argument(parser, selection.HTML, OPENREPORTS)
+    parser.add_argument(
+        "--apply",
+        action="store_true",
+        help=f"with -o {OPENREPORTS}: write the objects into the cluster, and delete those without findings",
+    )
+    parser.add_argument(
+        "--metrics-bind",
+        metavar="HOST:PORT",
+        help="serve /metrics of the workloads there, and /healthz, until the process is ended; print nothing",
+    )
+    parser.add_argument(
+        "--metrics-interval",
+        metavar="SECONDS",
+        type=int,
+        default=60,
+        help="how long to rest before the cluster is read again, for --metrics-bind (default: %(default)s)",
+    )
     inputs.add_policy_argument(parser, "the policy file to ask (default: the built-in policy, for what the rules find)")
     parser.add_argument("--compare", metavar="FILE", type=Path, help="the policy file in force now: say what changes")
     parser.add_argument(
@@ -76,23 +93,22 @@ class Made(NamedTuple):
 
 def run(args: argparse.Namespace) -> int:
     policies, source, profiles = _policies(args), inputs.source(args), inputs.profiles(args.scheduler_config)
-    publishing.check(args, source)
-    skew_metrics.check(args)
-    if args.by and args.output not in (selection.TEXT, selection.JSON):
-        raise UsageError(f"--by {args.by}: found -o {args.output}, wanted -o text, or -o json, which has it always")
+    _check(args, source)
     chosen = selection.selection(args, source)
     named = _named(args, chosen.namespace, policies.policy.kinds) if args.object else None
     if args.metrics_bind is not None:
-        return skew_metrics.serve(args, lambda: _noted(_made(args, source, policies, profiles, chosen, named)))
+        return _serve(args, lambda: _made(args, source, policies, profiles, chosen, named))
     report, found, inventory = _made(args, source, policies, profiles, chosen, named)
     of_nodes = policies.policy.notes_on(found.snapshot.nodes) if policies.in_force is not None else ()
     notes = (*_notes(args, chosen.namespace, report, found.notes), *of_nodes)
     titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
-    if args.output in REPORT_FORMS:
+    if args.output == OPENREPORTS:
         for note in notes:
             print(f"note: {note}", file=sys.stderr)
-        publishing.publish(args, source, chosen, report, whole=not found.notes)
+        _publish(args, source, chosen, report, whole=not found.notes)
     elif args.output == selection.HTML:
+        from webhook.render import report_page  # Jinja2 takes a while to import.
+
         keys = {key_of(one.live) for one in report.workloads}
         explained = waiting(found.pods, keys, found.others, inventory, found.snapshot, found.features, profiles)
         origin = clusters.origin(source, found)
@@ -142,8 +158,70 @@ def _made(
     return Made(reporting.report(with_bar(map(reporting.of, workloads), len(workloads), "workloads")), found, inventory)
 
 
-def _noted(made: Made) -> tuple[Report, Sequence[str]]:
-    return made.report, made.found.notes
+def _check(args: argparse.Namespace, source: inputs.Source) -> None:
+    """Raise UsageError if the options do not go together."""
+    if args.by and args.output not in (selection.TEXT, selection.JSON):
+        raise UsageError(f"--by {args.by}: found -o {args.output}, wanted -o text, or -o json, which has it always")
+    if args.apply and args.output != OPENREPORTS:
+        raise UsageError(f"--apply: found -o {args.output}, wanted -o {OPENREPORTS}")
+    if args.apply and not source.live:
+        raise UsageError(f"--apply: found --cluster {source.cluster}, wanted --cluster live; leave it out to print")
+    if args.metrics_bind is not None and not LEAST_INTERVAL <= args.metrics_interval <= MOST_INTERVAL:
+        wanted = f"{LEAST_INTERVAL} to {MOST_INTERVAL} seconds: each time it reads all Pods"
+        raise UsageError(f"--metrics-interval: found {args.metrics_interval}, wanted {wanted}")
+
+
+def _serve(args: argparse.Namespace, make: Callable[[], Made]) -> int:
+    """Serve the metrics of reports until the process is ended."""
+    from webhook.serving.report_metrics import ReportError, serve
+
+    def noted() -> tuple[Report, Sequence[str]]:
+        try:
+            made = make()
+        except UsageError as error:
+            raise ReportError(str(error)) from error
+        return made.report, made.found.notes
+
+    serve(listen("--metrics-bind", args.metrics_bind), args.metrics_interval, noted)
+    return 0
+
+
+def _publish(
+    args: argparse.Namespace, source: inputs.Source, chosen: selection.Selection, report: Report, *, whole: bool
+) -> None:
+    """Print OpenReports, or with --apply write them and say how many; only a `whole` report lets any be deleted."""
+    from webhook.render import openreports
+
+    objects = openreports.objects(report, int(time.time()))
+    if objects.left_out:
+        print(f"evenkeel: {objects.left_out:,} findings are left out, those of the last workloads", file=sys.stderr)
+    if not args.apply:
+        print(openreports.dumped(objects))
+        return
+    about: frozenset[str] | None = frozenset()
+    if whole:
+        uids = (texts_at(workload.live.raw, "metadata.uid")[0] for workload in report.workloads)
+        about = frozenset(uids) if args.object or args.selector else None
+    else:
+        print("note: what has no findings now is not deleted, because not all could be read", file=sys.stderr)
+    _write(source, objects.items, chosen.namespace, about)
+
+
+def _write(source: inputs.Source, reports: Sequence[Raw], namespace: str, about: frozenset[str] | None) -> None:
+    from webhook.cluster.client import ClusterError
+    from webhook.cluster.published_reports import OPENREPORTS as KIND
+    from webhook.cluster.published_reports import publish_reports
+
+    try:
+        client = inputs.client(source=source, patience=inputs.PATIENCE)
+        done = publish_reports(client, reports, namespace, about)
+    except ClusterError as error:
+        advice: dict[int, str] = {
+            HTTPStatus.NOT_FOUND: f"; install the CustomResourceDefinition {KIND.name}",
+            HTTPStatus.FORBIDDEN: f"; ask for the rights to list, create, patch and delete {KIND.name}",
+        }
+        raise UsageError(f"--apply: {error}{advice.get(error.status or 0, '')}") from error
+    print(f"{done.written} {KIND.name} written, {done.unchanged} unchanged, {done.deleted} deleted")
 
 
 def _namespace(pod: Raw) -> str:

@@ -10,16 +10,14 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import re
 import signal
-import socket
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from webhook.loading.listening import address, listen
 from webhook.loading.usage import TOO_DEEP, UsageError, print_error
 from webhook.serving import logs
 from webhook.serving.settings import SETTINGS, Setting, SettingsError
@@ -28,8 +26,6 @@ from webhook.transport.limits import TooFewDescriptors, clients
 if TYPE_CHECKING:
     from webhook.serving.webhook import Webhook
 
-ADDRESS = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<host>[^\[\]:\s]*)):(?P<port>[0-9]{1,5})")
-BACKLOG = 1024  # Connections that may wait to be accepted.
 TRUE, FALSE = ("true", "1", "yes"), ("", "false", "0", "no")
 
 
@@ -155,29 +151,7 @@ def _webhook(values: Mapping[str, str]) -> Webhook:
     return Webhook(config)
 
 
-def address(flag: str, bind: str) -> tuple[str, int]:
-    """Host and port of `HOST:PORT`, `[IPv6]:PORT`, or `:PORT` for every address of this host."""
-    found = ADDRESS.fullmatch(bind)
-    if not found or int(found["port"]) > 65535:
-        raise UsageError(f'{flag}: found "{bind}", wanted HOST:PORT with a port up to 65535')
-    return found["ipv6"] or found["host"] or "", int(found["port"])
-
-
 def _threads(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 64:
         raise UsageError(f'--threads: found "{text}", wanted a number from 1 to 64')
     return int(text)
-
-
-def listen(flag: str, bind: str) -> socket.socket:
-    """Return the listening socket; UsageError if there can be none."""
-    host, port = address(flag, bind)
-    try:
-        if not host and socket.has_dualstack_ipv6():
-            with suppress(OSError):  # the kernel may support IPv6 without an address
-                return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=BACKLOG)
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-        raise UsageError(f"{flag}: {bind}: {reason}; name another address or port") from error

@@ -14,7 +14,19 @@ from webhook.cluster.client import NOT_FOUND, Client, ClusterError
 from webhook.cluster.informer import pages
 from webhook.cluster.watched_resources import Watched
 from webhook.objects.fields import texts_at
+from webhook.render.openreports import (
+    MANAGED_BY,
+    OPENREPORTS_KIND,
+    OPENREPORTS_RESOURCE,
+    OPENREPORTS_VERSION,
+    SOURCE,
+    same,
+)
 
+OPENREPORTS = Watched(
+    *(OPENREPORTS_VERSION, OPENREPORTS_KIND, OPENREPORTS_RESOURCE, "what the rules find"),
+    query={"labelSelector": f"{MANAGED_BY}={SOURCE}"},
+)
 PUBLISH_SECONDS, PAGE_SECONDS = 30.0, 60.0
 FORCED = {"fieldManager": "evenkeel", "force": "true"}
 APPLY_PATCH = "application/apply-patch+yaml"  # JSON is YAML.
@@ -29,6 +41,21 @@ class Published(NamedTuple):
     written: int
     unchanged: int
     deleted: int
+
+
+def publish_reports(
+    client: Client, reports: Iterable[ReportObject], namespace: str, about: frozenset[str] | None
+) -> Published:
+    """
+    Write the reports, and delete those of evenkeel that are no longer wanted, in one namespace or in all ("").
+
+    Only reports `about` workloads with these uids are deleted, any if it is None.
+    """
+
+    def may_go(report: ReportObject) -> bool:
+        return about is None or texts_at(report, "scope.uid")[0] in about
+
+    return publish(client, OPENREPORTS, reports, namespace, same, may_go)
 
 
 def publish(

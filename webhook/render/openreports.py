@@ -1,5 +1,5 @@
 """
-The findings of a report as objects for the cluster: OpenReports, or the older PolicyReports, of the same form.
+The findings of a report as OpenReports, objects for the cluster.
 
     ReportedWorkload with findings ──> one Report beside it, which it owns, so that it goes when the workload goes
 """
@@ -16,6 +16,7 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import path_text, texts_at
 from webhook.report.report import Report, ReportedWorkload
 
+OPENREPORTS_VERSION, OPENREPORTS_KIND, OPENREPORTS_RESOURCE = "openreports.io/v1alpha1", "Report", "reports"
 SOURCE, MANAGED_BY = "evenkeel", "app.kubernetes.io/managed-by"
 CATEGORY = "topology spread"
 MOST_RESULTS = 10_000  # of all objects; the workloads that come first have theirs
@@ -28,20 +29,6 @@ REPORT_RESULTS = {
 }
 
 
-class Form(NamedTuple):
-    """A kind of such objects."""
-
-    api_version: str
-    kind: str
-    resource: str
-
-
-REPORT_FORMS = {
-    "openreports": Form("openreports.io/v1alpha1", "Report", "reports"),
-    "policyreport": Form("wgpolicyk8s.io/v1alpha2", "PolicyReport", "policyreports"),
-}
-
-
 class Objects(NamedTuple):
     """The objects, by what is in them the same whenever it is found; `left_out` is the number of further findings."""
 
@@ -49,9 +36,9 @@ class Objects(NamedTuple):
     left_out: int
 
 
-def objects(report: Report, form: Form, seconds: int) -> Objects:
+def objects(report: Report, seconds: int) -> Objects:
     """
-    One object for each workload with findings that is in the cluster, MOST_RESULTS findings in all.
+    Return one object for each workload with findings that is in the cluster, MOST_RESULTS findings in all.
 
     `seconds` since 1970 is when they were found.
     """
@@ -64,27 +51,25 @@ def objects(report: Report, form: Form, seconds: int) -> Objects:
         shown = one.findings[:left]
         left, left_out = left - len(shown), left_out + len(one.findings) - len(shown)
         if shown:
-            found.append(_object(one, uid, shown, form, seconds))
+            found.append(_object(one, uid, shown, seconds))
     return Objects(tuple(found), left_out)
 
 
-def _object(
-    one: ReportedWorkload, uid: str, findings: Iterable[Finding], form: Form, seconds: int
-) -> Mapping[str, object]:
+def _object(one: ReportedWorkload, uid: str, findings: Iterable[Finding], seconds: int) -> Mapping[str, object]:
     ref = one.live.ref
     named = {"apiVersion": ref.api_version, "kind": ref.kind, "name": ref.name, "uid": uid}
     results = [_result(finding, seconds) for finding in findings]
     counts = Counter(result["result"] for result in results)
     return {
-        "apiVersion": form.api_version,
-        "kind": form.kind,
+        "apiVersion": OPENREPORTS_VERSION,
+        "kind": OPENREPORTS_KIND,
         "metadata": {
             "name": f"{SOURCE}-{uid}",
             "namespace": ref.namespace,
             "labels": {MANAGED_BY: SOURCE},
             "ownerReferences": [named],
         },
-        **({"source": SOURCE} if form.kind == "Report" else {}),
+        "source": SOURCE,
         "scope": {**named, "namespace": ref.namespace},
         "summary": {name: counts[name] for name in ("pass", "fail", "warn", "error", "skip")},
         "results": results,

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from prometheus_client import CollectorRegistry, Metric, generate_latest
+
 from webhook.objects.names import HOSTNAME
 from webhook.report.report import Report, ReportedWorkload
 from webhook.report.spread import Spread
@@ -20,7 +22,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Labels = Mapping[str, str]
 
 
-class Metric(NamedTuple):
+class SkewMetric(NamedTuple):
     """A metric: its type, and the line of help."""
 
     name: str
@@ -28,41 +30,41 @@ class Metric(NamedTuple):
     help: str
 
 
-SKEW = Metric(
+SKEW = SkewMetric(
     "evenkeel_workload_skew", "gauge", "The most Pods in a domain of a constraint less the fewest, by workload."
 )
-MAX_SKEW = Metric("evenkeel_workload_max_skew", "gauge", "maxSkew of that constraint.")
-DOMAIN_PODS = Metric(
+MAX_SKEW = SkewMetric("evenkeel_workload_max_skew", "gauge", "maxSkew of that constraint.")
+DOMAIN_PODS = SkewMetric(
     "evenkeel_workload_domain_pods",
     "gauge",
     "Pods that a constraint counts in a domain, by workload; not by hostname.",
 )
-FINDINGS = Metric(
+FINDINGS = SkewMetric(
     "evenkeel_workload_findings", "gauge", "What the rules find in a workload, by its Kind/name, rule and severity."
 )
-PENDING = Metric("evenkeel_pods_pending", "gauge", "Pods without a node and without scheduling gates, by workload.")
-GATED = Metric(
+PENDING = SkewMetric("evenkeel_pods_pending", "gauge", "Pods without a node and without scheduling gates, by workload.")
+GATED = SkewMetric(
     "evenkeel_pods_gated",
     "gauge",
     "Pods that are not to be placed before their scheduling gates are lifted, by workload.",
 )
-SERIES_LEFT_OUT = Metric(
+SERIES_LEFT_OUT = SkewMetric(
     "evenkeel_report_series_left_out", "gauge", "Series that are left out, because there would be too many."
 )
-TIME = Metric("evenkeel_report_timestamp_seconds", "gauge", "When the cluster was last read, since 1970.")
-FAILURES = Metric("evenkeel_report_failures_total", "counter", "How often the cluster could not be read.")
+TIME = SkewMetric("evenkeel_report_timestamp_seconds", "gauge", "When the cluster was last read, since 1970.")
+FAILURES = SkewMetric("evenkeel_report_failures_total", "counter", "How often the cluster could not be read.")
 OF_WORKLOADS = (PENDING, SKEW, MAX_SKEW, FINDINGS, GATED, DOMAIN_PODS)  # The first stay where there are too many.
 SKEW_METRICS = (*OF_WORKLOADS, SERIES_LEFT_OUT, TIME, FAILURES)
 
 
 class MetricSample(NamedTuple):
-    metric: Metric
+    metric: SkewMetric
     labels: Labels
     value: int
 
 
-def text(report: Report | None, seconds: int, failures: int) -> str:
-    """All metrics; `report` is None before the cluster was read for the first time, `seconds` when that was."""
+def text(report: Report | None, seconds: int, failures: int) -> bytes:
+    """Return all metrics as text; `report` is None, and `seconds` 0, before the cluster was read for the first time."""
     samples = sorted(_samples(report), key=lambda one: OF_WORKLOADS.index(one.metric)) if report is not None else []
     shown = samples[: _bound(samples)]
     left_out = len(samples) - len(shown)
@@ -71,7 +73,9 @@ def text(report: Report | None, seconds: int, failures: int) -> str:
         MetricSample(TIME, {}, seconds),
         MetricSample(FAILURES, {}, failures),
     ]
-    return "".join(_family(metric, [one for one in shown if one.metric is metric]) for metric in SKEW_METRICS)
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collected(shown))
+    return generate_latest(registry)
 
 
 def _bound(samples: Sequence[MetricSample]) -> int:
@@ -82,7 +86,7 @@ def _bound(samples: Sequence[MetricSample]) -> int:
     return bound
 
 
-def _series_of(sample: MetricSample) -> tuple[Metric, Labels]:
+def _series_of(sample: MetricSample) -> tuple[SkewMetric, Labels]:
     return sample.metric, {name: value for name, value in sample.labels.items() if name != "domain"}
 
 
@@ -133,16 +137,17 @@ def _constraint(spread: Spread) -> Labels:
     }
 
 
-def _family(metric: Metric, samples: Sequence[MetricSample]) -> str:
-    head = f"# HELP {metric.name} {metric.help}\n# TYPE {metric.name} {metric.type}\n"
-    return head + "".join(f"{metric.name}{_labels(one.labels)} {one.value}\n" for one in samples)
+class _Collected:
+    """The samples by their metrics, as prometheus_client collects them."""
 
+    def __init__(self, samples: Sequence[MetricSample]) -> None:
+        self._samples = samples
 
-def _labels(labels: Labels) -> str:
-    if not labels:
-        return ""
-    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items()) + "}"
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    def collect(self) -> Iterator[Metric]:
+        """Yield every metric, also one without samples."""
+        for described in SKEW_METRICS:
+            metric = Metric(described.name.removesuffix("_total"), described.help, described.type)
+            for sample in self._samples:
+                if sample.metric is described:
+                    metric.add_sample(described.name, dict(sample.labels), sample.value)
+            yield metric

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from certs.serving import ServingCertificate
-from webhook.serving.check import Check
+from webhook.serving.health import Check
 from webhook.serving.logs import log
 from webhook.serving.metrics import Metrics
 

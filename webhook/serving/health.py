@@ -7,6 +7,7 @@ import socket
 import ssl
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import inf
 from time import monotonic
@@ -14,7 +15,6 @@ from time import monotonic
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from webhook.serving.check import Check
 from webhook.serving.logs import log
 from webhook.transport.limits import RECORD
 from webhook.transport.peers import is_local
@@ -27,6 +27,15 @@ HANDSHAKE_SECONDS = 2.0  # API servers give up on a call after 3 at /mutate.
 LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 TEXT_TYPE = "text/plain; charset=utf-8"
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of /readyz: where `ok` is False, this replica is not ready for reviews."""
+
+    name: str
+    ok: bool
+    detail: str
 
 
 def plain_app() -> Flask:

@@ -6,7 +6,7 @@ import logging
 
 from webhook.cluster.client import Client, ClusterError
 from webhook.scheduler.features import parse_version, unknown
-from webhook.serving.check import Check
+from webhook.serving.health import Check
 from webhook.serving.logs import log
 from webhook.serving.reviewer import Reviewer
 

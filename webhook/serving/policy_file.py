@@ -13,7 +13,7 @@ from webhook.documents.reading import decoded
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy.parsing import BUILT_IN, parse_policy
 from webhook.policy.policy import STATES, PolicyError
-from webhook.serving.check import Check
+from webhook.serving.health import Check
 from webhook.serving.logs import log
 from webhook.serving.reviewer import Reviewer
 

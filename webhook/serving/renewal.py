@@ -19,7 +19,7 @@ from certs.serving import ServingCertificate
 from webhook.cluster.client import UNAUTHORIZED, Client, ClusterError
 from webhook.cluster.registration import Registration
 from webhook.cluster.secret import Secret
-from webhook.serving.check import Check
+from webhook.serving.health import Check
 from webhook.serving.logs import log
 
 PATIENCE_SECONDS = 60.0  # At the start; after that the process exits, and the kubelet restarts it.

@@ -7,7 +7,7 @@ import logging
 from webhook.cluster.client import ClusterError
 from webhook.cluster.registration import Registration
 from webhook.manifests.configurations import ignoring, unsent
-from webhook.serving.check import Check
+from webhook.serving.health import Check
 from webhook.serving.logs import log
 from webhook.serving.reviewer import Reviewer
 

@@ -29,7 +29,7 @@ from webhook.scheduler.snapshot import Snapshot
 from webhook.serving import health
 from webhook.serving.app import create_app
 from webhook.serving.certificate_files import CertificateFiles
-from webhook.serving.check import Check
+from webhook.serving.health import Check
 from webhook.serving.logs import log
 from webhook.serving.metrics import Metrics
 from webhook.serving.policy_file import PolicyFile

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import signal
+import socket
 import sys
 import time
 from collections.abc import Callable, Sequence
 from threading import Event
-from typing import TYPE_CHECKING
 
-from webhook.cli.serve import listen
+from flask import Flask, Response
+
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.loading.usage import UsageError
 from webhook.render import skew_metrics as render
 from webhook.report.report import Report
+from webhook.serving.health import plain_app, text
+from webhook.transport.service import OpenPort
 
-if TYPE_CHECKING:
-    from flask import Flask, Response
-
-LEAST_INTERVAL, MOST_INTERVAL = 5, 3600  # Seconds; the alerts take what is older than an hour for a failure.
 LATE = 3  # Intervals without a new report, after which it is not healthy.
 
 Make = Callable[[], tuple[Report, Sequence[str]]]  # A report, and what could not be judged for it.
@@ -28,26 +25,8 @@ Make = Callable[[], tuple[Report, Sequence[str]]]  # A report, and what could no
 LOG = logging.getLogger("evenkeel")  # Of what goes wrong in the port itself.
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--metrics-bind",
-        metavar="HOST:PORT",
-        help="serve /metrics of the workloads there, and /healthz, until the process is ended; print nothing",
-    )
-    parser.add_argument(
-        "--metrics-interval",
-        metavar="SECONDS",
-        type=int,
-        default=60,
-        help="how long to rest before the cluster is read again, for --metrics-bind (default: %(default)s)",
-    )
-
-
-def check(args: argparse.Namespace) -> None:
-    """UsageError if the options do not go together."""
-    if args.metrics_bind is not None and not LEAST_INTERVAL <= args.metrics_interval <= MOST_INTERVAL:
-        wanted = f"{LEAST_INTERVAL} to {MOST_INTERVAL} seconds: each time it reads all Pods"
-        raise UsageError(f"--metrics-interval: found {args.metrics_interval}, wanted {wanted}")
+class ReportError(Exception):
+    """Why no report could be made, in one line."""
 
 
 class Exposed:
@@ -73,18 +52,16 @@ class Exposed:
             for note in notes if notes != self.notes else ():
                 print(f"note: {note}", file=sys.stderr, flush=True)
             self.notes = notes
-        except UsageError as error:
+        except ReportError as error:
             self.failures += 1
             print(f"evenkeel: {one_line(str(error), LINE_LIMIT)}", file=sys.stderr, flush=True)
         self._render()
 
     def _render(self) -> None:
-        self.body = render.text(self.report, int(self.read_at), self.failures).encode("utf-8", "backslashreplace")
+        self.body = render.text(self.report, int(self.read_at), self.failures)
 
     def app(self) -> Flask:
         """Return the application that serves it, in the server's thread."""
-        from webhook.serving.health import plain_app, text
-
         app = plain_app()
 
         @app.get("/metrics")
@@ -99,16 +76,12 @@ class Exposed:
         return app
 
 
-def serve(args: argparse.Namespace, make: Make) -> int:
+def serve(listener: socket.socket, interval: float, make: Make) -> None:
     """Serve until SIGTERM, which the first process of a container does not heed by itself."""
-    from webhook.transport.service import OpenPort
-
     stopped = Event()
     signal.signal(signal.SIGTERM, lambda number, frame: stopped.set())
-    listener = listen("--metrics-bind", args.metrics_bind)
-    exposed = Exposed(args.metrics_interval)
+    exposed = Exposed(interval)
     OpenPort(listener, exposed.app(), LOG).start()
     while not stopped.is_set():
         exposed.read(make)
-        stopped.wait(args.metrics_interval)
-    return 0
+        stopped.wait(interval)
