@@ -16,7 +16,7 @@ help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-18s %s\n", $$1, $$2 }' Makefile
 
 run: .venv/test ## start the webhook without a cluster and show it answering; PORT=8443, ONCE=1 to stop then
-	@.venv/bin/evenkeel example --port $(or $(PORT),8443) $(if $(filter-out 0,$(ONCE)),--once)
+	@$(PYTHON) -m tests.example --port $(or $(PORT),8443) $(if $(filter-out 0,$(ONCE)),--once)
 
 unit: .venv/test ## run the tests of the pure half, from lint and admission down, in seconds
 	@$(PYTHON) -m pytest -q $(UNIT)

@@ -264,7 +264,7 @@ def test_a_namespace_in_another_file_counts(run):
 
 def test_many_files_are_judged_in_several_processes(run, monkeypatch):
     monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 10)
-    monkeypatch.setattr(lint_files, "cpus", lambda: 2)
+    monkeypatch.setattr("webhook.cli.lint.cpus", lambda: 2)
     files = {f"{i:03}.yaml": ERROR if i % 10 == 0 else FINE for i in range(100)}
     files["101.yaml"] = namespace("other")
 
@@ -273,7 +273,7 @@ def test_many_files_are_judged_in_several_processes(run, monkeypatch):
 
 def test_a_process_that_dies_is_told_and_leaves_nothing_waiting(run, monkeypatch):
     monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 1)
-    monkeypatch.setattr(lint_files, "cpus", lambda: 2)
+    monkeypatch.setattr("webhook.cli.lint.cpus", lambda: 2)
     monkeypatch.setattr(lint_files, "judge_file", lambda *_: os._exit(1))
     code, out, err = run(".", a=FINE, b=FINE)
 
@@ -475,7 +475,7 @@ def test_progress_shows_on_a_terminal_once_it_takes_a_while(run, monkeypatch):
 
 
 def test_ctrl_c_ends_quietly_and_leaves_no_progress_behind(run, monkeypatch):
-    def interrupted(files, terms, reader, surroundings, done):
+    def interrupted(files, terms, reader, surroundings, done, cpus):
         done(1)
         raise KeyboardInterrupt
 

@@ -8,6 +8,8 @@ import os
 import re
 import shlex
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 from tests.support import ROOT
@@ -17,12 +19,13 @@ MAKE_RUN = ["make", "run", "ONCE=1"]
 
 
 def output(command: str, folder: Path = ROOT) -> str:
-    """What a command prints in a folder; `make run` is `evenkeel example`, here on a port that is free."""
+    """What a command prints in a folder; `make run` is `python -m tests.example`, here on a port that is free."""
     words = shlex.split(command)
     if words == MAKE_RUN:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = str(free.getsockname()[1])
-        text = output(f"evenkeel example --once --port {port}")
+        example = [sys.executable, "-m", "tests.example", "--once", "--port", port]
+        text = subprocess.run(example, cwd=ROOT, capture_output=True, text=True, check=True).stdout
         return re.sub(r"/\S+/evenkeel-\w+/", "/tmp/evenkeel-…/", text.replace(port, "8443"))
     printed = io.StringIO()
     with contextlib.chdir(folder), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):

@@ -20,7 +20,7 @@ from typing import Any
 from gunicorn.config import Config
 
 ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "webhook" / "cli"
+EXAMPLE = ROOT / "tests" / "example"
 PATIENCE = 10  # Seconds for one turn of the worker.
 
 
@@ -105,7 +105,7 @@ def _worker(folder: Path) -> Any:
     worker.tls_context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
     worker.begin([], small=4, large=1)
     worker.loop.swept = inf
-    cluster = house.Unchanging(house.load(EXAMPLE / "example_cluster.yaml"))
+    cluster = house.Unchanging(house.load(EXAMPLE / "cluster.yaml"))
     reviewer = house.Reviewer(house.built_in(), cluster, house.LATEST, house.Metrics())
     worker.wsgi = house.create_app(reviewer)
     return worker

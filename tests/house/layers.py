@@ -18,12 +18,22 @@ PURE = "-- pure from here down --\n"
 
 # A module imports from its own entry and from the rows below it, never from another entry of its row.
 # An entry is a dotted prefix of the names below `webhook.`; of those that fit a name, the longest is its own.
+# Each command is an entry of its own: none imports another.
+COMMANDS = " · ".join(
+    sorted(
+        f"cli.{file.stem}" for file in (ROOT / "webhook" / "cli").glob("*.py") if file.stem not in ("__init__", "main")
+    )
+)
+
 ROWS = f"""\
 __main__
 cli.main
+{COMMANDS}
 cli
+policy_test.writing
+policy_test.running
 loading
-loading.clusters · loading.listening · loading.progress · loading.selection
+loading.clusters · loading.listening · loading.processes · loading.progress · loading.selection
 loading.inputs
 loading.usage
 serving.report_metrics · serving.server
@@ -60,7 +70,8 @@ lint.results
 lint.terms
 lint.declarations
 lint
-admission.policy_test
+policy_test.form
+policy_test
 admission.dry_run
 admission.review
 admission.unknown_labels · admission.ratchet

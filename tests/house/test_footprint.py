@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -36,7 +38,7 @@ os.register_at_fork(before=forks)
 from webhook.cli.main import main
 sys.exit(main())
 """
-EXAMPLE = ROOT / "webhook" / "cli"
+EXAMPLE = ROOT / "tests" / "example"
 
 # What only a command needs, and what only a policy file, a live cluster or a renewed certificate needs.
 ONLY_COMMANDS = (
@@ -77,9 +79,9 @@ def imported(tmp_path_factory):
     """The names of all modules in the worker, after one review of each phase."""
     folder = tmp_path_factory.mktemp("footprint")
     file = folder / "imported.json"
-    reviews = map(json.loads, (EXAMPLE / "example_reviews.jsonl").read_text("utf-8").splitlines())
+    reviews = map(json.loads, (EXAMPLE / "reviews.jsonl").read_text("utf-8").splitlines())
     asked = {review["path"]: review["review"] for review in reviews}
-    options = ("--cluster", EXAMPLE / "example_cluster.yaml")
+    options = ("--cluster", EXAMPLE / "cluster.yaml")
     with serving(folder, *options, program=PROGRAM, IMPORTED=str(file), **UNMEASURED) as server:
         assert {"/mutate": 200, "/validate": 200} == {path: server.review(path, asked[path])[0] for path in asked}
     return json.loads(file.read_text("utf-8"))
@@ -112,7 +114,7 @@ def test_what_is_imported_is_seen(imported):
     assert {"webhook.serving.reviewer", "webhook.admission.defaulting", "flask", "json"} <= set(imported)
 
 
-@pytest.mark.parametrize("options", [(), ("--cluster", EXAMPLE / "example_cluster.yaml")], ids=["alone", "with a dump"])
+@pytest.mark.parametrize("options", [(), ("--cluster", EXAMPLE / "cluster.yaml")], ids=["alone", "with a dump"])
 def test_the_arbiter_imports_nothing_of_the_application(tmp_path, options):
     file = tmp_path / "imported.json"
     with serving(tmp_path, *options, program=ARBITER, IMPORTED=str(file), **UNMEASURED):
@@ -122,3 +124,20 @@ def test_the_arbiter_imports_nothing_of_the_application(tmp_path, options):
     assert set(below(imported, ["webhook", "certs"])) - set(below(imported, ["webhook.transport"])) == ARBITERS
     assert [] == below(imported, LIBRARIES)
     assert "json" in imported
+
+
+REPORT = """
+import json, sys
+from webhook.cli.main import main
+main(sys.argv[1:])
+print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+def test_a_report_as_text_loads_neither_the_server_nor_the_linter():
+    words = ["report", "-A", "--cluster", ROOT / "docs" / "examples" / "report" / "cluster.yaml"]
+    done = subprocess.run([sys.executable, "-c", REPORT, *words], cwd=ROOT, capture_output=True, text=True, check=True)
+    imported = json.loads(done.stderr.splitlines()[-1])
+
+    assert {"webhook.report.report", "webhook.render.report"} <= set(imported)
+    assert [] == below(imported, ["webhook.serving", "webhook.transport", "webhook.lint", "certs", "jinja2"])

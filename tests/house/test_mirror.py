@@ -17,7 +17,19 @@ ABOUT_MANY = {
     "serving/test_hostile_clients.py",  # whatever serves: it knows its ports only
 }
 # Folders that are about no single folder of the code.
-OF_THE_WHOLE = {"browser", "conformance", "e2e", "fuzz", "house", "image", "oracle", "outputs", "properties", "release"}
+OF_THE_WHOLE = {
+    "browser",
+    "conformance",
+    "e2e",
+    "example",
+    "fuzz",
+    "house",
+    "image",
+    "oracle",
+    "outputs",
+    "properties",
+    "release",
+}
 
 
 def wanted(root: Path) -> set[str]:

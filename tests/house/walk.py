@@ -162,7 +162,7 @@ def _quiet() -> Iterator[None]:
 
 def _body(review: Review) -> bytes:
     """The review as it stands in the example."""
-    for line in (EXAMPLE / "example_reviews.jsonl").read_text("utf-8").splitlines():
+    for line in (EXAMPLE / "reviews.jsonl").read_text("utf-8").splitlines():
         found = json.loads(line)
         metadata = found["review"]["request"]["object"]["metadata"]
         if found["path"] == review.path and review.object in (metadata.get("name"), metadata.get("generateName")):

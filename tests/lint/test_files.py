@@ -124,18 +124,16 @@ def test_kustomizations_are_read_from_the_folders_of_the_files(tree):
 def test_files_are_judged_in_the_order_given(tree, monkeypatch, most):
     """In one process and in several."""
     monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", most)
-    monkeypatch.setattr(lint_files, "cpus", lambda: 2)
     tree(b=WRONG, a="a: 1", c=WRONG)
     expected = [("c", ["empty-selector"]), ("a", []), ("b", ["empty-selector"])]
 
-    assert expected == rules(judge_files(["c", "a", "b"], terms(), FileReader(), OtherFiles()))
+    assert expected == rules(judge_files(["c", "a", "b"], terms(), FileReader(), OtherFiles(), cpus=2))
 
 
 @pytest.mark.parametrize("most", [500, 1])
 def test_what_stands_in_other_files_matters(tree, monkeypatch, most):
     """In one process and in several: a workload that the selector counts, and an autoscaler."""
     monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", most)
-    monkeypatch.setattr(lint_files, "cpus", lambda: 2)
     spread, other = workload("StatefulSet", honoring()), workload("Deployment", name="api", spec={"selector": {}})
     unscaled = workload("Deployment", honoring(), labels={"app": "x"}, name="web", spec={"replicas": None})
     unscaled["spec"]["template"]["spec"]["topologySpreadConstraints"][0]["labelSelector"] = {
@@ -143,7 +141,7 @@ def test_what_stands_in_other_files_matters(tree, monkeypatch, most):
     }
     tree(a=json.dumps(spread), b=json.dumps(other), c=json.dumps(hpa()), d=json.dumps(unscaled))
     told = []
-    results = judge_files(["a", "b", "c", "d"], terms(), FileReader(), OtherFiles(), told.append)
+    results = judge_files(["a", "b", "c", "d"], terms(), FileReader(), OtherFiles(), told.append, cpus=2)
     expected = [("a", ["selector-matches-others"]), ("b", []), ("c", []), ("d", ["rollout-skew"])]
 
     assert expected == rules(results)
@@ -154,9 +152,8 @@ def test_what_stands_in_other_files_matters(tree, monkeypatch, most):
 def test_no_process_and_no_thread_outlives_the_judging(tree, monkeypatch, most, judged):
     """Of all files, or where only the first is asked for."""
     monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 1)
-    monkeypatch.setattr(lint_files, "cpus", lambda: 2)
     tree("a", "b", "c")
-    before, results = threading.enumerate(), judge_files(["a", "b", "c"], terms(), FileReader(), OtherFiles())
+    before, results = threading.enumerate(), judge_files(["a", "b", "c"], terms(), FileReader(), OtherFiles(), cpus=2)
 
     assert judged == len([*itertools.islice(results, most)])
     results.close()
@@ -165,12 +162,11 @@ def test_no_process_and_no_thread_outlives_the_judging(tree, monkeypatch, most, 
 
 def test_a_process_that_was_killed_is_an_error(tree, monkeypatch):
     monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 1)
-    monkeypatch.setattr(lint_files, "cpus", lambda: 2)
     monkeypatch.setattr(lint_files, "judge_file", lambda *_: os._exit(1))
     tree("a", "b")
 
     with pytest.raises(WorkerDied):
-        [*judge_files(["a", "b"], terms(), FileReader(), OtherFiles())]
+        [*judge_files(["a", "b"], terms(), FileReader(), OtherFiles(), cpus=2)]
 
 
 def test_what_files_state_is_packed_together(tree, monkeypatch):

@@ -53,6 +53,9 @@ def installed(environment, release):
     return environment / "bin"
 
 
+EXAMPLE = ROOT / "tests" / "example" / "__main__.py"  # as `make run` runs it
+
+
 def told(*command, code=0):
     """What a command prints, in a folder that has no sources; `code` is the exit status it must have."""
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, cwd="/", env={"PATH": "/usr/bin:/bin"})
@@ -122,7 +125,7 @@ def test_the_commands_run_where_only_the_wheel_is(installed):
 def test_it_serves_and_answers_over_tls(installed):
     """What `make run` shows."""
     (port,) = free_ports(1)
-    shown = told(installed / "evenkeel", "example", "--once", "--port", port)
+    shown = told(sys.executable, EXAMPLE, "--program", installed / "evenkeel", "--once", "--port", port)
 
     assert shown.count("POST /validate") == 2
     assert "CREATE Deployment checkout: denied" in shown

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 from tests.support.build import FEATURES, constraint, policy, workload
 from webhook.admission.dry_run import dry_run
-from webhook.admission.policy_test import judge, parse_policy_test
 from webhook.admission.terms import Terms
+from webhook.policy_test.form import judge, parse_policy_test
 from webhook.render.policy_test import FileResults, as_file, as_json, as_xml, diff, text
 
 EVIL = 'a\x1b[31m\n"<&'

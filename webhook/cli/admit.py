@@ -23,12 +23,11 @@ from webhook.loading.usage import UsageError
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.fields import as_mapping
 from webhook.objects.labels import Labels, labels_of
-from webhook.objects.references import ObjectRef
+from webhook.objects.references import Identity, ObjectRef, identity_of
 from webhook.policy.policy import Policy
 from webhook.render import applied as render
 
 NAMESPACE_TYPE = ("", "Namespace")
-ReviewIdentity = tuple[object, object, object, object]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("-f and --old: standard input can be read only once")
     asked = [(file, one) for file in args.filename for one in _asked(file, args)]
     given = inputs.objects(args.old) if args.old is not None else None
-    old = {identity(obj, args.namespace): obj for obj in given} if given is not None else None
+    old = {identity_of(obj, args.namespace): obj for obj in given} if given is not None else None
     source = inputs.source(args)
     features = inputs.features(args.kubernetes_version, source)
     policy = inputs.policy_of_today(args.policy, features)
@@ -109,26 +108,15 @@ def _asked(file: str, args: argparse.Namespace) -> Iterator[Recorded]:
 
 
 def _before(
-    obj: Mapping[str, object], old: Mapping[ReviewIdentity, Mapping[str, object]] | None, args: argparse.Namespace
+    obj: Mapping[str, object], old: Mapping[Identity, Mapping[str, object]] | None, args: argparse.Namespace
 ) -> Mapping[str, object] | None:
     """The old object, None for a creation."""
     if old is None:
         return None
-    known_by = identity(obj, args.namespace)
+    known_by = identity_of(obj, args.namespace)
     if known_by not in old:
         raise UsageError(f"{args.old}: has no {render.title(obj)} in namespace {known_by[2]}")
     return old[known_by]
-
-
-def identity(obj: Mapping[str, object], namespace: str) -> ReviewIdentity:
-    """What an update cannot change: apiVersion, kind, namespace and name."""
-    metadata = as_mapping(obj.get("metadata"))
-    return (
-        str(obj.get("apiVersion")),
-        str(obj.get("kind")),
-        str(metadata.get("namespace") or namespace),
-        str(metadata.get("name")),
-    )
 
 
 def _print(applied: Applied, file: str, output: str, policy: Policy | None) -> None:

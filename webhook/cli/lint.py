@@ -20,7 +20,6 @@ import os
 import sys
 from pathlib import Path
 
-from webhook.cli.rules import suggestion
 from webhook.findings.finding import UNUSED_SUPPRESSION, Severity
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.baseline import Baseline, BaselineError, read_baseline
@@ -31,10 +30,12 @@ from webhook.lint.session import FileOutcome, Session
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound, find
 from webhook.loading import inputs, progress
+from webhook.loading.processes import cpus
 from webhook.loading.usage import UsageError
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.policy.policy import PolicyError
 from webhook.render import github, lint_json, lint_text
+from webhook.render.catalogue import suggestion
 from webhook.render.diff import as_diff
 from webhook.rules import RULES
 
@@ -119,6 +120,7 @@ def run(args: argparse.Namespace) -> int:
         repairs=args.fix or args.diff,
         writes=args.fix,
         fix_severity=Severity(args.fix_severity),
+        cpus=cpus(),
     )
     style = lint_text.Style(_coloured())
     for path in missing:

@@ -16,7 +16,6 @@ COMMANDS = {
     "admit": "print how the webhook answers when an object is applied",
     "certs": "issue the webhook's serving certificate, or show certificates",
     "dump": "write what evenkeel reads of a cluster to a file that --cluster reads",
-    "example": "start the webhook with an example cluster and show three answers",
     "explain": "explain where a Pod may run, why it waits, and what would let it in",
     "kinds": "list the kinds of operators that lint and admit judge, and where they keep constraints",
     "lint": "judge manifests before they reach a cluster",

@@ -16,16 +16,18 @@ from pathlib import Path
 import yaml
 
 from webhook.admission.terms import Terms
-from webhook.cli import policy_test
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.loading import inputs
+from webhook.loading.usage import UsageError
 from webhook.manifests.configurations import MUTATING_NAME, NAME, new_entries
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.workload import parse_workloads
 from webhook.policy import reach, scheduler_defaults
 from webhook.policy.policy import Policy
 from webhook.policy.schema import schema
-from webhook.render import in_force
+from webhook.policy_test.running import SUFFIX, files_of, run_file
+from webhook.policy_test.writing import write
+from webhook.render import in_force, policy_test
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.nodes import Nodes
 
@@ -34,6 +36,16 @@ CHECK = (
     "Exit code 0: it can be used, 1: the copy that --against names differs, 2: it cannot."
 )
 SHOW = "Show the settings that a policy has for one Pod. Exit code 0: shown, 2: an input cannot be used."
+TEST = """
+Test a policy: give each object of *.evenkeel-test.yaml the webhook's answer, and compare that with what is expected.
+
+    evenkeel policy test PATH…          run the tests in files and folders
+    evenkeel policy test --init NEW.evenkeel-test.yaml --policy FILE PATH…
+                                        write a test of what a policy does with manifests today
+
+Exit code 0: every answer is as expected, 1: one is not, 2: a file cannot be used; the others are still tested.
+"""
+OUTPUT_FORMS = {"text": policy_test.text, "json": policy_test.as_json, "junit": policy_test.as_xml}
 EXPORT = (
     "Print the policy's default constraints as a KubeSchedulerConfiguration, by which kube-scheduler applies them "
     "itself; what it cannot be told goes to standard error. "
@@ -76,11 +88,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     test = actions.add_parser(
         "test",
         help="run the tests of policies, or write one",
-        description=policy_test.__doc__,
+        description=TEST,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    policy_test.add_arguments(test)
-    test.set_defaults(act=policy_test.run)
+    _add_test_arguments(test)
+    test.set_defaults(act=_test)
     export = actions.add_parser("export", help="print the default constraints for kube-scheduler", description=EXPORT)
     export.add_argument("--for", dest="whom", choices=(KUBE_SCHEDULER,), required=True, help="who is to read it")
     inputs.add_policy_argument(export)
@@ -89,9 +101,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     printed.set_defaults(act=_schema)
 
 
+def _add_test_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "path", metavar="PATH", nargs="+", help=f"tests, and folders with *{SUFFIX}; with --init, manifests"
+    )
+    parser.add_argument(
+        "-o", "--output", choices=tuple(OUTPUT_FORMS), default="text", help="the form of the output (default: text)"
+    )
+    parser.add_argument(
+        "--init", metavar="FILE", help="write a test with a case for each object of PATH that is judged; - prints it"
+    )
+    parser.add_argument("--policy", metavar="FILE", help="with --init: the policy (default: the built-in policy)")
+    parser.add_argument(
+        "--cluster", metavar="FILE|DIR", help="with --init: a dump of a cluster, from evenkeel dump or kubectl get"
+    )
+    parser.add_argument("--kubernetes-version", metavar="VERSION", help="with --init: the version of the cluster")
+
+
 def run(args: argparse.Namespace) -> int:
     code: int = args.act(args)
     return code
+
+
+def _test(args: argparse.Namespace) -> int:
+    if args.init is not None:
+        write(args.init, args.path, args.policy, args.cluster, args.kubernetes_version)
+        return 0
+    for option in ("policy", "cluster", "kubernetes_version"):
+        if getattr(args, option) is not None:
+            raise UsageError(f"--{option.replace('_', '-')}: is for --init; a test names its own in the file")
+    results = [run_file(file) for file in files_of(args.path)]
+    problems = [problem for each in results for problem in each.problems]
+    if args.output != "text" or len(problems) < len(results):
+        print(OUTPUT_FORMS[args.output](results))
+    if problems:
+        raise UsageError("\n".join(problems))
+    return 1 if any(each.failed for each in results) else 0
 
 
 def _check(args: argparse.Namespace) -> int:

@@ -8,7 +8,6 @@ Exit code 0: printed, 2: no rule has that ID.
 from __future__ import annotations
 
 import argparse
-from difflib import get_close_matches
 
 from webhook.loading.usage import UsageError
 from webhook.render import catalogue
@@ -24,12 +23,6 @@ def run(args: argparse.Namespace) -> int:
         print(catalogue.table())
         return 0
     if args.rule not in RULES:
-        raise UsageError(f'found "{args.rule}", wanted a rule; {suggestion(args.rule)}')
+        raise UsageError(f'found "{args.rule}", wanted a rule; {catalogue.suggestion(args.rule)}')
     print("\n".join(catalogue.section(RULES[args.rule])).rstrip())
     return 0
-
-
-def suggestion(name: str) -> str:
-    """A hint for the name of a rule that does not exist."""
-    near = get_close_matches(name, RULES, 1)
-    return f"did you mean {near[0]}?" if near else "evenkeel rules lists them"

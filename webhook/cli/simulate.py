@@ -20,9 +20,9 @@ import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from webhook.lint.files import cpus
 from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.clusters import Known
+from webhook.loading.processes import cpus
 from webhook.loading.usage import UsageError
 from webhook.objects.kinds import Kinds
 from webhook.objects.references import ObjectRef

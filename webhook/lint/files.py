@@ -141,13 +141,15 @@ def judge_files(
     reader: FileReader,
     surroundings: OtherFiles,
     done: Callable[[int], None] = lambda _: None,
+    cpus: int = 1,
 ) -> Iterator[JudgedFile]:
     """
     Judge each file, in the given order; those that other files concern twice.  WorkerDied if a process was killed.
 
     `surroundings` are empty, and hold then what all files state; `done` is told how many files were judged so far.
+    Up to `cpus` processes judge them.
     """
-    processes = min(cpus(), len(files) // FILES_PER_PROCESS + 1)
+    processes = min(cpus, len(files) // FILES_PER_PROCESS + 1)
     if processes == 1 or not all(map(os.path.isfile, files)):
         results = list[JudgedFile]()
         for batch in _batches(files):
@@ -198,11 +200,6 @@ def _stated(results: Sequence[JudgedFile]) -> bytes:
     for judged in results:
         judged.states = NOTHING_STATED
     return found
-
-
-def cpus() -> int:
-    """The CPUs that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 _terms: list[LintTerms] = []

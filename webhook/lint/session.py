@@ -59,12 +59,14 @@ class Session:
         repairs: bool = False,
         writes: bool = False,
         fix_severity: Severity = Severity.WARNING,
+        cpus: int = 1,
     ) -> None:
         self.summary, self.repairable = LintSummary(), 0
         self._terms, self._reader = terms, reader
         self._baseline, self._baseline_file = baseline, baseline_file
         self._repairs, self._writes, self._fix_severity = repairs, writes, fix_severity
         self._unused: list[Entry] = []
+        self._cpus = cpus
         self._surroundings = OtherFiles()
 
     def judge(self, files: Sequence[str], done: Callable[[int], None] = lambda _: None) -> Iterator[FileOutcome]:
@@ -73,7 +75,7 @@ class Session:
 
         `done` is told how many files were judged, before the first outcome.
         """
-        return map(self._outcome, judge_files(files, self._terms, self._reader, self._surroundings, done))
+        return map(self._outcome, judge_files(files, self._terms, self._reader, self._surroundings, done, self._cpus))
 
     def not_found(self, missing: NotFound) -> FileOutcome:
         """The outcome of a path that names no file."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from webhook.objects.fields import texts_at
+from webhook.objects.fields import as_mapping, texts_at
 
 
 class ObjectKey(NamedTuple):
@@ -95,3 +95,17 @@ class ScaleTarget(NamedTuple):
     api_group: str
     kind: str
     name: str
+
+
+Identity = tuple[str, str, str, str]  # apiVersion, kind, namespace and name.
+
+
+def identity_of(obj: Mapping[str, object], namespace: str) -> Identity:
+    """Return what an update of an object cannot change; `namespace` is that of an object that names none."""
+    metadata = as_mapping(obj.get("metadata"))
+    return (
+        str(obj.get("apiVersion")),
+        str(obj.get("kind")),
+        str(metadata.get("namespace") or namespace),
+        str(metadata.get("name")),
+    )

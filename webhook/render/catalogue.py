@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 
 from webhook.findings.finding import Severity
 from webhook.findings.rule import Rule
@@ -65,3 +66,9 @@ def _parameter(name: str, schema: Mapping[str, object], rule: Rule) -> str:
     needed = "needed" if rule.required == (name,) else f"one of {' and '.join(rule.required)}"
     default = needed if name in rule.required else f"`{json.dumps(schema['default'])}`"
     return f"| `{name}` | {schema['type']} | {default} | {schema['description']} |"
+
+
+def suggestion(name: str) -> str:
+    """Return a hint for the name of a rule that does not exist."""
+    near = get_close_matches(name, RULES, 1)
+    return f"did you mean {near[0]}?" if near else "evenkeel rules lists them"

@@ -8,9 +8,9 @@ from textwrap import indent
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from webhook.admission.policy_test import TEST_KIND, CaseResult
 from webhook.objects.fields import as_list, as_mapping
 from webhook.objects.reading import printable
+from webhook.policy_test.form import TEST_KIND, CaseResult
 from webhook.render import applied as render
 from webhook.render.diff import unified
 from webhook.render.explanation import OUTPUT_API_VERSION

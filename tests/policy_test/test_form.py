@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.build import FEATURES, constraint, pod, policy, service, snapshot, workload
 from webhook.admission.dry_run import dry_run
-from webhook.admission.policy_test import PolicyTestError, answer, judge, parse_policy_test, schema, today
 from webhook.admission.terms import Terms
+from webhook.policy_test.form import PolicyTestError, answer, judge, parse_policy_test, schema, today
 
 CASE = {"name": "a", "object": "web.yaml", "expect": {"outcome": "denied"}}
 LEAST = {"kind": "PolicyTest", "cases": [CASE]}

@@ -19,46 +19,52 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from webhook.loading.usage import UsageError
 from webhook.objects.fields import as_list, as_mapping
 
 FOLDER = Path(__file__).parent
 START_SECONDS = 20
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+class ExampleError(Exception):
+    """Why the example cannot be shown, in one line."""
+
+
+def main(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.example", description=__doc__)
     parser.add_argument("--port", type=int, default=8443, help="the port of the webhook (default: %(default)s)")
+    parser.add_argument("--program", default="", help="evenkeel itself (default: that of this interpreter)")
     parser.add_argument("--once", action="store_true", help="stop after the three answers")
-
-
-def run(args: argparse.Namespace) -> int:
-    if not 0 < args.port < 65536:
-        raise UsageError(f"--port: found {args.port}, wanted a number from 1 to 65535")
+    args = parser.parse_args(words)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, lambda number, frame: sys.exit(128 + number))  # `_server` then stops its process
     try:
         return _run(args)
     except KeyboardInterrupt:  # Ctrl-C is how a user stops it
         return 0
+    except ExampleError as error:
+        print(error, file=sys.stderr)
+        return 2
 
 
 def _run(args: argparse.Namespace) -> int:
+    if not 0 < args.port < 65536:
+        raise ExampleError(f"--port: found {args.port}, wanted a number from 1 to 65535")
     try:
         socket.create_server(("127.0.0.1", args.port)).close()
     except OSError as error:
         reason = os.strerror(error.errno or 0)
-        raise UsageError(f"127.0.0.1:{args.port}: {reason}; choose another port: --port, or make run PORT=") from error
+        raise ExampleError(f"127.0.0.1:{args.port}: {reason}; choose another port: make run PORT=") from error
     health = _free_port()
-    with _server(args.port, health) as (server, ca):
+    with _server(args.program, args.port, health) as (server, ca):
         _wait(server, health)
         context = ssl.create_default_context(cafile=ca)
         print(f"evenkeel serves on https://127.0.0.1:{args.port}, CA certificate: {ca}\n")
-        for line in (FOLDER / "example_reviews.jsonl").read_text("utf-8").splitlines():
+        for line in (FOLDER / "reviews.jsonl").read_text("utf-8").splitlines():
             review = json.loads(line)
             _show(review, _post(args.port, context, review["path"], json.dumps(review["review"])))
         if args.once or not sys.stdout.isatty():
@@ -77,11 +83,11 @@ def _free_port() -> int:
 
 
 @contextmanager
-def _server(port: int, health: int) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+def _server(program: str, port: int, health: int) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
     """The started server, which stops with this command, and the file for its CA certificate, which goes with it."""
     bind = ["--bind", f"127.0.0.1:{port}", "--health-bind", f"127.0.0.1:{health}"]
-    options = ["--self-signed", "--cluster", str(FOLDER / "example_cluster.yaml"), "--log-level", "warning"]
-    command = [sys.executable, "-m", "webhook", "serve", *bind, *options]
+    options = ["--self-signed", "--cluster", str(FOLDER / "cluster.yaml"), "--log-level", "warning"]
+    command = [*([program] if program else [sys.executable, "-m", "webhook"]), "serve", *bind, *options]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("EVENKEEL_")}
     with TemporaryDirectory(prefix="evenkeel-") as folder:
         ca = Path(folder) / "ca.crt"
@@ -102,7 +108,7 @@ def _wait(server: subprocess.Popen[bytes], health: int) -> None:
             if connection.getresponse().status == 200:
                 return
         time.sleep(0.05)
-    raise UsageError("the server did not become ready" if server.poll() is None else "the server did not start")
+    raise ExampleError("the server did not become ready" if server.poll() is None else "the server did not start")
 
 
 def _post(port: int, context: ssl.SSLContext, path: str, body: str) -> Mapping[str, object]:
@@ -127,3 +133,7 @@ def _show(review: Mapping[str, object], response: Mapping[str, object]) -> None:
         for value in values:
             print(f"    {json.dumps(value)}")
     print()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""`make run`: the webhook with an example cluster, and three reviews."""
