@@ -51,10 +51,40 @@ def read(path: Path) -> list[Case]:
 
 
 def write(path: Path, cases: Sequence[Case]) -> None:
-    """The same bytes for the same cases."""
+    """Write the same bytes for the same cases; a version that records what another one does links to its file."""
     lines = (json.dumps(case, separators=(",", ":"), ensure_ascii=False) + "\n" for case in cases)
+    content = gzip.compress("".join(lines).encode(), mtime=0)
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
+    _hand_over(path)
+    path.unlink(missing_ok=True)  # A link would have its target overwritten.
+    for other in _of_other_versions(path):
+        if not other.is_symlink() and other.read_bytes() == content:
+            _link(path, other)
+            return
+    path.write_bytes(content)
+
+
+def _of_other_versions(path: Path) -> list[Path]:
+    return [other for other in sorted(path.parent.parent.glob(f"*/{path.name}")) if other.parent != path.parent]
+
+
+def _hand_over(path: Path) -> None:
+    """Let versions that link to a file keep what it has: the first of them gets it, the others link to that."""
+    if path.is_symlink() or not path.exists():
+        return
+    linking = [other for other in _of_other_versions(path) if other.is_symlink() and other.samefile(path)]
+    if not linking:
+        return
+    first, *others = linking
+    first.unlink()
+    path.rename(first)
+    for other in others:
+        other.unlink()
+        _link(other, first)
+
+
+def _link(path: Path, other: Path) -> None:
+    path.symlink_to(Path("..", other.parent.name, other.name))
 
 
 def inputs(data: Path, kind: str) -> list[Case]:

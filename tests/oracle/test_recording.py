@@ -28,6 +28,27 @@ def test_what_is_written_is_read_and_the_same_bytes_each_time(tmp_path):
     assert gzip.decompress(first.read_bytes()).decode().startswith('{"id":"v0","pod":{"spec":{}},"expected":{')
 
 
+def test_equal_recordings_are_kept_once(tmp_path):
+    first, second, third = (tmp_path / version / "a.jsonl.gz" for version in ("1.1", "1.2", "1.3"))
+    for path in (first, second, third):
+        write(path, [case("v0")])
+
+    assert [False, True, True] == [path.is_symlink() for path in (first, second, third)]
+    write(first, [case("v1")])
+    assert [False, False, True] == [path.is_symlink() for path in (first, second, third)]
+    assert [["v1"], ["v0"], ["v0"]] == [[one["id"] for one in read(path)] for path in (first, second, third)]
+    write(third, [case("v1")])
+    assert ("v1", first) == (read(third)[0]["id"], third.resolve())
+    assert [case("v0")] == read(second)
+
+
+def test_no_recording_is_there_twice():
+    files = [file for file in sorted(DATA.rglob("*.jsonl.gz")) if not file.is_symlink()]
+    contents = [gzip.decompress(file.read_bytes()) for file in files]
+
+    assert len(files) == len(set(contents))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_inputs_are_those_of_the_newest_recording_of_a_kind(kind, tmp_path):
     write(file_of(tmp_path, "1.9", kind), [case("old")])
