@@ -52,7 +52,7 @@ def leaves(of, path=()):
             yield (*path, name)
 
 
-FORMS = {"plain": (decoding.Object, None), "with resources": (decoding.ObjectWithResources, LATEST)}
+FORMS = {"plain": (decoding.PLAIN.form, None), "with resources": (decoding.WITH_RESOURCES.form, LATEST)}
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -17,10 +17,10 @@ from tests.support.watching import SHOP, watching
 from webhook.cluster import informer
 from webhook.cluster.client import ClusterError
 from webhook.cluster.decoding import PLAIN
-from webhook.cluster.fields import custom_page
 from webhook.cluster.informer import UNREADABLE, WATCH_FAILED, WATCH_LISTED, WATCH_RESUMED, Pace
 from webhook.cluster.listed_resources import LISTED_RESOURCES as KINDS
 from webhook.cluster.live import listed
+from webhook.cluster.reduction import custom_page
 from webhook.scheduler.features import LATEST
 
 (NODES,) = (kind for kind in KINDS if kind.kind == "Node")

@@ -12,8 +12,9 @@ from tests.generate.commands import output
 from tests.house.layers import HOUSE
 from tests.support import ROOT
 from tests.support.planted import kept, planted
-from webhook.cluster.fields import only_read
+from webhook.cluster.fields import CONDITIONS, KEPT_ANNOTATIONS, OBJECT, TEMPLATE, Reader
 from webhook.cluster.listed_resources import LISTED_RESOURCES
+from webhook.cluster.reduction import only_read
 from webhook.cluster.watched_resources import ALWAYS, WATCHED, Watched
 from webhook.render import catalogue, kinds, skew_metrics
 from webhook.serving.settings import SETTINGS
@@ -106,6 +107,26 @@ def fields_of(one: Watched) -> list[str]:
     return [f"`{'.'.join(part)}`" for part in sorted(parts) if part[0] in ("spec", "status")]
 
 
+def dumped_parts() -> str:
+    """The tables of what is kept of the parts that several kinds have."""
+    spec, status = (OBJECT[name].below for name in ("spec", "status"))
+    parts = {
+        "`metadata`": OBJECT["metadata"].below,
+        "its annotations": dict.fromkeys(KEPT_ANNOTATIONS),
+        "a container": spec["containers"].below,
+        "a container's status": status["containerStatuses"].below,
+        f"a condition, of the types {', '.join(f'`{name}`' for name in CONDITIONS)} only": status["conditions"].below,
+        "a Pod template": TEMPLATE["spec"].below,
+    }
+    read = {
+        part: [name for name, field in fields.items() if field is None or Reader.COMMANDS in field.readers]
+        for part, fields in parts.items()
+    }
+    rows = ((part, ", ".join(f"`{name}`" for name in sorted(names))) for part, names in read.items())
+    more = "Of a Namespace it also has the annotations with the name `team`, `owner` or `contact`, of any prefix."
+    return f"{table(('part', 'what is in it'), rows)}\n{more}\n"
+
+
 def sums() -> str:
     """The table of the scores of docs/explain.md."""
     return table(("zone", "Pods", "Pods × ln(domains + 2) + maxSkew - 1", "rounded", "score"), waiting.sums())
@@ -142,6 +163,7 @@ TABLES = {
         "settings": settings,
         "rights": rights,
         "dumped": dumped,
+        "dumped_parts": dumped_parts,
         "exits": exits.table,
         "viewer": viewer,
         "skew": skew,

@@ -48,8 +48,8 @@ cluster.contents · cluster.live · cluster.replicas
 cluster.published_reports
 cluster.dump · cluster.informer
 cluster.dump_file
-cluster.fields
-cluster.decoding · cluster.registration · cluster.secret · cluster.store
+cluster.decoding · cluster.reduction
+cluster.fields · cluster.registration · cluster.secret · cluster.store
 cluster
 render
 manifests
@@ -145,7 +145,7 @@ USERS = {
     "jinja2": "render.page",
     "jsonschema": "policy.schema",
     "kubernetes": "cluster.client",
-    "msgspec": "cluster.decoding · cluster.fields · serving.wire",
+    "msgspec": "cluster.decoding · cluster.reduction · serving.wire",
     "pathspec": "lint.gitignore",
     "pkgutil": "rules.__init__",
     "prometheus_client": "render.skew_metrics · serving.metrics",

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from webhook.cluster import fields
+from webhook.cluster import reduction
 from webhook.cluster.client import FORBIDDEN_STATUS, NOT_FOUND, Client, ClusterError
 from webhook.cluster.cluster import Contents
 from webhook.cluster.informer import pages
@@ -47,7 +47,7 @@ def _version(client: Client) -> str:
 
 def _objects(client: Client, namespace: str, missing: dict[str, str]) -> Iterator[Mapping[str, object]]:
     for kind in LISTED_RESOURCES:
-        decode = fields.namespaces_page if kind.gvk == WATCHED_NAMESPACES.gvk else fields.page
+        decode = reduction.namespaces_page if kind.gvk == WATCHED_NAMESPACES.gvk else reduction.page
         yield from _of_kind(client, kind, namespace, decode, missing)
 
 
@@ -60,7 +60,7 @@ def _custom(client: Client, namespace: str, kinds: Kinds, missing: dict[str, str
         for kind in asked:
             if kind.resource in served:
                 read.add((kind.api_group, kind.resource))
-                decode = partial(fields.custom_page, kinds=kinds.by_name[kind.gvk])
+                decode = partial(reduction.custom_page, kinds=kinds.by_name[kind.gvk])
                 yield from _of_kind(client, kind, namespace, decode, missing)
 
 

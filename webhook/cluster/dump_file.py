@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from webhook.cluster.cluster import Contents, FormatError
-from webhook.cluster.fields import as_line, from_line, only_read, only_read_custom
 from webhook.cluster.listed_resources import LISTED_RESOURCES
+from webhook.cluster.reduction import as_line, from_line, only_read, only_read_custom
 from webhook.objects.fields import texts_at
 from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.objects.references import ObjectRef

@@ -1,22 +1,17 @@
 """
-What commands read of a cluster's objects: all that the webhook watches, and what says where a Pod may go.
+The fields that are read of a cluster's objects, each with who reads it.
 
-A dump of a cluster has these fields and no others. Where it only matters that a feature is used, such as a claim of a
-volume, its name is kept and its content is not.
+    table ──form(reader)──> a type by which msgspec decodes these fields and passes over the others
+
+Where it only matters that a feature is used, such as a claim of a volume, its name is kept and its content is not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from collections.abc import Mapping
+from enum import Flag, auto
+from typing import Any, NamedTuple, TypedDict
 
-import msgspec
-
-from webhook.cluster import decoding
-from webhook.cluster.watched_resources import WATCHED_NAMESPACES
-from webhook.objects.contacts import contacts_in
-from webhook.objects.fields import FieldPath
-from webhook.objects.kinds import EACH, EACH_KEY, Kind
 from webhook.objects.names import (
     DEFAULTED_BY_ANNOTATION,
     DELETION_COST_ANNOTATION,
@@ -25,289 +20,177 @@ from webhook.objects.names import (
     REVISION_ANNOTATION,
 )
 
-CONDITIONS = ("PodScheduled", "PodResizePending", "Ready")  # The types of a Pod's conditions that are read.
+
+class Reader(Flag):
+    """The webhook, the webhook that also counts Pods and what they request, or the commands and their dumps."""
+
+    WEBHOOK = auto()
+    WATCH_PODS = auto()
+    COMMANDS = auto()
+
+
+SERVER = Reader.WEBHOOK | Reader.WATCH_PODS
+RESOURCES = Reader.WATCH_PODS | Reader.COMMANDS
+EVERYBODY = SERVER | Reader.COMMANDS
+COMMANDS = Reader.COMMANDS
+
+Table = Mapping[str, "Field"]
+
+
+class Field(NamedTuple):
+    """
+    Who reads a field, and what of it: all if `below` is None, else the fields of the table.
+
+    A field `of_each` is a list of such objects.
+    """
+
+    readers: Reader
+    below: Table | None = None
+    of_each: bool = False
+
+
+CONDITIONS = ("PodScheduled", "PodResizePending", "Ready")  # The types of a Pod's conditions that are kept in a dump.
 KEPT_ANNOTATIONS = (
-    IGNORE_ANNOTATION,
-    DEFAULTED_BY_ANNOTATION,
-    REVISION_ANNOTATION,
-    MIRROR_ANNOTATION,
-    DELETION_COST_ANNOTATION,
-)
-Annotations = TypedDict(  # type: ignore[misc]
-    "Annotations", dict.fromkeys(KEPT_ANNOTATIONS, Any), total=False
+    *(IGNORE_ANNOTATION, DEFAULTED_BY_ANNOTATION, REVISION_ANNOTATION, MIRROR_ANNOTATION, DELETION_COST_ANNOTATION),
 )
 
 
 class Used(TypedDict):
-    """An object of which only matters that it is there."""
-
-
-class OwnerReference(TypedDict, total=False):
-    apiVersion: Any
-    kind: Any
-    name: Any
-    uid: Any
-    controller: Any
-
-
-class Metadata(decoding.Metadata, total=False):
-    annotations: Annotations | None
-    creationTimestamp: Any
-    ownerReferences: list[OwnerReference] | None
-
-
-class NamespaceMetadata(Metadata, total=False):
-    annotations: dict[str, Any] | None  # type: ignore[misc]  # Of which those that name a team or a contact are kept.
-
-
-class ContainerPort(TypedDict, total=False):
-    hostPort: Any
-
-
-class RequestsAndLimits(decoding.ResourceRequirements, total=False):
-    limits: Any  # What a new Pod requests where it states only these.
-
-
-class Container(decoding.InitContainer, total=False):
-    ports: list[ContainerPort] | None
-    resources: RequestsAndLimits | None  # type: ignore[misc]
-
-
-class Volume(TypedDict, total=False):
-    """The kinds of volumes that bind a Pod to nodes, or of which a node takes only so many."""
-
-    awsElasticBlockStore: Used
-    azureDisk: Used
-    cinder: Used
-    csi: Used
-    ephemeral: Used
-    gcePersistentDisk: Used
-    iscsi: Used
-    persistentVolumeClaim: Used
-    rbd: Used
-
-
-class PodTerms(TypedDict, total=False):
-    """The number of terms of an affinity, or an anti-affinity, to other Pods."""
-
-    requiredDuringSchedulingIgnoredDuringExecution: list[Used] | None
-    preferredDuringSchedulingIgnoredDuringExecution: list[Used] | None
-
-
-class Affinity(TypedDict, total=False):
-    nodeAffinity: Any
-    podAffinity: PodTerms | None
-    podAntiAffinity: PodTerms | None
-
-
-class Template(TypedDict, total=False):
-    """A Pod template, or a Job template, which holds one."""
-
-    metadata: Metadata | None
-    spec: Spec | None
-
-
-class Spec(decoding.SpecWithResources, total=False):
-    # of a Pod
-    affinity: Affinity | None
-    containers: list[Container] | None  # type: ignore[misc]
-    hostNetwork: Any
-    initContainers: list[Container] | None  # type: ignore[misc]
-    nodeSelector: Any
-    preemptionPolicy: Any
-    priority: Any
-    resourceClaims: list[Used] | None
-    resources: RequestsAndLimits | None  # type: ignore[misc]
-    schedulerName: Any
-    schedulingGates: Any
-    tolerations: Any
-    topologySpreadConstraints: Any
-    volumes: list[Volume] | None
-    # of a workload
-    completionMode: Any
-    completions: Any
-    jobTemplate: Template | None
-    manualSelector: Any
-    minReadySeconds: Any
-    ordinals: Any
-    parallelism: Any
-    paused: Any
-    podManagementPolicy: Any
-    replicas: Any
-    strategy: Any
-    template: Template | None
-    updateStrategy: Any
-    volumeClaimTemplates: list[Used] | None
-    # of a HorizontalPodAutoscaler
-    maxReplicas: Any
-    minReplicas: Any
-    scaleTargetRef: Any
-    # of a PodDisruptionBudget
-    maxUnavailable: Any
-    minAvailable: Any
-    unhealthyPodEvictionPolicy: Any
-
-
-class Condition(decoding.Condition, total=False):
-    status: Any
-    message: Any
-    lastTransitionTime: Any
-
-
-class RestartedStatus(decoding.ContainerStatus, total=False):
-    restartCount: Any
-
-
-class Status(decoding.StatusWithResources, total=False):
-    # of a Pod
-    conditions: list[Condition] | None  # type: ignore[misc]
-    containerStatuses: list[RestartedStatus] | None  # type: ignore[misc]
-    nominatedNodeName: Any
-    # of a workload
-    availableReplicas: Any
-    currentRevision: Any
-    readyReplicas: Any
-    replicas: Any
-    updateRevision: Any
-    updatedReplicas: Any
-
-
-class Object(TypedDict, total=False):
-    apiVersion: Any
-    kind: Any
-    metadata: Metadata | None
-    spec: Spec | None
-    status: Status | None
-
-
-class Namespace(TypedDict, total=False):
-    apiVersion: Any
-    kind: Any
-    metadata: NamespaceMetadata | None
-    status: decoding.Status | None
-
-
-class Page(TypedDict, total=False):
-    """A part of a list; its metadata has `continue` if more follows."""
-
-    metadata: dict[str, Any]
-    items: list[Object] | None
-
-
-class NamespacePage(TypedDict, total=False):
-    metadata: dict[str, Any]
-    items: list[Namespace] | None
-
-
-_PAGE, _ENCODER = msgspec.json.Decoder(Page), msgspec.json.Encoder(order="sorted")
-_NAMESPACES = msgspec.json.Decoder(NamespacePage)
-
-
-def page(body: bytes) -> Any:
-    """A page of a list, as raw JSON with the fields above.  ValueError or RecursionError if it has another form."""
-    found = _PAGE.decode(body)
-    for obj in found.get("items") or ():
-        _drop_conditions(obj)
-    return found
-
-
-def namespaces_page(body: bytes) -> Any:
-    """Return the same of Namespaces, with the annotations that name a team or a contact, and no conditions."""
-    found = _NAMESPACES.decode(body)
-    for obj in found.get("items") or ():
-        _reduce_namespace(obj)
-    return found
-
-
-def custom_page(body: bytes, kinds: Sequence[Kind]) -> Any:
-    """A page of a list of custom resources, which are of these `kinds`, reduced as `only_read_custom` does."""
-    found = msgspec.json.decode(body)
-    if isinstance(found, dict) and isinstance(items := found.get("items"), list):
-        found["items"] = [only_read_custom(one, kinds) for one in items if isinstance(one, dict)]
-    return found
-
-
-def only_read_custom(raw: Mapping[str, object], kinds: Sequence[Kind]) -> Mapping[str, object]:
-    """
-    A copy of a raw custom resource with its metadata, Pod templates, constraints, replicas and selector.
-
-    `kinds` describe it.  What has another form than those have elsewhere is left out.
-    """
-    found: dict[str, object] = {name: raw[name] for name in ("apiVersion", "kind") if name in raw}
-    found["metadata"] = _converted(raw.get("metadata"), Metadata)
-    paths: list[tuple[FieldPath, Any]] = [(("spec", name), Any) for name in ("selector", "strategy")]
-    for kind in kinds:
-        paths += [(path, Any) for path in (kind.replicas, kind.constraints, kind.labels) if path]
-        paths += [(kind.template, Template)] if kind.template else []
-    for path, form in sorted(paths, key=lambda one: len(one[0])):
-        _copy(raw, found, path, form)
-    return found
-
-
-def _copy(value: Any, into: Any, path: FieldPath, form: Any) -> None:
-    """Copy what stands at a path, which may have wildcards, into a value of the same shape."""
-    part, rest = path[0], path[1:]
-    if part == EACH:
-        if isinstance(value, list) and isinstance(into, list):
-            into += [_empty(rest) for _ in value[len(into) :]]
-            for one, other in zip(value, into, strict=True):
-                if rest:
-                    _copy(one, other, rest, form)
-    elif part == EACH_KEY:
-        for name in value if isinstance(value, dict) and isinstance(into, dict) else ():
-            _copy_member(value, into, name, rest, form)
-    elif isinstance(value, dict) and isinstance(into, dict) and part in value:
-        _copy_member(value, into, part, rest, form)
-
-
-def _copy_member(value: Any, into: Any, name: str | int, rest: FieldPath, form: Any) -> None:
-    if not rest:
-        into[name] = _converted(value[name], form)
-    else:
-        into.setdefault(name, _empty(rest))
-        _copy(value[name], into[name], rest, form)
-
-
-def _empty(path: FieldPath) -> Any:
-    """What holds nothing yet of what a path leads to."""
-    return [] if path[:1] == (EACH,) else {}
-
-
-def _converted(value: object, form: Any) -> Any:
-    try:
-        return msgspec.convert(value, form)
-    except (ValueError, RecursionError):
-        return {}
-
-
-def only_read(raw: Mapping[str, object]) -> Mapping[str, object]:
-    """A copy of a raw object with the fields above.  ValueError or RecursionError if one has another form."""
-    if (raw.get("apiVersion"), raw.get("kind")) == WATCHED_NAMESPACES.gvk:
-        return _reduce_namespace(msgspec.convert(raw, Namespace))
-    found = msgspec.convert(raw, Object)
-    _drop_conditions(found)
-    return found
-
-
-def as_line(obj: Mapping[str, object]) -> bytes:
-    """The object as one line of JSON, with the members in the order of their names."""
-    return _ENCODER.encode(obj) + b"\n"
-
-
-def from_line(line: bytes) -> object:
-    """The value in a line of JSON.  ValueError or RecursionError if it has none."""
-    return msgspec.json.decode(line)
-
-
-def _reduce_namespace(obj: Namespace) -> Namespace:
-    metadata = obj.get("metadata")
-    if metadata and (annotations := metadata.get("annotations")):
-        metadata["annotations"] = contacts_in(annotations)
-    return obj
-
-
-def _drop_conditions(obj: Object) -> None:
-    """Keep those of CONDITIONS only."""
-    status = obj.get("status")
-    if status and (conditions := status.get("conditions")):
-        status["conditions"] = [one for one in conditions if one.get("type") in CONDITIONS]
+    pass  # An object of which only matters that it is there.
+
+
+USED: Table = {}
+
+
+def _fields(readers: Reader, names: str) -> dict[str, Field]:
+    return {name: Field(readers) for name in names.split()}
+
+
+_OWNER = _fields(COMMANDS, "apiVersion kind name uid controller")
+_METADATA: Table = {
+    **_fields(EVERYBODY, "name namespace uid labels deletionTimestamp"),
+    "annotations": Field(COMMANDS, _fields(COMMANDS, " ".join(KEPT_ANNOTATIONS))),
+    "creationTimestamp": Field(COMMANDS),
+    "ownerReferences": Field(COMMANDS, _OWNER, of_each=True),
+}
+_REQUESTS = _fields(RESOURCES, "requests")
+_REQUESTS_AND_LIMITS = {**_REQUESTS, **_fields(COMMANDS, "limits")}  # A new Pod with limits alone requests those.
+_CONTAINER: Table = {
+    "name": Field(RESOURCES),
+    "resources": Field(RESOURCES, _REQUESTS_AND_LIMITS),
+    "ports": Field(COMMANDS, _fields(COMMANDS, "hostPort"), of_each=True),
+    "restartPolicy": Field(COMMANDS),
+}
+_CONTAINER_STATUS: Table = {
+    **_fields(RESOURCES, "name allocatedResources"),
+    "resources": Field(RESOURCES, _REQUESTS),
+}
+# The kinds of volumes that bind a Pod to nodes, or of which a node takes only so many.
+_VOLUME = {
+    name: Field(COMMANDS, USED)
+    for name in (
+        *("awsElasticBlockStore", "azureDisk", "cinder", "csi", "ephemeral", "gcePersistentDisk", "iscsi"),
+        *("persistentVolumeClaim", "rbd"),
+    )
+}
+# The number of terms of an affinity, or an anti-affinity, to other Pods.
+_POD_TERMS = {
+    f"{when}DuringSchedulingIgnoredDuringExecution": Field(COMMANDS, USED, of_each=True)
+    for when in ("required", "preferred")
+}
+_AFFINITY: Table = {
+    "nodeAffinity": Field(COMMANDS),
+    "podAffinity": Field(COMMANDS, _POD_TERMS),
+    "podAntiAffinity": Field(COMMANDS, _POD_TERMS),
+}
+_POD_SPEC: Table = {
+    "affinity": Field(COMMANDS, _AFFINITY),
+    "containers": Field(RESOURCES, _CONTAINER, of_each=True),
+    "initContainers": Field(RESOURCES, {**_CONTAINER, "restartPolicy": Field(RESOURCES)}, of_each=True),
+    "nodeName": Field(EVERYBODY),
+    "overhead": Field(RESOURCES),
+    "resourceClaims": Field(COMMANDS, USED, of_each=True),
+    "resources": Field(RESOURCES, _REQUESTS_AND_LIMITS),
+    "volumes": Field(COMMANDS, _VOLUME, of_each=True),
+    **_fields(COMMANDS, "hostNetwork nodeSelector preemptionPolicy priority schedulerName schedulingGates tolerations"),
+    **_fields(COMMANDS, "topologySpreadConstraints"),
+}
+_WORKLOAD_SPEC: Table = {
+    "selector": Field(EVERYBODY),
+    "volumeClaimTemplates": Field(COMMANDS, USED, of_each=True),
+    **_fields(COMMANDS, "completionMode completions manualSelector minReadySeconds ordinals parallelism paused"),
+    **_fields(COMMANDS, "podManagementPolicy replicas strategy updateStrategy"),
+}
+TEMPLATE: Table = {
+    "metadata": Field(COMMANDS, _METADATA),
+    "spec": Field(COMMANDS, {name: Field(COMMANDS, *field[1:]) for name, field in _POD_SPEC.items()}),
+}
+_JOB_TEMPLATE: Table = {
+    "metadata": Field(COMMANDS, _METADATA),
+    "spec": Field(COMMANDS, {**_WORKLOAD_SPEC, "template": Field(COMMANDS, TEMPLATE)}),
+}
+_SPEC: Table = {
+    **_POD_SPEC,
+    **_WORKLOAD_SPEC,
+    "template": Field(COMMANDS, TEMPLATE),
+    "jobTemplate": Field(COMMANDS, _JOB_TEMPLATE),
+    **_fields(EVERYBODY, "taints unschedulable"),  # of a Node
+    **_fields(COMMANDS, "maxReplicas minReplicas scaleTargetRef"),  # of a HorizontalPodAutoscaler
+    **_fields(COMMANDS, "maxUnavailable minAvailable unhealthyPodEvictionPolicy"),  # of a PodDisruptionBudget
+}
+_CONDITION: Table = {
+    **_fields(RESOURCES, "type reason"),
+    **_fields(COMMANDS, "status message lastTransitionTime"),
+}
+_STATUS: Table = {
+    "phase": Field(EVERYBODY),
+    "allocatable": Field(RESOURCES),  # of a Node
+    "conditions": Field(RESOURCES, _CONDITION, of_each=True),
+    "containerStatuses": Field(RESOURCES, {**_CONTAINER_STATUS, "restartCount": Field(COMMANDS)}, of_each=True),
+    "initContainerStatuses": Field(RESOURCES, _CONTAINER_STATUS, of_each=True),
+    "resources": Field(RESOURCES, _REQUESTS),
+    "allocatedResources": Field(RESOURCES),
+    "nominatedNodeName": Field(COMMANDS),
+    **_fields(COMMANDS, "availableReplicas currentRevision readyReplicas replicas updateRevision updatedReplicas"),
+}
+OBJECT: Table = {
+    **_fields(COMMANDS, "apiVersion kind"),
+    "metadata": Field(EVERYBODY, {**_METADATA, "resourceVersion": Field(SERVER)}),
+    "spec": Field(EVERYBODY, _SPEC),
+    "status": Field(EVERYBODY, _STATUS),
+    **_fields(SERVER, "message code"),  # of a metav1.Status, an error
+}
+# Of its annotations those that name a team or a contact are kept, which no table can list.
+NAMESPACE: Table = {
+    **_fields(COMMANDS, "apiVersion kind"),
+    "metadata": Field(COMMANDS, {**_METADATA, "annotations": Field(COMMANDS)}),
+    "status": Field(COMMANDS, _fields(COMMANDS, "phase")),
+}
+
+
+def form(table: Table, reader: Reader) -> Any:
+    """Return the type of an object with the fields of a table that `reader` reads; an object or a list may be null."""
+    if not table:
+        return Used
+    fields = {name: _form_of(field, reader) for name, field in table.items() if reader in field.readers}
+    return TypedDict("Fields", fields, total=False)  # type: ignore[operator]
+
+
+def _form_of(field: Field, reader: Reader) -> Any:
+    if field.below is None:
+        return Any
+    of = form(field.below, reader)
+    if field.of_each:
+        return list[of] | None  # type: ignore[valid-type]
+    return of if of is Used else of | None
+
+
+def page_form(obj: Any) -> Any:
+    """Return the type of a part of a list; its metadata has `resourceVersion`, and `continue` if more follows."""
+    fields = {"metadata": dict[str, Any], "items": list[obj] | None}
+    return TypedDict("Page", fields, total=False)  # type: ignore[operator]
+
+
+def event_form(obj: Any) -> Any:
+    """Return the type of an event of a watch."""
+    return TypedDict("Event", {"type": str, "object": obj})  # type: ignore[operator]

@@ -1,0 +1,133 @@
+"""
+Reduces a cluster's objects to what commands read: all that the webhook watches, and what says where a Pod may go.
+
+A dump of a cluster has these fields and no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from webhook.cluster.fields import CONDITIONS, NAMESPACE, OBJECT, TEMPLATE, Reader, form, page_form
+from webhook.cluster.watched_resources import WATCHED_NAMESPACES
+from webhook.objects.contacts import contacts_in
+from webhook.objects.fields import FieldPath
+from webhook.objects.kinds import EACH, EACH_KEY, Kind
+
+_OBJECT, _NAMESPACE, _TEMPLATE = (form(table, Reader.COMMANDS) for table in (OBJECT, NAMESPACE, TEMPLATE))
+_METADATA = form(OBJECT["metadata"].below or {}, Reader.COMMANDS)
+_PAGE, _NAMESPACES = (msgspec.json.Decoder(page_form(of)) for of in (_OBJECT, _NAMESPACE))
+_ENCODER = msgspec.json.Encoder(order="sorted")
+
+
+def page(body: bytes) -> Any:
+    """A page of a list, as raw JSON with the fields above.  ValueError or RecursionError if it has another form."""
+    found = _PAGE.decode(body)
+    for obj in found.get("items") or ():
+        _drop_conditions(obj)
+    return found
+
+
+def namespaces_page(body: bytes) -> Any:
+    """Return the same of Namespaces, with the annotations that name a team or a contact, and no conditions."""
+    found = _NAMESPACES.decode(body)
+    for obj in found.get("items") or ():
+        _reduce_namespace(obj)
+    return found
+
+
+def custom_page(body: bytes, kinds: Sequence[Kind]) -> Any:
+    """A page of a list of custom resources, which are of these `kinds`, reduced as `only_read_custom` does."""
+    found = msgspec.json.decode(body)
+    if isinstance(found, dict) and isinstance(items := found.get("items"), list):
+        found["items"] = [only_read_custom(one, kinds) for one in items if isinstance(one, dict)]
+    return found
+
+
+def only_read_custom(raw: Mapping[str, object], kinds: Sequence[Kind]) -> Mapping[str, object]:
+    """
+    A copy of a raw custom resource with its metadata, Pod templates, constraints, replicas and selector.
+
+    `kinds` describe it.  What has another form than those have elsewhere is left out.
+    """
+    found: dict[str, object] = {name: raw[name] for name in ("apiVersion", "kind") if name in raw}
+    found["metadata"] = _converted(raw.get("metadata"), _METADATA)
+    paths: list[tuple[FieldPath, Any]] = [(("spec", name), Any) for name in ("selector", "strategy")]
+    for kind in kinds:
+        paths += [(path, Any) for path in (kind.replicas, kind.constraints, kind.labels) if path]
+        paths += [(kind.template, _TEMPLATE)] if kind.template else []
+    for path, of in sorted(paths, key=lambda pair: len(pair[0])):
+        _copy(raw, found, path, of)
+    return found
+
+
+def _copy(value: Any, into: Any, path: FieldPath, form: Any) -> None:
+    """Copy what stands at a path, which may have wildcards, into a value of the same shape."""
+    part, rest = path[0], path[1:]
+    if part == EACH:
+        if isinstance(value, list) and isinstance(into, list):
+            into += [_empty(rest) for _ in value[len(into) :]]
+            for one, other in zip(value, into, strict=True):
+                if rest:
+                    _copy(one, other, rest, form)
+    elif part == EACH_KEY:
+        for name in value if isinstance(value, dict) and isinstance(into, dict) else ():
+            _copy_member(value, into, name, rest, form)
+    elif isinstance(value, dict) and isinstance(into, dict) and part in value:
+        _copy_member(value, into, part, rest, form)
+
+
+def _copy_member(value: Any, into: Any, name: str | int, rest: FieldPath, form: Any) -> None:
+    if not rest:
+        into[name] = _converted(value[name], form)
+    else:
+        into.setdefault(name, _empty(rest))
+        _copy(value[name], into[name], rest, form)
+
+
+def _empty(path: FieldPath) -> Any:
+    """What holds nothing yet of what a path leads to."""
+    return [] if path[:1] == (EACH,) else {}
+
+
+def _converted(value: object, form: Any) -> Any:
+    try:
+        return msgspec.convert(value, form)
+    except (ValueError, RecursionError):
+        return {}
+
+
+def only_read(raw: Mapping[str, object]) -> Mapping[str, object]:
+    """A copy of a raw object with the fields above.  ValueError or RecursionError if one has another form."""
+    if (raw.get("apiVersion"), raw.get("kind")) == WATCHED_NAMESPACES.gvk:
+        return _reduce_namespace(msgspec.convert(raw, _NAMESPACE))
+    found = msgspec.convert(raw, _OBJECT)
+    _drop_conditions(found)
+    return found
+
+
+def as_line(obj: Mapping[str, object]) -> bytes:
+    """The object as one line of JSON, with the members in the order of their names."""
+    return _ENCODER.encode(obj) + b"\n"
+
+
+def from_line(line: bytes) -> object:
+    """The value in a line of JSON.  ValueError or RecursionError if it has none."""
+    return msgspec.json.decode(line)
+
+
+def _reduce_namespace(obj: Any) -> Any:
+    metadata = obj.get("metadata")
+    if metadata and (annotations := metadata.get("annotations")):
+        metadata["annotations"] = contacts_in(annotations)
+    return obj
+
+
+def _drop_conditions(obj: Any) -> None:
+    """Keep those of CONDITIONS only."""
+    status = obj.get("status")
+    if status and (conditions := status.get("conditions")):
+        status["conditions"] = [one for one in conditions if one.get("type") in CONDITIONS]
