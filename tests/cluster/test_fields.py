@@ -7,15 +7,19 @@ from typing import Any, get_type_hints
 import msgspec
 import pytest
 
-from webhook.cluster.fields import COMMANDS, EVERYBODY, OBJECT, SERVER, USED, Field, Reader, form
+from webhook.cluster.fields import BY_COMMANDS, BY_EVERYBODY, BY_SERVER, OBJECT_FIELDS, USED, Field, FieldReader, form
 
 TABLE = {
-    "kind": Field(COMMANDS),
-    "spec": Field(EVERYBODY, {"a": Field(SERVER), "b": Field(COMMANDS, USED), "c": Field(EVERYBODY, {}, of_each=True)}),
+    "kind": Field(BY_COMMANDS),
+    "spec": Field(
+        BY_EVERYBODY, {"a": Field(BY_SERVER), "b": Field(BY_COMMANDS, USED), "c": Field(BY_EVERYBODY, {}, of_each=True)}
+    ),
 }
 
 
-@pytest.mark.parametrize(("reader", "names"), [(Reader.WEBHOOK, {"spec"}), (Reader.COMMANDS, {"kind", "spec"})])
+@pytest.mark.parametrize(
+    ("reader", "names"), [(FieldReader.WEBHOOK, {"spec"}), (FieldReader.COMMANDS, {"kind", "spec"})]
+)
 def test_a_type_has_the_fields_of_its_reader(reader, names):
     assert names == set(get_type_hints(form(TABLE, reader)))
 
@@ -23,12 +27,12 @@ def test_a_type_has_the_fields_of_its_reader(reader, names):
 def test_what_no_reader_reads_is_passed_over():
     raw = {"kind": "A", "spec": {"a": 1, "b": {"secret": 1}, "c": [{"x": 1}, {}], "d": 2}}
 
-    assert {"kind": "A", "spec": {"b": {}, "c": [{}, {}]}} == msgspec.convert(raw, form(TABLE, Reader.COMMANDS))
-    assert {"spec": {"a": 1, "c": [{}, {}]}} == msgspec.convert(raw, form(TABLE, Reader.WEBHOOK))
+    assert {"kind": "A", "spec": {"b": {}, "c": [{}, {}]}} == msgspec.convert(raw, form(TABLE, FieldReader.COMMANDS))
+    assert {"spec": {"a": 1, "c": [{}, {}]}} == msgspec.convert(raw, form(TABLE, FieldReader.WEBHOOK))
 
 
 def test_an_object_and_a_list_may_be_null_but_not_what_is_only_used():
-    of = form(TABLE, Reader.COMMANDS)
+    of = form(TABLE, FieldReader.COMMANDS)
 
     assert {"spec": None} == msgspec.convert({"spec": None}, of)
     assert {"spec": {"c": None}} == msgspec.convert({"spec": {"c": None}}, of)
@@ -43,6 +47,6 @@ def test_whoever_counts_pods_reads_all_that_the_webhook_reads():
                 yield (*before, name)
                 yield from paths(field.below or {}, reader, (*before, name))
 
-    plain, counting = (set(paths(OBJECT, reader)) for reader in (Reader.WEBHOOK, Reader.WATCH_PODS))
+    plain, counting = (set(paths(OBJECT_FIELDS, reader)) for reader in (FieldReader.WEBHOOK, FieldReader.WATCH_PODS))
     assert plain < counting
-    assert get_type_hints(form(OBJECT, Reader.WEBHOOK))["message"] is Any
+    assert get_type_hints(form(OBJECT_FIELDS, FieldReader.WEBHOOK))["message"] is Any

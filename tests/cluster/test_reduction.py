@@ -11,7 +11,7 @@ import pytest
 from tests.support.planted import PLANTED, kept, planted
 from tests.support.watching import SHOP
 from webhook.cluster import decoding, reduction
-from webhook.cluster.fields import OBJECT, Reader, form
+from webhook.cluster.fields import OBJECT_FIELDS, FieldReader, form
 from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.objects.kinds import Kind
 from webhook.scheduler.snapshot import read_object
@@ -192,7 +192,7 @@ def test_all_that_the_webhook_decodes_commands_do_too():
     of_watches = {("metadata", "resourceVersion"), ("message",), ("code",)}
     watched, read = (
         {path for path, _ in hints(decoding.WITH_RESOURCES.form)},
-        dict(hints(form(OBJECT, Reader.COMMANDS))),
+        dict(hints(form(OBJECT_FIELDS, FieldReader.COMMANDS))),
     )
     whole = {path for path, hint in read.items() if hint is typing.Any}
 

@@ -12,7 +12,7 @@ from tests.generate.commands import output
 from tests.house.layers import HOUSE
 from tests.support import ROOT
 from tests.support.planted import kept, planted
-from webhook.cluster.fields import CONDITIONS, KEPT_ANNOTATIONS, OBJECT, TEMPLATE, Reader
+from webhook.cluster.fields import CONDITIONS, KEPT_ANNOTATIONS, OBJECT_FIELDS, TEMPLATE_FIELDS, FieldReader
 from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.cluster.reduction import only_read
 from webhook.cluster.watched_resources import ALWAYS, WATCHED, Watched
@@ -109,17 +109,17 @@ def fields_of(one: Watched) -> list[str]:
 
 def dumped_parts() -> str:
     """The tables of what is kept of the parts that several kinds have."""
-    spec, status = (OBJECT[name].below for name in ("spec", "status"))
+    spec, status = (OBJECT_FIELDS[name].below for name in ("spec", "status"))
     parts = {
-        "`metadata`": OBJECT["metadata"].below,
+        "`metadata`": OBJECT_FIELDS["metadata"].below,
         "its annotations": dict.fromkeys(KEPT_ANNOTATIONS),
         "a container": spec["containers"].below,
         "a container's status": status["containerStatuses"].below,
         f"a condition, of the types {', '.join(f'`{name}`' for name in CONDITIONS)} only": status["conditions"].below,
-        "a Pod template": TEMPLATE["spec"].below,
+        "a Pod template": TEMPLATE_FIELDS["spec"].below,
     }
     read = {
-        part: [name for name, field in fields.items() if field is None or Reader.COMMANDS in field.readers]
+        part: [name for name, field in fields.items() if field is None or FieldReader.COMMANDS in field.readers]
         for part, fields in parts.items()
     }
     rows = ((part, ", ".join(f"`{name}`" for name in sorted(names))) for part, names in read.items())

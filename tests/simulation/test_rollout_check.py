@@ -11,16 +11,17 @@ from webhook.objects.fields import texts_at
 from webhook.placement.remedies import remedies
 from webhook.placement.subject import attempt, of_pod
 from webhook.scheduler.framework import find_feasible
-from webhook.simulation.rollout_check import judged
+from webhook.simulation import rollout_check
+from webhook.simulation.rollout_check import simulated_rollouts
 
 
-def judge(objects, waiting, raw=None):
+def simulate(objects, waiting, raw=None):
     """What becomes of each change that would let a Pod in."""
     there = cluster(*objects, waiting)
     cycle = attempt(of_pod(waiting, there.others), there.snapshot, there.features).cycle
     found = remedies(cycle, find_feasible(cycle))
-    rollouts = judged(found, cycle, raw if raw is not None else workload(objects), there)
-    return {one.change: rollout for one, rollout in zip(found, rollouts, strict=True)}
+    rollouts = simulated_rollouts(found, cycle, raw if raw is not None else workload(objects), there)
+    return {one.change: rollout for one, rollout in zip(found, rollouts.of_remedies, strict=True)}
 
 
 def waiting(owner="ReplicaSet/web-1", **spec):
@@ -38,7 +39,7 @@ def situation(make=deployment, **fields):
 
 
 def test_a_change_that_lets_a_pod_in_may_never_roll_out():
-    found = judge(situation(), waiting())
+    found = simulate(situation(), waiting())
 
     honoured = found["nodeTaintsPolicy: Honor on constraint 0"]
 
@@ -50,13 +51,13 @@ def test_a_change_that_lets_a_pod_in_may_never_roll_out():
 
 
 def test_what_is_done_in_the_cluster_rolls_nothing_out():
-    found = judge(situation(), waiting())
+    found = simulate(situation(), waiting())
 
     assert found["take the taint dedicated=infra:NoSchedule off c1 (zone c)"] is None
 
 
 def test_a_stateful_set_is_rolled_out_as_well():
-    found = judge(situation(stateful, podManagementPolicy="Parallel"), waiting("StatefulSet/web"))
+    found = simulate(situation(stateful, podManagementPolicy="Parallel"), waiting("StatefulSet/web"))
 
     assert 1.0 == found["nodeTaintsPolicy: Honor on constraint 0"].finishes
 
@@ -70,7 +71,7 @@ def test_a_stateful_set_is_rolled_out_as_well():
     ],
 )
 def test_where_no_rollout_can_be_simulated_nothing_is_said(make):
-    assert {None} == set(judge(situation(), waiting(), make()).values())
+    assert {None} == set(simulate(situation(), waiting(), make()).values())
 
 
 def test_with_match_label_keys_the_new_pods_count_by_themselves():
@@ -79,7 +80,21 @@ def test_with_match_label_keys_the_new_pods_count_by_themselves():
     there = deployment(constraint(**keys), replicas=4, on=["a1", "a2"])
     objects = [*nodes("a=2"), node(*TAINTED, taints=[INFRA]), *there]
     raw = waiting(topologySpreadConstraints=[constraint(**keys)])
-    found = judge(objects, raw)
+    found = simulate(objects, raw)
 
     assert texts_at(raw, "metadata.labels.app") == ["web"]
     assert found["nodeTaintsPolicy: Honor on constraint 0"].finishes == 1.0
+
+
+def test_the_number_of_placements_is_bounded_and_what_is_left_out_is_counted(monkeypatch):
+    """By the placements, not by time: two calls leave out the same."""
+    there = cluster(*situation(), waiting())
+    cycle = attempt(of_pod(waiting(), there.others), there.snapshot, there.features).cycle
+    changes, raw = remedies(cycle, find_feasible(cycle)), workload(situation())
+    whole = simulated_rollouts(changes, cycle, raw, there)
+    monkeypatch.setattr(rollout_check, "MOST_PLACEMENTS", 7 * (20 + 5))
+    bounded = simulated_rollouts(changes, cycle, raw, there)
+
+    assert (0, 2 + bounded.left_out) == (whole.left_out, sum(one is not None for one in whole.of_remedies))
+    assert [20, 5] == [rollout.runs for rollout in bounded.of_remedies if rollout is not None]
+    assert bounded == simulated_rollouts(changes, cycle, raw, there)

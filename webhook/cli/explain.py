@@ -42,7 +42,7 @@ from webhook.policy.policy import Policy
 from webhook.render import explanation as render
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
 from webhook.simulation.controllers import SimulatedCluster
-from webhook.simulation.rollout_check import judged
+from webhook.simulation.rollout_check import MOST_PLACEMENTS, simulated_rollouts
 
 POD = "Pod"
 
@@ -153,8 +153,11 @@ def _explained(
     notes = (*foreign(subject, profiles), *found.notes, *(found.assumed if differs else ()))
     made_by = found.others.get(subject.made_by.key) if subject.made_by is not None else None
     cluster = SimulatedCluster(found.snapshot, found.features, found.pods, found.others, seconds_at(found.time))
-    rollouts = judged(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)
-    return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts)
+    rollouts = simulated_rollouts(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)
+    if rollouts.left_out:
+        which = "1 change" if rollouts.left_out == 1 else f"{rollouts.left_out} changes"
+        notes = (*notes, f"The rollout of {which} is not simulated: {MOST_PLACEMENTS:,} placements are the limit.")
+    return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts.of_remedies)
 
 
 def _defaults(policy: Policy, found: Known) -> Defaults:

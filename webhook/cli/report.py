@@ -209,7 +209,7 @@ def _publish(
 
 def _write(source: inputs.Source, reports: Sequence[Raw], namespace: str, about: frozenset[str] | None) -> None:
     from webhook.cluster.client import ClusterError
-    from webhook.cluster.published_reports import OPENREPORTS as KIND
+    from webhook.cluster.published_reports import REPORT_RESOURCE as KIND
     from webhook.cluster.published_reports import publish_reports
 
     try:

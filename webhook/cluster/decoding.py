@@ -12,14 +12,14 @@ from typing import Any
 
 import msgspec
 
-from webhook.cluster.fields import OBJECT, Reader, event_form, form, page_form
+from webhook.cluster.fields import OBJECT_FIELDS, FieldReader, event_form, form, page_form
 
 
 class Decoding:
     """The fields of one reader: pages and events are decoded to raw JSON that has only those."""
 
-    def __init__(self, reader: Reader) -> None:
-        self.form = form(OBJECT, reader)
+    def __init__(self, reader: FieldReader) -> None:
+        self.form = form(OBJECT_FIELDS, reader)
         self._page, self._event = (
             msgspec.json.Decoder(page_form(self.form)),
             msgspec.json.Decoder(event_form(self.form)),
@@ -34,7 +34,7 @@ class Decoding:
         return _decoded(self._event, line)
 
 
-PLAIN, WITH_RESOURCES = Decoding(Reader.WEBHOOK), Decoding(Reader.WATCH_PODS)
+PLAIN, WITH_RESOURCES = Decoding(FieldReader.WEBHOOK), Decoding(FieldReader.WATCH_PODS)
 
 
 def _decoded(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:

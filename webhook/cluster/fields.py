@@ -21,7 +21,7 @@ from webhook.objects.names import (
 )
 
 
-class Reader(Flag):
+class FieldReader(Flag):
     """The webhook, the webhook that also counts Pods and what they request, or the commands and their dumps."""
 
     WEBHOOK = auto()
@@ -29,10 +29,10 @@ class Reader(Flag):
     COMMANDS = auto()
 
 
-SERVER = Reader.WEBHOOK | Reader.WATCH_PODS
-RESOURCES = Reader.WATCH_PODS | Reader.COMMANDS
-EVERYBODY = SERVER | Reader.COMMANDS
-COMMANDS = Reader.COMMANDS
+BY_SERVER = FieldReader.WEBHOOK | FieldReader.WATCH_PODS
+BY_RESOURCES = FieldReader.WATCH_PODS | FieldReader.COMMANDS
+BY_EVERYBODY = BY_SERVER | FieldReader.COMMANDS
+BY_COMMANDS = FieldReader.COMMANDS
 
 Table = Mapping[str, "Field"]
 
@@ -44,7 +44,7 @@ class Field(NamedTuple):
     A field `of_each` is a list of such objects.
     """
 
-    readers: Reader
+    readers: FieldReader
     below: Table | None = None
     of_each: bool = False
 
@@ -62,32 +62,32 @@ class Used(TypedDict):
 USED: Table = {}
 
 
-def _fields(readers: Reader, names: str) -> dict[str, Field]:
+def _fields(readers: FieldReader, names: str) -> dict[str, Field]:
     return {name: Field(readers) for name in names.split()}
 
 
-_OWNER = _fields(COMMANDS, "apiVersion kind name uid controller")
-_METADATA: Table = {
-    **_fields(EVERYBODY, "name namespace uid labels deletionTimestamp"),
-    "annotations": Field(COMMANDS, _fields(COMMANDS, " ".join(KEPT_ANNOTATIONS))),
-    "creationTimestamp": Field(COMMANDS),
-    "ownerReferences": Field(COMMANDS, _OWNER, of_each=True),
+_OWNER = _fields(BY_COMMANDS, "apiVersion kind name uid controller")
+_KEPT_METADATA: Table = {
+    **_fields(BY_EVERYBODY, "name namespace uid labels deletionTimestamp"),
+    "annotations": Field(BY_COMMANDS, _fields(BY_COMMANDS, " ".join(KEPT_ANNOTATIONS))),
+    "creationTimestamp": Field(BY_COMMANDS),
+    "ownerReferences": Field(BY_COMMANDS, _OWNER, of_each=True),
 }
-_REQUESTS = _fields(RESOURCES, "requests")
-_REQUESTS_AND_LIMITS = {**_REQUESTS, **_fields(COMMANDS, "limits")}  # A new Pod with limits alone requests those.
+_REQUESTS = _fields(BY_RESOURCES, "requests")
+_REQUESTS_AND_LIMITS = {**_REQUESTS, **_fields(BY_COMMANDS, "limits")}  # A new Pod with limits alone requests those.
 _CONTAINER: Table = {
-    "name": Field(RESOURCES),
-    "resources": Field(RESOURCES, _REQUESTS_AND_LIMITS),
-    "ports": Field(COMMANDS, _fields(COMMANDS, "hostPort"), of_each=True),
-    "restartPolicy": Field(COMMANDS),
+    "name": Field(BY_RESOURCES),
+    "resources": Field(BY_RESOURCES, _REQUESTS_AND_LIMITS),
+    "ports": Field(BY_COMMANDS, _fields(BY_COMMANDS, "hostPort"), of_each=True),
+    "restartPolicy": Field(BY_COMMANDS),
 }
 _CONTAINER_STATUS: Table = {
-    **_fields(RESOURCES, "name allocatedResources"),
-    "resources": Field(RESOURCES, _REQUESTS),
+    **_fields(BY_RESOURCES, "name allocatedResources"),
+    "resources": Field(BY_RESOURCES, _REQUESTS),
 }
 # The kinds of volumes that bind a Pod to nodes, or of which a node takes only so many.
 _VOLUME = {
-    name: Field(COMMANDS, USED)
+    name: Field(BY_COMMANDS, USED)
     for name in (
         *("awsElasticBlockStore", "azureDisk", "cinder", "csi", "ephemeral", "gcePersistentDisk", "iscsi"),
         *("persistentVolumeClaim", "rbd"),
@@ -95,80 +95,82 @@ _VOLUME = {
 }
 # The number of terms of an affinity, or an anti-affinity, to other Pods.
 _POD_TERMS = {
-    f"{when}DuringSchedulingIgnoredDuringExecution": Field(COMMANDS, USED, of_each=True)
+    f"{when}DuringSchedulingIgnoredDuringExecution": Field(BY_COMMANDS, USED, of_each=True)
     for when in ("required", "preferred")
 }
 _AFFINITY: Table = {
-    "nodeAffinity": Field(COMMANDS),
-    "podAffinity": Field(COMMANDS, _POD_TERMS),
-    "podAntiAffinity": Field(COMMANDS, _POD_TERMS),
+    "nodeAffinity": Field(BY_COMMANDS),
+    "podAffinity": Field(BY_COMMANDS, _POD_TERMS),
+    "podAntiAffinity": Field(BY_COMMANDS, _POD_TERMS),
 }
 _POD_SPEC: Table = {
-    "affinity": Field(COMMANDS, _AFFINITY),
-    "containers": Field(RESOURCES, _CONTAINER, of_each=True),
-    "initContainers": Field(RESOURCES, {**_CONTAINER, "restartPolicy": Field(RESOURCES)}, of_each=True),
-    "nodeName": Field(EVERYBODY),
-    "overhead": Field(RESOURCES),
-    "resourceClaims": Field(COMMANDS, USED, of_each=True),
-    "resources": Field(RESOURCES, _REQUESTS_AND_LIMITS),
-    "volumes": Field(COMMANDS, _VOLUME, of_each=True),
-    **_fields(COMMANDS, "hostNetwork nodeSelector preemptionPolicy priority schedulerName schedulingGates tolerations"),
-    **_fields(COMMANDS, "topologySpreadConstraints"),
+    "affinity": Field(BY_COMMANDS, _AFFINITY),
+    "containers": Field(BY_RESOURCES, _CONTAINER, of_each=True),
+    "initContainers": Field(BY_RESOURCES, {**_CONTAINER, "restartPolicy": Field(BY_RESOURCES)}, of_each=True),
+    "nodeName": Field(BY_EVERYBODY),
+    "overhead": Field(BY_RESOURCES),
+    "resourceClaims": Field(BY_COMMANDS, USED, of_each=True),
+    "resources": Field(BY_RESOURCES, _REQUESTS_AND_LIMITS),
+    "volumes": Field(BY_COMMANDS, _VOLUME, of_each=True),
+    **_fields(
+        BY_COMMANDS, "hostNetwork nodeSelector preemptionPolicy priority schedulerName schedulingGates tolerations"
+    ),
+    **_fields(BY_COMMANDS, "topologySpreadConstraints"),
 }
 _WORKLOAD_SPEC: Table = {
-    "selector": Field(EVERYBODY),
-    "volumeClaimTemplates": Field(COMMANDS, USED, of_each=True),
-    **_fields(COMMANDS, "completionMode completions manualSelector minReadySeconds ordinals parallelism paused"),
-    **_fields(COMMANDS, "podManagementPolicy replicas strategy updateStrategy"),
+    "selector": Field(BY_EVERYBODY),
+    "volumeClaimTemplates": Field(BY_COMMANDS, USED, of_each=True),
+    **_fields(BY_COMMANDS, "completionMode completions manualSelector minReadySeconds ordinals parallelism paused"),
+    **_fields(BY_COMMANDS, "podManagementPolicy replicas strategy updateStrategy"),
 }
-TEMPLATE: Table = {
-    "metadata": Field(COMMANDS, _METADATA),
-    "spec": Field(COMMANDS, {name: Field(COMMANDS, *field[1:]) for name, field in _POD_SPEC.items()}),
+TEMPLATE_FIELDS: Table = {
+    "metadata": Field(BY_COMMANDS, _KEPT_METADATA),
+    "spec": Field(BY_COMMANDS, {name: Field(BY_COMMANDS, *field[1:]) for name, field in _POD_SPEC.items()}),
 }
 _JOB_TEMPLATE: Table = {
-    "metadata": Field(COMMANDS, _METADATA),
-    "spec": Field(COMMANDS, {**_WORKLOAD_SPEC, "template": Field(COMMANDS, TEMPLATE)}),
+    "metadata": Field(BY_COMMANDS, _KEPT_METADATA),
+    "spec": Field(BY_COMMANDS, {**_WORKLOAD_SPEC, "template": Field(BY_COMMANDS, TEMPLATE_FIELDS)}),
 }
 _SPEC: Table = {
     **_POD_SPEC,
     **_WORKLOAD_SPEC,
-    "template": Field(COMMANDS, TEMPLATE),
-    "jobTemplate": Field(COMMANDS, _JOB_TEMPLATE),
-    **_fields(EVERYBODY, "taints unschedulable"),  # of a Node
-    **_fields(COMMANDS, "maxReplicas minReplicas scaleTargetRef"),  # of a HorizontalPodAutoscaler
-    **_fields(COMMANDS, "maxUnavailable minAvailable unhealthyPodEvictionPolicy"),  # of a PodDisruptionBudget
+    "template": Field(BY_COMMANDS, TEMPLATE_FIELDS),
+    "jobTemplate": Field(BY_COMMANDS, _JOB_TEMPLATE),
+    **_fields(BY_EVERYBODY, "taints unschedulable"),  # of a Node
+    **_fields(BY_COMMANDS, "maxReplicas minReplicas scaleTargetRef"),  # of a HorizontalPodAutoscaler
+    **_fields(BY_COMMANDS, "maxUnavailable minAvailable unhealthyPodEvictionPolicy"),  # of a PodDisruptionBudget
 }
 _CONDITION: Table = {
-    **_fields(RESOURCES, "type reason"),
-    **_fields(COMMANDS, "status message lastTransitionTime"),
+    **_fields(BY_RESOURCES, "type reason"),
+    **_fields(BY_COMMANDS, "status message lastTransitionTime"),
 }
 _STATUS: Table = {
-    "phase": Field(EVERYBODY),
-    "allocatable": Field(RESOURCES),  # of a Node
-    "conditions": Field(RESOURCES, _CONDITION, of_each=True),
-    "containerStatuses": Field(RESOURCES, {**_CONTAINER_STATUS, "restartCount": Field(COMMANDS)}, of_each=True),
-    "initContainerStatuses": Field(RESOURCES, _CONTAINER_STATUS, of_each=True),
-    "resources": Field(RESOURCES, _REQUESTS),
-    "allocatedResources": Field(RESOURCES),
-    "nominatedNodeName": Field(COMMANDS),
-    **_fields(COMMANDS, "availableReplicas currentRevision readyReplicas replicas updateRevision updatedReplicas"),
+    "phase": Field(BY_EVERYBODY),
+    "allocatable": Field(BY_RESOURCES),  # of a Node
+    "conditions": Field(BY_RESOURCES, _CONDITION, of_each=True),
+    "containerStatuses": Field(BY_RESOURCES, {**_CONTAINER_STATUS, "restartCount": Field(BY_COMMANDS)}, of_each=True),
+    "initContainerStatuses": Field(BY_RESOURCES, _CONTAINER_STATUS, of_each=True),
+    "resources": Field(BY_RESOURCES, _REQUESTS),
+    "allocatedResources": Field(BY_RESOURCES),
+    "nominatedNodeName": Field(BY_COMMANDS),
+    **_fields(BY_COMMANDS, "availableReplicas currentRevision readyReplicas replicas updateRevision updatedReplicas"),
 }
-OBJECT: Table = {
-    **_fields(COMMANDS, "apiVersion kind"),
-    "metadata": Field(EVERYBODY, {**_METADATA, "resourceVersion": Field(SERVER)}),
-    "spec": Field(EVERYBODY, _SPEC),
-    "status": Field(EVERYBODY, _STATUS),
-    **_fields(SERVER, "message code"),  # of a metav1.Status, an error
+OBJECT_FIELDS: Table = {
+    **_fields(BY_COMMANDS, "apiVersion kind"),
+    "metadata": Field(BY_EVERYBODY, {**_KEPT_METADATA, "resourceVersion": Field(BY_SERVER)}),
+    "spec": Field(BY_EVERYBODY, _SPEC),
+    "status": Field(BY_EVERYBODY, _STATUS),
+    **_fields(BY_SERVER, "message code"),  # of a metav1.Status, an error
 }
 # Of its annotations those that name a team or a contact are kept, which no table can list.
-NAMESPACE: Table = {
-    **_fields(COMMANDS, "apiVersion kind"),
-    "metadata": Field(COMMANDS, {**_METADATA, "annotations": Field(COMMANDS)}),
-    "status": Field(COMMANDS, _fields(COMMANDS, "phase")),
+NAMESPACE_FIELDS: Table = {
+    **_fields(BY_COMMANDS, "apiVersion kind"),
+    "metadata": Field(BY_COMMANDS, {**_KEPT_METADATA, "annotations": Field(BY_COMMANDS)}),
+    "status": Field(BY_COMMANDS, _fields(BY_COMMANDS, "phase")),
 }
 
 
-def form(table: Table, reader: Reader) -> Any:
+def form(table: Table, reader: FieldReader) -> Any:
     """Return the type of an object with the fields of a table that `reader` reads; an object or a list may be null."""
     if not table:
         return Used
@@ -176,7 +178,7 @@ def form(table: Table, reader: Reader) -> Any:
     return TypedDict("Fields", fields, total=False)  # type: ignore[operator]
 
 
-def _form_of(field: Field, reader: Reader) -> Any:
+def _form_of(field: Field, reader: FieldReader) -> Any:
     if field.below is None:
         return Any
     of = form(field.below, reader)

@@ -23,7 +23,7 @@ from webhook.render.openreports import (
     same,
 )
 
-OPENREPORTS = Watched(
+REPORT_RESOURCE = Watched(
     *(OPENREPORTS_VERSION, OPENREPORTS_KIND, OPENREPORTS_RESOURCE, "what the rules find"),
     query={"labelSelector": f"{MANAGED_BY}={SOURCE}"},
 )
@@ -55,7 +55,7 @@ def publish_reports(
     def may_go(report: ReportObject) -> bool:
         return about is None or texts_at(report, "scope.uid")[0] in about
 
-    return publish(client, OPENREPORTS, reports, namespace, same, may_go)
+    return publish(client, REPORT_RESOURCE, reports, namespace, same, may_go)
 
 
 def publish(

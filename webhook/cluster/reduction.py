@@ -11,15 +11,25 @@ from typing import Any
 
 import msgspec
 
-from webhook.cluster.fields import CONDITIONS, NAMESPACE, OBJECT, TEMPLATE, Reader, form, page_form
+from webhook.cluster.fields import (
+    CONDITIONS,
+    NAMESPACE_FIELDS,
+    OBJECT_FIELDS,
+    TEMPLATE_FIELDS,
+    FieldReader,
+    form,
+    page_form,
+)
 from webhook.cluster.watched_resources import WATCHED_NAMESPACES
 from webhook.objects.contacts import contacts_in
 from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import EACH, EACH_KEY, Kind
 
-_OBJECT, _NAMESPACE, _TEMPLATE = (form(table, Reader.COMMANDS) for table in (OBJECT, NAMESPACE, TEMPLATE))
-_METADATA = form(OBJECT["metadata"].below or {}, Reader.COMMANDS)
-_PAGE, _NAMESPACES = (msgspec.json.Decoder(page_form(of)) for of in (_OBJECT, _NAMESPACE))
+_OBJECT_FORM, _NAMESPACE_FORM, _TEMPLATE_FORM = (
+    form(table, FieldReader.COMMANDS) for table in (OBJECT_FIELDS, NAMESPACE_FIELDS, TEMPLATE_FIELDS)
+)
+_METADATA_FORM = form(OBJECT_FIELDS["metadata"].below or {}, FieldReader.COMMANDS)
+_PAGE, _NAMESPACES = (msgspec.json.Decoder(page_form(of)) for of in (_OBJECT_FORM, _NAMESPACE_FORM))
 _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
@@ -54,11 +64,11 @@ def only_read_custom(raw: Mapping[str, object], kinds: Sequence[Kind]) -> Mappin
     `kinds` describe it.  What has another form than those have elsewhere is left out.
     """
     found: dict[str, object] = {name: raw[name] for name in ("apiVersion", "kind") if name in raw}
-    found["metadata"] = _converted(raw.get("metadata"), _METADATA)
+    found["metadata"] = _converted(raw.get("metadata"), _METADATA_FORM)
     paths: list[tuple[FieldPath, Any]] = [(("spec", name), Any) for name in ("selector", "strategy")]
     for kind in kinds:
         paths += [(path, Any) for path in (kind.replicas, kind.constraints, kind.labels) if path]
-        paths += [(kind.template, _TEMPLATE)] if kind.template else []
+        paths += [(kind.template, _TEMPLATE_FORM)] if kind.template else []
     for path, of in sorted(paths, key=lambda pair: len(pair[0])):
         _copy(raw, found, path, of)
     return found
@@ -103,8 +113,8 @@ def _converted(value: object, form: Any) -> Any:
 def only_read(raw: Mapping[str, object]) -> Mapping[str, object]:
     """A copy of a raw object with the fields above.  ValueError or RecursionError if one has another form."""
     if (raw.get("apiVersion"), raw.get("kind")) == WATCHED_NAMESPACES.gvk:
-        return _reduce_namespace(msgspec.convert(raw, _NAMESPACE))
-    found = msgspec.convert(raw, _OBJECT)
+        return _reduce_namespace(msgspec.convert(raw, _NAMESPACE_FORM))
+    found = msgspec.convert(raw, _OBJECT_FORM)
     _drop_conditions(found)
     return found
 

@@ -1,7 +1,9 @@
 """
-Judges a change in a workload's template by the rollout that it starts.
+Simulates the rollout that a change in a workload's template starts.
 
     Remedy in the template, workload ──a rollout to the changed template, a few runs──> how often it ends, what waits
+
+The work is bounded by the number of Pods that are placed, never by time: equal input gives equal output.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from webhook.simulation.step import ROLLOUT, Step, StepError
 
 SEED, LEAST_RUNS, MOST_ROLLOUT_RUNS = 1, 3, 20
 NODES_TRIED_IN_ROLLOUT = 15_000  # in the runs for one remedy
+MOST_PLACEMENTS = 20_000  # in the runs for all remedies of a Pod; a run places each replica anew
 
 
 class Rollout(NamedTuple):
@@ -35,7 +38,18 @@ class Rollout(NamedTuple):
     replicas: int
 
 
-def judged(
+class Rollouts(NamedTuple):
+    """
+    For each remedy the rollout that it starts, None where none was simulated.
+
+    `left_out` is the number of those that were not simulated because MOST_PLACEMENTS would have been exceeded.
+    """
+
+    of_remedies: tuple[Rollout | None, ...]
+    left_out: int = 0
+
+
+def simulated_rollouts(
     remedies: Sequence[Remedy],
     cycle: Cycle,
     raw: Raw | None,
@@ -43,32 +57,48 @@ def judged(
     kinds: Kinds = KINDS,
     profiles: Profiles = USUAL_PROFILES,
     defaults: Defaults = none_given,
-) -> tuple[Rollout | None, ...]:
+) -> Rollouts:
     """
-    For each remedy of the attempt `cycle` the rollout that it starts of the workload `raw`.
+    Simulate, for each remedy of the attempt `cycle`, the rollout that it starts of the workload `raw`.
 
-    None for one made in the cluster, also together with one in the template, and where no rollout can be simulated.
+    Nothing is simulated for a remedy that is made in the cluster, also together with one in the template.
     `defaults` are the constraints that new Pods without any are given.
     """
-    if raw is None or not is_simulated(raw) or not any(one.where == IN_TEMPLATE for one in remedies):
-        return (None,) * len(remedies)
+    nothing = Rollouts((None,) * len(remedies))
+    if raw is None or not is_simulated(raw) or not any(remedy.where == IN_TEMPLATE for remedy in remedies):
+        return nothing
     try:
         plan = planned(raw, cluster, [Step(ROLLOUT, ROLLOUT)], kinds, profiles=profiles, defaults=defaults).plan
     except StepError:
-        return (None,) * len(remedies)
-    return tuple(
-        _rolled_out(plan, one.cycle) if one.where == IN_TEMPLATE and one.cycle.snapshot is cycle.snapshot else None
-        for one in remedies
-    )
+        return nothing
+    placements_left, left_out = MOST_PLACEMENTS, 0
+    rollouts: list[Rollout | None] = []
+    for remedy in remedies:
+        rollouts.append(None)
+        if remedy.where != IN_TEMPLATE or remedy.cycle.snapshot is not cycle.snapshot:
+            continue
+        runs = _runs(plan, len(cycle.snapshot.nodes), placements_left)
+        if runs:
+            rollouts[-1] = _rolled_out(plan, remedy.cycle, runs)
+            placements_left -= runs * plan.named.replicas
+        else:
+            left_out += 1
+    return Rollouts(tuple(rollouts), left_out)
 
 
-def _rolled_out(plan: Plan, changed: Cycle) -> Rollout:
+def _runs(plan: Plan, nodes: int, placements_left: int) -> int:
+    """Return how often a rollout is simulated, 0 if too few placements are left."""
+    runs = max(LEAST_RUNS, min(MOST_ROLLOUT_RUNS, NODES_TRIED_IN_ROLLOUT // max(1, nodes)))
+    runs = min(runs, placements_left // max(1, plan.named.replicas))
+    return runs if runs >= LEAST_RUNS else 0
+
+
+def _rolled_out(plan: Plan, changed: Cycle, runs: int) -> Rollout:
     maker = plan.makers[0]
     made = replace(plan, makers={0: maker._replace(of_class=_changed(maker.of_class, changed))})
-    runs = max(LEAST_RUNS, min(MOST_ROLLOUT_RUNS, NODES_TRIED_IN_ROLLOUT // max(1, len(changed.snapshot.nodes))))
     ends = [run(made, SEED, number)[-1] for number in range(runs)]
-    finishes = sum(one.complete for one in ends) / runs
-    return Rollout(runs, finishes, ranged(one.pending for one in ends), plan.named.replicas)
+    finishes = sum(end.complete for end in ends) / runs
+    return Rollout(runs, finishes, ranged(end.pending for end in ends), plan.named.replicas)
 
 
 def _changed(of_class: PodClass, changed: Cycle) -> PodClass:
