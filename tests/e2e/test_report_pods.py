@@ -146,13 +146,15 @@ def test_the_metrics_are_served_and_nothing_is_forbidden(plane, findings, tmp_pa
     assert 0 == plane.apply(deployment(findings, spread)).code
     spec = made(plane, "app.kubernetes.io/part-of=metrics")
     container, probe = Container(plane, spec, tmp_path), spec["containers"][0]["readinessProbe"]["httpGet"]
-    skew = f'evenkeel_workload_skew{{namespace="{findings}",group="apps",kind="Deployment",workload="web",'
+    skew = re.compile(
+        rf'^evenkeel_workload_skew{{.*group="apps",kind="Deployment",namespace="{findings}",.*workload="web"}} ', re.M
+    )
     with (tmp_path / "log").open("w") as log:
         process = subprocess.Popen(container.command, stdout=log, stderr=log, env=container.environment)
     running = Running((), {}, "", 0, "", tmp_path / "log", process, health=container.ports[probe["port"]])
     try:
         until(lambda: answered(running, probe["path"]) == 200, "a report")
-        until(lambda: running.probe("/metrics")[1].decode().count(f"\n{skew}") == 1, "the skew of the Deployment")
+        until(lambda: len(skew.findall(running.probe("/metrics")[1].decode())) == 1, "the skew of the Deployment")
         read_at = running.metric("evenkeel_report_timestamp_seconds")
         until(lambda: running.metric("evenkeel_report_timestamp_seconds") > read_at, "the next report")
         assert 0 == running.metric("evenkeel_report_failures_total")
