@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tests.support.build import ZONE, constraint
+from tests.support.build import HOSTNAME, ZONE, constraint
 from tests.support.placing import node, running
-from tests.support.simulated import NOW, maker, nodes, state
+from tests.support.simulated import NOW, SOFT, maker, nodes, pod_class, state
 from webhook.scheduler.counts import Requests, label_set
 from webhook.scheduler.taints import TOLERATION_EXISTS, Toleration
 from webhook.simulation.node_changes import after
-from webhook.simulation.pod import InitialPod
+from webhook.simulation.pod import InitialPod, Maker
 from webhook.simulation.step import parse_step
 
 WEB = (("app", "web"),)
@@ -197,3 +197,26 @@ def test_on_a_lost_node_nothing_is_ready():
     pod = placed(run, maker(tolerations=(Toleration("", TOLERATION_EXISTS, "", ""),)))
 
     assert ("a1", False, 1) == (pod.node, pod.ready, run.unready["shop", WEB])
+
+
+def test_a_pod_placed_before_its_constraint_was_counted_counts_once_after_nodes_have_changed():
+    """Nothing scores a single candidate, so the soft constraint is counted only when a Pod has been placed."""
+    of_class = pod_class(constraint(topologyKey=HOSTNAME, **SOFT))
+    run = state(*nodes("a=1"), node("b1", "b", unschedulable=True))
+    placed(run)
+    run.move_to(after(run.ground, parse_step("delete=b1")))
+    for number in (2, 3):
+        placed(run, Maker(of_class))
+        assert {"a1": number} == run.framework(of_class).spread.soft.counts[0].counts
+
+
+def test_a_snapshot_does_not_change_with_the_run():
+    run = state(*nodes("a=1"))
+    run.make(maker())
+    run.schedule_next()
+    before = run.snapshot()
+    counted, usage = {labels: dict(group.nodes) for labels, group in before.pods["shop"].items()}, dict(before.usage)
+    run.make(maker())
+    run.schedule_next()
+
+    assert (counted, usage) == ({labels: group.nodes for labels, group in before.pods["shop"].items()}, before.usage)

@@ -263,12 +263,14 @@ class State:
     def _pod_groups(self, namespace: str) -> Mapping[LabelSet, PodGroup]:
         if namespace not in self._groups:
             return self.begun.snapshot.pods.get(namespace, {})
-        return {labels: PodGroup(dict(labels), nodes) for labels, nodes in self._groups[namespace].items() if nodes}
+        return {
+            labels: PodGroup(dict(labels), dict(nodes)) for labels, nodes in self._groups[namespace].items() if nodes
+        }
 
     def snapshot(self) -> Snapshot:
-        """The cluster as it is now, which changes with the run."""
+        """Return the cluster as it is now; a copy, since a plugin may read it only when more Pods have been placed."""
         pods = {**self.begun.snapshot.pods, **{one: self._pod_groups(one) for one in self._groups}}
-        return replace(self.begun.snapshot, nodes=self.ground.nodes, pods=pods, usage=self.usage)
+        return replace(self.begun.snapshot, nodes=self.ground.nodes, pods=pods, usage=dict(self.usage))
 
     def cycle(self, of_class: PodClass) -> Cycle:
         """Return the attempt to place a Pod now."""
