@@ -109,7 +109,7 @@ placement.pods · placement.room
 placement
 scheduler.framework
 scheduler.plugins
-scheduler.plugins.plugin · scheduler.filtering · scheduler.scoring
+scheduler.filtering · scheduler.plugins.nodes_by_usage · scheduler.plugins.plugin · scheduler.scoring
 scheduler.capacity · scheduler.profile
 scheduler.default_constraints · scheduler.domain_counts · scheduler.fit
 scheduler.domains · scheduler.snapshot
@@ -157,8 +157,8 @@ DISCOVERY = ("importlib", "pkgutil")
 
 # All that the pure half uses of the standard library; a name stands for what is below it, too.
 PURE_NAMES = {
-    *("__future__", "bisect", "collections", "collections.abc", "dataclasses", "difflib", "enum", "functools"),
-    *("hashlib", "inspect.cleandoc", "itertools", "json", "marshal", "math", "random.Random", "re"),
+    *("__future__", "bisect", "collections", "collections.abc", "copy.copy", "dataclasses", "difflib", "enum"),
+    *("functools", "hashlib", "inspect.cleandoc", "itertools", "json", "marshal", "math", "random.Random", "re"),
     *("sys.intern", "typing", "zlib"),
 }
 IMPURE_BUILTINS = {
@@ -198,10 +198,10 @@ def house(rows: str, apart: Mapping[str, str]) -> House:
 HOUSE = house(ROWS, APART)
 
 
-def sources() -> dict[str, str]:
+def sources(root: Path = ROOT) -> dict[str, str]:
     """The source of every module of ours by its dotted name; that of a package is `package.__init__`."""
-    paths = [path for top in ("webhook", "certs") for path in sorted((ROOT / top).rglob("*.py"))]
-    return {".".join(path.relative_to(ROOT).with_suffix("").parts): path.read_text("utf-8") for path in paths}
+    paths = [path for top in ("webhook", "certs") for path in sorted((root / top).rglob("*.py"))]
+    return {".".join(path.relative_to(root).with_suffix("").parts): path.read_text("utf-8") for path in paths}
 
 
 def is_ours(name: str) -> bool:

@@ -18,20 +18,21 @@ counts.NodeUsage.remove counts.PodCounts.add counts.PodCounts.groups counts.PodC
 counts.label_set domain_counts.DomainCounts.add domain_counts.DomainCounts.copy
 domain_counts.DomainCounts.largest_skew domain_counts.DomainCounts.match_num
 domain_counts.DomainCounts.nodes_by_number domain_counts.DomainCounts.refused domain_counts.DomainCounts.refused_nodes
-domain_counts.DomainCounts.skew domain_counts.counted_by domains.Reach.affine domains.Reach.open
-domains.Reach.tolerated domains.Reach.usable domains.is_confined domains.leaves_one_domain features.features
-features.parse_version features.unknown filtering.HardConstraints.copy filtering.HardConstraints.of
-filtering.HardConstraints.passing filtering.Verdicts.reasons filtering.count_each framework.Framework.add_pods
-framework.Framework.best framework.Framework.copy framework.Framework.feasible framework.Framework.plugin
-framework.Framework.searched framework.Framework.set_usage framework.Framework.spread framework.Framework.usable
-framework.UsageScores.best framework.UsageScores.copy framework.UsageScores.set_usage framework.feasible_nodes
-framework.find_feasible framework.usable_nodes incoming.places_quickly incoming.pod_of incoming.read_incoming_pod
- node_resources_fit.NodeResourcesFit.copy node_resources_fit.NodeResourcesFit.passing
+domain_counts.DomainCounts.skew domain_counts.counted_by domains.Reach.affine domains.Reach.cordoned
+domains.Reach.open domains.Reach.tolerated domains.Reach.untolerated domains.Reach.usable domains.is_confined
+domains.leaves_one_domain features.features features.parse_version features.unknown filtering.HardConstraints.copy
+filtering.HardConstraints.of filtering.HardConstraints.passing filtering.Verdicts.reasons filtering.count_each
+filtering.count_soft framework.Framework.add_pods framework.Framework.best framework.Framework.copy
+framework.Framework.feasible framework.Framework.plugin framework.Framework.searched framework.Framework.set_usage
+framework.Framework.spread framework.Framework.usable framework.feasible_nodes framework.find_feasible
+framework.usable_nodes incoming.places_quickly incoming.pod_of incoming.read_incoming_pod
+node_resources_fit.NodeResourcesFit.copy node_resources_fit.NodeResourcesFit.passing
 node_resources_fit.NodeResourcesFit.set_usage nodes.Nodes.by_taints nodes.Nodes.carrying nodes.Nodes.closed_to_some
 nodes.Nodes.common_label_keys nodes.Nodes.domains nodes.Nodes.get nodes.Nodes.grouped nodes.Nodes.integers
 nodes.Nodes.label_keys nodes.Nodes.members nodes.Nodes.named nodes.Nodes.named_one nodes.Nodes.names
 nodes.Nodes.number_of_domains nodes.Nodes.placed nodes.Nodes.replaced_by nodes.Nodes.tolerated
-nodes.Nodes.unschedulable nodes.Nodes.untolerated nodes.integer nodes.union plugin.Plugin.add_pods plugin.Plugin.copy
+nodes.Nodes.unschedulable nodes.Nodes.untolerated nodes.integer nodes.union nodes_by_usage.NodesByUsage.copy
+nodes_by_usage.NodesByUsage.look_at nodes_by_usage.NodesByUsage.set_usage plugin.Plugin.add_pods plugin.Plugin.copy
 plugin.Plugin.passing plugin.Plugin.pre_filter plugin.Plugin.refusals plugin.Plugin.score_usage plugin.Plugin.scores
 plugin.Plugin.set_usage pod_topology_spread.PodTopologySpread.add_pods pod_topology_spread.PodTopologySpread.copy
 pod_topology_spread.PodTopologySpread.hard pod_topology_spread.PodTopologySpread.passing

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.house.layers import sources
 from tests.support import ROOT
 
 # Words that point at a thing and do not name it.
@@ -59,9 +60,8 @@ class Place(NamedTuple):
 
 def modules(root: Path = ROOT) -> Iterator[tuple[str, ast.Module]]:
     """Yield each module of the code with its path below the root."""
-    for folder in ("webhook", "certs"):
-        for file in sorted((root / folder).rglob("*.py")):
-            yield str(file.relative_to(root)), ast.parse(file.read_text("utf-8"))
+    for name, source in sources(root).items():
+        yield f"{name.replace('.', '/')}.py", ast.parse(source)
 
 
 def pointing_files(root: Path = ROOT) -> list[str]:

@@ -93,6 +93,8 @@ def test_plugins_that_follow_pods_say_what_they_say_of_the_cluster_as_it_is(mino
                 else:
                     state.delete(pod)
             assert all(pod.node for pod in mine)
+        # Plugins that are first asked now have followed all that has come and gone without a look at the nodes.
+        assert {} == differences(state, replace(maker.of_class)), case["id"]
     assert compared > 900
 
 

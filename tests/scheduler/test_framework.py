@@ -127,6 +127,13 @@ def test_the_best_of_the_candidates_follow_the_usage_of_nodes():
     assert 0b10 == framework.copy().best(0b11)
 
 
+def test_usage_that_is_set_before_any_node_was_scored_counts():
+    framework = Framework(cycle(node("n1"), node("n2"), **BIG))
+    framework.set_usage("n1", Usage(1, 2_000, 2 << 30, 0, (), 2_000, 2 << 30))
+
+    assert 0b10 == framework.best(0b11)
+
+
 def test_one_candidate_is_the_best_without_a_score():
     assert 0b1 == Framework(cycle(node("n1"))).best(0b1)
 

@@ -22,7 +22,7 @@ def ground(*steps, objects=None):
 def test_nodes_are_in_the_order_of_their_names_and_looked_at_zone_by_zone():
     assert ["a1", "a2", "b1", "b2", "c1"] == [node.name for node in ground().order]
     assert ("a1", "b1", "c1", "a2", "b2") == ground().names
-    assert {"a1": 0, "b1": 1, "c1": 2, "a2": 3, "b2": 4} == ground().positions
+    assert {"a1": 0, "b1": 1, "c1": 2, "a2": 3, "b2": 4} == {name: i for i, name in enumerate(ground().names)}
 
 
 def test_a_node_that_is_cordoned_is_closed_and_tainted():

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from webhook.admission.cost import MOST_SELECTOR_VALUES, TooLarge, weigh_constraints
 from webhook.admission.ownership import NEVER, Audited
 from webhook.admission.terms import Terms
-from webhook.findings.evaluation import TOPOLOGY_LABELS, evaluate
+from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.rule import RULES
 from webhook.findings.wording import LINE_LIMIT, line, one_line
 from webhook.objects.fields import as_list, path_text
 from webhook.objects.kinds import KINDS
 from webhook.objects.labels import MOST_ANNOTATION_BYTES, Labels, annotation_bytes
-from webhook.objects.names import DEFAULTED_BY_ANNOTATION, MIRROR_ANNOTATION, SKIP_LABEL
+from webhook.objects.names import DEFAULTED_BY_ANNOTATION, MIRROR_ANNOTATION, SKIP_LABEL, TOPOLOGY_LABELS
 from webhook.objects.references import Owner
 from webhook.objects.workload import Workload
 from webhook.policy.defaults import SuitedDefaults, suited_defaults

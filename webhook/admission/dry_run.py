@@ -13,10 +13,10 @@ from webhook.admission.decision import ALLOWED, Decision, Outcome
 from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
-from webhook.findings.evaluation import TOPOLOGY_LABELS
 from webhook.objects.fields import as_mapping, children, value_at, with_value
 from webhook.objects.kinds import BUILT_IN_KINDS, CONSTRAINTS_PATH, FIELD, Kind, find_kinds
 from webhook.objects.labels import labels_of
+from webhook.objects.names import TOPOLOGY_LABELS
 from webhook.objects.workload import parse_workloads
 from webhook.scheduler.constraint import as_stored
 from webhook.scheduler.features import Features

@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 from webhook.cluster.client import Client
 from webhook.objects.fields import as_list, as_mapping
-from webhook.objects.names import HOSTNAME
+from webhook.objects.names import HOSTNAME, ZONE
 from webhook.scheduler.nodes import Nodes
 
 SECONDS = 10.0
-PLACE_WORDS = {HOSTNAME: "on node", "topology.kubernetes.io/zone": "in zone"}
+PLACE_WORDS = {HOSTNAME: "on node", ZONE: "in zone"}
 
 
 class Replica(NamedTuple):

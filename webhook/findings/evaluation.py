@@ -27,6 +27,7 @@ from webhook.findings.rule import (
 )
 from webhook.objects.fields import FieldPath, as_mapping
 from webhook.objects.kinds import PREFIXED_JOB_LABELS, Kind
+from webhook.objects.names import TOPOLOGY_LABELS
 from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import HARD, Reading, read_constraints
 from webhook.scheduler.features import Features
@@ -36,7 +37,6 @@ from webhook.scheduler.snapshot import Snapshot
 if TYPE_CHECKING:
     from webhook.findings.neighbours import Neighbours
 
-TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
 
 OPERATOR_LABELS = "an operator makes the Pods from its custom resource, with labels that are not known"
 NOTHING_FOUND = Evaluation()

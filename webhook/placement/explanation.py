@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.domain_counts import DomainCounts
-from webhook.scheduler.filtering import count_each
+from webhook.scheduler.filtering import count_soft
 from webhook.scheduler.framework import Feasibility, Framework, message, total
 from webhook.scheduler.nodes import Nodes, NodeSet, union
 from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, Cycle
@@ -75,12 +75,15 @@ def explain(cycle: Cycle) -> Explanation:
     refused_elsewhere = union(
         refusal.nodes for refusal in feasibility.refusals if refusal.plugin != POD_TOPOLOGY_SPREAD
     )
-    explained = [_explained(counts, nodes, feasibility.feasible, refused_elsewhere) for counts in count_each(cycle)]
+    explained = [
+        _explained(counts, nodes, feasibility.feasible, refused_elsewhere)
+        for counts in (*feasibility.spread.domains, *count_soft(cycle))
+    ]
     scores = framework.prioritize(feasibility.feasible)
     return Explanation(
         cycle,
         feasibility,
-        tuple(explained),
+        tuple(sorted(explained, key=lambda explanation: explanation.constraint.index)),
         message(cycle, feasibility),
         scores,
         total(scores, cycle.profile.weights),

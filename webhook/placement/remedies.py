@@ -152,9 +152,7 @@ def _now(cycle: Cycle, found: Feasibility) -> Iterator[Finder]:
     shut = _refused(found, NODE_UNSCHEDULABLE, TAINT_TOLERATION)
     for domain, those in islice(_largest_first(by_domain, shut), MOST_REMEDIES):
         yield partial(_opened, which=those & shut, place=_place(key, domain))
-    lost = union(
-        those for taint, those in nodes.untolerated(cycle.pod.tolerations).items() if taint.key == UNREACHABLE_KEY
-    )
+    lost = union(those for taint, those in cycle.reach.untolerated.items() if taint.key == UNREACHABLE_KEY)
     for domain, those in islice(_largest_first(by_domain, lost), MOST_REMEDIES):
         yield partial(_without_nodes, which=those & lost, place=_place(key, domain))
     for counts in found.spread.domains:
@@ -371,7 +369,7 @@ def _with_larger_skew(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Variant
 
 def _untolerated(cycle: Cycle) -> Iterator[Taint]:
     """The taints to which a toleration may be added, those of the most nodes first."""
-    tainted = cycle.snapshot.nodes.untolerated(cycle.pod.tolerations).items()
+    tainted = cycle.reach.untolerated.items()
     for taint, _ in sorted(tainted, key=lambda one: (-one[1].bit_count(), one[0])):
         if not taint.key.startswith(RESERVED):
             yield taint

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from webhook.objects.fields import FieldPath, as_list, as_mapping, value_at, with_value
 from webhook.objects.kinds import APPS, BATCH, CONSTRAINTS_PATH, FIELD, Kinds
 from webhook.objects.labels import labels_of
-from webhook.objects.names import DEFAULTED_BY_ANNOTATION
+from webhook.objects.names import DEFAULTED_BY_ANNOTATION, TOPOLOGY_LABELS
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.placement.inferred_defaults import is_defaulted
 from webhook.placement.subject import MADE_UP_LABEL, next_replica
@@ -33,7 +33,6 @@ REQUIRED_AFFINITY_PATH: FieldPath = (
 OF_STORED = frozenset(
     {"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "generation", "managedFields", "selfLink"}
 )
-COPIED_AT_BINDING = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
 # What makes the Pods of a kind that does not make them itself.
 BETWEEN = {(APPS, "Deployment"): (APPS, "ReplicaSet"), (BATCH, "CronJob"): (BATCH, "Job")}
 A_NODE = "a-node"  # Stands for the node that the Pod of a DaemonSet is made for.
@@ -111,7 +110,7 @@ def anew(pod: Raw, features: Features) -> Raw:
     kept = {name: value for name, value in metadata.items() if name not in OF_STORED}
     labels = _labels(pod)
     if features.topology_labels and spec.get("nodeName"):
-        labels = {key: value for key, value in labels.items() if key not in COPIED_AT_BINDING}
+        labels = {key: value for key, value in labels.items() if key not in TOPOLOGY_LABELS}
     found: dict[str, object] = {
         "apiVersion": pod.get("apiVersion"),
         "kind": POD,

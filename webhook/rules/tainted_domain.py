@@ -117,7 +117,7 @@ def _cause(subject: Subject, constraint: Constraint, eligible: NodeSet, not_clos
 
 def _taint(subject: Subject, nodes: NodeSet) -> Taint:
     """A taint that keeps the Pod off one of these nodes."""
-    untolerated = subject.nodes.untolerated(subject.pod.tolerations).items()
+    untolerated = subject.reach.untolerated.items()
     return next((taint for taint, those in untolerated if those & nodes), CORDONED)
 
 

@@ -21,6 +21,7 @@ from webhook.objects.fields import (
 )
 from webhook.objects.kinds import APPS, CORE
 from webhook.objects.labels import Labels, label_key_errors
+from webhook.objects.names import HOSTNAME, ZONE
 from webhook.objects.references import Owner
 from webhook.scheduler.constraint import ACTIONS, SOFT, Constraint, parse_constraints
 from webhook.scheduler.features import Features
@@ -28,8 +29,8 @@ from webhook.scheduler.selectors import Selector, selecting
 from webhook.scheduler.snapshot import Snapshot
 
 SYSTEM_DEFAULTS: Sequence[dict[str, object]] = (
-    {"maxSkew": 3, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": SOFT},
-    {"maxSkew": 5, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": SOFT},
+    {"maxSkew": 3, "topologyKey": HOSTNAME, "whenUnsatisfiable": SOFT},
+    {"maxSkew": 5, "topologyKey": ZONE, "whenUnsatisfiable": SOFT},
 )
 SYSTEM, LIST = "System", "List"
 DEFAULTING_TYPES = (SYSTEM, LIST)

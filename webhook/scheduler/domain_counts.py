@@ -94,7 +94,10 @@ class DomainCounts:
 
     def skew(self, domain: str, min_match_num: int) -> int:
         """Return the skew if the incoming Pod were placed in `domain`."""
-        return self.match_num(domain) + self.self_match_num - min_match_num
+        return self._skew(self.match_num(domain), min_match_num)
+
+    def _skew(self, match_num: int, min_match_num: int) -> int:
+        return match_num + self.self_match_num - min_match_num
 
     @property
     def largest_skew(self) -> int:
@@ -105,7 +108,9 @@ class DomainCounts:
         """Return the domains where the incoming Pod would make the skew larger than maxSkew."""
         # A domain without Pods is none of them: its skew is 1 at most.
         min_match_num, max_skew = self.min_match_num, self.constraint.max_skew
-        return tuple([domain for domain in self.counts if self.skew(domain, min_match_num) > max_skew])
+        return tuple(
+            [domain for domain, match_num in self.counts.items() if self._skew(match_num, min_match_num) > max_skew]
+        )
 
     def refused_nodes(self) -> NodeSet:
         """Return the nodes of the domains that are refused."""
@@ -113,7 +118,7 @@ class DomainCounts:
         return union(
             nodes
             for match_num, nodes in self.nodes_by_number.items()
-            if match_num + self.self_match_num - min_match_num > max_skew
+            if self._skew(match_num, min_match_num) > max_skew
         )
 
     @property

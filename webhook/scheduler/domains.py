@@ -6,14 +6,14 @@ The domains that a constraint counts, and the nodes that would take the Pod; the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from webhook.scheduler.constraint import HONOR, Constraint
 from webhook.scheduler.incoming import IncomingPod
-from webhook.scheduler.nodes import Nodes, NodeSet
-from webhook.scheduler.taints import CORDONED
+from webhook.scheduler.nodes import Nodes, NodeSet, union
+from webhook.scheduler.taints import CORDONED, Taint
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,27 @@ class Reach:
         return self.pod.affinity.matching(self.nodes)
 
     @cached_property
+    def untolerated(self) -> Mapping[Taint, NodeSet]:
+        """The nodes that a taint keeps the Pod off, by the first such taint."""
+        return self.nodes.untolerated(self.pod.tolerations)
+
+    @cached_property
     def tolerated(self) -> NodeSet:
         """The nodes that no taint keeps the Pod off."""
-        return self.nodes.tolerated(self.pod.tolerations)
+        return self.nodes.all & ~union(self.untolerated.values())
+
+    @cached_property
+    def cordoned(self) -> NodeSet:
+        """The nodes that a cordon keeps the Pod off: a Pod may tolerate it."""
+        cordoned = self.nodes.unschedulable
+        return (
+            0 if cordoned and any(toleration.tolerates(CORDONED) for toleration in self.pod.tolerations) else cordoned
+        )
 
     @cached_property
     def open(self) -> NodeSet:
         """The nodes that no taint and no cordon keeps the Pod off."""
-        cordoned = self.nodes.unschedulable
-        if cordoned and any(toleration.tolerates(CORDONED) for toleration in self.pod.tolerations):
-            cordoned = 0
-        return self.tolerated & ~cordoned
+        return self.tolerated & ~self.cordoned
 
     @property
     def usable(self) -> NodeSet:

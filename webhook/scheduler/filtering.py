@@ -81,17 +81,23 @@ class HardConstraints:
 
 
 def count_each(cycle: Cycle) -> tuple[DomainCounts, ...]:
-    """
-    Return what each constraint in force counts, in the Pod's order.
-
-    The scheduler's own defaults are soft, and each counts by itself: no node has to carry the key of the other.
-    """
-    hard = [constraint for constraint in cycle.constraints if constraint.hard]
-    soft = [constraint for constraint in cycle.constraints if constraint.soft]
-    together = [hard, *([[constraint] for constraint in soft] if cycle.system_defaults else [soft])]
-    counted = [
-        counts
-        for constraints in together
-        for counts in count_domains(cycle.reach, constraints, cycle.snapshot, cycle.features)
-    ]
+    """Return what each constraint in force counts, in the Pod's order."""
+    counted = (*HardConstraints.of(cycle).counts, *count_soft(cycle))
     return tuple(sorted(counted, key=lambda counts: counts.constraint.index))
+
+
+def count_soft(cycle: Cycle) -> tuple[DomainCounts, ...]:
+    """
+    Return what each soft constraint counts.
+
+    Of the scheduler's own defaults each counts by itself: no node has to carry the key of the other.
+    """
+    soft = [constraint for constraint in cycle.constraints if constraint.soft]
+    together = [[constraint] for constraint in soft] if cycle.system_defaults else [soft]
+    return tuple(
+        [
+            counts
+            for constraints in together
+            for counts in count_domains(cycle.reach, constraints, cycle.snapshot, cycle.features)
+        ]
+    )

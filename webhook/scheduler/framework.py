@@ -8,19 +8,20 @@ What the plugins say is kept up to date while Pods come and go, so that many Pod
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from copy import copy
 from functools import cached_property
 from typing import NamedTuple
 
 from webhook.scheduler.counts import UNUSED, LabelSet, Usage
 from webhook.scheduler.filtering import Verdicts
-from webhook.scheduler.fit import MAX_NODE_SCORE
 from webhook.scheduler.nodes import Node, NodeSet, union
 from webhook.scheduler.plugins.balanced_allocation import BalancedAllocation
 from webhook.scheduler.plugins.node_affinity import NodeAffinity
 from webhook.scheduler.plugins.node_name import NodeName
 from webhook.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from webhook.scheduler.plugins.node_unschedulable import NodeUnschedulable
+from webhook.scheduler.plugins.nodes_by_usage import NodesByUsage
 from webhook.scheduler.plugins.plugin import Parts, Plugin, Refusal
 from webhook.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from webhook.scheduler.plugins.taint_toleration import TaintToleration
@@ -56,17 +57,14 @@ class Framework:
     def __init__(self, cycle: Cycle) -> None:
         self.cycle = cycle
         self._plugins: dict[str, Plugin] = {}
-        self._pre_filtered: tuple[Refusal, Refusal] | None = None
-        self._usable: NodeSet | None = None
-        self._by_usage: UsageScores | None = None
+        self._scores_of_usage: NodesByUsage[int] = NodesByUsage(cycle.snapshot, self._score_usage)
         self._usage: dict[str, Usage] = {}  # By the name of the node, where it is no longer that of the snapshot.
 
     def copy(self) -> Framework:
-        """Return an independent copy."""
-        new = Framework(self.cycle)
+        """Return an independent copy; it shares what does not depend on the Pods."""
+        new = copy(self)
         new._plugins = {name: plugin.copy() for name, plugin in self._plugins.items()}
-        new._pre_filtered, new._usable, new._usage = self._pre_filtered, self._usable, dict(self._usage)
-        new._by_usage = self._by_usage and self._by_usage.copy(new._scoring_usage())
+        new._scores_of_usage, new._usage = self._scores_of_usage.copy(), dict(self._usage)
         return new
 
     def plugin(self, name: str) -> Plugin:
@@ -85,8 +83,8 @@ class Framework:
 
     def add_pods(self, namespace: str, labels: LabelSet, node: str, number: int) -> None:
         """Count `number` more Pods of a namespace on a node, fewer if it is negative."""
-        for plugin in self._counting_pods:
-            plugin.add_pods(namespace, labels, node, number)
+        for name in self._counting_pods:
+            self.plugin(name).add_pods(namespace, labels, node, number)
 
     def set_usage(self, name: str, usage: Usage) -> None:
         """Set what is used of the node with this name; a name that no node has is passed over."""
@@ -94,31 +92,28 @@ class Framework:
         if node is None:
             return
         self._usage[name] = usage
-        for plugin in self._counting_pods:
-            plugin.set_usage(node, usage)
-        if self._by_usage is not None:
-            self._by_usage.set_usage(node, usage)
+        for of_plugin in self._counting_pods:
+            self.plugin(of_plugin).set_usage(node, usage)
+        self._scores_of_usage.set_usage(node, usage)
 
     @cached_property
-    def _counting_pods(self) -> list[Plugin]:
+    def _counting_pods(self) -> list[str]:
         running = {*self.cycle.profile.filters, *self.cycle.profile.weights}
-        return [self.plugin(kind.name) for kind in PLUGINS if kind.counts_pods and kind.name in running]
+        return [kind.name for kind in PLUGINS if kind.counts_pods and kind.name in running]
 
-    @property
+    @cached_property
     def searched(self) -> NodeSet:
         """The nodes that PreFilter leaves."""
-        return self.cycle.snapshot.nodes.all & ~union(refusal.nodes for refusal in self._pre_filter())
+        return self.cycle.snapshot.nodes.all & ~union(refusal.nodes for refusal in self._pre_filter)
 
-    @property
+    @cached_property
     def usable(self) -> NodeSet:
         """The nodes on which the Pod could run, were there no other Pods."""
-        if self._usable is None:
-            remaining = self.searched
-            for name in self.cycle.profile.filters:
-                if not _PLUGINS[name].counts_pods:
-                    remaining = self.plugin(name).passing(remaining)
-            self._usable = remaining
-        return self._usable
+        remaining = self.searched
+        for name in self.cycle.profile.filters:
+            if not _PLUGINS[name].counts_pods:
+                remaining = self.plugin(name).passing(remaining)
+        return remaining
 
     def feasible(self) -> NodeSet:
         """Return the nodes on which the Pod could run now."""
@@ -136,7 +131,7 @@ class Framework:
         all of that plugin's reasons.
         """
         spread = self.spread.verdicts()
-        rejected, left_out = self._pre_filter()
+        rejected, left_out = self._pre_filter
         if rejected.reasons:
             return Feasibility(0, (rejected,), rejected.reasons[0], spread)
         refusals = [left_out]
@@ -147,17 +142,13 @@ class Framework:
             remaining &= ~union(refusal.nodes for refusal in refused)
         return Feasibility(remaining, tuple([refusal for refusal in refusals if refusal.nodes]), "", spread)
 
+    @cached_property
     def _pre_filter(self) -> tuple[Refusal, Refusal]:
         """
         upstream: framework.go:frameworkImpl.RunPreFilterPlugins (v1.37)
 
-        Return what rejects the Pod, without reasons if nothing does, and the nodes that are left out.
+        What rejects the Pod, without reasons if nothing does, and the nodes that are left out.
         """
-        if self._pre_filtered is None:
-            self._pre_filtered = self._run_pre_filter()
-        return self._pre_filtered
-
-    def _run_pre_filter(self) -> tuple[Refusal, Refusal]:
         nodes, nothing = self.cycle.snapshot.nodes, Refusal("", (), 0)
         names: frozenset[str] | None = None
         naming: list[str] = []
@@ -208,18 +199,31 @@ class Framework:
         """Return the candidates with the highest total."""
         if candidates & (candidates - 1) == 0:
             return candidates
-        if self._by_usage is None:
-            self._by_usage = UsageScores(self._scoring_usage(), self.cycle)
-        return self._by_usage.best(self._by_other_scores(candidates))
+        self._scores_of_usage.look_at(candidates)
+        by_score = self._scores_of_usage.by_answer
+        scores, largest = sorted(by_score, reverse=True), max(by_score)
+        most, best = -1, 0
+        for nodes, base in sorted(self._by_other_scores(candidates), key=lambda part: -part[1]):
+            if base + largest < most:
+                break
+            for score in scores:
+                if base + score < most:
+                    break
+                if scored := nodes & by_score[score]:
+                    most, best = (base + score, scored) if base + score > most else (most, best | scored)
+                    break
+        return best
 
+    def _score_usage(self, node: Node, usage: Usage) -> int:
+        """Return the weighted sum of what the plugins make of the usage of a node."""
+        return sum([weight * (plugin.score_usage(node, usage) or 0) for weight, plugin in self._scoring_usage])
+
+    @cached_property
     def _scoring_usage(self) -> list[tuple[int, Plugin]]:
-        """Return the plugins that score each node by its usage, with their weights."""
+        """The plugins that score each node by its usage, with their weights."""
         weights = self.cycle.profile.weights
-        return [
-            (weights[kind.name], self.plugin(kind.name))
-            for kind in PLUGINS
-            if kind.scores_usage and kind.name in weights
-        ]
+        names = [kind.name for kind in PLUGINS if kind.scores_usage and kind.name in weights]
+        return [(weights[name], self.plugin(name)) for name in names]
 
     def _by_other_scores(self, candidates: NodeSet) -> Parts:
         """Return the candidates by the total of all plugins that do not score each node by its usage."""
@@ -237,73 +241,6 @@ class Framework:
                     if (both := nodes & part)
                 ]
         return totals
-
-
-class UsageScores:
-    """
-    The nodes by the weighted sum of what plugins make of their usage; a node is scored when it is first asked for.
-
-    Most nodes keep their sum when a Pod is placed, so that the best of many nodes are found without looking at each.
-    """
-
-    __slots__ = ("_by_sum", "_cycle", "_known", "_most", "_plugins")
-
-    def __init__(self, plugins: Iterable[tuple[int, Plugin]], cycle: Cycle) -> None:
-        self._plugins, self._cycle = tuple(plugins), cycle
-        self._most = MAX_NODE_SCORE * sum([weight for weight, _ in self._plugins])
-        self._by_sum: dict[int, NodeSet] = {}
-        self._known: NodeSet = 0
-
-    def copy(self, plugins: Iterable[tuple[int, Plugin]]) -> UsageScores:
-        """Return an independent copy, for these copies of the plugins."""
-        new = UsageScores(plugins, self._cycle)
-        new._by_sum, new._known = dict(self._by_sum), self._known
-        return new
-
-    def set_usage(self, node: Node, usage: Usage) -> None:
-        """Set what is used of a node."""
-        bit, now = self._cycle.snapshot.nodes.named_one(node.name), self._sum(node, usage)
-        if self._known & bit:
-            before = next(total for total, nodes in self._by_sum.items() if nodes & bit)
-            if before == now:
-                return
-            self._by_sum[before] ^= bit
-        self._known |= bit
-        self._by_sum[now] = self._by_sum.get(now, 0) | bit
-
-    def best(self, parts: Parts) -> NodeSet:
-        """Return the nodes with the highest total, of disjoint sets with what the other plugins make of each."""
-        self._look_at(union(nodes for nodes, _ in parts))
-        sums = sorted(self._by_sum, reverse=True)
-        most, best = -1, 0
-        for nodes, base in sorted(parts, key=lambda part: -part[1]):
-            if base + self._most < most:
-                break
-            for total in sums:
-                if base + total < most:
-                    break
-                if scored := nodes & self._by_sum[total]:
-                    most, best = (base + total, scored) if base + total > most else (most, best | scored)
-                    break
-        return best
-
-    def _look_at(self, nodes: NodeSet) -> None:
-        unknown = nodes & ~self._known
-        if not unknown:
-            return
-        usage = self._cycle.snapshot.usage
-
-        def sum_of(node: Node) -> int:
-            return self._sum(node, usage.get(node.name, UNUSED))
-
-        for total, scored in self._cycle.snapshot.nodes.grouped(unknown, sum_of).items():
-            self._by_sum[total] = self._by_sum.get(total, 0) | scored
-        self._known |= unknown
-
-    def _sum(self, node: Node, usage: Usage) -> int:
-        total = sum([weight * (plugin.score_usage(node, usage) or 0) for weight, plugin in self._plugins])
-        # Only a negative amount, which no API server takes, gives another sum.
-        return max(0, min(total, self._most))
 
 
 def find_feasible(cycle: Cycle) -> Feasibility:

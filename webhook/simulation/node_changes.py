@@ -39,17 +39,8 @@ class Ground:
         return Nodes(in_tree_order(self.order))
 
     @cached_property
-    def positions(self) -> Mapping[str, int]:
-        return {node.name: position for position, node in enumerate(self.nodes)}
-
-    @cached_property
-    def order_by_position(self) -> tuple[Node, ...]:
-        """The nodes in the order of their positions."""
-        return tuple(self.nodes)
-
-    @cached_property
     def names(self) -> tuple[str, ...]:
-        """Their names in the same order."""
+        """The names of the nodes, in the order of their positions."""
         return tuple(node.name for node in self.nodes)
 
     @cached_property

@@ -14,7 +14,7 @@ from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
-from webhook.objects.names import REGION, ZONE
+from webhook.objects.names import TOPOLOGY_LABELS
 from webhook.scheduler.counts import UNUSED, LabelSet, PodGroup, Usage, label_set
 from webhook.scheduler.features import Features
 from webhook.scheduler.framework import Framework
@@ -232,7 +232,7 @@ class State:
         found = self._bound_labels.get((of_class, node))
         if found is None:
             there = self.ground.nodes.get(node)
-            copied = (ZONE, REGION) if self.features.topology_labels and there is not None else ()
+            copied = TOPOLOGY_LABELS if self.features.topology_labels and there is not None else ()
             more = {key: there.labels[key] for key in copied if there is not None and key in there.labels}
             found = self._bound_labels[of_class, node] = label_set({**of_class.pod.labels, **more})
         return found

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.plugins.plugin import Plugin, Refusal
 from webhook.scheduler.profile import NODE_UNSCHEDULABLE
-from webhook.scheduler.taints import CORDONED
 
 UNSCHEDULABLE = "node(s) were unschedulable"
 
@@ -17,5 +16,4 @@ class NodeUnschedulable(Plugin):
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
         """upstream: node_unschedulable.go:NodeUnschedulable.Filter (v1.37)"""
-        if not any(toleration.tolerates(CORDONED) for toleration in self.cycle.pod.tolerations):
-            yield Refusal(self.name, (UNSCHEDULABLE,), remaining & self.nodes.unschedulable)
+        yield Refusal(self.name, (UNSCHEDULABLE,), remaining & self.cycle.reach.cordoned)

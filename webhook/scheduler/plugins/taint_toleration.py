@@ -16,7 +16,7 @@ class TaintToleration(Plugin):
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
         """upstream: taint_toleration.go:TaintToleration.Filter (v1.37)"""
-        for taint, tainted in self.nodes.untolerated(self.cycle.pod.tolerations).items():
+        for taint, tainted in self.cycle.reach.untolerated.items():
             which = f" {{{taint.key}: {taint.value}}}" if self.cycle.features.names_untolerated_taint else "(s)"
             yield Refusal(self.name, (f"node(s) had untolerated taint{which}",), remaining & tainted)
 
