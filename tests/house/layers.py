@@ -93,7 +93,6 @@ simulation.remedies · simulation.rollout_check
 simulation.planning · simulation.results
 simulation.initial_pods · simulation.run
 simulation.controllers
-simulation.reading
 simulation.disruption · simulation.unreachable_zones · simulation.stateful
 simulation.deployment
 simulation.replicas
@@ -121,10 +120,13 @@ scheduler
 documents.positions · documents.reading
 documents.build · documents.json_positions
 documents
+objects.pod_templates
+objects.workload_object
+objects.update_strategies
 objects.operators · objects.typed_names · objects.workload
-objects.autoscalers
+objects.autoscalers · objects.disruption_budget · objects.pod_object
 objects.kinds · objects.quantities · objects.times
-objects.labels · objects.reading · objects.references
+objects.contacts · objects.labels · objects.reading · objects.references
 objects
 """
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from webhook.objects.fields import mappings_at, path_text, texts_at, value_at, with_value
+from webhook.objects.fields import int_or_percent, mappings_at, path_text, scaled, texts_at, value_at, with_value
 
 PATHS = [
     (("spec", "topologySpreadConstraints", 0, "maxSkew"), "spec.topologySpreadConstraints[0].maxSkew"),
@@ -85,3 +85,17 @@ def test_objects_at_several_paths_are_found_at_once():
 
 def test_texts_of_several_fields_are_found_at_once():
     assert ["abc", "", ""] == texts_at(TREE["spec"], "text", "list", "absent")
+
+
+@pytest.mark.parametrize(
+    ("written", "read"), [(2, 2), (3.0, 3), ("25%", "25%"), ("25", None), (True, None), (None, None)]
+)
+def test_a_number_or_a_percentage(written, read):
+    assert read == int_or_percent(written)
+
+
+@pytest.mark.parametrize(
+    ("value", "up", "number"), [(3, True, 3), (-3, True, 0), ("25%", True, 3), ("25%", False, 2), ("0%", True, 0)]
+)
+def test_a_percentage_of_ten_is_rounded(value, up, number):
+    assert number == scaled(value, 10, up=up)

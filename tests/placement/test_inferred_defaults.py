@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.build import pod, workload
 from tests.support.placing import spread
-from webhook.placement.inferred_defaults import given_defaults, is_defaulted
+from webhook.placement.inferred_defaults import given_defaults
 from webhook.placement.subject import of_pod
 
 GIVEN = {"annotations": {"evenkeel.dev/defaulted-by": "policy"}}
@@ -42,7 +42,3 @@ def test_the_newest_pod_tells_what_the_next_is_given(pods, given):
     assert given == (found and [one["maxSkew"] for one in found])
     assert not any("labelSelector" in one for one in found or ())
     assert given_to(of_pod(made("next", owner=None), OTHERS)) is None
-
-
-def test_a_pod_with_constraints_of_its_own_was_given_none():
-    assert (True, False, False) == (is_defaulted(made("a", SOFT)), is_defaulted(pod(SOFT)), is_defaulted(None))

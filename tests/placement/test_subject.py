@@ -8,14 +8,14 @@ from tests.support.build import constraint, pod, service, workload
 from tests.support.placing import node, requesting, running, spread
 from webhook.objects.fields import value_at
 from webhook.objects.kinds import Kind, Kinds
+from webhook.objects.pod_object import ScheduledCondition
+from webhook.objects.pod_templates import MADE_UP_LABEL
 from webhook.objects.references import ObjectRef
 from webhook.placement.subject import (
     DAEMON,
     FROM_POD,
     FROM_SCHEDULER,
-    MADE_UP_LABEL,
     POLICY,
-    ScheduledCondition,
     alone,
     attempt,
     next_replica,

@@ -9,9 +9,10 @@ import pytest
 
 from tests.support.build import pod
 from tests.support.placing import INFRA, attempted, node, running, spread
+from webhook.objects.pod_object import ScheduledCondition
 from webhook.placement.explanation import explain
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
-from webhook.placement.subject import FROM_POD, POLICY, ScheduledCondition, of_new_pod, of_pod
+from webhook.placement.subject import FROM_POD, POLICY, of_new_pod, of_pod
 from webhook.render.explanation import Explained, as_json, text
 from webhook.simulation.results import Range
 from webhook.simulation.rollout_check import Rollout

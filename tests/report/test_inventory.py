@@ -52,8 +52,8 @@ def test_a_pod_that_nobody_made_is_packed_and_is_what_it_was():
     found, kept = inventory(debug, strange).workloads()
 
     assert isinstance(found.kept, Packed)
-    assert debug == found.raw == found.newest
-    assert strange is kept.kept is kept.newest
+    assert debug == found.raw == found.newest.raw
+    assert strange is kept.kept is kept.newest.raw
 
 
 def test_what_pods_make_is_theirs():
@@ -135,7 +135,7 @@ def test_the_newest_pod_is_kept():
     )
     (found,) = inventory(workload("StatefulSet"), old, new).workloads()
 
-    assert "web-0" == found.newest["metadata"]["name"]
+    assert "web-0" == found.newest.name
 
 
 def test_who_makes_pods_with_which_labels():

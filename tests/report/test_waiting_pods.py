@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.build import constraint
 from tests.support.placing import INFRA, node
 from tests.support.reporting import deployment, inventory, made_by, pods
 from webhook.loading.clusters import place
+from webhook.objects.pod_object import read_pod
 from webhook.objects.references import ObjectKey
 from webhook.report import waiting_pods as module
 from webhook.report.inventory import key_of
-from webhook.report.waiting_pods import waiting, waits
+from webhook.report.waiting_pods import waiting
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.profile import USUAL_PROFILES, Profile
 from webhook.scheduler.snapshot import from_objects
@@ -24,7 +23,7 @@ def found(*objects, of=None, profiles=USUAL_PROFILES):
     there = inventory(*objects)
     of = {key_of(one) for one in there.workloads()} if of is None else of
     others = {place(one): one for one in objects}
-    those = [one for one in objects if one["kind"] == "Pod" and waits(one)]
+    those = [one for one in objects if one["kind"] == "Pod" and read_pod(one).waits]
     return waiting(those, of, others, there, from_objects(objects, LATEST), LATEST, profiles)
 
 
@@ -69,19 +68,6 @@ def test_the_most_that_are_alike_come_first_and_few_are_explained(monkeypatch):
 
     assert groups[WEB][0].explanation
     assert (None, ()) == groups[ObjectKey("", "Pod", "shop", "alone")][0][3:5]
-
-
-@pytest.mark.parametrize(
-    ("changed", "expected"),
-    [
-        ({}, True),
-        ({"spec": {"nodeName": "a1"}}, False),
-        ({"status": {"phase": "Failed"}}, False),
-        ({"metadata": {"deletionTimestamp": "2026-01-31T10:00:00Z"}}, False),
-    ],
-)
-def test_what_waits(changed, expected):
-    assert expected == waits(made_by("", "alone") | changed)
 
 
 def test_a_pod_is_attempted_by_the_profile_of_its_scheduler():

@@ -1,10 +1,17 @@
-"""Which Pods a taint with NoExecute removes."""
+"""Taints, and the tolerations of Pods with the time for which they hold."""
 
 from __future__ import annotations
 
 import pytest
 
-from webhook.scheduler.taints import LimitedToleration, Taint, Toleration, is_evicted
+from webhook.scheduler.taints import (
+    ADDED_TOLERATIONS,
+    LimitedToleration,
+    Taint,
+    Toleration,
+    is_evicted,
+    read_limited_tolerations,
+)
 
 TAINT = Taint("going", "x", "NoExecute")
 
@@ -30,3 +37,13 @@ def test_a_pod_goes_that_does_not_tolerate_a_taint_for_ever(tolerations, evicted
 
 def test_without_a_taint_nothing_goes():
     assert not is_evicted((), [])
+
+
+def test_tolerations_have_the_time_for_which_they_hold_and_those_that_are_added():
+    spec = {"tolerations": [{"key": "node.kubernetes.io/unreachable", "operator": "Exists", "tolerationSeconds": 9}]}
+
+    assert (
+        LimitedToleration(Toleration("node.kubernetes.io/unreachable", "Exists", "", ""), 9),
+        ADDED_TOLERATIONS[0],
+    ) == read_limited_tolerations(spec)
+    assert ADDED_TOLERATIONS == read_limited_tolerations({})

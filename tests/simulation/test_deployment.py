@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.support.simulated import maker, nodes, nowhere, state
-from webhook.simulation.deployment import Deployment, DeploymentStrategy, scaled
+from webhook.objects.fields import scaled
+from webhook.objects.update_strategies import DeploymentStrategy
+from webhook.simulation.deployment import Deployment
 from webhook.simulation.replicas import ReplicaSet
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.placing import running
 from tests.support.simulated import nodes, state
+from webhook.objects.disruption_budget import DisruptionBudget
 from webhook.scheduler.selectors import EQUALS, Requirement, Selector
 from webhook.simulation.disruption import BlockedEviction, Budget, Drained, drain, refusing
 from webhook.simulation.pod import InitialPod
@@ -13,18 +14,19 @@ from webhook.simulation.pod import InitialPod
 WEB = (("app", "web"),)
 
 
-def budget(least=None, most=None, **fields):
-    return Budget("shop", "web", Selector((Requirement("app", EQUALS, ("web",)),)), least, most, **fields)
+def budget(least=None, most=None, namespace="shop", name="web", always_allow=False, **fields):
+    written = DisruptionBudget(namespace, name, {}, least, most, always_allow)
+    return Budget(written, Selector((Requirement("app", EQUALS, ("web",)),)), **fields)
 
 
 @pytest.mark.parametrize(
     ("fields", "replicas", "desired"),
     [
         ({"least": 2}, 4, 2),
-        ({"least": "50%", "named": True}, 5, 3),
-        ({"most": 1, "named": True}, 5, 4),
-        ({"most": "30%", "named": True}, 5, 3),
-        ({"most": 9, "named": True}, 5, 0),
+        ({"least": "50%", "with_workload": True}, 5, 3),
+        ({"most": 1, "with_workload": True}, 5, 4),
+        ({"most": "30%", "with_workload": True}, 5, 3),
+        ({"most": 9, "with_workload": True}, 5, 0),
         ({"most": 1, "expected": 3}, 5, 2),
         ({}, 5, 0),
     ],
@@ -62,7 +64,7 @@ def test_a_budget_refuses_an_eviction_that_it_cannot_afford():
 
     assert () == refusing(pod, [budget(1)], 2, run)
     assert (budget(2),) == refusing(pod, [budget(2)], 2, run)
-    assert () == refusing(pod, [budget(2)._replace(namespace="other")], 2, run)
+    assert () == refusing(pod, [budget(2, namespace="other")], 2, run)
     assert refusing(pod, [budget(1, unready=1)], 2, run)
 
 
@@ -70,7 +72,7 @@ def test_several_budgets_never_let_a_pod_go():
     """The API server cannot evict it."""
     run = begun()
     (pod,) = run.on("a1")
-    both = (budget(0), budget(0)._replace(name="other"))
+    both = (budget(0), budget(0, name="other"))
 
     assert both == refusing(pod, both, 2, run)
 
@@ -118,7 +120,7 @@ def test_a_drain_stops_at_the_node_whose_pod_a_budget_keeps():
 
 
 def test_a_drain_leaves_what_several_budgets_keep_and_goes_on():
-    both = [budget(0), budget(0)._replace(name="other")]
+    both = [budget(0), budget(0, name="other")]
     held = (BlockedEviction("a1", ("web", "other")), BlockedEviction("b1", ("web", "other")))
 
     assert ([], held) == drained(begun(), both, makes=False)

@@ -13,7 +13,7 @@ from tests.support.simulated import (
     template,
 )
 from webhook.scheduler.counts import label_set
-from webhook.simulation.reading import GRACES
+from webhook.scheduler.taints import ADDED_TOLERATIONS
 
 
 def test_a_pod_as_the_cluster_has_it():
@@ -34,7 +34,7 @@ def test_a_pod_as_the_cluster_has_it():
         found.cost,
         found.restarts,
     )
-    assert (True, False, 0, GRACES) == (found.spreads, found.fixed, found.revision, found.tolerations)
+    assert (True, False, 0, ADDED_TOLERATIONS) == (found.spreads, found.fixed, found.revision, found.tolerations)
 
 
 def test_pods_of_a_daemon_set_and_of_the_kubelet_are_fixed():
@@ -49,4 +49,4 @@ def test_budgets_know_what_their_workloads_want():
     objects = [*nodes(), *deployment(on=["a1"]), other, pod("ReplicaSet/api", 0, "b1"), budget(maxUnavailable="10%")]
     (found,) = plan(objects, "drain=a1").budgets
 
-    assert (4, True, "10%", None) == (found.expected, found.named, found.max_unavailable, found.min_available)
+    assert (4, True, None, "10%") == (found.expected, found.with_workload, *found.written[3:5])

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tests.support.simulated import maker, nodes, nowhere, state
+from webhook.objects.update_strategies import StatefulSetUpdate
 from webhook.simulation.node_changes import after
-from webhook.simulation.stateful import StatefulSet, Update
+from webhook.simulation.stateful import StatefulSet
 from webhook.simulation.step import parse_step
 
 
 def begun(replicas, minor=37, of=None, **update):
     run = state(*nodes("a=2 b=2 c=2"), minor=minor)
-    found = StatefulSet(replicas, Update(**update), [of or maker()], [])
+    found = StatefulSet(replicas, StatefulSetUpdate(**update), [of or maker()], [])
     return found, run, rest(found, run)
 
 
@@ -168,7 +169,7 @@ def test_after_a_rollback_all_is_made_of_the_last():
     found = []
     for makers in ([of, of], [other, of]):
         run = state(*nodes("a=2"))
-        one = StatefulSet(2, Update(partition=1), makers, [])
+        one = StatefulSet(2, StatefulSetUpdate(partition=1), makers, [])
         rest(one, run)
         found.append(revisions(one))
 

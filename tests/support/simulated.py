@@ -6,9 +6,9 @@ from random import Random
 
 from tests.support.build import constraint, owned_by
 from tests.support.placing import node, requesting
+from webhook.objects.fields import Raw
 from webhook.objects.kinds import KINDS
 from webhook.objects.references import ObjectRef
-from webhook.placement.subject import Raw
 from webhook.scheduler.affinity import RequiredNodeAffinity
 from webhook.scheduler.constraint import parse_constraints
 from webhook.scheduler.features import features

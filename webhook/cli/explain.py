@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from webhook.loading import clusters, inputs, selection
 from webhook.loading.clusters import Known
 from webhook.loading.usage import UsageError
-from webhook.objects.fields import texts_at, value_at
+from webhook.objects.fields import Raw, texts_at, value_at
 from webhook.objects.kinds import CONSTRAINTS_PATH, Kinds
 from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
@@ -29,7 +29,6 @@ from webhook.placement.remedies import remedies
 from webhook.placement.subject import (
     UNSCHEDULABLE_REASON,
     PlacementSubject,
-    Raw,
     alone,
     attempt,
     foreign,

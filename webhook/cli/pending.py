@@ -16,10 +16,10 @@ import argparse
 from collections import Counter
 
 from webhook.loading import clusters, inputs, selection
-from webhook.objects.fields import texts_at, value_at
+from webhook.objects.fields import Raw, texts_at, value_at
 from webhook.objects.labels import labels_of
 from webhook.placement.pending import pending
-from webhook.placement.subject import UNSCHEDULABLE_REASON, PlacementSubject, Raw, of_pod
+from webhook.placement.subject import UNSCHEDULABLE_REASON, PlacementSubject, of_pod
 from webhook.render import pending as render
 from webhook.scheduler.profile import Profiles
 

@@ -33,13 +33,14 @@ from webhook.loading.listening import listen
 from webhook.loading.progress import with_bar, with_count
 from webhook.loading.usage import UsageError
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
-from webhook.objects.fields import texts_at
+from webhook.objects.fields import Raw, texts_at
 from webhook.objects.kinds import Kinds
+from webhook.objects.pod_object import read_pod
 from webhook.objects.references import ObjectRef
 from webhook.render import report as render
-from webhook.report.inventory import Inventory, LiveWorkload, Raw, key_of
+from webhook.report.inventory import Inventory, LiveWorkload, key_of
 from webhook.report.report import Policies, Report, Reporting
-from webhook.report.waiting_pods import waiting, waits
+from webhook.report.waiting_pods import waiting
 from webhook.scheduler.profile import Profiles
 
 DENIED_UPDATES, DENIED, WARNED = "denied-updates", "denied", "warned"
@@ -140,7 +141,10 @@ def _made(
             yield raw
 
     def wanted(pod: Raw) -> bool:
-        return args.output == selection.HTML and waits(pod) and chosen.namespace in ("", _namespace(pod))
+        if args.output != selection.HTML:
+            return False
+        pod_object = read_pod(pod)
+        return pod_object.waits and chosen.namespace in ("", pod_object.namespace)
 
     found = clusters.read(
         source,
@@ -154,7 +158,7 @@ def _made(
     reporting = Reporting(inventory, found.snapshot, found.features, policies, SYSTEM_NAMESPACES, profiles)
     workloads = [one for one in reporting.workloads if _is_chosen(one, chosen)]
     if named is not None:
-        workloads = [one for one in workloads if key_of(one) == inventory.top(named)]
+        workloads = [one for one in workloads if key_of(one) == inventory.top(named.key)]
     return Made(reporting.report(with_bar(map(reporting.of, workloads), len(workloads), "workloads")), found, inventory)
 
 
@@ -222,10 +226,6 @@ def _write(source: inputs.Source, reports: Sequence[Raw], namespace: str, about:
         }
         raise UsageError(f"--apply: {error}{advice.get(error.status or 0, '')}") from error
     print(f"{done.written} {KIND.name} written, {done.unchanged} unchanged, {done.deleted} deleted")
-
-
-def _namespace(pod: Raw) -> str:
-    return texts_at(pod, "metadata.namespace")[0]
 
 
 def _policies(args: argparse.Namespace) -> Policies:

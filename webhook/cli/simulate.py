@@ -24,11 +24,11 @@ from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.clusters import Known
 from webhook.loading.processes import cpus
 from webhook.loading.usage import UsageError
+from webhook.objects.fields import Raw
 from webhook.objects.kinds import Kinds
 from webhook.objects.references import ObjectRef
 from webhook.objects.times import seconds_at
 from webhook.placement.inferred_defaults import given_defaults
-from webhook.placement.subject import Raw
 from webhook.render import simulation as render
 from webhook.render import simulation_page
 from webhook.simulation import ties

@@ -35,9 +35,9 @@ def ignored(ignores: Iterable[Ignore], path: str, is_folder: bool) -> bool:
 
 def _without_trailing_spaces(line: str) -> str:
     """
-    upstream: git's dir.c:trim_trailing_spaces
-
     Return the line without the spaces at its end; a space after a backslash stays, which pathspec 1.1 strips, too.
+
+    upstream: git's dir.c:trim_trailing_spaces
     """
     stripped = line.rstrip(" ")
     backslashes = len(stripped) - len(stripped.rstrip("\\"))

@@ -12,12 +12,11 @@ from webhook.cluster.cluster import Contents
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.loading import inputs
 from webhook.loading.usage import UsageError
-from webhook.objects.fields import INVALID, FieldError, FieldPath, path_text, texts_at, value_at
+from webhook.objects.fields import INVALID, FieldError, FieldPath, Raw, path_text, texts_at, value_at
 from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.objects.reading import Reader, brief
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload import parse_workloads
-from webhook.placement.subject import Raw
 from webhook.render.page import Origin
 from webhook.scheduler.features import LATEST, Features, parse_version, unknown
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from webhook.objects.fields import integer, mappings_at, texts_at
-from webhook.objects.references import ScaleTarget, Scaling
+from webhook.objects.references import ObjectRef, ScaleTarget, Scaling
 
 _HPA, _KEDA = ("autoscaling", "HorizontalPodAutoscaler"), ("keda.sh", "ScaledObject")
 _MOST_OF_KEDA = 100  # where maxReplicaCount is absent
@@ -21,6 +21,11 @@ class Autoscaler(NamedTuple):
 
     target: ScaleTarget
     scaling: Scaling
+
+    def scales(self, ref: ObjectRef) -> bool:
+        """Return whether it scales this workload; the API group is not looked at, which few autoscalers name."""
+        target = self.target
+        return (target.namespace, target.kind, target.name) == (ref.namespace, ref.kind, ref.name)
 
 
 def read_autoscaler(obj: Mapping[str, object], namespace: str) -> Autoscaler | None:

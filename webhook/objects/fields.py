@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
 FieldPath = tuple[str | int, ...]
+Raw = Mapping[str, object]  # A JSON object, as the API server sends it.
+IntOrPercent = int | str  # A percentage is a text such as `25%`.
 INVALID = "FieldValueInvalid"
 REQUIRED = "FieldValueRequired"
 DUPLICATE = "FieldValueDuplicate"
 FORBIDDEN = "FieldValueForbidden"
 NOT_SUPPORTED = "FieldValueNotSupported"
 TYPE_INVALID = "FieldValueTypeInvalid"
+_PERCENT = re.compile("[0-9]{1,9}%")
 
 
 class FieldError(NamedTuple):
@@ -85,6 +89,25 @@ def integer(value: object) -> int | None:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def int_or_percent(value: object) -> IntOrPercent | None:
+    """Return a number, or a percentage such as `25%`; None for anything else."""
+    if isinstance(value, str):
+        return value if _PERCENT.fullmatch(value) else None
+    return integer(value)
+
+
+def scaled(value: IntOrPercent, total: int, *, up: bool) -> int:
+    """
+    Return a number, or so many percent of `total`, rounded up or down.
+
+    upstream: intstr.go:GetScaledValueFromIntOrPercent (v1.37)
+    """
+    if isinstance(value, int):
+        return max(0, value)
+    product = total * int(value[:-1])
+    return -(-product // 100) if up else product // 100
 
 
 def with_value(value: object, path: FieldPath, new: object) -> object:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from webhook.objects.fields import Raw
+
 Labels = Mapping[str, str]
 MOST_ANNOTATION_BYTES = 256 << 10  # of all annotations of an object
 
@@ -29,11 +31,17 @@ def labels_of(value: object) -> dict[str, str]:
     return {key: v or "" for key, v in value.items() if isinstance(v, str) or v is None}
 
 
+def labels_in(obj: Raw) -> dict[str, str]:
+    """Return the labels of an object or a Pod template."""
+    metadata = obj.get("metadata")
+    return labels_of(metadata.get("labels")) if isinstance(metadata, dict) else {}
+
+
 def annotation_bytes(annotations: Mapping[str, object]) -> int:
     """
-    upstream: objectmeta.go:ValidateAnnotationsSize (v1.37)
-
     Return the size of annotations as the API server holds it against MOST_ANNOTATION_BYTES.
+
+    upstream: objectmeta.go:ValidateAnnotationsSize (v1.37)
     """
     return sum(_bytes(key) + _bytes(value) for key, value in annotations.items() if isinstance(value, str))
 

@@ -28,9 +28,9 @@ _MISSES_DIGITS = ("Pi", "Ei")  # Without a digit, these and exponents below -9 a
 
 def parse_quantity(text: str) -> int | None:
     """
-    upstream: quantity.go:ParseQuantity (v1.37)
-
     The nanos of a quantity, None if it is none or has more than LONGEST characters.
+
+    upstream: quantity.go:ParseQuantity (v1.37)
     """
     return _parse(text) if 0 < len(text) <= LONGEST_QUANTITY else None
 
@@ -72,18 +72,18 @@ def _scaled(number: int, power: int) -> int:
 
 def whole(nanos: int) -> int:
     """
-    upstream: quantity.go:Quantity.Value (v1.37)
-
     Whole units, rounded away from zero.
+
+    upstream: quantity.go:Quantity.Value (v1.37)
     """
     return -(-nanos // NANOS) if nanos >= 0 else nanos // NANOS
 
 
 def thousandths(nanos: int) -> int:
     """
-    upstream: quantity.go:Quantity.MilliValue (v1.37)
-
     Thousandths, rounded away from zero.
+
+    upstream: quantity.go:Quantity.MilliValue (v1.37)
     """
     return -(-nanos // MILLI) if nanos >= 0 else nanos // MILLI
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from webhook.objects.fields import as_mapping, texts_at
+from webhook.objects.fields import Raw, as_mapping, texts_at
 
 
 class ObjectKey(NamedTuple):
@@ -74,6 +74,11 @@ def controller_of(metadata: Mapping[str, object]) -> Owner | None:
         if isinstance(reference, dict) and reference.get("controller") is True:
             return Owner(*texts_at(reference, "apiVersion", "kind", "name", "uid"))
     return None
+
+
+def owner_of(obj: Raw) -> Owner | None:
+    """Return the controller of an object, None if it has none."""
+    return controller_of(as_mapping(obj.get("metadata")))
 
 
 class Scaling(NamedTuple):

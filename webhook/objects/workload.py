@@ -6,13 +6,22 @@ An object with a Pod template, or a Pod: its constraints, replicas, and the labe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from typing import NamedTuple
 
-from webhook.objects.fields import FieldPath, as_list, as_mapping, integer, mappings_at, texts_at, value_at
+from webhook.objects.fields import (
+    FieldPath,
+    as_list,
+    as_mapping,
+    int_or_percent,
+    integer,
+    mappings_at,
+    scaled,
+    texts_at,
+    value_at,
+)
 from webhook.objects.kinds import (
     APPS,
     BATCH,
@@ -33,14 +42,13 @@ from webhook.objects.references import ObjectRef, Owner, ScaleTarget, Scaling, c
 
 Indices = tuple[int | str, ...]
 Switch = tuple[FieldPath, object]
+DEFAULT_SURGE = "25%"  # of a Deployment
 MOST_TEMPLATES = 50  # of one object
 MOST_UNKNOWN_FIELDS = 200  # that are looked at: a Pod's spec has some 40
 LONGEST_IGNORE = 4_096
 DEPLOYMENT_TYPE = (APPS, "Deployment")
 REPLICATED = {DEPLOYMENT_TYPE, (APPS, "StatefulSet"), (APPS, "ReplicaSet"), (CORE, "ReplicationController")}
-DEFAULT_SURGE = "25%"  # of a Deployment
 _SHORTEST_ALIKE, _LONGEST_ALIKE = len(FIELD) - 2, len(FIELD) + 2  # A look at lengths is cheap.
-_PERCENT = re.compile("[0-9]{1,9}%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +158,8 @@ class Workload:
 
     def _surge(self, replicas: int) -> int:
         """The Pods that a rolling update of a Deployment may add; a percentage is rounded up."""
-        surge = value_at(self.spec, ("strategy", "rollingUpdate", "maxSurge"))
-        if (number := integer(surge)) is not None:
-            return max(number, 0)
-        percent = surge if isinstance(surge, str) and _PERCENT.fullmatch(surge) else DEFAULT_SURGE
-        return -(-replicas * int(percent[:-1]) // 100)
+        surge = int_or_percent(value_at(self.spec, ("strategy", "rollingUpdate", "maxSurge")))
+        return scaled(DEFAULT_SURGE if surge is None else surge, replicas, up=True)
 
     def pods_labels(self) -> Labels:
         """Return the labels that every Pod of it has, with "added" for each value that only the controller knows."""

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from webhook.objects.fields import as_list, as_mapping, texts_at, value_at
-from webhook.objects.kinds import CONSTRAINTS_PATH
-from webhook.objects.names import DEFAULTED_BY_ANNOTATION
+from webhook.objects.fields import Raw, as_list, as_mapping
+from webhook.objects.pod_object import PodObject, read_pod
 from webhook.objects.references import ObjectKey
-from webhook.placement.subject import PlacementSubject, Raw, maker_of
+from webhook.placement.subject import PlacementSubject, maker_of
 
 # The constraints that a Pod without any is given as it is made; None for those of kube-scheduler.
 Defaults = Callable[[PlacementSubject], Sequence[dict[str, object]] | None]
-
-
-def is_defaulted(pod: Raw | None) -> bool:
-    """Whether evenkeel has given a Pod its constraints."""
-    return DEFAULTED_BY_ANNOTATION in as_mapping(value_at(pod, ("metadata", "annotations")))
 
 
 def none_given(subject: PlacementSubject) -> None:
@@ -30,20 +24,18 @@ def given_defaults(pods: Iterable[Raw], others: Mapping[ObjectKey, Raw]) -> Defa
     They are the best that is known of the policy in force.  None if it has no Pod, if the newest was given none, or for
     no workload; `others` holds what owns Pods.
     """
-    newest: dict[ObjectKey, Raw] = {}
-    for pod in pods:
+    newest: dict[ObjectKey, PodObject] = {}
+    for pod in map(read_pod, pods):
         if (maker := maker_of(pod, others)) is not None:
-            newest[maker.key] = max(newest.get(maker.key, pod), pod, key=_age)
+            newest[maker.key] = max(newest.get(maker.key, pod), pod, key=lambda of_maker: of_maker.age)
 
     def given(subject: PlacementSubject) -> list[dict[str, object]] | None:
         pod = newest.get(subject.made_by.key) if subject.made_by is not None else None
-        if not is_defaulted(pod):
+        if pod is None or not pod.defaulted:
             return None
-        constraints = map(as_mapping, as_list(value_at(pod, CONSTRAINTS_PATH)))
-        return [{name: value for name, value in one.items() if name != "labelSelector"} for one in constraints]
+        constraints = map(as_mapping, as_list(pod.constraints))
+        return [
+            {name: value for name, value in constraint.items() if name != "labelSelector"} for constraint in constraints
+        ]
 
     return given
-
-
-def _age(pod: Raw) -> tuple[str, ...]:
-    return tuple(texts_at(pod, "metadata.creationTimestamp", "metadata.name"))

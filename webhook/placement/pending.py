@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import NamedTuple
 
-from webhook.objects.fields import value_at
 from webhook.placement.explanation import agrees
 from webhook.placement.remedies import NOW, Remedy, remedies
 from webhook.placement.subject import PlacementSubject, attempt
@@ -93,10 +92,10 @@ def most_tried(snapshot: Snapshot) -> int:
 
 
 def likeness(subject: PlacementSubject) -> str:
-    """What decides where a Pod may run, of its namespace."""
-    raw = subject.raw
-    owners, labels = (value_at(raw, ("metadata", name)) for name in ("ownerReferences", "labels"))
-    return json.dumps([subject.ref.namespace, owners, labels, raw.get("spec")], sort_keys=True, default=str)
+    """Return what decides where a Pod may run, the same for Pods that are alike."""
+    pod = subject.pod
+    owner = None if pod.owner is None else astuple(pod.owner)
+    return json.dumps([pod.namespace, owner, pod.labels, pod.spec], sort_keys=True, default=str)
 
 
 def _group(

@@ -161,10 +161,10 @@ def _runs(profile: Mapping[str, object], point: str) -> bool:
 
 def enabled(profile: Mapping[str, object], point: str, usual: Mapping[str, int]) -> dict[str, int]:
     """
-    upstream: framework.go:frameworkImpl.expandMultiPointPlugins (v1.37)
-
     The plugins that run at an extension point, in their order, with their weights there, 0 for none; `usual` are those
     of a profile that says nothing.
+
+    upstream: framework.go:frameworkImpl.expandMultiPointPlugins (v1.37)
     """
     plugins = as_mapping(profile.get("plugins"))
     everywhere, here = as_mapping(plugins.get(MULTI_POINT)), as_mapping(plugins.get(point))

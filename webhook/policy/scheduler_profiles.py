@@ -159,9 +159,9 @@ def read_profiles(raw: Mapping[str, object]) -> tuple[Profiles, tuple[str, ...]]
 
 def _plugin_errors(profile: Mapping[str, object], path: FieldPath) -> Iterator[str]:
     """
-    upstream: framework.go:NewFramework (v1.37)
-
     Why kube-scheduler does not start with the plugins of a profile.
+
+    upstream: framework.go:NewFramework (v1.37)
     """
     plugins = as_mapping(profile.get("plugins"))
     for point in plugins:
@@ -191,9 +191,9 @@ def _named(plugins: Mapping[str, object], point: str, which: str = "enabled") ->
 
 def _expanded(name: str, plugins: Mapping[str, object]) -> bool:
     """
-    upstream: framework.go:frameworkImpl.expandMultiPointPlugins (v1.37)
-
     Whether a plugin that multiPoint enables certainly runs somewhere because of that.
+
+    upstream: framework.go:frameworkImpl.expandMultiPointPlugins (v1.37)
     """
     expanded = [
         point

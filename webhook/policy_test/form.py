@@ -7,7 +7,7 @@ A test of a policy: the form of its file, and whether the answers are those that
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from webhook.admission.defaulting import Defaults, Undefaulted
 from webhook.admission.dry_run import Applied
 from webhook.documents.reading import read_documents
 from webhook.documents.scalars import DocumentError
-from webhook.objects.fields import as_list, as_mapping
+from webhook.objects.fields import Raw, as_list, as_mapping
 from webhook.objects.reading import brief
 from webhook.policy.parsing import parse_day
 from webhook.policy.policy import PolicyError
@@ -24,7 +24,6 @@ from webhook.policy.schema import DAY, POLICY_API_VERSION, STRING, Schema, compl
 from webhook.rules import RULES
 
 TEST_KIND = "PolicyTest"
-Raw = Mapping[str, object]
 Given = Raw | str  # an object, or the path of a file
 
 

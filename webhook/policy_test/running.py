@@ -7,7 +7,7 @@ Runs the tests of policies: each object gets the webhook's answer, which is comp
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from webhook.lint.walk import STANDARD_INPUT, find
 from webhook.loading import inputs
 from webhook.loading.usage import UsageError
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
+from webhook.objects.fields import Raw
 from webhook.objects.reading import brief
 from webhook.objects.references import ObjectRef, identity_of
 from webhook.policy.parsing import policy_of
@@ -31,7 +32,6 @@ from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
 SUFFIX = ".evenkeel-test.yaml"
 DEFAULT_NAMESPACE = "default"  # of objects that name none
-Raw = Mapping[str, object]
 Read = Callable[[str], tuple[Raw, ...]]
 
 

@@ -16,12 +16,12 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.walk import STANDARD_INPUT, find
 from webhook.loading import inputs
 from webhook.loading.usage import UsageError
-from webhook.objects.fields import as_mapping
+from webhook.objects.fields import Raw
 from webhook.objects.kinds import find_kinds
 from webhook.objects.reading import brief
-from webhook.objects.references import ObjectRef, controller_of
+from webhook.objects.references import ObjectRef, owner_of
 from webhook.policy_test.form import Given, today
-from webhook.policy_test.running import SUFFIX, Raw, answer_to, names_of
+from webhook.policy_test.running import SUFFIX, answer_to, names_of
 from webhook.render import policy_test as render
 
 
@@ -99,7 +99,7 @@ def _read(file: str, named: bool) -> tuple[Raw, ...]:
 
 def _case(obj: Raw, given: Given, terms: Terms) -> dict[str, object]:
     """A case of what becomes of an object today; what a built-in controller owns is sent by that controller."""
-    ref, owner = ObjectRef.of(obj), controller_of(as_mapping(obj.get("metadata")))
+    ref, owner = ObjectRef.of(obj), owner_of(obj)
     user = account_of(ref.kind, owner) if owner is not None else None
     return {
         "name": str(ref),

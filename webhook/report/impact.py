@@ -18,11 +18,11 @@ from webhook.admission.ownership import account_of
 from webhook.admission.terms import Terms
 from webhook.findings.finding import Finding
 from webhook.findings.wording import LINE_LIMIT, in_short, one_line
-from webhook.objects.fields import as_mapping, with_value
+from webhook.objects.fields import Raw, as_mapping, with_value
 from webhook.objects.kinds import BATCH
-from webhook.objects.references import controller_of
+from webhook.objects.references import owner_of
 from webhook.objects.workload import parse_workloads
-from webhook.report.inventory import POD, LiveWorkload, Raw
+from webhook.report.inventory import POD, LiveWorkload
 from webhook.report.next_pods import MadePod
 
 # The worst first.  What is denied comes before all of them.
@@ -125,7 +125,7 @@ def impact(workload: LiveWorkload, made: Iterable[MadePod], terms: Terms, never_
 
 def _maker(pod: Raw) -> str:
     """The account of the controller that makes a Pod; "" if it is no built-in one."""
-    owner = controller_of(as_mapping(pod.get("metadata")))
+    owner = owner_of(pod)
     return (account_of(POD, owner) if owner is not None else None) or ""
 
 

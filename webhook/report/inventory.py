@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 from webhook.objects.autoscalers import Autoscaler, read_autoscaler, scalings
-from webhook.objects.contacts import contacts_in
-from webhook.objects.fields import as_mapping, texts_at, value_at
+from webhook.objects.contacts import contacts_of
+from webhook.objects.fields import Raw, as_mapping
 from webhook.objects.kinds import BATCH, CORE, Kinds, find_kinds
-from webhook.objects.labels import Labels, labels_of
-from webhook.objects.names import MIRROR_ANNOTATION
-from webhook.objects.references import ObjectKey, ObjectRef, ScaleTarget, Scaling, controller_of
+from webhook.objects.labels import Labels, labels_in
+from webhook.objects.pod_object import PodObject, read_pod
+from webhook.objects.references import ObjectKey, ObjectRef, ScaleTarget, Scaling, owner_of
+from webhook.objects.workload_object import WorkloadObject, read_workload_object
 from webhook.scheduler.counts import FINISHED, LabelSet, label_set
 
-Raw = Mapping[str, object]
 POD = "Pod"
 LONGEST_CHAIN = 8  # Owner references are the user's to write, and may go in a circle.
 
@@ -74,9 +74,16 @@ class LiveWorkload:
         return unpacked(self.kept)
 
     @property
-    def newest(self) -> Raw | None:
+    def written(self) -> WorkloadObject | None:
+        """The object as its controller reads it."""
+        raw = self.raw
+        return None if raw is None else read_workload_object(raw)
+
+    @property
+    def newest(self) -> PodObject | None:
         """The youngest of all of its Pods."""
-        return unpacked(self.kept_newest)
+        raw = unpacked(self.kept_newest)
+        return None if raw is None else read_pod(raw)
 
     @property
     def running(self) -> int:
@@ -96,19 +103,23 @@ class LiveWorkload:
     @property
     def labels(self) -> Labels:
         """The labels of the object, or of a Pod of it where it is not known."""
-        return labels_of(value_at(self.newest if self.kept is None else self.raw, ("metadata", "labels")))
+        raw = self.raw
+        if raw is not None:
+            return labels_in(raw)
+        newest = self.newest
+        return {} if newest is None else newest.labels
 
 
 class _Pods:
     """The Pods of one controller, while they are counted."""
 
-    __slots__ = ("gated", "leaving", "newest", "nodes", "time", "waiting")
+    __slots__ = ("age", "gated", "leaving", "newest", "nodes", "waiting")
 
     def __init__(self) -> None:
         self.nodes: dict[str, int] = {}
         self.waiting = self.leaving = self.gated = 0
         self.newest: StoredObject | None = None
-        self.time = ("", "")
+        self.age = ("", "")
 
     def add(self, other: _Pods) -> None:
         for node, number in other.nodes.items():
@@ -116,8 +127,8 @@ class _Pods:
         self.waiting += other.waiting
         self.leaving += other.leaving
         self.gated += other.gated
-        if self.newest is None or other.time > self.time:
-            self.newest, self.time = other.newest, other.time
+        if self.newest is None or other.age > self.age:
+            self.newest, self.age = other.newest, other.age
 
 
 class Inventory:
@@ -146,9 +157,7 @@ class Inventory:
         elif (autoscaler := read_autoscaler(raw, "")) is not None:
             self._autoscalers.append(autoscaler)
         elif (raw.get("apiVersion"), raw.get("kind")) == (CORE, "Namespace"):
-            metadata = as_mapping(raw.get("metadata"))
-            found = contacts_in({**as_mapping(metadata.get("annotations")), **as_mapping(metadata.get("labels"))})
-            self.contacts[texts_at(metadata, "name")[0]] = found
+            self.contacts[ObjectRef.of(raw).name] = contacts_of(raw)
 
     @property
     def scalings(self) -> Mapping[ScaleTarget, Scaling]:
@@ -156,35 +165,31 @@ class Inventory:
         return scalings(self._autoscalers)
 
     def _add_pod(self, raw: Raw) -> None:
-        phase, node = texts_at(raw, "status.phase", "spec.nodeName")
-        if phase in FINISHED:
+        pod = read_pod(raw)
+        if pod.phase in FINISHED:
             return
-        metadata = as_mapping(raw.get("metadata"))
-        if MIRROR_ANNOTATION in as_mapping(metadata.get("annotations")):
+        if pod.static:
             self.static += 1
             return
-        namespace, name, time = texts_at(metadata, "namespace", "name", "creationTimestamp")
-        owner = controller_of(metadata)
         kept: StoredObject = raw
-        if owner is None:
-            key = ObjectKey("", POD, namespace, name)
+        if pod.owner is None:
+            key = pod.key
             kept = self._objects[key] = Packed.of(raw)
         else:
-            key = owner.key(namespace)
+            key = pod.owner.key(pod.namespace)
         pods = self._pods.get(key)
         if pods is None:
             pods = self._pods[key] = _Pods()
-        if pods.newest is None or (time, name) > pods.time:
-            pods.newest, pods.time = kept, (time, name)
-        if metadata.get("deletionTimestamp") is not None:
+        if pods.newest is None or pod.age > pods.age:
+            pods.newest, pods.age = kept, pod.age
+        if pod.terminating:
             pods.leaving += 1
-        elif not node:
+        elif not pod.node:
             pods.waiting += 1
-            pods.gated += bool(value_at(raw, ("spec", "schedulingGates")))
+            pods.gated += bool(pod.scheduling_gates)
         else:
-            pods.nodes[node] = pods.nodes.get(node, 0) + 1
-            labels = label_set(labels_of(metadata.get("labels")))
-            self._counted.setdefault(namespace, {}).setdefault(labels, Counter())[key] += 1
+            pods.nodes[pod.node] = pods.nodes.get(pod.node, 0) + 1
+            self._counted.setdefault(pod.namespace, {}).setdefault(label_set(pod.labels), Counter())[key] += 1
 
     def workloads(self) -> tuple[LiveWorkload, ...]:
         """
@@ -214,9 +219,9 @@ class Inventory:
             found[labels] = tops
         return found
 
-    def top(self, ref: ObjectRef) -> ObjectKey:
-        """The workload that an object belongs to; its own key if it is none that is known."""
-        return self._top(ref.key)
+    def top(self, key: ObjectKey) -> ObjectKey:
+        """Return the workload that an object belongs to; its own key if it is none that is known."""
+        return self._top(key)
 
     def _workload(self, key: ObjectKey, owned: Iterable[Raw], pods: _Pods) -> LiveWorkload:
         kept = self._objects.get(key)
@@ -231,7 +236,7 @@ class Inventory:
             kept = self._objects.get(key)
             # What is packed has no owner.
             raw = kept if not isinstance(kept, Packed) else None
-            owner = controller_of(as_mapping(raw.get("metadata"))) if raw is not None else None
+            owner = owner_of(raw) if raw is not None else None
             if owner is None:
                 return key
             above = owner.key(key.namespace)
@@ -248,16 +253,16 @@ def key_of(workload: LiveWorkload) -> ObjectKey:
 
 def _api_version(key: ObjectKey, pods: _Pods) -> str:
     """The apiVersion by which a Pod names an owner that is not known."""
-    owner = controller_of(as_mapping(as_mapping(unpacked(pods.newest)).get("metadata")))
+    newest = unpacked(pods.newest)
+    owner = owner_of(newest) if newest is not None else None
     return owner.api_version if owner is not None else key.group
 
 
 def _waits_for_pods(workload: LiveWorkload) -> bool:
     if workload.is_pod or (workload.ref.api_version, workload.ref.kind) == (BATCH, "Job"):
         return False
-    raw = as_mapping(workload.raw)
-    owned = controller_of(as_mapping(raw.get("metadata"))) is not None
-    return not owned or value_at(raw, ("spec", "replicas")) != 0
+    written = workload.written
+    return written is None or written.owner is None or written.replicas != 0
 
 
 def by_name(ref: ObjectRef) -> tuple[str, str, str, str]:

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from webhook.objects.fields import FieldPath, as_list, as_mapping, value_at, with_value
+from webhook.objects.fields import FieldPath, Raw, as_list, as_mapping, value_at, with_value
 from webhook.objects.kinds import APPS, BATCH, CONSTRAINTS_PATH, FIELD, Kinds
-from webhook.objects.labels import labels_of
+from webhook.objects.labels import labels_in
 from webhook.objects.names import DEFAULTED_BY_ANNOTATION, TOPOLOGY_LABELS
+from webhook.objects.pod_object import read_pod
+from webhook.objects.pod_templates import MADE_UP_LABEL
 from webhook.objects.references import ObjectKey, ObjectRef
-from webhook.placement.inferred_defaults import is_defaulted
-from webhook.placement.subject import MADE_UP_LABEL, next_replica
-from webhook.report.inventory import POD, LiveWorkload, Raw
+from webhook.placement.subject import next_replica
+from webhook.report.inventory import POD, LiveWorkload
 from webhook.scheduler.features import Features
 from webhook.scheduler.selectors import IN
 
@@ -58,7 +59,7 @@ def made_pods(workload: LiveWorkload, kinds: Kinds, features: Features) -> tuple
         return tuple([MadePod(pod, _pinned(pod) if workload.ref.kind == "DaemonSet" else pod) for pod in pods])
     if newest is None:
         return ()
-    again = anew(newest, features)
+    again = anew(newest.raw, features)
     return (MadePod(again, again),)
 
 
@@ -68,17 +69,14 @@ def _by_place(workload: LiveWorkload) -> Mapping[ObjectKey, Raw]:
 
 def _as_made(pod: Raw, workload: LiveWorkload) -> Raw:
     """The next replica with what is only known of Pods that are there: values of labels, and who makes Pods."""
-    known = labels_of(value_at(workload.newest, LABELS_PATH))
+    newest = workload.newest
+    known = newest.labels if newest is not None else {}
     labels = {
-        key: known.get(key, MADE_UP_LABEL) if value == MADE_UP_LABEL else value for key, value in _labels(pod).items()
+        key: known.get(key, MADE_UP_LABEL) if value == MADE_UP_LABEL else value for key, value in labels_in(pod).items()
     }
     pod = as_mapping(with_value(pod, LABELS_PATH, labels))
     owners = _owners(pod, workload)
     return as_mapping(with_value(pod, OWNERS_PATH, owners)) if owners else pod
-
-
-def _labels(pod: Raw) -> Mapping[str, str]:
-    return labels_of(value_at(pod, LABELS_PATH))
 
 
 def _owners(pod: Raw, workload: LiveWorkload) -> object:
@@ -87,7 +85,8 @@ def _owners(pod: Raw, workload: LiveWorkload) -> object:
     between = BETWEEN.get((ref.api_version, ref.kind))
     if given and ref.kind == "Deployment":
         return given
-    of_newest = value_at(workload.newest, OWNERS_PATH)
+    newest = workload.newest
+    of_newest = value_at(newest.raw, OWNERS_PATH) if newest is not None else None
     if between is None or of_newest:
         return of_newest or given
     return [{"apiVersion": between[0], "kind": between[1], "name": f"{ref.name}-{MADE_UP_LABEL}", "controller": True}]
@@ -108,7 +107,7 @@ def anew(pod: Raw, features: Features) -> Raw:
     """
     metadata, spec = as_mapping(pod.get("metadata")), as_mapping(pod.get("spec"))
     kept = {name: value for name, value in metadata.items() if name not in OF_STORED}
-    labels = _labels(pod)
+    labels: Mapping[str, str] = labels_in(pod)
     if features.topology_labels and spec.get("nodeName"):
         labels = {key: value for key, value in labels.items() if key not in TOPOLOGY_LABELS}
     found: dict[str, object] = {
@@ -117,7 +116,7 @@ def anew(pod: Raw, features: Features) -> Raw:
         "metadata": {**kept, "labels": labels},
         "spec": {name: value for name, value in spec.items() if name != "nodeName"},
     }
-    if is_defaulted(pod):
+    if read_pod(pod).defaulted:
         return _undefaulted(found)
     constraints = spec.get(FIELD)
     if not constraints or not features.selector_merge:
@@ -134,9 +133,9 @@ def _undefaulted(pod: Raw) -> Raw:
 
 def _unmerged(constraint: object, labels: Mapping[str, str]) -> object:
     """
-    upstream: strategy.go:applyMatchLabelKeys (v1.37)
-
     A constraint before its matchLabelKeys were merged into its selector, as the last expressions.
+
+    upstream: strategy.go:applyMatchLabelKeys (v1.37)
     """
     path: FieldPath = ("labelSelector", "matchExpressions")
     expressions = list(as_list(value_at(constraint, path)))

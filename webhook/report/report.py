@@ -18,12 +18,11 @@ from webhook.admission.terms import Terms
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.neighbours import Neighbours
-from webhook.objects.fields import texts_at, value_at
-from webhook.objects.kinds import CONSTRAINTS_PATH
-from webhook.objects.names import DEFAULT_SCHEDULER, ZONE
+from webhook.objects.fields import as_list
+from webhook.objects.names import ZONE
+from webhook.objects.pod_object import read_pod
 from webhook.objects.references import Scaling
 from webhook.objects.workload import Workload, parse_workloads, scaling_of
-from webhook.placement.inferred_defaults import is_defaulted
 from webhook.policy.policy import Policy
 from webhook.report.idle_constraints import why_idle
 from webhook.report.impact import Impact, impact
@@ -234,15 +233,15 @@ class Reporting:
             yield from self._spreading.of(live, one.raw, given, i)
 
     def _foreign(self, made: Sequence[MadePod]) -> str:
-        names = (texts_at(one.raw, "spec.schedulerName")[0] or DEFAULT_SCHEDULER for one in made)
+        names = (read_pod(pod.raw).scheduler_name for pod in made)
         return next((name for name in names if name not in self._profiles), "")
 
     def _given(self, live: LiveWorkload, made: MadePod) -> Sequence[object]:
         """The constraints that evenkeel has given the newest Pod, if its template has none."""
-        if value_at(made.raw, CONSTRAINTS_PATH) or not is_defaulted(live.newest):
+        newest = live.newest
+        if read_pod(made.raw).constraints or newest is None or not newest.defaulted:
             return ()
-        given = value_at(live.newest, CONSTRAINTS_PATH)
-        return given if isinstance(given, list) else ()
+        return as_list(newest.constraints)
 
     def _judged(self, live: LiveWorkload, made: Sequence[MadePod]) -> Sequence[Workload]:
         """What the rules look at, also of what has an owner: here advice on it is read."""
@@ -286,8 +285,7 @@ class Reporting:
 
 
 def _replicas(live: LiveWorkload) -> int | None:
-    replicas = value_at(live.raw, ("spec", "replicas"))
-    return replicas if isinstance(replicas, int) and not isinstance(replicas, bool) else None
+    return None if live.written is None else live.written.replicas
 
 
 def _order(one: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from webhook.objects.fields import as_mapping, with_value
+from webhook.objects.fields import Raw, as_mapping, with_value
 from webhook.objects.kinds import CONSTRAINTS_PATH
 from webhook.objects.names import ZONE
 from webhook.objects.references import ObjectKey
 from webhook.placement.subject import FROM_SCHEDULER, POLICY, attempt, of_new_pod
-from webhook.report.inventory import Inventory, LiveWorkload, Raw, key_of, named
+from webhook.report.inventory import Inventory, LiveWorkload, key_of, named
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import LabelSet, PodGroup
 from webhook.scheduler.domain_counts import DomainCounts

@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from webhook.objects.fields import as_mapping, texts_at, value_at
-from webhook.objects.references import ObjectKey, ObjectRef, controller_of
+from webhook.objects.fields import Raw
+from webhook.objects.references import ObjectKey
 from webhook.placement.explanation import Explanation, explain
 from webhook.placement.pending import likeness, most_tried
 from webhook.placement.remedies import Remedy, remedies
-from webhook.placement.subject import PlacementSubject, Raw, attempt, foreign, of_pod
+from webhook.placement.subject import PlacementSubject, attempt, foreign, of_pod
 from webhook.report.inventory import Inventory
 from webhook.scheduler.features import Features
 from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Profiles
@@ -39,12 +39,6 @@ class Waiting(NamedTuple):
     explanation: Explanation | None = None
     remedies: tuple[Remedy, ...] = ()
     tried: bool = False
-
-
-def waits(pod: Raw) -> bool:
-    """Whether a Pod has no node and is to have one."""
-    phase, node = texts_at(pod, "status.phase", "spec.nodeName")
-    return not node and phase in ("", "Pending") and value_at(pod, ("metadata", "deletionTimestamp")) is None
 
 
 def waiting(
@@ -79,10 +73,8 @@ def waiting(
 
 
 def _workload(subject: PlacementSubject, inventory: Inventory) -> ObjectKey:
-    owner = controller_of(as_mapping(subject.raw.get("metadata")))
-    if owner is None:
-        return inventory.top(subject.ref)
-    return inventory.top(ObjectRef(owner.api_version, owner.kind, subject.ref.namespace, owner.name))
+    pod = subject.pod
+    return inventory.top(pod.key if pod.owner is None else pod.owner.key(pod.namespace))
 
 
 def _explained(one: Waiting, snapshot: Snapshot, features: Features, profiles: Profiles, tries: bool) -> Waiting:

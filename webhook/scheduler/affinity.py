@@ -29,9 +29,9 @@ class NodeTerm(NamedTuple):
 
     def matching(self, nodes: Nodes) -> NodeSet:
         """
-        upstream: nodeaffinity.go:nodeSelectorTerm.match (v1.37)
-
         The nodes that meet the term.
+
+        upstream: nodeaffinity.go:nodeSelectorTerm.match (v1.37)
         """
         found = nodes.all
         for requirement in self.expressions:
@@ -104,9 +104,9 @@ class RequiredNodeAffinity:
 
     def matching(self, nodes: Nodes) -> NodeSet:
         """
-        upstream: nodeaffinity.go:RequiredNodeAffinity.Match (v1.37)
-
         The nodes on which the Pod may run, as far as their labels and names go.
+
+        upstream: nodeaffinity.go:RequiredNodeAffinity.Match (v1.37)
         """
         found = nodes.all
         for requirement in self.selector.requirements:
@@ -126,9 +126,9 @@ class PreferredTerm(NamedTuple):
 
 def read_required(reader: Reader, spec: Mapping[str, object]) -> RequiredNodeAffinity:
     """
-    upstream: nodeaffinity.go:GetRequiredNodeAffinity (v1.37)
-
     The required affinity in the spec of a raw Pod; `reader` collects what has the wrong type.
+
+    upstream: nodeaffinity.go:GetRequiredNodeAffinity (v1.37)
     """
     selector = selecting(reader.string_map(spec.get("nodeSelector"), ("spec", "nodeSelector")))
     found, path = _node_affinity(reader, spec, "requiredDuringSchedulingIgnoredDuringExecution")
@@ -142,9 +142,9 @@ def read_required(reader: Reader, spec: Mapping[str, object]) -> RequiredNodeAff
 
 def read_preferred(reader: Reader, spec: Mapping[str, object]) -> tuple[PreferredTerm, ...] | None:
     """
-    upstream: nodeaffinity.go:NewPreferredSchedulingTerms (v1.37)
-
     The preferred affinity in the spec of a raw Pod; None if it has none, not even an empty one.
+
+    upstream: nodeaffinity.go:NewPreferredSchedulingTerms (v1.37)
     """
     found, path = _node_affinity(reader, spec, "preferredDuringSchedulingIgnoredDuringExecution")
     if found is None:
@@ -200,9 +200,9 @@ def _read_requirements(reader: Reader, raw: object, path: FieldPath) -> tuple[Re
 
 def _is_valid_term(term: NodeTerm) -> bool:
     """
-    upstream: nodeaffinity.go:newNodeSelectorTerm (v1.37)
-
     Whether a term can match a node: it is not empty, and each of its requirements can be parsed.
+
+    upstream: nodeaffinity.go:newNodeSelectorTerm (v1.37)
     """
     return any(term) and all(map(_is_valid_expression, term.expressions)) and all(map(_is_valid_field, term.fields))
 

@@ -143,20 +143,20 @@ class Reading:
 
 def parse_constraints(raw: object, labels: Labels, features: Features) -> tuple[Constraint, ...]:
     """
-    upstream: common.go:PodTopologySpread.filterTopologySpreadConstraints (v1.37)
-
     The hard and soft constraints of a Pod with `labels`, in their order.  `raw` is the JSON list as it was written; a
     field of a wrong type reads as if it were absent, for `validate` reports it.
+
+    upstream: common.go:PodTopologySpread.filterTopologySpreadConstraints (v1.37)
     """
     return read_constraints(raw, features).parsed(labels)
 
 
 def merge(raw: object, labels: Labels, features: Features) -> object:
     """
-    upstream: strategy.go:mutateTopologySpreadConstraints (v1.37)
-
     The JSON list as kube-apiserver stores it for a new Pod with `labels`: since 1.34 each matchLabelKeys entry that the
     Pod carries is appended to labelSelector.  What has the wrong type is returned as it is.
+
+    upstream: strategy.go:mutateTopologySpreadConstraints (v1.37)
     """
     if not features.selector_merge or not isinstance(raw, list):
         return raw
@@ -165,10 +165,10 @@ def merge(raw: object, labels: Labels, features: Features) -> object:
 
 def as_stored(raw: object, labels: Labels, features: Features) -> object:
     """
-    upstream: strategy.go:podStrategy.PrepareForCreate (v1.37)
-
     The JSON list as kube-apiserver stores it for a new Pod with `labels`: without fields of features that are off, then
     as `merge` returns it.
+
+    upstream: strategy.go:podStrategy.PrepareForCreate (v1.37)
     """
     dropped = {name for name, feature in _GATED.items() if not getattr(features, feature)}
     if not dropped or not isinstance(raw, list):

@@ -49,9 +49,9 @@ class Usage(NamedTuple):
 
     def plus(self, requests: Requests, pods: int = 1) -> Usage:
         """
-        upstream: types.go:NodeInfo.update (v1.37)
-
         With `pods` more Pods that each have these requests; fewer if it is negative.
+
+        upstream: types.go:NodeInfo.update (v1.37)
         """
         scalars = self.scalars
         if requests.scalars:

@@ -47,10 +47,10 @@ class DefaultSelector:
 
 def default_selector(namespace: str, labels: Labels, owner: Owner | None, snapshot: Snapshot) -> DefaultSelector:
     """
-    upstream: spread.go:DefaultSelector (v1.37)
-
     The selector for a Pod with `labels` and the controller `owner`; it is empty if nothing selects or owns the Pod.
     The owner counts only if it is one of SELECTOR_KINDS and exists in `snapshot`.
+
+    upstream: spread.go:DefaultSelector (v1.37)
     """
     services = snapshot.services_of(namespace, labels)
     sources = tuple(f"Service/{service.name}" for service in services)
@@ -72,10 +72,10 @@ def constraints_in_force(
     raw: object, labels: Labels, defaults: Sequence[dict[str, object]], selector: Selector, features: Features
 ) -> tuple[Constraint, ...]:
     """
-    upstream: plugin.go:PodTopologySpread.getConstraints (v1.37)
-
     The constraints by which the scheduler places a Pod: its own in `raw`, or else `defaults` with the derived
     `selector`.  The matchLabelKeys of `defaults` have no effect.
+
+    upstream: plugin.go:PodTopologySpread.getConstraints (v1.37)
     """
     own = parse_constraints(raw, labels, features)
     if own or selector.empty:
@@ -87,9 +87,9 @@ def constraints_in_force(
 
 def validate_args(defaulting_type: str, constraints: Sequence[object], path: FieldPath) -> tuple[FieldError, ...]:
     """
-    upstream: validation_pluginargs.go:ValidatePodTopologySpreadArgs (v1.37)
-
     Every reason why kube-scheduler refuses these args, which stand at `path`; all fields have the right types.
+
+    upstream: validation_pluginargs.go:ValidatePodTopologySpreadArgs (v1.37)
     """
     return (*_type_errors(defaulting_type, constraints, (*path, "defaultingType")), *_default_errors(constraints, path))
 

@@ -82,9 +82,9 @@ class DomainCounts:
     @property
     def min_match_num(self) -> int:
         """
-        upstream: filtering.go:preFilterState.minMatchNum (v1.37)
-
         The fewest Pods in any eligible domain; 0 if there are fewer domains than minDomains.
+
+        upstream: filtering.go:preFilterState.minMatchNum (v1.37)
         """
         if len(self.eligible) < self.constraint.min_domains or len(self.counts) < len(self.eligible):
             return 0
@@ -166,9 +166,9 @@ def count_domains(
     reach: Reach, constraints: Sequence[Constraint], snapshot: Snapshot, features: Features
 ) -> tuple[DomainCounts, ...]:
     """
-    upstream: filtering.go:PodTopologySpread.calPreFilterState (v1.37)
-
     Return what each of the constraints counts; a node that lacks the key of any of them is counted by none.
+
+    upstream: filtering.go:PodTopologySpread.calPreFilterState (v1.37)
     """
     nodes, labelled = reach.nodes, carrying_every_key(reach.nodes, constraints)
     counted: list[DomainCounts] = []
@@ -199,10 +199,10 @@ def counted_by(
 
 def count(groups: Mapping[LabelSet, PodGroup], selector: Selector, domain_of: DomainOf) -> dict[str, int]:
     """
-    upstream: common.go:countPodsMatchSelector (v1.37)
-
     Return the number of Pods of one namespace that the selector matches, by the domain of their node; domains without
     such Pods are left out, and so are Pods on nodes that have no domain.
+
+    upstream: common.go:countPodsMatchSelector (v1.37)
     """
     counts: dict[str, int] = {}
     for group in groups.values():

@@ -62,10 +62,10 @@ class Reach:
 
     def eligible(self, constraint: Constraint, carrying_every_key: NodeSet) -> NodeSet:
         """
-        upstream: common.go:topologySpreadConstraint.matchNodeInclusionPolicies (v1.37)
-
         Return the nodes that the constraint counts, of those that carry the key of each constraint: its
         nodeAffinityPolicy and nodeTaintsPolicy may leave some out.
+
+        upstream: common.go:topologySpreadConstraint.matchNodeInclusionPolicies (v1.37)
         """
         eligible = carrying_every_key
         if constraint.node_affinity_policy == HONOR:
@@ -75,9 +75,9 @@ class Reach:
 
 def carrying_every_key(nodes: Nodes, constraints: Iterable[Constraint]) -> NodeSet:
     """
-    upstream: common.go:nodeLabelsMatchSpreadConstraints (v1.37)
-
     Return the nodes that carry the topology key of each constraint; the others are counted by none of them.
+
+    upstream: common.go:nodeLabelsMatchSpreadConstraints (v1.37)
     """
     carrying = nodes.all
     for constraint in constraints:

@@ -64,9 +64,9 @@ class HardConstraints:
 
     def verdicts(self) -> Verdicts:
         """
-        upstream: filtering.go:PodTopologySpread.Filter (v1.37)
-
         Return what the constraints say of each node: the first that refuses it gives the reason.
+
+        upstream: filtering.go:PodTopologySpread.Filter (v1.37)
         """
         passing, uneven, unlabelled = self.nodes.all, 0, 0
         for counts in self.counts:

@@ -47,10 +47,10 @@ def shortages(
     ignored_groups: Collection[str] = (),
 ) -> tuple[str, ...]:
     """
-    upstream: fit.go:fitsRequest (v1.37)
-
     Every reason why the node has no room for the Pod; none if it has.  Extended resources that are `ignored`, or whose
     name begins with one of `ignored_groups` and a slash, are not looked at.
+
+    upstream: fit.go:fitsRequest (v1.37)
     """
     found = [TOO_MANY_PODS] if usage.pods + 1 > allocatable.pods else []
     if 0 < requests.milli_cpu > allocatable.milli_cpu - usage.milli_cpu:
@@ -72,9 +72,9 @@ def shortages(
 
 def least_allocated(requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
     """
-    upstream: least_allocated.go:leastResourceScorer (v1.37)
-
     The score of a node, 0 to 100: the mean of what would be free of its CPU and memory, each rounded down.
+
+    upstream: least_allocated.go:leastResourceScorer (v1.37)
     """
     score = resources = 0
     for requested, capacity in (
@@ -90,9 +90,9 @@ def least_allocated(requests: Requests, allocatable: Allocatable, usage: Usage) 
 
 def allocation(strategy: ScoringStrategy, requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
     """
-    upstream: fit.go:nodeResourceStrategyTypeMap (v1.37)
-
     The score of a node, 0 to 100, by a strategy.
+
+    upstream: fit.go:nodeResourceStrategyTypeMap (v1.37)
     """
     if strategy == USUAL_SCORING:
         return least_allocated(requests, allocatable, usage)
@@ -133,10 +133,10 @@ def _amounts(
     name: str, requests: Requests, allocatable: Allocatable, usage: Usage, *, non_zero: bool
 ) -> tuple[int, int, int]:
     """
-    upstream: resource_allocation.go:resourceAllocationScorer.calculateNodeAllocatableRequest (v1.37)
-
     Of one resource what would be requested with the Pod, what is without it, and what a node has; zeros where the node
     has none, or the Pod asks for none of an extended one.
+
+    upstream: resource_allocation.go:resourceAllocationScorer.calculateNodeAllocatableRequest (v1.37)
     """
     if name == CPU:
         asked, used = requests.milli_cpu, usage.milli_cpu
@@ -158,9 +158,9 @@ def _amounts(
 
 def is_best_effort(requests: Requests, resources: Sequence[str] = (CPU, MEMORY)) -> bool:
     """
-    upstream: resource_allocation.go:resourceAllocationScorer.isBestEffortPod (v1.37)
-
     Whether a Pod requests none of these resources; since 1.33 NodeResourcesBalancedAllocation does not score it.
+
+    upstream: resource_allocation.go:resourceAllocationScorer.isBestEffortPod (v1.37)
     """
     scalars = dict(requests.scalars)
     known = {CPU: requests.milli_cpu, MEMORY: requests.memory, STORAGE: requests.ephemeral_storage}
@@ -175,10 +175,10 @@ def balanced_allocation(
     resources: Sequence[str] = (CPU, MEMORY),
 ) -> int:
     """
-    upstream: balanced_allocation.go:balancedResourceScorer (v1.37)
-
     The score of a node, 0 to 100: how alike the shares of its resources in use are with the Pod, and since 1.36
     whether they are more alike than without it.
+
+    upstream: balanced_allocation.go:balancedResourceScorer (v1.37)
     """
     if tuple(resources) != (CPU, MEMORY):
         return _balance_of(requests, allocatable, usage, features, resources)

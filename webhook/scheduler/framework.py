@@ -125,10 +125,10 @@ class Framework:
 
     def feasibility(self) -> Feasibility:
         """
-        upstream: schedule_one.go:Scheduler.findNodesThatFitPod (v1.37)
-
         Return all nodes on which the Pod could run; each of the others is refused by the first plugin that does, with
         all of that plugin's reasons.
+
+        upstream: schedule_one.go:Scheduler.findNodesThatFitPod (v1.37)
         """
         spread = self.spread.verdicts()
         rejected, left_out = self._pre_filter
@@ -145,9 +145,9 @@ class Framework:
     @cached_property
     def _pre_filter(self) -> tuple[Refusal, Refusal]:
         """
-        upstream: framework.go:frameworkImpl.RunPreFilterPlugins (v1.37)
-
         What rejects the Pod, without reasons if nothing does, and the nodes that are left out.
+
+        upstream: framework.go:frameworkImpl.RunPreFilterPlugins (v1.37)
         """
         nodes, nothing = self.cycle.snapshot.nodes, Refusal("", (), 0)
         names: frozenset[str] | None = None
@@ -170,10 +170,10 @@ class Framework:
 
     def prioritize(self, candidates: NodeSet) -> dict[str, dict[str, int]]:
         """
-        upstream: schedule_one.go:prioritizeNodes (v1.37)
-
         Return the score of each candidate, 0 to 100, by plugin that scores the Pod and by the name of the node; none
         for one candidate, which the scheduler takes without.
+
+        upstream: schedule_one.go:prioritizeNodes (v1.37)
         """
         if candidates.bit_count() < 2:
             return {}
@@ -260,10 +260,10 @@ def usable_nodes(cycle: Cycle) -> NodeSet:
 
 def message(cycle: Cycle, feasibility: Feasibility) -> str:
     """
-    upstream: types.go:FitError.Error (v1.37)
-
     Return what kube-scheduler says of a Pod for which no node is feasible, up to what it adds of claims and preemption;
     "" if one is.
+
+    upstream: types.go:FitError.Error (v1.37)
     """
     number = len(cycle.snapshot.nodes)
     if feasibility.feasible:
@@ -280,9 +280,9 @@ def message(cycle: Cycle, feasibility: Feasibility) -> str:
 
 def total(scores: Mapping[str, Mapping[str, int]], weights: Mapping[str, int] = WEIGHTS) -> dict[str, int]:
     """
-    upstream: framework.go:frameworkImpl.RunScorePlugins (v1.37)
-
     Return the score of each node by its name: what all plugins say, by their weights.
+
+    upstream: framework.go:frameworkImpl.RunScorePlugins (v1.37)
     """
     totals: dict[str, int] = {}
     for plugin, by_node in scores.items():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from webhook.objects.fields import as_mapping, children
+from webhook.objects.fields import Raw, as_list, as_mapping, children
 from webhook.objects.labels import Labels
 from webhook.objects.reading import Reader
 from webhook.objects.workload import Workload
@@ -16,6 +16,13 @@ from webhook.scheduler.taints import Toleration
 
 PLACING = frozenset({"tolerations", "nodeSelector", "affinity"})  # By these fields a Pod chooses among nodes.
 MOST_PLACING_VALUES = 200
+# The volumes that bind a Pod to nodes, or of which a node takes only so many.
+VOLUME_KINDS = frozenset(
+    {
+        *("awsElasticBlockStore", "azureDisk", "cinder", "csi", "ephemeral", "gcePersistentDisk", "iscsi"),
+        *("persistentVolumeClaim", "rbd"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +90,25 @@ def _requests(reader: Reader, raw: Mapping[str, object], features: Features) -> 
     from webhook.scheduler.resources import read_requests  # A server has no use for it.
 
     return read_requests(reader, raw, features, bound=False)
+
+
+def not_judged(spec: Raw, claims: Sequence[object] = ()) -> Iterator[str]:
+    """
+    Yield what a Pod uses that may refuse further nodes, and so change the reasons and numbers of those listed.
+
+    `claims` are templates of volumes that its controller adds.  On the host's network each port is one of the host,
+    which the API server writes into Pods, and not into templates.
+    """
+    containers = [as_mapping(container) for container in as_list(spec.get("containers"))]
+    init_containers = [as_mapping(container) for container in as_list(spec.get("initContainers"))]
+    containers += [container for container in init_containers if container.get("restartPolicy") == "Always"]
+    ports = [as_mapping(port) for container in containers for port in as_list(container.get("ports"))]
+    if any(port.get("hostPort") or spec.get("hostNetwork") is True for port in ports):
+        yield "host ports"
+    if claims or any(as_mapping(volume).keys() & VOLUME_KINDS for volume in as_list(spec.get("volumes"))):
+        yield "volumes"
+    affinity = as_mapping(spec.get("affinity"))
+    if affinity.get("podAffinity") or affinity.get("podAntiAffinity"):
+        yield "affinity between Pods"
+    if spec.get("resourceClaims"):
+        yield "dynamic resources"

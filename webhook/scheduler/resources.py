@@ -66,11 +66,11 @@ class _Pod(NamedTuple):
 
 def read_requests(reader: Reader, raw: Mapping[str, object], features: Features, *, bound: bool) -> Requests:
     """
-    upstream: types.go:PodInfo.CalculateResource (v1.37)
-
     What a raw Pod requests.  Of one that is `bound`, what its node has allocated counts, too, and `non_zero_` amounts
     heed Pod-level requests; of one that is to be placed, only its spec counts, and they do not.  `reader` collects
     what cannot be read; it counts as 0.
+
+    upstream: types.go:PodInfo.CalculateResource (v1.37)
     """
     spec = reader.mapping(raw.get("spec"), ("spec",))
     status = reader.mapping(raw.get("status"), ("status",)) if bound and features.allocated_resources else {}
@@ -134,9 +134,9 @@ def _requesting_limits(raw: object, but: Collection[str] = ()) -> object:
 
 def read_allocatable(reader: Reader, raw: object, path: FieldPath) -> Allocatable:
     """
-    upstream: types.go:NewResource (v1.37)
-
     What a node has, from its status.allocatable; `reader` collects what cannot be read.
+
+    upstream: types.go:NewResource (v1.37)
     """
     amounts = dict(_read_amounts(reader, raw, path))
     return Allocatable(
@@ -151,9 +151,9 @@ def read_allocatable(reader: Reader, raw: object, path: FieldPath) -> Allocatabl
 @lru_cache(maxsize=1024)
 def is_extended(name: str) -> bool:
     """
-    upstream: helpers.go:IsExtendedResourceName (v1.37)
-
     Whether a resource is one that Kubernetes does not know by itself, such as `example.com/gpu`.
+
+    upstream: helpers.go:IsExtendedResourceName (v1.37)
     """
     native = "/" not in name or NATIVE in name
     return not native and not name.startswith("requests.") and not label_key_errors(f"requests.{name}")
@@ -162,9 +162,9 @@ def is_extended(name: str) -> bool:
 @lru_cache(maxsize=1024)
 def is_scalar(name: str) -> bool:
     """
-    upstream: utils.go:IsScalarResourceName (v1.37)
-
     Whether the scheduler counts a resource by its name, besides CPU, memory, ephemeral storage and Pods.
+
+    upstream: utils.go:IsScalarResourceName (v1.37)
     """
     return name.startswith((HUGE_PAGES, VOLUME_PREFIX)) or NATIVE in name or is_extended(name)
 
@@ -176,9 +176,9 @@ def _is_pod_level(name: str) -> bool:
 
 def _pod_requests(pod: _Pod, features: Features, missing: Amounts) -> Amounts:
     """
-    upstream: helpers.go:PodRequests (v1.37)
-
     The requests of a Pod; a container that states no request of a resource in `missing` has that much of it.
+
+    upstream: helpers.go:PodRequests (v1.37)
     """
     requests = _aggregate(pod, features, missing)
     if features.pod_level_resources:
@@ -200,10 +200,10 @@ def _pod_level(pod: _Pod, features: Features) -> Amounts:
 
 def _aggregate(pod: _Pod, features: Features, missing: Amounts) -> Amounts:
     """
-    upstream: helpers.go:AggregateContainerRequests (v1.37)
-
     The sum of the greatest amounts of each container; since 1.37 the greatest of three sums: as the containers are
     specified, as allocated and as actuated.
+
+    upstream: helpers.go:AggregateContainerRequests (v1.37)
     """
     containers = pod.containers
     if not features.greatest_of_sums:
@@ -235,10 +235,10 @@ def _in_effect(container: _Container, infeasible: bool) -> Stated:
 
 def _sum(containers: Sequence[_Container], amounts: Sequence[Stated], missing: Amounts) -> Amounts:
     """
-    upstream: helpers.go:aggregateContainerResourcesByFn (v1.37)
-
     What the containers need when they run, with the sidecars, or when one of the init containers runs, with the
     sidecars before it: the greater.
+
+    upstream: helpers.go:aggregateContainerResourcesByFn (v1.37)
     """
     total: Amounts = {}
     sidecars: Amounts = {}
@@ -263,9 +263,9 @@ def _add(amounts: Amounts, more: Amounts) -> None:
 
 def _greatest(*lists: Stated) -> Amounts:
     """
-    upstream: helpers.go:max (v1.37)
-
     The greatest amount of each resource.
+
+    upstream: helpers.go:max (v1.37)
     """
     greatest: Amounts = {}
     for name, amount in chain.from_iterable(lists):

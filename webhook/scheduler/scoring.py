@@ -51,10 +51,10 @@ class SoftConstraints:
     @classmethod
     def of(cls, cycle: Cycle) -> SoftConstraints:
         """
-        upstream: scoring.go:PodTopologySpread.initPreScoreState (v1.37)
-
         Count what the soft constraints of a Pod count.  Of the scheduler's own defaults, a node without a topology key
         takes part, too.
+
+        upstream: scoring.go:PodTopologySpread.initPreScoreState (v1.37)
         """
         soft = [constraint for constraint in cycle.constraints if constraint.soft]
         nodes = cycle.snapshot.nodes
@@ -75,9 +75,9 @@ class SoftConstraints:
 
     def scores(self, candidates: NodeSet) -> Scores:
         """
-        upstream: scoring.go:PodTopologySpread.Score (v1.37)
-
         Return what the constraints make of each candidate.
+
+        upstream: scoring.go:PodTopologySpread.Score (v1.37)
         """
         taking_part = candidates & self.taking_part
         sums: dict[NodeSet, float] = {taking_part: 0.0} if taking_part else {}
@@ -127,9 +127,9 @@ def added(
     sums: Mapping[NodeSet, float], by_number: Mapping[int, NodeSet], carrying: NodeSet, weight: float, max_skew: int
 ) -> Iterator[tuple[NodeSet, float]]:
     """
-    upstream: scoring.go:scoreForCount (v1.37)
-
     The sums with what one constraint adds: each set is divided by the number of Pods in its nodes' domains.
+
+    upstream: scoring.go:scoreForCount (v1.37)
     """
     for those, score in sums.items():
         rest = those & carrying
@@ -145,9 +145,9 @@ def added(
 
 def normalized(raw: Mapping[NodeSet, int]) -> dict[NodeSet, int]:
     """
-    upstream: scoring.go:PodTopologySpread.NormalizeScore (v1.37)
-
     Raw scores as 0 to 100, the smallest highest; all 100 where the largest is 0.
+
+    upstream: scoring.go:PodTopologySpread.NormalizeScore (v1.37)
     """
     largest, smallest = max(raw.values(), default=0), min(raw.values(), default=0)
     if largest == 0:

@@ -18,10 +18,10 @@ _TERM = re.compile(
 
 def parse_selector(text: str) -> Selector:
     """
-    upstream: selector.go:Parse (v1.37)
-
     The selector that `text` describes; an empty text selects everything.  The operators `<` and `>` are not supported.
     ValueError names the term that cannot be read.
+
+    upstream: selector.go:Parse (v1.37)
     """
     requirements, at = list[Requirement](), 0
     while text.strip():

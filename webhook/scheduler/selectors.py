@@ -35,9 +35,9 @@ class Requirement(NamedTuple):
 
     def matches(self, labels: Labels) -> bool:
         """
-        upstream: selector.go:Requirement.Matches (v1.37)
-
         Whether `labels` meet the requirement; NotIn and DoesNotExist also match labels without the key.
+
+        upstream: selector.go:Requirement.Matches (v1.37)
         """
         value = labels.get(self.key)
         if self.operator in (EQUALS, IN):
@@ -110,17 +110,17 @@ class Selector:
 
     def add(self, requirements: Iterable[Requirement]) -> Selector:
         """
-        upstream: selector.go:internalSelector.Add (v1.37)
-
         A selector that also has `requirements`; one that matches nothing stays as it is.
+
+        upstream: selector.go:internalSelector.Add (v1.37)
         """
         return self if self.matches_nothing else Selector(_in_order((*self.requirements, *requirements)))
 
     def matches(self, labels: Labels) -> bool:
         """
-        upstream: selector.go:internalSelector.Matches (v1.37)
-
         Whether `labels` meet every requirement.
+
+        upstream: selector.go:internalSelector.Matches (v1.37)
         """
         return not self.matches_nothing and all(requirement.matches(labels) for requirement in self.requirements)
 
@@ -181,10 +181,10 @@ def selecting(labels: Labels, requirements: Iterable[Requirement] = ()) -> Selec
 
 def as_selector(selector: LabelSelector | None, first: Iterable[Requirement] = ()) -> Selector:
     """
-    upstream: helpers.go:LabelSelectorAsSelector (v1.37)
-
     The selector that `selector` stands for: None matches nothing, an empty one everything.  `first` are requirements
     that come before those on the same key.
+
+    upstream: helpers.go:LabelSelectorAsSelector (v1.37)
     """
     if selector is None:
         return NOTHING

@@ -100,9 +100,9 @@ class Snapshot:
 
     def services_of(self, namespace: str, labels: Labels) -> tuple[Service, ...]:
         """
-        upstream: spread.go:GetPodServices (v1.37)
-
         The Services of the namespace whose selector matches a Pod with `labels`, in the order of the snapshot.
+
+        upstream: spread.go:GetPodServices (v1.37)
         """
         index = self.services.get(namespace, {})
         asking = (placed for item in labels.items() for placed in index.get(item, ()))

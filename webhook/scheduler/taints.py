@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from webhook.objects.fields import FieldPath
+from webhook.objects.fields import FieldPath, Raw, as_list, as_mapping, integer, texts_at
 from webhook.objects.reading import Reader
 
 NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "PreferNoSchedule", "NoExecute"
@@ -39,10 +39,10 @@ class Toleration(NamedTuple):
 
     def tolerates(self, taint: Taint) -> bool:
         """
-        upstream: toleration.go:Toleration.ToleratesTaint (v1.37)
-
         Return whether a Pod with this toleration tolerates `taint`; the operators Gt and Lt are behind a gate that is
         off.
+
+        upstream: toleration.go:Toleration.ToleratesTaint (v1.37)
         """
         if self.effect not in ("", taint.effect) or self.key not in ("", taint.key):
             return False
@@ -57,15 +57,20 @@ class LimitedToleration(NamedTuple):
 
 
 LimitedTolerations = tuple[LimitedToleration, ...]
+TOLERATION_SECONDS = 300  # For which a Pod tolerates a lost node, unless it says otherwise.
+ADDED_TOLERATIONS = tuple(
+    LimitedToleration(Toleration(f"{RESERVED}{key}", TOLERATION_EXISTS, "", NO_EXECUTE), TOLERATION_SECONDS)
+    for key in ("not-ready", "unreachable")
+)
 
 
 def untolerated_taint(
     taints: Iterable[Taint], tolerations: Sequence[Toleration], effects: Collection[str]
 ) -> Taint | None:
     """
-    upstream: helpers.go:FindMatchingUntoleratedTaint (v1.37)
-
     Return the first taint with one of the `effects` that no toleration tolerates, or None.
+
+    upstream: helpers.go:FindMatchingUntoleratedTaint (v1.37)
     """
     for taint in taints:
         if taint.effect in effects and not any(toleration.tolerates(taint) for toleration in tolerations):
@@ -75,9 +80,9 @@ def untolerated_taint(
 
 def is_evicted(tolerations: LimitedTolerations, taints: Iterable[Taint]) -> bool:
     """
-    upstream: taint_eviction.go:Controller.processPodOnNode (v1.37)
-
     Return whether taints with NoExecute remove a Pod in the end: it does not tolerate one, or only for a while.
+
+    upstream: taint_eviction.go:Controller.processPodOnNode (v1.37)
     """
     for taint in taints:
         tolerating = [limited for limited in tolerations if limited.toleration.tolerates(taint)]
@@ -94,3 +99,20 @@ def read_taints(reader: Reader, raw: object, path: FieldPath) -> tuple[Taint, ..
             for item, at in reader.mappings(raw, path)
         ]
     )
+
+
+def read_limited_tolerations(spec: Raw) -> LimitedTolerations:
+    """
+    Return the tolerations of a Pod's spec, with those that the API server adds if it says nothing of lost nodes.
+
+    upstream: admission.go:Plugin.Admit (v1.37)
+    """
+    limited = []
+    for toleration in map(as_mapping, as_list(spec.get("tolerations"))):
+        seconds = integer(toleration.get("tolerationSeconds"))
+        limited.append(LimitedToleration(Toleration(*texts_at(toleration, *Toleration._fields)), seconds))
+    for added in ADDED_TOLERATIONS:
+        taint = Taint(added.toleration.key, "", NO_EXECUTE)
+        if not any(written.toleration.tolerates(taint) for written in limited):
+            limited.append(added)
+    return tuple(limited)

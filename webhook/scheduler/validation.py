@@ -47,13 +47,13 @@ def validate(
     raw: object, labels: Labels, path: FieldPath, *, merged: bool, features: Features
 ) -> tuple[FieldError, ...]:
     """
-    upstream: validation.go:validateTopologySpreadConstraints (v1.37)
-
     Every reason why kube-apiserver rejects `raw`, the JSON list of constraints at `path`; empty if it is valid.
 
     With `merged` the constraints are judged as they are, as in a template or a stored Pod; without it, they are first
     merged with the Pod's `labels`, as on creation.  Where a type is wrong, the API server cannot decode the object and
     reports nothing else; here every such field is reported, and no error that depends on one.
+
+    upstream: validation.go:validateTopologySpreadConstraints (v1.37)
     """
     return tuple(errors_in(read_constraints(raw if merged else merge(raw, labels, features), features), path))
 
@@ -112,9 +112,9 @@ def _min_domains_errors(written: WrittenConstraint, min_domains: int, path: Fiel
 
 def _match_label_keys_errors(written: WrittenConstraint, path: FieldPath, features: Features) -> Iterator[FieldError]:
     """
-    upstream: validation.go:ValidateMatchLabelKeysAndMismatchLabelKeys (v1.37)
-
     Before the merge of 1.34 the API server calls ValidateMatchLabelKeysInTopologySpread instead.
+
+    upstream: validation.go:ValidateMatchLabelKeysAndMismatchLabelKeys (v1.37)
     """
     keys, selector, at = written.match_label_keys, written.label_selector, (*path, "matchLabelKeys")
     if keys and selector is None:
@@ -147,9 +147,9 @@ def _words(features: Features) -> LabelWords:
 
 def selector_errors(selector: LabelSelector, path: FieldPath, words: LabelWords = SINCE_35) -> Iterator[FieldError]:
     """
-    upstream: validation.go:ValidateLabelSelector (v1.37)
-
     Every reason why the API server rejects a LabelSelector at `path`.
+
+    upstream: validation.go:ValidateLabelSelector (v1.37)
     """
     at = (*path, "matchLabels")
     for key, value in selector.match_labels.items():
@@ -188,9 +188,9 @@ def _rests_on(error: FieldError, unread: Set[FieldPath]) -> bool:
 
 def _repeated(written: Sequence[WrittenConstraint]) -> list[FieldError]:
     """
-    upstream: validation.go:ValidateSpreadConstraintNotRepeat (v1.37)
-
     An error for all but the last of the constraints with the same (topologyKey, whenUnsatisfiable).
+
+    upstream: validation.go:ValidateSpreadConstraintNotRepeat (v1.37)
     """
     pairs = [(constraint.topology_key, constraint.when_unsatisfiable) for constraint in written]
     last = {pair: i for i, pair in enumerate(pairs)}

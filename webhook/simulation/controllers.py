@@ -10,30 +10,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from webhook.objects.fields import as_list, as_mapping, texts_at, value_at
+from webhook.objects.fields import Raw
 from webhook.objects.kinds import APPS, CORE, Kinds
-from webhook.objects.labels import labels_of
-from webhook.objects.reading import Reader
-from webhook.objects.references import ObjectKey, ObjectRef, Owner, controller_of
-from webhook.placement.inferred_defaults import Defaults
-from webhook.placement.subject import (
-    HASH,
-    REVISION_HASH,
-    PlacementSubject,
-    Raw,
-    attempt,
-    next_replica,
-    of_pod,
-    revision_of,
-    same_template,
+from webhook.objects.pod_object import PodObject, read_pod
+from webhook.objects.pod_templates import (
+    MADE_UP_LABEL,
+    find_new_replica_set,
+    new_replica_set,
+    replica_sets,
+    with_revision,
 )
+from webhook.objects.reading import Reader
+from webhook.objects.references import ObjectKey, Owner
+from webhook.objects.workload_object import WorkloadObject, read_workload_object
+from webhook.placement.inferred_defaults import Defaults
+from webhook.placement.subject import PlacementSubject, attempt, next_replica, of_pod
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.features import Features
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
 from webhook.scheduler.selectors import as_selector
 from webhook.scheduler.snapshot import Controller, Snapshot
+from webhook.scheduler.taints import read_limited_tolerations
 from webhook.simulation.pod import Maker, PodClass
-from webhook.simulation.reading import min_ready_seconds_of, replicas_of, tolerations_of
 from webhook.simulation.revisions import Revisions, read_revisions
 from webhook.simulation.step import StepError
 
@@ -42,7 +40,7 @@ SIMULATED = ((APPS, DEPLOYMENT), (APPS, STATEFUL), (APPS, SET), (CORE, CONTROLLE
 
 
 class SimulatedCluster(NamedTuple):
-    """What was read of a cluster; `pods` are those that the simulation may move, and those that wait."""
+    """What was read of a cluster; `pods` are those that the simulation may move, and those that wait, in JSON."""
 
     snapshot: Snapshot
     features: Features
@@ -67,58 +65,32 @@ class Controllers:
         defaults: Defaults,
         profiles: Profiles,
     ) -> None:
-        self.raw, self.cluster, self.kinds, self.defaults, self.profiles = raw, cluster, kinds, defaults, profiles
-        self.ref = ObjectRef.of(raw)
+        self.workload, self.cluster, self.kinds = read_workload_object(raw), cluster, kinds
+        self.defaults, self.profiles = defaults, profiles
+        self.ref = self.workload.ref
+        self.pods = [read_pod(pod) for pod in cluster.pods]
         self.snapshot = cluster.snapshot
         self._makers: dict[ObjectKey, Maker] = {}
         self.errors: dict[str, None] = {}
-        self.sets = list(self._sets()) if self.ref.kind == DEPLOYMENT else [raw]
-        self.revisions = {ObjectRef.of(one).key: i for i, one in enumerate(self.sets)}
+        self.sets = list(self._sets()) if self.ref.kind == DEPLOYMENT else [self.workload]
+        self.revisions = {replica_set.ref.key: i for i, replica_set in enumerate(self.sets)}
         stateful = self.ref.kind == STATEFUL
-        own = [pod for pod in cluster.pods if self._set_of(pod) >= 0] if stateful else []
-        self.updating = read_revisions(raw, own) if stateful else Revisions()
+        own = [pod for pod in self.pods if self._set_of(pod) >= 0] if stateful else []
+        self.updating = read_revisions(self.workload, own) if stateful else Revisions()
 
-    def _sets(self) -> Iterator[Raw]:
-        """The ReplicaSets of the Deployment that has Pods or its template, which comes last."""
-        owned = [
-            other
-            for (group, kind, namespace, _), other in self.cluster.others.items()
-            if (group, kind, namespace) == (self.ref.group, SET, self.ref.namespace) and self._owns(other)
-        ]
-        template = as_mapping(value_at(self.raw, ("spec", "template")))
-        current = max(
-            (one for one in owned if same_template(one, template)),
-            key=lambda one: (revision_of(one) == revision_of(self.raw), revision_of(one)),
-            default=None,
-        )
-        live = [one for one in owned if one is not current and replicas_of(one, 0)]
-        yield from sorted(live, key=lambda one: (revision_of(one), ObjectRef.of(one).name))
-        yield current if current is not None else self._next_set("new")
+    def _sets(self) -> Iterator[WorkloadObject]:
+        """Yield the ReplicaSets of the Deployment that have Pods, and last that with its template."""
+        owned = list(replica_sets(self.ref, self.cluster.others))
+        newest = find_new_replica_set(self.workload, self.workload.template, owned)
+        live = [replica_set for replica_set in owned if replica_set is not newest and replica_set.replicas]
+        yield from sorted(live, key=lambda replica_set: (replica_set.revision, replica_set.ref.name))
+        yield newest if newest is not None else self._next_set(MADE_UP_LABEL)
 
-    def _owns(self, obj: Raw) -> bool:
-        owner = controller_of(as_mapping(obj.get("metadata")))
-        return owner is not None and owner.key(self.ref.namespace) == self.ref.key
-
-    def _next_set(self, revision: str) -> Raw:
-        """The ReplicaSet that the Deployment controller would make now."""
-        spec = as_mapping(self.raw.get("spec"))
-        template = as_mapping(spec.get("template"))
-        metadata = as_mapping(template.get("metadata"))
-        labels = {**labels_of(metadata.get("labels")), HASH: revision}
-        selector = as_mapping(spec.get("selector"))
-        made = {
-            "apiVersion": APPS,
-            "kind": SET,
-            "metadata": {"namespace": self.ref.namespace, "name": f"{self.ref.name}-{revision}"},
-            "spec": {
-                "replicas": 0,
-                "selector": {**selector, "matchLabels": {**labels_of(selector.get("matchLabels")), HASH: revision}},
-                "template": {**template, "metadata": {**metadata, "labels": labels}},
-            },
-        }
-        reader = Reader()
-        found = as_selector(read_selector(reader, value_at(made, ("spec", "selector")), ("spec", "selector")))
-        controller = Controller(APPS, SET, f"{self.ref.name}-{revision}", "", found)
+    def _next_set(self, revision: str) -> WorkloadObject:
+        """Return the ReplicaSet that the Deployment controller would make now, and have its Pods found by it."""
+        made = read_workload_object(new_replica_set(self.workload, revision))
+        selector = as_selector(read_selector(Reader(), made.selector, ("spec", "selector")))
+        controller = Controller(APPS, SET, made.ref.name, "", selector)
         self.snapshot = self.snapshot.with_controller(self.ref.namespace, controller)
         return made
 
@@ -127,12 +99,12 @@ class Controllers:
         revision = f"rollout-{number}"
         if self.ref.kind == DEPLOYMENT:
             return self._required(self._next_set(revision))
-        return self._required(self.raw, revision)
+        return self._required(self.workload, revision)
 
     def of_sets(self) -> Iterator[Maker]:
         """What makes the Pods of each set; of a StatefulSet amid a rollout those of its current revision first."""
-        for one in self.sets:
-            maker = self._required(one)
+        for replica_set in self.sets:
+            maker = self._required(replica_set)
             if self.updating.current:
                 yield self._before(maker)
             yield maker
@@ -141,46 +113,41 @@ class Controllers:
         """What makes the Pods of a StatefulSet below the partition: its old template is not known, but its Pods are."""
         updating = self.updating
         if updating.lost:
-            return self._required(self.raw, updating.current)
+            return self._required(self.workload, updating.current)
         return updated if updating.like is None else updated._replace(of_class=self.as_it_is(updating.like))
 
-    def _required(self, raw: Raw, revision: str = "") -> Maker:
-        subject = next(iter(next_replica(raw, self.cluster.others, self.kinds)), None)
+    def _required(self, owner: WorkloadObject, revision: str = "") -> Maker:
+        subject = next(iter(next_replica(owner.raw, self.cluster.others, self.kinds)), None)
         if subject is None:
             raise StepError(f"{self.ref}: has no Pod template")
-        (node,) = texts_at(subject.raw, "spec.nodeName")
-        if node:
+        if node := subject.pod.node:
             why = f'found "{node}", which binds its Pods without kube-scheduler, and that is not simulated'
             raise StepError(f"{self.ref}: spec.template.spec.nodeName: {why}; leave it out")
         if revision:
-            labels = {**labels_of(value_at(subject.raw, ("metadata", "labels"))), REVISION_HASH: revision}
-            metadata = {**as_mapping(subject.raw.get("metadata")), "labels": labels}
-            subject = replace(subject, raw={**subject.raw, "metadata": metadata})
-        found, errors = self._class(subject)
+            subject = replace(subject, pod=read_pod(with_revision(subject.raw, revision)))
+        of_class, errors = self._class(subject)
         self.errors.update(dict.fromkeys(f"{self.ref}: {error}" for error in errors))
-        return Maker(found, self.ref.kind == STATEFUL, min_ready_seconds_of(self.raw))
+        return Maker(of_class, self.ref.kind == STATEFUL, self.workload.min_ready_seconds)
 
     def _class(self, subject: PlacementSubject) -> tuple[PodClass, tuple[str, ...]]:
         profile = self.profiles.get(subject.scheduler)
         usual = profile or USUAL_PROFILE
         tried = attempt(subject, self.snapshot, self.cluster.features, self.defaults(subject), usual)
-        spec = as_mapping(subject.raw.get("spec"))
-        priority = spec.get("priority")
         of_class = PodClass(
             tried.cycle.pod,
             tuple(tried.cycle.constraints),
             tried.cycle.system_defaults,
             usual,
-            priority if isinstance(priority, int) else 0,
-            _waits(spec, subject.scheduler if profile is None else ""),
-            tolerations_of(spec),
+            subject.pod.priority,
+            _waits(subject.pod, subject.scheduler if profile is None else ""),
+            read_limited_tolerations(subject.pod.spec),
             subject.not_judged,
         )
         return of_class, tried.errors
 
-    def maker(self, owner: Owner, namespace: str, pod: Raw) -> Maker:
-        """What makes a Pod anew: its owner's template, or one like the first of its Pods where that is not known."""
-        key = owner.key(namespace)
+    def maker(self, owner: Owner, pod: PodObject) -> Maker:
+        """Return what makes a Pod anew: its owner's template, or the Pod itself where that is not known."""
+        key = owner.key(pod.namespace)
         if key not in self._makers:
             raw = self.cluster.others.get(key)
             subject = next(iter(next_replica(raw, self.cluster.others, self.kinds)), None) if raw is not None else None
@@ -188,25 +155,21 @@ class Controllers:
             self._makers[key] = Maker(of_class, owner.kind == STATEFUL)
         return self._makers[key]
 
-    def as_it_is(self, pod: Raw) -> PodClass:
-        """The class of a Pod as the cluster has it."""
-        return self._class(of_pod(pod, self.cluster.others))[0]
+    def as_it_is(self, pod: PodObject) -> PodClass:
+        """Return the class of a Pod as the cluster has it."""
+        return self._class(of_pod(pod.raw, self.cluster.others))[0]
 
-    def revision(self, pod: Raw) -> int:
-        """The number of the set of the workload that has a Pod, or of its revision; -1 for one of another workload."""
+    def revision(self, pod: PodObject) -> int:
+        """Return the number of the workload's ReplicaSet or revision that has a Pod; -1 for another workload's."""
         number = self._set_of(pod)
         return self.updating.number(pod) if number == 0 and self.ref.kind == STATEFUL else number
 
-    def _set_of(self, pod: Raw) -> int:
-        metadata = as_mapping(pod.get("metadata"))
-        owner = controller_of(metadata)
-        if owner is None:
-            return -1
-        return self.revisions.get(owner.key(texts_at(metadata, "namespace")[0]), -1)
+    def _set_of(self, pod: PodObject) -> int:
+        return -1 if pod.owner is None else self.revisions.get(pod.owner.key(pod.namespace), -1)
 
 
-def _waits(spec: Raw, scheduler: str) -> str:
+def _waits(pod: PodObject, scheduler: str) -> str:
     """Why kube-scheduler does not look at a Pod that perhaps another scheduler places; "" if it does."""
     if scheduler:
         return f'the scheduler "{scheduler}" places it, which is not simulated'
-    return "it has scheduling gates" if as_list(spec.get("schedulingGates")) else ""
+    return "it has scheduling gates" if pod.scheduling_gates else ""

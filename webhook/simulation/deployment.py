@@ -7,40 +7,11 @@ The Deployment controller: a rolling update or a recreation, and a scale in prop
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from webhook.objects.update_strategies import DeploymentStrategy
 from webhook.simulation.pod import Maker, Pod
 from webhook.simulation.replicas import ReplicaSet, sync
 from webhook.simulation.state import State
-
-
-class DeploymentStrategy(NamedTuple):
-    """How a Deployment is updated; a percentage stands as a fraction of a hundred in text, such as `25%`."""
-
-    recreate: bool = False
-    max_surge: int | str = "25%"
-    max_unavailable: int | str = "25%"
-
-    def fenceposts(self, replicas: int) -> tuple[int, int]:
-        """
-        upstream: deployment_util.go:ResolveFenceposts (v1.37)
-
-        How many Pods may be more than `replicas`, and how many may be unavailable; never both none.
-        """
-        surge, unavailable = scaled(self.max_surge, replicas, up=True), scaled(self.max_unavailable, replicas, up=False)
-        return (surge, unavailable) if surge or unavailable else (0, 1)
-
-
-def scaled(value: int | str, total: int, *, up: bool) -> int:
-    """
-    upstream: intstr.go:GetScaledValueFromIntOrPercent (v1.37)
-
-    A number, or so many percent of `total`, rounded up or down.
-    """
-    if isinstance(value, int):
-        return max(0, value)
-    product = total * int(value[:-1])
-    return -(-product // 100) if up else product // 100
 
 
 class Deployment:
@@ -79,9 +50,9 @@ class Deployment:
     @property
     def complete(self) -> bool:
         """
-        upstream: deployment_util.go:DeploymentComplete (v1.37)
-
         Whether every Pod is new and available.
+
+        upstream: deployment_util.go:DeploymentComplete (v1.37)
         """
         new = self.sets[-1]
         return new.available == self.replicas and not any(one.active for one in self.sets[:-1])
@@ -92,9 +63,9 @@ class Deployment:
 
     def scale(self, replicas: int) -> None:
         """
-        upstream: sync.go:DeploymentController.scale (v1.37)
-
         Another number of replicas: of the one set that is active, or of all in proportion.
+
+        upstream: sync.go:DeploymentController.scale (v1.37)
         """
         before, self.replicas = self.replicas, replicas
         active = [one for one in self.sets if one.desired > 0]
@@ -126,9 +97,9 @@ class Deployment:
 
     def _hold(self) -> bool:
         """
-        upstream: sync.go:DeploymentController.sync (v1.37)
-
         While it is paused, only its one active set is scaled, and none is made.
+
+        upstream: sync.go:DeploymentController.sync (v1.37)
         """
         active = [one for one in self.sets if one.desired]
         if len(active) != 1 or active[0].desired == self.replicas:

@@ -9,31 +9,37 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from webhook.objects.disruption_budget import DisruptionBudget
+from webhook.objects.fields import scaled
 from webhook.scheduler.selectors import Selector
-from webhook.simulation.deployment import scaled
 from webhook.simulation.pod import Pod
 from webhook.simulation.state import State
 
 
 class Budget(NamedTuple):
     """
-    A PodDisruptionBudget; `expected` are the Pods that the workloads it selects should have.
+    A PodDisruptionBudget with the Pods that it is about; `expected` are those that the workloads of these should have.
 
-    Of `named` ones the simulated workload is among these, whose replicas come on top.  `unready` Pods that it selects
-    are not ready at first; with `always_allow` such a Pod may always be evicted.
+    With `with_workload` the simulated workload is among these, whose replicas come on top.  `unready` Pods that it
+    selects are not ready at first.
     """
 
-    namespace: str
-    name: str
+    written: DisruptionBudget
     selector: Selector
-    min_available: int | str | None
-    max_unavailable: int | str | None
     expected: int = 0
-    named: bool = False
+    with_workload: bool = False
     unready: int = 0
-    always_allow: bool = False
+
+    @property
+    def namespace(self) -> str:
+        return self.written.namespace
+
+    @property
+    def name(self) -> str:
+        return self.written.name
 
     def selects(self, pod: Pod) -> bool:
+        """Return whether the budget is about a Pod."""
         return pod.namespace == self.namespace and self.selector.matches(dict(pod.labels))
 
     def healthy(self, state: State) -> int:
@@ -46,29 +52,30 @@ class Budget(NamedTuple):
 
     def desired(self, replicas: int) -> int:
         """
-        upstream: disruption.go:DisruptionController.getExpectedPodCount (v1.37)
-
         How many Pods must stay healthy while the simulated workload has so many replicas.
+
+        upstream: disruption.go:DisruptionController.getExpectedPodCount (v1.37)
         """
-        expected = self.expected + (replicas if self.named else 0)
-        if self.max_unavailable is not None:
-            return max(0, expected - scaled(self.max_unavailable, expected, up=True))
-        return scaled(self.min_available, expected, up=True) if self.min_available is not None else 0
+        expected = self.expected + (replicas if self.with_workload else 0)
+        least, most_unavailable = self.written.min_available, self.written.max_unavailable
+        if most_unavailable is not None:
+            return max(0, expected - scaled(most_unavailable, expected, up=True))
+        return scaled(least, expected, up=True) if least is not None else 0
 
 
 def refusing(pod: Pod, budgets: Iterable[Budget], replicas: int, state: State) -> tuple[Budget, ...]:
     """
-    upstream: eviction.go:EvictionREST.Create (v1.37)
-
     The budget that does not let the Pod be evicted now; or all that select it if they are several, since then it never
     is; or none.
+
+    upstream: eviction.go:EvictionREST.Create (v1.37)
     """
     selecting = tuple([budget for budget in budgets if budget.selects(pod)])
     if len(selecting) != 1:
         return selecting
     (budget,) = selecting
     healthy, desired = budget.healthy(state), budget.desired(replicas)
-    allowed = healthy > desired or (not pod.ready and (budget.always_allow or healthy == desired > 0))
+    allowed = healthy > desired or (not pod.ready and (budget.written.always_allow or healthy == desired > 0))
     return () if allowed else selecting
 
 
@@ -95,11 +102,11 @@ def drain(
     settle: Callable[[bool], None],
 ) -> Drained:
     """
-    upstream: drain.go:DrainCmdOptions.RunDrain, drain.go:Helper.evictPods (v1.37)
-
     Evict the Pods of the nodes, which are cordoned, node by node: those that are there when a node's turn comes.  What
     a budget keeps is tried again for ever, what several keep is left.  `settle` lets the cluster react: for a moment,
     or with True until nothing happens any more.
+
+    upstream: drain.go:DrainCmdOptions.RunDrain, drain.go:Helper.evictPods (v1.37)
     """
     those, number, held = tuple(budgets), 0, list[BlockedEviction]()
     for node in nodes:

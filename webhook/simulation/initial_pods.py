@@ -4,96 +4,80 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from webhook.objects.fields import as_mapping, mappings_at, texts_at, value_at
+from webhook.objects.disruption_budget import DisruptionBudget, read_disruption_budget
 from webhook.objects.kinds import CORE
-from webhook.objects.labels import labels_of
-from webhook.objects.names import MIRROR_ANNOTATION
+from webhook.objects.pod_object import PodObject
 from webhook.objects.reading import Reader
-from webhook.objects.references import ObjectKey, controller_of
-from webhook.objects.times import seconds_at
-from webhook.placement.subject import Raw
+from webhook.objects.references import ObjectKey
+from webhook.objects.workload_object import read_workload_object
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.counts import FINISHED, NO_REQUESTS, BoundPod, label_set
 from webhook.scheduler.selectors import as_selector
 from webhook.scheduler.snapshot import read_object
+from webhook.scheduler.taints import read_limited_tolerations
 from webhook.simulation.controllers import Controllers
 from webhook.simulation.disruption import Budget
 from webhook.simulation.pod import InitialPod, Maker
-from webhook.simulation.reading import (
-    deletion_cost,
-    int_or_percent,
-    ordinal_of,
-    readiness,
-    replicas_of,
-    restarts,
-    tolerations_of,
-)
 
 
-def found_pod(raw: Raw, makers: Controllers, of_sets: Sequence[Maker]) -> InitialPod | None:
-    """A Pod as the cluster has it; None for one that has finished."""
-    metadata, spec, status = mappings_at(raw, ("metadata",), ("spec",), ("status",))
-    (phase,) = texts_at(status, "phase")
-    if phase in FINISHED:
+def initial_pod(pod: PodObject, controllers: Controllers, makers: Sequence[Maker]) -> InitialPod | None:
+    """
+    Return a Pod as the cluster has it, None for one that has finished.
+
+    `makers` are what makes the Pods of each revision of the simulated workload.
+    """
+    if pod.phase in FINISHED:
         return None
-    owner = controller_of(metadata)
-    namespace, name = texts_at(metadata, "namespace", "name")
-    revision = makers.revision(raw)
-    _, _, kept = read_object(raw, CORE, "Pod", makers.cluster.features)
-    bound = kept if isinstance(kept, BoundPod) else None
-    annotations = as_mapping(metadata.get("annotations"))
-    maker = of_sets[revision] if revision >= 0 else None
-    fixed = MIRROR_ANNOTATION in annotations or (owner is not None and owner.kind == "DaemonSet")
-    if maker is None and owner is not None and not fixed:
-        maker = makers.maker(owner, namespace, raw)
+    revision = controllers.revision(pod)
+    _, _, read = read_object(pod.raw, CORE, "Pod", controllers.cluster.features)
+    bound = read if isinstance(read, BoundPod) else None
+    maker = makers[revision] if revision >= 0 else None
+    fixed = pod.static or (pod.owner is not None and pod.owner.kind == "DaemonSet")
+    if maker is None and pod.owner is not None and not fixed:
+        maker = controllers.maker(pod.owner, pod)
     if maker is None and bound is None:
-        maker = Maker(makers.as_it_is(raw))
-    ready, since = readiness(status, phase)
+        maker = Maker(controllers.as_it_is(pod))
+    condition = pod.ready_condition
     return InitialPod(
-        namespace,
-        label_set(labels_of(metadata.get("labels"))) if bound is None or bound.spreads else (),
+        pod.namespace,
+        label_set(pod.labels) if bound is None or bound.spreads else (),
         bound.node if bound is not None else "",
         (bound.requests if bound is not None else None) or (maker.of_class.pod.requests if maker else NO_REQUESTS),
-        metadata.get("deletionTimestamp") is None,
-        ready and bound is not None,
-        since,
-        seconds_at(metadata.get("creationTimestamp")),
-        deletion_cost(annotations),
-        restarts(status),
-        tolerations_of(spec),
+        not pod.terminating,
+        condition.ready and bound is not None,
+        condition.since,
+        pod.created_at,
+        pod.deletion_cost,
+        pod.restarts,
+        read_limited_tolerations(pod.spec),
         fixed,
         maker,
         revision,
-        ordinal_of(name),
+        pod.ordinal,
     )
 
 
-def found_budgets(makers: Controllers) -> Iterator[Budget]:
-    """The PodDisruptionBudgets, with what the workloads of their Pods want."""
-    for (_, kind, namespace, name), raw in sorted(makers.cluster.others.items()):
-        if kind != "PodDisruptionBudget":
-            continue
-        selector = as_selector(read_selector(Reader(), value_at(raw, ("spec", "selector")), ("spec", "selector")))
-        owners, unready = dict[ObjectKey, None](), 0
-        for pod in makers.cluster.pods:
-            metadata, status = mappings_at(pod, ("metadata",), ("status",))
-            inside = texts_at(metadata, "namespace")[0] == namespace
-            if inside and selector.matches(labels_of(metadata.get("labels"))):
-                if (owner := controller_of(metadata)) is not None:
-                    owners[owner.key(namespace)] = None
-                phase = texts_at(status, "phase")[0]
-                bound = texts_at(pod, "spec.nodeName")[0] and metadata.get("deletionTimestamp") is None
-                unready += bool(bound and phase not in FINISHED and not readiness(status, phase)[0])
-        beside = [makers.cluster.others.get(owner, {}) for owner in owners if owner not in makers.revisions]
-        spec = as_mapping(raw.get("spec"))
-        yield Budget(
-            namespace,
-            name,
-            selector,
-            int_or_percent(spec.get("minAvailable")),
-            int_or_percent(spec.get("maxUnavailable")),
-            sum(replicas_of(one, 0) for one in beside),
-            any(owner in makers.revisions for owner in owners),
-            unready,
-            texts_at(spec, "unhealthyPodEvictionPolicy")[0] == "AlwaysAllow",
-        )
+def initial_budgets(controllers: Controllers) -> Iterator[Budget]:
+    """Yield the PodDisruptionBudgets, with what the workloads of their Pods want."""
+    for _, raw in sorted(controllers.cluster.others.items()):
+        if (budget := read_disruption_budget(raw)) is not None:
+            yield _with_pods(budget, controllers)
+
+
+def _with_pods(budget: DisruptionBudget, controllers: Controllers) -> Budget:
+    selector = as_selector(read_selector(Reader(), budget.selector, ("spec", "selector")))
+    owners, unready = dict[ObjectKey, None](), 0
+    for pod in controllers.pods:
+        if pod.namespace == budget.namespace and selector.matches(pod.labels):
+            if pod.owner is not None:
+                owners[pod.owner.key(pod.namespace)] = None
+            counts = pod.node and not pod.terminating and pod.phase not in FINISHED
+            unready += bool(counts and not pod.ready_condition.ready)
+    others = [controllers.cluster.others.get(owner, {}) for owner in owners if owner not in controllers.revisions]
+    return Budget(
+        budget,
+        selector,
+        sum(read_workload_object(raw).replicas or 0 for raw in others),
+        any(owner in controllers.revisions for owner in owners),
+        unready,
+    )

@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
-from webhook.objects.fields import as_mapping, texts_at, value_at
+from webhook.objects.autoscalers import read_autoscaler
+from webhook.objects.fields import Raw
 from webhook.objects.kinds import KINDS, Kinds
-from webhook.objects.references import ObjectRef, controller_of
+from webhook.objects.pod_object import read_pod
+from webhook.objects.pod_templates import with_new_template
+from webhook.objects.references import ObjectRef
+from webhook.objects.workload_object import WorkloadObject
 from webhook.placement.inferred_defaults import Defaults, none_given
-from webhook.placement.subject import Raw
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles
 from webhook.simulation import ties
 from webhook.simulation.controllers import DEPLOYMENT, SIMULATED, STATEFUL, Controllers, SimulatedCluster
-from webhook.simulation.initial_pods import found_budgets, found_pod
+from webhook.simulation.initial_pods import initial_budgets, initial_pod
 from webhook.simulation.node_changes import Ground, after, first_ground
 from webhook.simulation.pod import InitialPod, Maker
-from webhook.simulation.reading import replicas_of, strategy_of, update_of
-from webhook.simulation.revisions import with_new_template
 from webhook.simulation.run import Named, Plan, SetFound
 from webhook.simulation.state import Start
 from webhook.simulation.step import ADD, APPLY, DRAIN, MOST_REPLICAS, OF_NODES, ROLLOUT, SCALE, Step, StepError
@@ -37,7 +38,8 @@ class Planned(NamedTuple):
 
 def is_simulated(raw: Raw) -> bool:
     """Whether it is a workload whose controller is simulated."""
-    return tuple(texts_at(raw, "apiVersion", "kind")) in SIMULATED
+    ref = ObjectRef.of(raw)
+    return (ref.api_version, ref.kind) in SIMULATED
 
 
 def wanted(ref: ObjectRef, steps: Iterable[Step]) -> Callable[[Raw], bool]:
@@ -45,8 +47,8 @@ def wanted(ref: ObjectRef, steps: Iterable[Step]) -> Callable[[Raw], bool]:
     moves = any(step.action in OF_NODES or step.action == ADD for step in steps)
 
     def asks(pod: Raw) -> bool:
-        namespace, node = texts_at(pod, "metadata.namespace", "spec.nodeName")
-        return moves or not node or namespace == ref.namespace
+        read = read_pod(pod)
+        return moves or not read.node or read.namespace == ref.namespace
 
     return asks
 
@@ -73,15 +75,14 @@ def planned(
     makers = Controllers(raw, cluster, kinds, defaults, profiles)
     of_sets = list(makers.of_sets())
     named = _named(makers, of_sets)
-    taken = [Step(APPLY, APPLY, replicas_of(raw, 1)), *steps] if applied else list(steps)
+    taken = [Step(APPLY, APPLY, named.replicas), *steps] if applied else list(steps)
     if named.replicas > MOST_REPLICAS:
         raise StepError(f"{makers.ref}: spec.replicas: found {named.replicas}, wanted {MOST_REPLICAS:,} or fewer")
     first = first_ground(cluster.snapshot.nodes)
     grounds, rollouts = _changes(makers, named, first, taken)
-    found = list(
-        _found(makers, of_sets, {name for one in grounds for name in (*one.touched, *dict(one.like).values())})
-    )
-    notes = list(_notes(makers.ref, named, cluster))
+    changed = {name for ground in grounds for name in (*ground.touched, *dict(ground.like).values())}
+    pods = list(_initial_pods(makers, of_sets, changed))
+    notes = list(_notes(makers, named))
     if makers.updating.lost:
         what = f"No Pod of revision {makers.updating.current} is there"
         notes.append(f"{what}: what is made below the partition has the new template.")
@@ -90,35 +91,32 @@ def planned(
     if makers.errors:
         raise StepError("\n".join(makers.errors))
     by_node: dict[str, list[InitialPod]] = {}
-    for one in found:
-        by_node.setdefault(one.node, []).append(one)
+    for pod in pods:
+        by_node.setdefault(pod.node, []).append(pod)
     start = Start(
         makers.snapshot,
         first,
-        {name: tuple(those) for name, those in by_node.items() if name},
-        tuple(sorted((one for one in by_node.get("", ()) if one.spreads), key=lambda one: one.created or 0.0)),
+        {name: tuple(on_node) for name, on_node in by_node.items() if name},
+        tuple(sorted((pod for pod in by_node.get("", ()) if pod.spreads), key=lambda pod: pod.created or 0.0)),
         cluster.features,
         how_ties or ties.usual(cluster.features),
-        cluster.time if cluster.time is not None else _latest(found),
+        cluster.time if cluster.time is not None else _latest(pods),
         {},
     )
-    budgets = tuple(found_budgets(makers)) if any(step.action == DRAIN for step in taken) else ()
+    budgets = tuple(initial_budgets(makers)) if any(step.action == DRAIN for step in taken) else ()
     plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets)
     classes = [*of_sets, *rollouts.values()]
     not_judged = dict.fromkeys(what for maker in classes for what in maker.of_class.not_judged)
     return Planned(plan, tuple(not_judged), tuple(notes))
 
 
-def _found(makers: Controllers, of_sets: Sequence[Maker], touched: Set[str]) -> Iterator[InitialPod]:
-    """The Pods that may move or go: of the workload, on nodes that steps touch, waiting or terminating."""
-    named = sorted(makers.cluster.pods, key=lambda pod: texts_at(pod, "metadata.namespace", "metadata.name"))
-    for pod in named:
-        leaves = value_at(pod, ("metadata", "deletionTimestamp")) is not None
-        node = texts_at(pod, "spec.nodeName")[0]
-        if not node or node in touched or leaves or makers.revision(pod) >= 0:
-            found = found_pod(pod, makers, of_sets)
-            if found is not None:
-                yield found
+def _initial_pods(controllers: Controllers, makers: Sequence[Maker], changed_nodes: Set[str]) -> Iterator[InitialPod]:
+    """Yield the Pods that may move or go: of the workload, on nodes that steps change, waiting or terminating."""
+    for pod in sorted(controllers.pods, key=lambda pod: (pod.namespace, pod.name)):
+        if not pod.node or pod.node in changed_nodes or pod.terminating or controllers.revision(pod) >= 0:
+            initial = initial_pod(pod, controllers, makers)
+            if initial is not None:
+                yield initial
 
 
 def _changes(
@@ -140,22 +138,26 @@ def _changes(
     return grounds, rollouts
 
 
-def _named(makers: Controllers, of_sets: Sequence[Maker]) -> Named:
-    """The workload as its controller has it now."""
-    spec = as_mapping(makers.raw.get("spec"))
-    replicas = replicas_of(makers.raw, 1)
-    if makers.ref.kind == STATEFUL:
-        return Named(replicas, tuple(SetFound(one, replicas) for one in of_sets), update=update_of(spec))
-    if makers.ref.kind != DEPLOYMENT:
-        controlled = controller_of(as_mapping(makers.raw.get("metadata"))) is not None
-        return Named(replicas, (SetFound(of_sets[-1], replicas),), controlled=controlled)
-    desired = [replicas_of(one, 0) for one in makers.sets]
+def _named(controllers: Controllers, makers: Sequence[Maker]) -> Named:
+    """Return the workload as its controller has it now; `makers` are what makes the Pods of each revision."""
+    workload, kind = controllers.workload, controllers.ref.kind
+    replicas = _replicas(workload)
+    if kind == STATEFUL:
+        of_revisions = tuple(SetFound(maker, replicas) for maker in makers)
+        return Named(replicas, of_revisions, update=workload.stateful_set_update)
+    if kind != DEPLOYMENT:
+        return Named(replicas, (SetFound(makers[-1], replicas),), controlled=workload.owner is not None)
+    desired = [replica_set.replicas or 0 for replica_set in controllers.sets]
     return Named(
         replicas,
-        tuple(SetFound(maker, number) for maker, number in zip(of_sets, desired, strict=True)),
-        strategy_of(as_mapping(spec.get("strategy"))),
-        paused=spec.get("paused") is True,
+        tuple(SetFound(maker, number) for maker, number in zip(makers, desired, strict=True)),
+        workload.deployment_strategy,
+        paused=workload.paused,
     )
+
+
+def _replicas(workload: WorkloadObject) -> int:
+    return 1 if workload.replicas is None else workload.replicas
 
 
 def _check_rollout(ref: ObjectRef, named: Named) -> None:
@@ -168,20 +170,19 @@ def _check_rollout(ref: ObjectRef, named: Named) -> None:
         raise StepError(f"{ROLLOUT}: does nothing: {why}; drain or delete its nodes instead")
 
 
-def _notes(ref: ObjectRef, named: Named, cluster: SimulatedCluster) -> Iterator[str]:
+def _notes(controllers: Controllers, named: Named) -> Iterator[str]:
     """What keeps the workload from changing; what else changes it or where its Pods go, and is not simulated."""
+    ref = controllers.ref
     if named.paused:
         yield "It is paused: no change of its template is rolled out."
-    affinities = [value_at(pod, ("spec", "affinity")) for pod in cluster.pods]
-    if any(as_mapping(one).keys() & {"podAffinity", "podAntiAffinity"} for one in affinities):
+    if any(pod.has_pod_affinity for pod in controllers.pods):
         yield "Some Pods have affinity to other Pods, which scores nodes for all, and is not simulated."
-    for (_, kind, namespace, name), raw in sorted(cluster.others.items()):
-        target = as_mapping(value_at(raw, ("spec", "scaleTargetRef")))
-        scales = tuple(texts_at(target, "kind", "name")) == (ref.kind, ref.name)
-        if kind == "HorizontalPodAutoscaler" and namespace == ref.namespace and scales:
-            yield f"HorizontalPodAutoscaler {name} scales it, too; what it does is not simulated."
+    for key, raw in sorted(controllers.cluster.others.items()):
+        autoscaler = read_autoscaler(raw, "") if key.kind == "HorizontalPodAutoscaler" else None
+        if autoscaler is not None and autoscaler.scales(ref):
+            yield f"HorizontalPodAutoscaler {key.name} scales it, too; what it does is not simulated."
 
 
-def _latest(found: Iterable[InitialPod]) -> float:
+def _latest(pods: Iterable[InitialPod]) -> float:
     """The latest of all times, where that of the dump is not known."""
-    return max((time for one in found for time in (one.ready_at, one.created) if time is not None), default=0.0)
+    return max((time for pod in pods for time in (pod.ready_at, pod.created) if time is not None), default=0.0)

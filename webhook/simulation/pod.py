@@ -103,8 +103,8 @@ class Pod:
     @property
     def available(self) -> bool:
         """
-        upstream: pod/util.go:IsPodAvailable (v1.37)
-
         Whether it runs, has been ready for long enough, and is not about to go.
+
+        upstream: pod/util.go:IsPodAvailable (v1.37)
         """
         return self.ready and not self.terminating and not self.fresh

@@ -40,10 +40,10 @@ class ReplicaSet:
 
 def sync(of: ReplicaSet, related: Sequence[ReplicaSet], state: State) -> bool:
     """
-    upstream: replica_set.go:ReplicaSetController.manageReplicas (v1.37)
-
     Make or delete Pods up to the number that is desired; whether there was anything to do.  `related` are all sets of
     the same Deployment, none of a ReplicaSet that nothing controls.
+
+    upstream: replica_set.go:ReplicaSetController.manageReplicas (v1.37)
     """
     active = of.active if state.terminating else of.pods  # which is asked after each Pod that is bound
     missing = of.desired - len(active)
@@ -60,9 +60,9 @@ def sync(of: ReplicaSet, related: Sequence[ReplicaSet], state: State) -> bool:
 
 def to_delete(pods: Sequence[Pod], beside: Iterable[Pod], number: int, now: float) -> Sequence[Pod]:
     """
-    upstream: controller_utils.go:ActivePodsWithRanks.Less, replica_set.go:getPodsToDelete (v1.37)
-
     So many of the Pods, those that go first; `beside` are all of the same Deployment.
+
+    upstream: controller_utils.go:ActivePodsWithRanks.Less, replica_set.go:getPodsToDelete (v1.37)
     """
     on_node = Counter(pod.node for pod in beside)
     known = {pod.ready_at is not None for pod in pods if pod.ready}

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from webhook.objects.fields import texts_at, value_at
-from webhook.objects.labels import labels_of
-from webhook.placement.subject import MADE_UP_LABEL, REVISION_HASH, Raw
+from webhook.objects.pod_object import PodObject
+from webhook.objects.workload_object import WorkloadObject
 
 
 class Revisions(NamedTuple):
@@ -23,38 +22,28 @@ class Revisions(NamedTuple):
 
     updated: str = ""
     current: str = ""
-    like: Raw | None = None
+    like: PodObject | None = None
 
     @property
     def lost(self) -> bool:
         """Whether it is not known what Pods of the current revision are like."""
         return self.current not in ("", self.updated) and self.like is None
 
-    def number(self, pod: Raw) -> int:
-        """1 for a Pod that is updated in a rollout, 0 for any other."""
-        return int(self.current != "" and _hash_of(pod) == self.updated)
+    def number(self, pod: PodObject) -> int:
+        """Return 1 for a Pod that is updated in a rollout, 0 for any other."""
+        return int(self.current != "" and pod.revision_hash == self.updated)
 
 
-def read_revisions(raw: Raw, pods: Collection[Raw]) -> Revisions:
+def read_revisions(stateful_set: WorkloadObject, pods: Collection[PodObject]) -> Revisions:
     """
+    Return the revisions of a StatefulSet with these Pods.
+
     upstream: stateful_set_control.go:defaultStatefulSetControl.getStatefulSetRevisions (v1.37)
-
-    Those of a StatefulSet with these Pods.
     """
-    updated, current = texts_at(raw, "status.updateRevision", "status.currentRevision")
-    earlier = {_hash_of(pod) for pod in pods} - {updated}
+    updated, current = stateful_set.update_revision, stateful_set.current_revision
+    earlier = {pod.revision_hash for pod in pods} - {updated}
     if not updated or (not earlier and current in ("", updated)):
         return Revisions(updated)
     current = current or min(earlier)
-    like = None if current == updated else next((pod for pod in pods if _hash_of(pod) == current), None)
+    like = None if current == updated else next((pod for pod in pods if pod.revision_hash == current), None)
     return Revisions(updated, current, like)
-
-
-def with_new_template(raw: Raw) -> Raw:
-    """A StatefulSet once its template has been changed, of which its controller is to make a revision."""
-    return {**raw, "status": {"updateRevision": MADE_UP_LABEL}}
-
-
-def _hash_of(pod: Raw) -> str:
-    """upstream: stateful_set_utils.go:getPodRevision (v1.37)"""
-    return labels_of(value_at(pod, ("metadata", "labels"))).get(REVISION_HASH, "")

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from webhook.objects.fields import Raw
 from webhook.objects.kinds import KINDS, Kinds
 from webhook.placement.inferred_defaults import Defaults, none_given
 from webhook.placement.remedies import IN_TEMPLATE, Remedy
-from webhook.placement.subject import Raw
 from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
 from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.planning import is_simulated, planned

@@ -12,19 +12,20 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import NamedTuple
 
+from webhook.objects.update_strategies import DeploymentStrategy, StatefulSetUpdate
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.filtering import count_each
 from webhook.scheduler.framework import feasible_nodes, find_feasible, message
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.taints import NO_EXECUTE, Taint, is_evicted
 from webhook.simulation import unreachable_zones
-from webhook.simulation.deployment import Deployment, DeploymentStrategy
+from webhook.simulation.deployment import Deployment
 from webhook.simulation.disruption import Budget, Drained, drain
 from webhook.simulation.node_changes import LOST, Ground
 from webhook.simulation.pod import InitialPod, Maker, Pod, PodClass
 from webhook.simulation.replicas import ReplicaSet
 from webhook.simulation.state import Start, State
-from webhook.simulation.stateful import StatefulSet, Update
+from webhook.simulation.stateful import StatefulSet
 from webhook.simulation.step import ADD, APPLY, CORDON, DELETE, DRAIN, LOSE, ROLLOUT, SCALE, TAINT, Step
 
 HOUR = 3600.0  # From one step to the next.
@@ -52,7 +53,7 @@ class Named:
     replicas: int
     sets: tuple[SetFound, ...]
     strategy: DeploymentStrategy = USUAL_STRATEGY
-    update: Update | None = None
+    update: StatefulSetUpdate | None = None
     controlled: bool = True
     paused: bool = False
 
@@ -178,9 +179,9 @@ class _Run:
 
     def _change_nodes(self, action: str, ground: Ground) -> None:
         """
-        upstream: drain.go:DrainCmdOptions.RunCordonOrUncordon, taint.go:TaintOptions.RunTaint (v1.37)
-
         kubectl changes one node after the other, and a Pod that waits may find a place before the last.
+
+        upstream: drain.go:DrainCmdOptions.RunCordonOrUncordon, taint.go:TaintOptions.RunTaint (v1.37)
         """
         state = self.state
         if action in (CORDON, DRAIN, TAINT) and state.waiting:

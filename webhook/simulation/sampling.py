@@ -25,9 +25,9 @@ class NodeSample(NamedTuple):
 
 def zone_of(node: Node) -> tuple[str, str]:
     """
-    upstream: helpers.go:GetZoneKey (v1.37)
-
     The region and the zone of a node; a label that is deprecated comes before the one that replaced it.
+
+    upstream: helpers.go:GetZoneKey (v1.37)
     """
     labels = node.labels
     return labels.get(BETA_REGION, labels.get(REGION, "")), labels.get(BETA_ZONE, labels.get(ZONE, ""))
@@ -35,9 +35,9 @@ def zone_of(node: Node) -> tuple[str, str]:
 
 def in_tree_order(nodes: Iterable[Node]) -> list[Node]:
     """
-    upstream: node_tree.go:nodeTree.list (v1.37)
-
     The nodes in the order in which they are looked at: one of each zone in turn.
+
+    upstream: node_tree.go:nodeTree.list (v1.37)
     """
     zones: dict[tuple[str, str], list[Node]] = {}
     for node in nodes:
@@ -48,9 +48,9 @@ def in_tree_order(nodes: Iterable[Node]) -> list[Node]:
 
 def number_to_find(nodes: int) -> int:
     """
-    upstream: schedule_one.go:Scheduler.numFeasibleNodesToFind (v1.37)
-
     The feasible nodes after which the search among so many nodes ends.
+
+    upstream: schedule_one.go:Scheduler.numFeasibleNodesToFind (v1.37)
     """
     if nodes < LEAST_FEASIBLE:
         return nodes
@@ -60,9 +60,9 @@ def number_to_find(nodes: int) -> int:
 
 def sample(feasible: NodeSet, number: int, start: int, searched: int) -> NodeSample:
     """
-    upstream: schedule_one.go:Scheduler.findNodesThatPassFilters (v1.37)
-
     The candidates among the feasible of `number` nodes in tree order; `searched` of them are left after PreFilter.
+
+    upstream: schedule_one.go:Scheduler.findNodesThatPassFilters (v1.37)
     """
     wanted = number_to_find(searched)
     if feasible.bit_count() <= wanted:  # Then every node was looked at.

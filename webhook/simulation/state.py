@@ -135,9 +135,9 @@ class State:
 
     def delete(self, pod: Pod) -> None:
         """
-        upstream: registry/core/pod/strategy.go:podStrategy.CheckGracefulDelete (v1.37)
-
         Delete a Pod: one without a node is gone at once, another terminates.
+
+        upstream: registry/core/pod/strategy.go:podStrategy.CheckGracefulDelete (v1.37)
         """
         if pod.terminating:
             return
@@ -157,9 +157,9 @@ class State:
 
     def fail(self, pod: Pod) -> None:
         """
-        upstream: controller_utils.go:MarkPodsNotReady (v1.37)
-
         Let a Pod that counts not be ready: nobody hears of its node.
+
+        upstream: controller_utils.go:MarkPodsNotReady (v1.37)
         """
         if pod.ready and pod.active:
             pod.ready = False
@@ -198,9 +198,9 @@ class State:
 
     def _place(self, pod: Pod, of_class: PodClass) -> bool:
         """
-        upstream: schedule_one.go:Scheduler.schedulePod (v1.37)
-
         Bind a Pod to the best node; False if none is feasible.
+
+        upstream: schedule_one.go:Scheduler.schedulePod (v1.37)
         """
         framework = self.framework(of_class)
         feasible = framework.feasible()

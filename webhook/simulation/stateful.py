@@ -7,21 +7,11 @@ The StatefulSet controller: Pods by their ordinals, one after the other or in pa
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
-from webhook.simulation.deployment import scaled
+from webhook.objects.fields import scaled
+from webhook.objects.update_strategies import StatefulSetUpdate
 from webhook.simulation.pod import Maker, Pod
 from webhook.simulation.state import State
-
-
-class Update(NamedTuple):
-    """How a StatefulSet is updated; `ordered` is the podManagementPolicy OrderedReady, `first` the start ordinal."""
-
-    ordered: bool = True
-    on_delete: bool = False
-    partition: int = 0
-    max_unavailable: int | str = 1
-    first: int = 0
 
 
 class StatefulSet:
@@ -32,7 +22,7 @@ class StatefulSet:
     the last as well.
     """
 
-    def __init__(self, replicas: int, update: Update, makers: Sequence[Maker], pods: Iterable[Pod]) -> None:
+    def __init__(self, replicas: int, update: StatefulSetUpdate, makers: Sequence[Maker], pods: Iterable[Pod]) -> None:
         self.replicas, self.update, self.pods = replicas, update, list(pods)
         self._makers = list(makers)
         self._current = len(makers) - 1 if makers[0] is makers[-1] else 0
@@ -65,9 +55,9 @@ class StatefulSet:
 
     def sync(self, state: State) -> bool:
         """
-        upstream: stateful_set_control.go:defaultStatefulSetControl.updateStatefulSet (v1.37)
-
         One round of the controller; whether there was anything to do.
+
+        upstream: stateful_set_control.go:defaultStatefulSetControl.updateStatefulSet (v1.37)
         """
         self._complete_update()
         there = {pod.ordinal: pod for pod in self.pods}

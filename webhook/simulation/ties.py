@@ -39,10 +39,10 @@ def nodes_in_a_row(nodes: int) -> int:
 
 def by_heap(best: NodeSet, candidates: NodeSet, start: int, nodes: int, random: Random) -> int:
     """
-    upstream: schedule_one.go:prioritizeNodes, sorted_nodes.go:NewSortedScoredNodes (v1.37)
-
     The position of the one of the best nodes that is the root of a heap of the candidates, which passed from the node
     at `start` on, of so many `nodes`.
+
+    upstream: schedule_one.go:prioritizeNodes, sorted_nodes.go:NewSortedScoredNodes (v1.37)
     """
     if best & (best - 1) == 0:
         return best.bit_length() - 1

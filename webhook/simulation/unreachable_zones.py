@@ -18,9 +18,9 @@ UNHEALTHY_SHARE, LEAST_UNHEALTHY, SMALL_ZONE = 0.55, 3, 50  # kube-controller-ma
 
 def evicted_from(before: Ground, after: Ground, random: Random) -> tuple[str, ...]:
     """
-    upstream: node_lifecycle_controller.go:Controller.handleDisruption, Controller.ComputeZoneState (v1.37)
-
     The names of the nodes lost by a step from which Pods are evicted, in the order in which that begins.
+
+    upstream: node_lifecycle_controller.go:Controller.handleDisruption, Controller.ComputeZoneState (v1.37)
     """
     zones: dict[tuple[str, str], list[Node]] = {}
     for node in after.order:

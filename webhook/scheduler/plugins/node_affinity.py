@@ -19,9 +19,9 @@ class NodeAffinity(Plugin):
 
     def pre_filter(self) -> PreFilterResult:
         """
-        upstream: node_affinity.go:NodeAffinity.PreFilter (v1.37)
-
         Terms that name nodes by `metadata.name` leave no others.
+
+        upstream: node_affinity.go:NodeAffinity.PreFilter (v1.37)
         """
         names = self.cycle.pod.affinity.names
         if names is None:
@@ -43,9 +43,9 @@ class NodeAffinity(Plugin):
     @cached_property
     def _preferred(self) -> Parts:
         """
-        upstream: node_affinity.go:NodeAffinity.Score (v1.37)
-
         The nodes by the sum of the weights of the preferred terms that they meet: more is better.
+
+        upstream: node_affinity.go:NodeAffinity.Score (v1.37)
         """
         parts: dict[NodeSet, int] = {self.nodes.all: 0}
         for weight, term in (*self.cycle.profile.added_preferred, *(self.cycle.pod.preferred or ())):

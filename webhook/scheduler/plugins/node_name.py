@@ -16,9 +16,9 @@ class NodeName(Plugin):
 
     def pre_filter(self) -> PreFilterResult:
         """
-        upstream: node_name.go:NodeName.PreFilter (v1.37)
-
         Leave only the node that the Pod names; older versions have no PreFilter.
+
+        upstream: node_name.go:NodeName.PreFilter (v1.37)
         """
         name = self.cycle.pod.node_name
         if not name or not self.cycle.features.node_name_in_pre_filter:

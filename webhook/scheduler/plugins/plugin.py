@@ -79,9 +79,9 @@ class Plugin:
 
 def normalized(parts: Iterable[tuple[NodeSet, int]], candidates: NodeSet, *, reverse: bool = False) -> Parts:
     """
-    upstream: normalize_score.go:DefaultNormalizeScore (v1.37)
-
     Return the candidates by their raw score as a share of the largest, 0 to 100; with `reverse` the largest has 0.
+
+    upstream: normalize_score.go:DefaultNormalizeScore (v1.37)
     """
     raw = [(nodes & candidates, score) for nodes, score in parts if nodes & candidates]
     largest = max([score for _, score in raw], default=0)

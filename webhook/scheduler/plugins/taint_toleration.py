@@ -27,9 +27,9 @@ class TaintToleration(Plugin):
     @cached_property
     def _intolerable(self) -> Parts:
         """
-        upstream: taint_toleration.go:TaintToleration.Score (v1.37)
-
         The nodes by the number of taints with PreferNoSchedule that the Pod does not tolerate: fewer are better.
+
+        upstream: taint_toleration.go:TaintToleration.Score (v1.37)
         """
         tolerations = [
             toleration for toleration in self.cycle.pod.tolerations if toleration.effect in ("", PREFER_NO_SCHEDULE)

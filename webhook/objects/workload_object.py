@@ -1,0 +1,95 @@
+"""
+An object of a kind that makes Pods, as its controller reads it.
+
+    JSON ──> WorkloadObject; where rules look at each of its Pod templates, see objects/workload.py
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from webhook.objects.fields import Raw, as_list, as_mapping, integer, texts_at, value_at
+from webhook.objects.names import REVISION_ANNOTATION
+from webhook.objects.references import ObjectRef, Owner, owner_of
+from webhook.objects.update_strategies import (
+    DeploymentStrategy,
+    StatefulSetUpdate,
+    read_deployment_strategy,
+    read_stateful_set_update,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadObject:
+    """
+    An object of a kind that makes Pods; `revision` is the number that the Deployment controller gives, or 0.
+
+    `replicas` is None where none are written.  What few callers ask for is read from `raw` when it is asked for.
+    """
+
+    raw: Raw = field(repr=False)
+    ref: ObjectRef
+    owner: Owner | None
+    replicas: int | None
+    revision: int
+
+    @property
+    def spec(self) -> Raw:
+        return as_mapping(self.raw.get("spec"))
+
+    @property
+    def template(self) -> Raw:
+        """Its Pod template, where the built-in kinds have it."""
+        return as_mapping(self.spec.get("template"))
+
+    @property
+    def selector(self) -> Raw:
+        return as_mapping(self.spec.get("selector"))
+
+    @property
+    def min_ready_seconds(self) -> int:
+        """For how many seconds a Pod must be ready until it is available."""
+        return max(0, integer(self.spec.get("minReadySeconds")) or 0)
+
+    @property
+    def paused(self) -> bool:
+        return self.spec.get("paused") is True
+
+    @property
+    def deployment_strategy(self) -> DeploymentStrategy:
+        return read_deployment_strategy(as_mapping(self.spec.get("strategy")))
+
+    @property
+    def stateful_set_update(self) -> StatefulSetUpdate:
+        return read_stateful_set_update(self.spec)
+
+    @property
+    def volume_claim_templates(self) -> list[object]:
+        """The templates of volumes that a StatefulSet adds to its Pods."""
+        return as_list(self.spec.get("volumeClaimTemplates"))
+
+    @property
+    def update_revision(self) -> str:
+        """The revision to which a StatefulSet's Pods are updated."""
+        return texts_at(self.raw, "status.updateRevision")[0]
+
+    @property
+    def current_revision(self) -> str:
+        """The revision that a StatefulSet's Pods had before."""
+        return texts_at(self.raw, "status.currentRevision")[0]
+
+
+def read_workload_object(raw: Raw) -> WorkloadObject:
+    """Return what a controller reads of an object; a value of the wrong type reads as if it were absent."""
+    replicas = integer(value_at(raw, ("spec", "replicas")))
+    return WorkloadObject(
+        raw,
+        ObjectRef.of(raw),
+        owner_of(raw),
+        replicas if replicas is not None and replicas >= 0 else None,
+        _revision(value_at(raw, ("metadata", "annotations", REVISION_ANNOTATION))),
+    )
+
+
+def _revision(written: object) -> int:
+    return int(written) if isinstance(written, str) and written.isdecimal() and len(written) < 20 else 0
