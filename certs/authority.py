@@ -39,7 +39,7 @@ class Authority:
 
     @classmethod
     def create(cls, now: datetime, name: str = "evenkeel CA", lifetime: timedelta = CA_LIFETIME) -> Authority:
-        """A new self-signed CA, with path length 0: it issues serving certificates, and no other CA."""
+        """Return a new self-signed CA, with path length 0: it issues serving certificates, and no other CA."""
         key = ec.generate_private_key(ec.SECP256R1())
         builder = (
             _builder(name, key.public_key(), now - CLOCK_SKEW, now + lifetime)
@@ -52,7 +52,7 @@ class Authority:
 
     @classmethod
     def parse(cls, certificate: Pem, key: Pem) -> Authority:
-        """An existing CA.  CertificateError if it cannot be read, is not a CA, or the key does not match."""
+        """Return an existing CA.  CertificateError if it cannot be read, is not a CA, or the key does not match."""
         pair = Pair.parse(certificate, key)
         if not describe(pair.certificate).is_ca:
             raise CertificateError(f"{certificate.source}: is not the certificate of a CA")
@@ -62,7 +62,8 @@ class Authority:
         self, names: Iterable[str], now: datetime, lifetime: timedelta = SERVING_LIFETIME, *, client: bool = False
     ) -> Pair:
         """
-        A certificate of a server, or of a `client`, for DNS names and IP addresses; it expires no later than its CA.
+        Return a certificate of a server, or of a `client`, for DNS names and IP addresses; it expires no later than its
+        CA.
 
         CertificateError if a name is neither, or the CA is not valid now.
         """
@@ -90,7 +91,7 @@ class Authority:
 
 
 def _builder(name: str, key: ec.EllipticCurvePublicKey, begin: datetime, end: datetime) -> x509.CertificateBuilder:
-    """The common part of CA certificates and serving certificates."""
+    """Return the common part of CA certificates and serving certificates."""
     return (
         x509.CertificateBuilder()
         .subject_name(_subject(name))
@@ -103,17 +104,19 @@ def _builder(name: str, key: ec.EllipticCurvePublicKey, begin: datetime, end: da
 
 
 def _subject(name: str) -> x509.Name:
-    """The common name, cut to its limit.  It is for people; clients verify the subject alternative names."""
+    """Return the common name, cut to its limit.  It is for people; clients verify the subject alternative names."""
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:LONGEST_COMMON_NAME])])
 
 
 def normal_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Names as a certificate spells them.  CertificateError, with a line for each bad name, or if there is no name."""
+    """
+    Return names as a certificate spells them; CertificateError, with a line for each bad name, or if there is no name.
+    """
     return tuple(str(name.value) for name in _alternative_names(names))
 
 
 def is_name(text: str) -> bool:
-    """Whether certificates are issued for this name."""
+    """Return whether certificates are issued for this name."""
     return _alternative_name(text) is not None
 
 
@@ -142,7 +145,10 @@ def _key_usage(*allowed: str) -> x509.KeyUsage:
 
 
 def _issuer_key(issuer: Pair) -> x509.AuthorityKeyIdentifier:
-    """The identifier of the signing key, copied from the issuer's certificate, which may have computed it otherwise."""
+    """
+    Return the identifier of the signing key, copied from the issuer's certificate, which may have computed it
+    otherwise.
+    """
     own = extension(issuer.certificate, x509.SubjectKeyIdentifier)
     if own is None:
         return x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.key.public_key())

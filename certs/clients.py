@@ -22,7 +22,7 @@ class Cas:
 
     @classmethod
     def parse(cls, pem: Pem) -> Cas:
-        """CertificateError if one of the certificates is not a CA, or there is none."""
+        """Parse the certificates of CAs; CertificateError if one of them is not a CA, or there is none."""
         return cls(Pem(pem.source, ca_bundle(pem)), inspect(pem))
 
     def demand(self, context: ssl.SSLContext) -> None:
@@ -39,7 +39,7 @@ class Clients:
     """The CAs in a file that others write, and the names that are accepted; without names, any certificate is."""
 
     def __init__(self, ca_file: Path, names: Iterable[str] = ()) -> None:
-        """CertificateError if the file cannot be used."""
+        """Read the file; CertificateError if it cannot be used."""
         self.ca_file, self.names = ca_file, frozenset(names)
         self.refused = ""  # Why the current file is not used.
         content = read(ca_file)
@@ -48,7 +48,7 @@ class Clients:
 
     def reload(self, demand: Callable[[Cas], None]) -> bool:
         """
-        Whether a changed file is used from now on; if it cannot be, `refused` is the reason.
+        Return whether a changed file is used from now on; if it cannot be, `refused` is the reason.
 
         `demand` puts CAs in force; until it has, without a CertificateError, the ones before are.
         """
@@ -67,6 +67,6 @@ class Clients:
         return True
 
     def problem(self, now: datetime) -> str:
-        """Why no client can be accepted at this time, or ""."""
+        """Return why no client can be accepted at this time, or ""."""
         reasons = [invalid_reason(ca, now) for ca in self.cas.contents]
         return f"{self.ca_file}: {'; '.join(filter(None, reasons))}" if all(reasons) else ""

@@ -28,7 +28,7 @@ class Pem:
 
 
 def read(path: Path) -> Pem:
-    """The content of a file; CertificateError if it cannot be read."""
+    """Return the content of a file; CertificateError if it cannot be read."""
     try:
         return Pem(str(path), path.read_bytes())
     except OSError as error:
@@ -53,7 +53,9 @@ def write_pair(chain: Path, chain_content: bytes, key: Path, key_content: bytes)
 
 @contextmanager
 def _filled(path: Path, content: bytes, mode: int) -> Iterator[Path]:
-    """A file, with `mode` from the start, to take the place of `path`; those that a killed process has left go."""
+    """
+    Write a file, with `mode` from the start, to take the place of `path`; remove those that a killed process has left.
+    """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     with _naming(path):
         for left in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 16}"):
@@ -80,9 +82,10 @@ def _naming(path: Path) -> Iterator[None]:
 @contextmanager
 def in_memory(content: bytes) -> Iterator[str]:
     """
-    The path of memory for what reads only files; it lasts as long as the descriptor, which is closed right afterwards.
+    Yield the path of a file in memory, for a function that reads only files.
 
-    No other user can open it.  OSError if there is none.
+    The file lasts as long as the descriptor, which is closed right afterwards. No other user can open it. OSError if
+    there is no memory for it.
     """
     descriptor = os.memfd_create("pem")
     with open(descriptor, "wb") as file:

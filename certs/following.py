@@ -12,17 +12,17 @@ class Followed(Generic[Loaded]):
     """Content that is polled. A change is returned once two readings in a row are equal."""
 
     def __init__(self, content: Loaded, read: Callable[[], Loaded]) -> None:
-        """`content` is already in use; `read` reads the current content, or raises an error."""
+        """Follow a content that is `content` now; `read` reads the current one, or raises an error."""
         self._read = read
         self._seen: Loaded | None = content
         self._given: Loaded | None = content
 
     def changed(self) -> Loaded | None:
         """
-        New content, once; None if it is unchanged, or differs from the last reading.
+        Return new content, once; None if it is unchanged, or differs from the last reading.
 
-        Content that differs from the last reading may be half-written, and half of it may look complete.
-        Errors of `read` are raised; the next content that can be read counts as new.
+        Content that differs from the last reading may be half-written, and half of it may look complete. Errors of
+        `read` are raised; the next content that can be read counts as new.
         """
         before, self._seen = self._seen, None
         try:

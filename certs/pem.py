@@ -33,7 +33,9 @@ class Pair:
 
     @classmethod
     def parse(cls, chain: Pem, key: Pem) -> Pair:
-        """The first certificate in `chain`, with its key.  CertificateError; KeyMismatchError if they do not match."""
+        """
+        Return the first certificate in `chain`, with its key.  CertificateError; KeyMismatchError if they do not match.
+        """
         pair = cls(certificates(chain), _private_key(key))
         if pair.key.public_key() != pair.certificate.public_key():
             raise KeyMismatchError(f"{key.source}: is not the key of {chain.source}")
@@ -60,7 +62,7 @@ class Pair:
         write_pair(chain, self.chain_pem(), key, self.key_pem())
 
     def pem(self, source: str) -> tuple[Pem, Pem]:
-        """Chain and key as PEM; `source` is what errors name."""
+        """Parse a chain and a key in PEM; `source` is what errors name."""
         return Pem(source, self.chain_pem()), Pem(source, self.key_pem())
 
 
@@ -80,12 +82,14 @@ class Inspection:
 
 
 def inspect(pem: Pem) -> tuple[Inspection, ...]:
-    """What each certificate in a file contains, in the order of the file.  CertificateError if one cannot be read."""
+    """
+    Return what each certificate in a file contains, in the order of the file.  CertificateError if one cannot be read.
+    """
     return tuple(map(describe, certificates(pem)))
 
 
 def ca_bundle(pem: Pem) -> bytes:
-    """Only the certificates in a file, as PEM.  CertificateError if one of them is not a CA."""
+    """Return only the certificates in a file, as PEM; CertificateError if one of them is not a CA."""
     found = certificates(pem)
     if leaf := next((inspection for inspection in map(describe, found) if not inspection.is_ca), None):
         raise CertificateError(f'{pem.source}: has "{leaf.subject}", which is not the certificate of a CA')
@@ -93,7 +97,7 @@ def ca_bundle(pem: Pem) -> bytes:
 
 
 def describe(certificate: x509.Certificate) -> Inspection:
-    """What a certificate contains."""
+    """Return what a certificate contains."""
     constraints = extension(certificate, x509.BasicConstraints)
     names = extension(certificate, x509.SubjectAlternativeName)
     return Inspection(
@@ -110,13 +114,13 @@ def describe(certificate: x509.Certificate) -> Inspection:
 
 
 def invalid_reason(found: Inspection, now: datetime) -> str | None:
-    """Why the certificate is not valid at this time, which it names, or None if it is."""
+    """Return why the certificate is not valid at this time, which it names, or None if it is."""
     reason = invalid_since(found, now)
     return f"{reason}, now is {stamp(now)}" if reason else None
 
 
 def invalid_since(found: Inspection, now: datetime) -> str | None:
-    """The same in words that stay the same as time passes."""
+    """Return the same in words that stay the same as time passes."""
     if now < found.not_before:
         return f"is not valid before {stamp(found.not_before)}"
     if now > found.not_after:
@@ -125,13 +129,13 @@ def invalid_since(found: Inspection, now: datetime) -> str | None:
 
 
 def stamp(when: datetime) -> str:
-    """A time in UTC, as 2026-01-31T12:00:00Z."""
+    """Return a time in UTC, as 2026-01-31T12:00:00Z."""
     return f"{when.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def certificates(pem: Pem) -> tuple[x509.Certificate, ...]:
     """
-    All certificates in PEM, at least one; CertificateError if there is none, or one cannot be parsed.
+    Return all certificates in PEM, at least one; CertificateError if there is none, or one cannot be parsed.
 
     The library's message is not in it: it quotes what a broken file has, which may be a key.
     """
@@ -146,7 +150,7 @@ def certificates(pem: Pem) -> tuple[x509.Certificate, ...]:
 
 
 def _readable(content: bytes) -> tuple[x509.Certificate, ...]:
-    """The certificates in PEM, none if one cannot be parsed."""
+    """Return the certificates in PEM, none if one cannot be parsed."""
     try:
         found = tuple(x509.load_pem_x509_certificates(content))
         for certificate in found:
@@ -157,7 +161,7 @@ def _readable(content: bytes) -> tuple[x509.Certificate, ...]:
 
 
 def _private_key(pem: Pem) -> PrivateKey:
-    """The key in PEM.  CertificateError, without the library's message, which could quote the key."""
+    """Return the key in PEM.  CertificateError, without the library's message, which could quote the key."""
     try:
         key = serialization.load_pem_private_key(pem.content, password=None)
     except TypeError:
@@ -170,7 +174,7 @@ def _private_key(pem: Pem) -> PrivateKey:
 
 
 def extension(certificate: x509.Certificate, kind: type[_Extension]) -> _Extension | None:
-    """The extension of this type, or None."""
+    """Return the extension of this type, or None."""
     try:
         return certificate.extensions.get_extension_for_class(kind).value
     except x509.ExtensionNotFound:

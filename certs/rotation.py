@@ -37,10 +37,10 @@ class CertificateStore(Protocol):
     """The storage of the certificates, with compare-and-swap."""
 
     def read(self) -> tuple[Content, str]:
-        """The entries and their version; no entries and "" if the store does not exist."""
+        """Return the entries and their version; no entries and "" if the store does not exist."""
 
     def replace(self, content: Content, resource_version: str) -> bool:
-        """Whether the entries were replaced; False if they no longer had that version."""
+        """Return whether the entries were replaced; False if they no longer had that version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def rotate(
 def renewed(
     held: HeldCertificates, names: Collection[str], now: datetime, bundles: Sequence[bytes] | None, lifetimes: Lifetimes
 ) -> Rotation:
-    """The content to hold from now on.  A pure function, except that it creates keys."""
+    """Return the content to hold from now on.  A pure function, except that it creates keys."""
     reasons: list[str] = []
     if held.trusted is not None and held.trusted > now + CLOCK_SKEW:
         held = replace(held, trusted=None)  # A time in the future is not trusted.
@@ -132,7 +132,7 @@ def renewed(
 
 def _kept(held: HeldCertificates, now: datetime, lifetimes: Lifetimes) -> tuple[x509.Certificate, ...]:
     """
-    The CAs without those that no leaf needs any more; all of them while the newest is not valid.
+    Return the CAs without those that no leaf needs any more; all of them while the newest is not valid.
 
     The clock may be wrong then, and replicas may still serve what another has signed.
     """
@@ -145,13 +145,13 @@ def _kept(held: HeldCertificates, now: datetime, lifetimes: Lifetimes) -> tuple[
 
 
 def _settled(held: HeldCertificates, now: datetime, lifetimes: Lifetimes) -> bool:
-    """Whether the newest CA has been in every caBundle for long enough to sign."""
+    """Return whether the newest CA has been in every caBundle for long enough to sign."""
     return held.trusted is not None and now >= held.trusted + lifetimes.settling
 
 
 def renewal_reason(certificate: x509.Certificate | None, now: datetime) -> str | None:
     """
-    Why a certificate is due for renewal, else None.
+    Return why a certificate is due for renewal, else None.
 
     It is missing, two thirds of its lifetime are over, or it is not valid yet: whoever issued it had a wrong clock, or
     this replica has.
@@ -166,14 +166,16 @@ def renewal_reason(certificate: x509.Certificate | None, now: datetime) -> str |
 
 
 def _all_names(held: HeldCertificates, names: Collection[str], now: datetime) -> Collection[str]:
-    """The names, and those of a leaf that is not due; else replicas with different names would replace it in turns."""
+    """
+    Return the names, and those of a leaf that is not due; else replicas with different names would replace it in turns.
+    """
     if held.leaf is None or renewal_reason(held.leaf.certificate, now):
         return names
     return tuple(dict.fromkeys((*names, *filter(is_name, describe(held.leaf.certificate).names))))
 
 
 def leaf_reason(held: HeldCertificates, names: Collection[str], now: datetime) -> str | None:
-    """Why the leaf is due for renewal: its names, its CA or its time; else None."""
+    """Return why the leaf is due for renewal: its names, its CA or its time; else None."""
     if held.leaf is None:
         return "there is none"
     if missing := sorted(set(names) - set(describe(held.leaf.certificate).names)):
@@ -184,7 +186,9 @@ def leaf_reason(held: HeldCertificates, names: Collection[str], now: datetime) -
 
 
 def is_served(held: HeldCertificates, names: Collection[str], now: datetime) -> bool:
-    """Whether clients that trust the held CAs accept the leaf; if so, its renewal can wait for a new CA to settle."""
+    """
+    Return whether clients that trust the held CAs accept the leaf; if so, its renewal can wait for a new CA to settle.
+    """
     leaf = held.leaf.certificate if held.leaf is not None else None
     if leaf is None or invalid_reason(describe(leaf), now):
         return False
@@ -192,7 +196,7 @@ def is_served(held: HeldCertificates, names: Collection[str], now: datetime) -> 
 
 
 def verifies(leaf: x509.Certificate, cas: Collection[x509.Certificate]) -> bool:
-    """Whether one of the CAs has signed the leaf."""
+    """Return whether one of the CAs has signed the leaf."""
     for ca in cas:
         with suppress(ValueError, TypeError, InvalidSignature):
             leaf.verify_directly_issued_by(ca)
@@ -206,7 +210,7 @@ def _in_each(bundles: Sequence[bytes] | None, ca: x509.Certificate) -> bool:
 
 
 def parse(content: Content) -> HeldCertificates:
-    """What the entries hold; a damaged entry, or a key that does not match, counts as missing."""
+    """Return what the entries hold; a damaged entry, or a key that does not match, counts as missing."""
     cas: tuple[x509.Certificate, ...] = ()
     authority, leaf, trusted = None, None, None
     pem = {name: Pem(name, content.get(name, b"")) for name in (CA_CERT, CA_KEY, CERT, KEY)}
@@ -222,7 +226,7 @@ def parse(content: Content) -> HeldCertificates:
 
 
 def entries(held: HeldCertificates) -> dict[str, bytes]:
-    """The entries of a store, as `parse` reads them."""
+    """Return the entries of a store, as `parse` reads them."""
     trusted = stamp(held.trusted).encode() if held.trusted is not None else b""
     ca_key = held.authority.pair.key_pem() if held.authority is not None else b""
     cert, key = (held.leaf.chain_pem(), held.leaf.key_pem()) if held.leaf is not None else (b"", b"")

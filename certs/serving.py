@@ -28,7 +28,10 @@ class Served(NamedTuple):
 
     @classmethod
     def parse(cls, chain: Pem, key: Pem) -> Served:
-        """CertificateError, which says why, if they cannot be served; OpenSSL alone finds less."""
+        """
+        Parse a certificate and its key; CertificateError, which says why, if they cannot be served: OpenSSL alone finds
+        less.
+        """
         return cls(chain, key, describe(Pair.parse(chain, key).certificate))
 
 
@@ -37,7 +40,7 @@ class ServingCertificate:
 
     def __init__(self, chain: Pem, key: Pem, min_version: str = "1.2", clients: Clients | None = None) -> None:
         """
-        `min_version` is one of VERSIONS; without `clients` a client needs no certificate.
+        Serve a certificate; `min_version` is one of VERSIONS, and without `clients` a client needs no certificate.
 
         CertificateError if the certificate and its key cannot be served.
         """
@@ -52,7 +55,10 @@ class ServingCertificate:
     def of_files(
         cls, cert_file: Path, key_file: Path, min_version: str = "1.2", clients: Clients | None = None
     ) -> ServingCertificate:
-        """One in two files that others write, which `reload` follows.  CertificateError if they cannot be served."""
+        """
+        Return the certificate in two files that others write, which `reload` follows; CertificateError if they cannot
+        be served.
+        """
 
         def read_both() -> tuple[Pem, Pem]:
             return read(cert_file), read(key_file)
@@ -69,12 +75,12 @@ class ServingCertificate:
             self._use(served, self._cas)
 
     def demand(self, cas: Cas) -> None:
-        """Demand certificates of these CAs from the next handshake on, with the pair that is served already."""
+        """Require certificates of these CAs from the next handshake on, with the pair that is served already."""
         with self._lock:
             self._use(self.served, cas)
 
     def _use(self, served: Served, cas: Cas | None) -> None:
-        """CertificateError, and nothing has changed, if no context can be made of these."""
+        """Use these from now on; CertificateError, and nothing has changed, if no context can be made of them."""
         # A new context, because the one in use would briefly have the new certificate without its key.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = VERSIONS[self.min_version]
@@ -94,7 +100,7 @@ class ServingCertificate:
 
     def reload(self, now: datetime) -> bool:
         """
-        Whether changed files are served from the next handshake on; if they cannot be, `refused` is the reason.
+        Return whether changed files are served from the next handshake on; if they cannot be, `refused` is the reason.
 
         A certificate that is not valid now does not replace one that is; it is looked at again as time passes.
         """
@@ -122,6 +128,6 @@ class ServingCertificate:
         return self.served.contents.not_after
 
     def problem(self, now: datetime) -> str:
-        """Why clients do not trust the served certificate at this time, or ""."""
+        """Return why clients do not trust the served certificate at this time, or ""."""
         reason = invalid_reason(self.served.contents, now)
         return f"{self.served.chain.source}: {reason}" if reason else ""

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.house.words import docstrings_without_verb, pointing_bindings, pointing_files, twice
+from tests.house.words import docstrings_without_verb, modules, pointing_bindings, pointing_files, twice
 
 BEFORE = (
     """
@@ -29,6 +29,10 @@ def test_no_file_is_named_by_a_word_that_names_nothing():
 
 def test_no_class_is_defined_twice_and_no_constant_with_different_values():
     assert {} == twice()
+
+
+def test_each_docstring_of_a_function_begins_with_a_verb():
+    assert [] == [place for file, tree in modules() for place in docstrings_without_verb(file, tree)]
 
 
 def test_a_class_or_constant_that_is_there_twice_is_found(tmp_path):

@@ -27,22 +27,21 @@ FILE_NAMES = frozenset(
 # With which the docstring of a function begins.  Add the verb that says what yours does; a word that is a noun as often
 # ("Number of Pods") does not belong here.
 _VERBS = """
-    Accept Add Adjust Allow Answer Append Apply Arrange Ask Assign Assume Backdate Begin Block Break Build Cache
-    Call Cancel Carry Check Choose Clean Clear Close Collect Combine Compare Compile Complete Compute Configure
-    Connect Consume Continue Convert Copy Correct Count Create Cut Decide Declare Decode Decrement Defer Define
-    Delay Delete Deliver Deny Derive Describe Detect Determine Disconnect Distribute Divide Do Draw Drop Dump
-    Emit Encode End Enforce Ensure Enter Escape Estimate Evaluate Evict Examine Exclude Exit Expand Expect
-    Explain Export Express Extend Extract Fail Fetch Fill Filter Find Finish Follow Forbid Forget Fork Format
-    Forward Generate Get Give Group Handle Hold Identify Ignore Import Include Increment Inform Insert Inspect
-    Install Intern Interpret Invert Issue Iterate Join Judge Keep Label Leave List Listen Load Locate Lock Log
-    Look Make Map Mark Match Measure Merge Move Name Narrow Normalize Note Observe Omit Open Pack Pad Pair Parse
-    Pass Patch Plan Poll Prepare Print Proceed Produce Propose Publish Put Quote Raise Read Rebuild Receive
-    Record Reduce Refresh Refuse Register Reject Release Reload Remember Remove Rename Render Renew Repair
-    Replace Replay Report Request Require Reserve Reset Resolve Respond Restart Restore Resume Return Reuse
-    Review Rewrite Rotate Round Run Save Scale Scan Schedule Score Search Select Send Separate Serialize Serve
-    Set Settle Shorten Show Shut Sign Simulate Skip Sleep Sort Split Spread Start Stop Store Strip Subtract
-    Suggest Sum Suspend Swap Take Tell Terminate Test Track Translate Treat Try Unpack Update Use Validate
-    Verify Wait Wake Walk Warn Watch Widen Withdraw Wrap Write Yield
+    Accept Add Adjust Allow Answer Append Apply Arrange Ask Assign Assume Backdate Begin Bind Block Break Build Cache
+    Call Cancel Carry Check Choose Clean Clear Close Collect Combine Compare Compile Complete Compute Configure Connect
+    Consume Continue Convert Copy Correct Count Create Cut Decide Declare Decode Decrement Defer Define Delay Delete
+    Deliver Deny Derive Describe Detect Determine Disconnect Distribute Divide Do Draw Drop Dump Emit Encode End
+    Enforce Ensure Enter Escape Estimate Evaluate Evict Examine Exclude Exempt Exit Expand Expect Explain Export
+    Express Extend Extract Fail Fetch Fill Filter Find Finish Follow Forbid Forget Fork Format Forward Generate Get
+    Give Group Handle Have Hold Identify Ignore Import Include Increment Inform Insert Inspect Install Intern Interpret
+    Invert Issue Iterate Join Judge Keep Label Leave Let List Listen Load Locate Lock Log Look Lower Make Map Mark
+    Match Measure Merge Move Name Narrow Normalize Note Observe Omit Open Pack Pad Pair Parse Pass Patch Plan Poll
+    Prepare Print Proceed Produce Propose Publish Put Quote Raise Read Rebuild Receive Record Reduce Refresh Refuse
+    Register Reject Release Reload Remember Remove Rename Render Renew Repair Replace Replay Report Request Require
+    Reserve Reset Resolve Respond Restart Restore Resume Return Reuse Review Rewrite Rotate Round Run Save Scale Scan
+    Schedule Score Search Select Send Separate Serialize Serve Set Settle Shorten Show Shut Sign Simulate Skip Sleep
+    Sort Split Spread Start Stop Store Strip Subtract Suggest Sum Suspend Swap Take Tell Terminate Test Track Translate
+    Treat Try Unpack Update Use Validate Verify Wait Wake Walk Warn Watch Widen Withdraw Wrap Write Yield
 """
 VERBS = frozenset(_VERBS.split())
 

@@ -14,14 +14,14 @@ class TooLarge(ValueError):
 
 
 def weigh(workloads: Sequence[Workload]) -> None:
-    """TooLarge if the workloads of an object cannot be judged in reasonable time."""
+    """Raise TooLarge if the workloads of an object cannot be judged in reasonable time."""
     if len(workloads) > MOST_TEMPLATES:
         raise TooLarge(f"found more than {MOST_TEMPLATES} Pod templates, no more can be judged")
     weigh_constraints([workload.raw_constraints for workload in workloads])
 
 
 def weigh_constraints(lists: Sequence[object]) -> None:
-    """TooLarge if lists of constraints are more than can be judged; does not recurse."""
+    """Raise TooLarge if lists of constraints are more than can be judged; does not recurse."""
     count = sum([len(constraints) for constraints in lists if isinstance(constraints, list)])
     if count > MOST_CONSTRAINTS:
         raise TooLarge(f"found {count} constraints, at most {MOST_CONSTRAINTS} can be judged")

@@ -65,7 +65,7 @@ ALLOWED = Decision()
 
 
 def bad_request(message: str) -> Decision:
-    """The answer to a malformed request: status 400."""
+    """Return the answer to a malformed request: status 400."""
     text = wording.one_line(message, wording.LINE_LIMIT)
     return Decision(Outcome.ERROR, _status(400, "BadRequest", text), error=text)
 

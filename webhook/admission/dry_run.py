@@ -105,7 +105,7 @@ def dry_run(
 
 def _labelled(obj: Mapping[str, object], terms: Terms) -> Mapping[str, object]:
     """
-    A new Pod with the zone and the region of the node that it names, whatever it says of them itself.
+    Return a new Pod with the zone and the region of the node that it names, whatever it says of them itself.
 
     upstream: podtopologylabels/admission.go:Plugin.Admit (v1.37)
     """
@@ -123,14 +123,14 @@ def _is_pod(obj: Mapping[str, object]) -> bool:
 
 
 def as_webhook_sees(terms: Terms) -> Terms:
-    """The terms with what the webhook knows of the cluster: Pods only where the policy says so."""
+    """Return the terms with what the webhook knows of the cluster: Pods only where the policy says so."""
     if terms.snapshot is None or terms.policy.watch_pods:
         return terms
     return replace(terms, snapshot=without_pods(terms.snapshot))
 
 
 def without_pods(snapshot: Snapshot) -> Snapshot:
-    """The cluster as who knows of no Pod sees it."""
+    """Return the cluster as who knows of no Pod sees it."""
     return replace(snapshot, pods={}, usage={})
 
 
@@ -141,18 +141,20 @@ def _request(
 
 
 def _created(request: AdmissionRequest) -> AdmissionRequest:
-    """The request with the uid that kube-apiserver gives a new object, and without the status, which it resets."""
+    """
+    Return the request with the uid that kube-apiserver gives a new object, and without the status, which it resets.
+    """
     created = [one if one.uid else replace(one, uid=NEW_UID, scheduled=False) for one in request.workloads]
     return request._replace(workloads=tuple(created))
 
 
 def mentions_constraints(obj: object) -> bool:
-    """Whether there are constraints anywhere in an object; the schema in a CRD does not count."""
+    """Return whether there are constraints anywhere in an object; the schema in a CRD does not count."""
     return any(places_of_constraints(obj))
 
 
 def places_of_constraints(obj: object) -> Iterator[list[object]]:
-    """Each list of constraints anywhere in an object that is not empty."""
+    """Yield each list of constraints anywhere in an object that is not empty."""
     level = [obj]
     while level:
         for value in level:
@@ -162,7 +164,7 @@ def places_of_constraints(obj: object) -> Iterator[list[object]]:
 
 
 def _refused_by_api_server(obj: Mapping[str, object], features: Features) -> bool:
-    """Whether kube-apiserver's own validation stops a built-in kind before /validate is asked."""
+    """Return whether kube-apiserver's own validation stops a built-in kind before /validate is asked."""
     return any(
         validate(
             workload.raw_constraints,
@@ -176,7 +178,7 @@ def _refused_by_api_server(obj: Mapping[str, object], features: Features) -> boo
 
 
 def patched(obj: Mapping[str, object], operations: Sequence[Mapping[str, object]]) -> Mapping[str, object]:
-    """`obj` with what `add` operations on members of objects put there."""
+    """Return `obj` with what `add` operations on members of objects put there."""
     for operation in operations:
         parts = [part.replace("~1", "/").replace("~0", "~") for part in str(operation["path"]).split("/")[1:]]
         obj = as_mapping(with_value(obj, tuple(parts), operation["value"]))
@@ -184,7 +186,7 @@ def patched(obj: Mapping[str, object], operations: Sequence[Mapping[str, object]
 
 
 def _stored(obj: Mapping[str, object], features: Features) -> Mapping[str, object]:
-    """What PrepareForCreate makes of a Pod that is not stored yet; anything else stays as it is."""
+    """Return what PrepareForCreate makes of a Pod that is not stored yet; anything else stays as it is."""
     metadata, constraints = as_mapping(obj.get("metadata")), value_at(obj, CONSTRAINTS_PATH)
     if not _is_pod(obj) or metadata.get("uid") or constraints is None:
         return obj

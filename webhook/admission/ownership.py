@@ -52,7 +52,7 @@ def audited(workload: Workload, user: str, owned_objects: str) -> Audited:
 
 def sent_by_controller(workload: Workload, user: str) -> bool:
     """
-    Whether the built-in controller of the workload's owner sends it, and no one else with an owner reference.
+    Return whether the built-in controller of the workload's owner sends it, and no one else with an owner reference.
 
     Any user can write an owner reference, also to an object of their own that never gets any Pods: its controller then
     adopts those that are written by hand.
@@ -64,6 +64,8 @@ def sent_by_controller(workload: Workload, user: str) -> bool:
 
 
 def account_of(kind: str, owner: Owner) -> str | None:
-    """The user by whose name a built-in controller creates objects of this kind for this owner; None if none does."""
+    """
+    Return the user by whose name a built-in controller creates objects of this kind for this owner; None if none does.
+    """
     account = CHAIN.get(kind, {}).get((owner.api_version, owner.kind))
     return None if account is None else ACCOUNTS + account

@@ -26,7 +26,7 @@ Mistake = tuple[str, str]
 
 
 def changes_nothing(request: AdmissionRequest) -> bool:
-    """Whether an update leaves all that is judged as it was."""
+    """Return whether an update leaves all that is judged as it was."""
     try:
         now = [_judged_part(request.obj, workload) for workload in request.workloads]
         return now == [_judged_part(request.old, workload) for workload in request.before]
@@ -41,7 +41,7 @@ def _judged_part(obj: Mapping[str, object], workload: Workload) -> object:
 
 
 def keeps_constraints(request: AdmissionRequest) -> bool:
-    """Whether an update leaves all constraints as they were."""
+    """Return whether an update leaves all constraints as they were."""
     try:
         now = [workload.raw_constraints for workload in request.workloads]
         return now == [workload.raw_constraints for workload in request.before]

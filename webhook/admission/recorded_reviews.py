@@ -27,12 +27,12 @@ class Recorded(NamedTuple):
 
 
 def is_review(obj: Mapping[str, object]) -> bool:
-    """Whether an object is an AdmissionReview, of any version."""
+    """Return whether an object is an AdmissionReview, of any version."""
     return obj.get("kind") == REVIEW_KIND and str(obj.get("apiVersion")).partition("/")[0] == ADMISSION_GROUP
 
 
 def read_recorded(review: Mapping[str, object]) -> Recorded:
-    """What an AdmissionReview asks; ValueError says what is wrong with it."""
+    """Return what an AdmissionReview asks; ValueError says what is wrong with it."""
     if review.get("apiVersion") != REVIEW_API_VERSION:
         found = brief(review.get("apiVersion"))
         raise ValueError(f"apiVersion: found {found}, which is not supported, wanted {REVIEW_API_VERSION}")
@@ -54,7 +54,7 @@ def read_recorded(review: Mapping[str, object]) -> Recorded:
 
 
 def _subject(request: Mapping[str, object]) -> Mapping[str, object]:
-    """The object that a request is about, which it need not hold."""
+    """Return the object that a request is about, which it need not hold."""
     group, version, kind, name, namespace = texts_at(
         request, "kind.group", "kind.version", "kind.kind", "name", "namespace"
     )

@@ -66,7 +66,7 @@ class AdmissionRequest(NamedTuple):
         user: str = "",
     ) -> AdmissionRequest:
         """
-        The request that kube-apiserver makes of `obj`; `namespace` is used if the object has none.
+        Return the request that kube-apiserver makes of `obj`; `namespace` is used if the object has none.
 
         A namespace that is no string is not replaced: nobody knows which one is meant.
         """
@@ -95,7 +95,7 @@ class AdmissionRequest(NamedTuple):
 
 def read_request(uid: str, raw: Mapping[str, object], phase: str, kinds: Kinds) -> AdmissionRequest:
     """
-    The AdmissionReview's `request`; what has the wrong type reads as if it were absent.
+    Return the AdmissionReview's `request`; what has the wrong type reads as if it were absent.
 
     The workloads are in the request's namespace: in the mutating phase the object may not have one yet.
     """

@@ -63,7 +63,9 @@ def about(request: AdmissionRequest) -> str:
 
 
 def _is_judged(request: AdmissionRequest, terms: Terms) -> bool:
-    """A Pod's constraints cannot change.  /mutate judges only with earlyAnswer, and only objects without an owner."""
+    """
+    Return a Pod's constraints cannot change.  /mutate judges only with earlyAnswer, and only objects without an owner.
+    """
     workload = request.workloads[0]
     if request.phase == MUTATE and (not terms.policy.early_answer or workload.owner is not None):
         return False
@@ -207,7 +209,7 @@ def _outcome(denies: bool, would_deny: bool, warns: bool) -> Outcome:
 
 
 def _forbidden(request: AdmissionRequest, denial: wording.Denial) -> Mapping[str, object]:
-    """The metav1.Status of a denial, of which kubectl prints the message."""
+    """Return the metav1.Status of a denial, of which kubectl prints the message."""
     group, kind = request.kind
     about = {"name": request.name, "group": group, "kind": kind}
     return {

@@ -93,7 +93,7 @@ def _namespaces(objects: Iterable[Mapping[str, object]]) -> dict[str, Labels]:
 
 
 def _asked(file: str, args: argparse.Namespace) -> Iterator[Recorded]:
-    """What is asked of each object in a file, or by each review."""
+    """Yield what is asked of each object in a file, or by each review."""
     for number, obj in enumerate(inputs.objects(file), 1):
         if not is_review(obj):
             yield Recorded(obj, None, args.namespace, "")
@@ -110,7 +110,7 @@ def _asked(file: str, args: argparse.Namespace) -> Iterator[Recorded]:
 def _before(
     obj: Mapping[str, object], old: Mapping[Identity, Mapping[str, object]] | None, args: argparse.Namespace
 ) -> Mapping[str, object] | None:
-    """The old object, None for a creation."""
+    """Return the old object, None for a creation."""
     if old is None:
         return None
     known_by = identity_of(obj, args.namespace)

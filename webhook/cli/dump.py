@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(contents: Contents) -> None:
-    """Say what could not be read.  UsageError if nothing could."""
+    """Print what could not be read; UsageError if nothing could."""
     lines = [one_line(f"{resource}: not in the dump: {why}", LINE_LIMIT) for resource, why in contents.missing.items()]
     if contents.missing.keys() >= {kind.name for kind in LISTED_RESOURCES}:
         raise UsageError("\n".join((*lines, inputs.NOTHING_LISTED)))

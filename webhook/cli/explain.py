@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 def _in_cluster(
     args: argparse.Namespace, source: inputs.Source, namespace: str, kinds: Kinds
 ) -> tuple[list[PlacementSubject], Known, list[str]]:
-    """The Pod that is named, or the next Pods of the workload."""
+    """Return the Pod that is named, or the next Pods of the workload."""
     ref = selection.typed_name(args.object, kinds).in_namespace(namespace)
     found = clusters.read(source, args.kubernetes_version, _within(namespace), namespace)
     if ref.kind == POD:
@@ -107,14 +107,14 @@ def _in_cluster(
 
 
 def _within(*namespaces: str) -> Callable[[Raw], bool]:
-    """The Pods of some namespaces, among which are those of any workload there."""
+    """Return the Pods of some namespaces, among which are those of any workload there."""
     return lambda pod: texts_at(pod, "metadata.namespace")[0] in namespaces
 
 
 def _in_file(
     args: argparse.Namespace, source: inputs.Source, namespace: str, kinds: Kinds
 ) -> tuple[list[PlacementSubject], Known, list[str]]:
-    """Each Pod and each Pod template in a file, as if it were applied now; and why others cannot be read."""
+    """Return each Pod and each Pod template in a file, as if it were applied now; and why others cannot be read."""
     objects = [clusters.in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
     found = clusters.read(
         source,

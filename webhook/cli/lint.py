@@ -150,7 +150,7 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _files(args: argparse.Namespace) -> tuple[list[str], list[NotFound]]:
-    """The files to judge, and the paths that were not found.  UsageError if there is no file at all."""
+    """Return the files to judge, and the paths that were not found.  UsageError if there is no file at all."""
     files, missing = find(args.paths, args.exclude)
     if missing and not files:
         raise UsageError("\n".join(map(str, missing)))

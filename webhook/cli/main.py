@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
     """A parser that reports with its own usage what it does not know, in place of the parser above it."""
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
-        """The arguments; of a command that takes many `words`, also those that come after an option."""
+        """Return the arguments; of a command that takes many `words`, also those that come after an option."""
         found, more = super().parse_known_args(args, namespace)
         unknown = [word for word in more if word.startswith("-") or not hasattr(found, "words")]
         if unknown:
@@ -45,7 +45,7 @@ class Parser(argparse.ArgumentParser):
 
 def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """
-    The parser of all commands; each command is a module in this folder with `add_arguments` and `run`.
+    Return the parser of all commands; each command is a module in this folder with `add_arguments` and `run`.
 
     Only the module of the command that `argv` names is imported: `admit` does not load a web server.
     """

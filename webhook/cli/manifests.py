@@ -149,7 +149,9 @@ def _print(objects: Iterable[Manifest]) -> None:
 
 
 def _fails(args: argparse.Namespace, policy: Policy, minor: int) -> bool:
-    """Whether enforced rules have entries of their own; not needed where all entries have their failurePolicy."""
+    """
+    Return whether enforced rules have entries of their own; not needed where all entries have their failurePolicy.
+    """
     if args.failure_policy_enforced == IGNORE or args.failure_policy == FAIL:
         return False
     if minor < CONDITIONS_SINCE:
@@ -172,7 +174,7 @@ def _excluded(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _skip_label(args: argparse.Namespace, minor: int) -> tuple[Manifest, ...]:
-    """What keeps others from setting the skip label; nothing where nobody is named."""
+    """Return what keeps others from setting the skip label; nothing where nobody is named."""
     named = {SKIP_LABEL_USER: args.skip_label_user, SKIP_LABEL_GROUP: args.skip_label_group}
     for option, names in named.items():
         _check_names(option, names, minor)
@@ -180,7 +182,7 @@ def _skip_label(args: argparse.Namespace, minor: int) -> tuple[Manifest, ...]:
 
 
 def _ca_bundle(args: argparse.Namespace, minor: int) -> tuple[Manifest, ...]:
-    """What holds evenkeel's account to changing caBundle."""
+    """Return what holds evenkeel's account to changing caBundle."""
     if args.ca_bundle_user is None:
         return ()
     _check_names(CA_BUNDLE_USER, [args.ca_bundle_user], minor)
@@ -188,7 +190,7 @@ def _ca_bundle(args: argparse.Namespace, minor: int) -> tuple[Manifest, ...]:
 
 
 def _check_names(option: str, names: Sequence[str], minor: int) -> None:
-    """UsageError if a ValidatingAdmissionPolicy cannot be about these users or groups."""
+    """Raise UsageError if a ValidatingAdmissionPolicy cannot be about these users or groups."""
     for name in names:
         if not (name.strip() and name.isprintable()):
             raise UsageError(f"{option}: found {json.dumps(name)}, wanted a name as kubectl auth whoami prints it")
@@ -207,7 +209,7 @@ def _bundle(path: Path) -> bytes:
 
 
 def _url(text: str | None) -> str:
-    """A URL that the API server accepts: https, without user, query or fragment (webhook.ValidateWebhookURL)."""
+    """Return a URL that the API server accepts: https, without user, query or fragment (webhook.ValidateWebhookURL)."""
     if text is None:
         return ""
     try:

@@ -62,12 +62,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _refused(subject: PlacementSubject, profiles: Profiles) -> bool:
-    """Whether kube-scheduler has tried to place the Pod, and found no node."""
+    """Return whether kube-scheduler has tried to place the Pod, and found no node."""
     return subject.verdict.reason == UNSCHEDULABLE_REASON and subject.scheduler in profiles
 
 
 def _other(subject: PlacementSubject, profiles: Profiles) -> str:
-    """Why a Pod waits that kube-scheduler has not refused."""
+    """Return why a Pod waits that kube-scheduler has not refused."""
     if subject.scheduler not in profiles:
         return f"placed by the scheduler {subject.scheduler}"
     return subject.verdict.reason or "not tried yet"

@@ -248,7 +248,7 @@ def _is_chosen(workload: LiveWorkload, chosen: selection.Selection) -> bool:
 
 
 def _notes(args: argparse.Namespace, namespace: str, report: Report, notes: Sequence[str]) -> Iterator[str]:
-    """What cannot be judged; UsageError if the object that is named has no place in the report."""
+    """Yield what cannot be judged; UsageError if the object that is named has no place in the report."""
     yield from notes
     if args.object and not report.workloads:
         made = "; a Pod that something makes is in the report on that" if args.object[0].startswith("po") else ""

@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _words(words: Sequence[str], from_file: bool) -> tuple[list[str], list[Step]]:
-    """The words that name a workload, and the steps."""
+    """Return the words that name a workload, and the steps."""
     most = len(words) if from_file else 1 if "/" in "".join(words[:1]) else 2
     first = next((i for i, word in enumerate(words[:most]) if word.partition("=")[0] in STEP_FORMS), most)
     names, written = list(words[:first]), words[first:]
@@ -139,7 +139,7 @@ def _workload(
     steps: Sequence[Step],
     kinds: Kinds,
 ) -> tuple[Raw, Known]:
-    """The workload that is named or in the file, and the cluster."""
+    """Return the workload that is named or in the file, and the cluster."""
     if args.filename:
         objects = [clusters.in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
         those = [obj for obj in objects if is_simulated(obj)]
@@ -159,7 +159,7 @@ def _workload(
 
 
 def _checked(raw: Raw, kinds: Kinds) -> Raw:
-    """The workload; UsageError if it cannot be read."""
+    """Return the workload; UsageError if it cannot be read."""
     if wrong := clusters.unreadable(raw, kinds):
         raise UsageError("\n".join(wrong))
     return raw
@@ -170,7 +170,7 @@ def _kinds() -> str:
 
 
 def _all(plan: Plan, seed: int, runs: int) -> Iterator[tuple[StepOutcome, ...]]:
-    """The outcomes of all runs, in their order, whichever process has done them."""
+    """Yield the outcomes of all runs, in their order, whichever process has done them."""
     for i in range(min(runs, ALONE)):
         yield run_once(plan, seed, i)
     left = [range(i, min(i + TOGETHER, runs)) for i in range(ALONE, runs, TOGETHER)]

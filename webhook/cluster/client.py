@@ -62,7 +62,7 @@ class Access(NamedTuple):
 
 def access(kubeconfig: str = "", context: str = "") -> Access:
     """
-    What kubectl would use: the kubeconfig, or in a Pod its service account.
+    Return what kubectl would use: the kubeconfig, or in a Pod its service account.
 
     `kubeconfig` is another file, and `context` another context than the current one.
     """
@@ -80,7 +80,9 @@ def access(kubeconfig: str = "", context: str = "") -> Access:
 
 
 def default_namespace(kubeconfig: str = "", context: str = "") -> str:
-    """The namespace that kubectl uses where none is named: that of the context, or in a Pod its own, or `default`."""
+    """
+    Return the namespace that kubectl uses where none is named: that of the context, or in a Pod its own, or `default`.
+    """
     files = _files(kubeconfig)
     if _any_exists(files):
         contexts, current = _contexts(files)
@@ -98,7 +100,9 @@ def _any_exists(files: str) -> bool:
 
 
 def service_account(folder: Path, environ: Mapping[str, str]) -> Access:
-    """That of a Pod, in the files that the kubelet mounts and renews; ClusterError if they cannot be read."""
+    """
+    Return the access of a Pod, from the files that the kubelet mounts and renews; ClusterError if they cannot be read.
+    """
     from urllib3 import PoolManager
 
     host, port = environ["KUBERNETES_SERVICE_HOST"], environ.get("KUBERNETES_SERVICE_PORT", "443")
@@ -124,7 +128,9 @@ def _content(file: Path) -> str:
 
 
 def _by_package(files: str, context: str = "") -> Access:
-    """That of kubeconfig files, or of a Pod's service account for "", as the `kubernetes` package reads them."""
+    """
+    Return the access in kubeconfig files, or a Pod's service account for "", as the `kubernetes` package reads them.
+    """
     from kubernetes.client import Configuration
     from kubernetes.config import load_incluster_config, load_kube_config
 
@@ -141,7 +147,7 @@ def _by_package(files: str, context: str = "") -> Access:
 
 
 def _contexts(files: str) -> tuple[dict[str, dict[str, Any]], str]:
-    """The contexts in kubeconfig files by name, and the name of the current one, "" if there is none."""
+    """Return the contexts in kubeconfig files by name, and the name of the current one, "" if there is none."""
     from kubernetes.config.kube_config import KubeConfigMerger
 
     with _reading(files):
@@ -168,7 +174,7 @@ def _reading(files: str) -> Iterator[None]:
 
 
 def of_configuration(found: Any) -> Access:
-    """That of a kubernetes.client.Configuration."""
+    """Return the access that a kubernetes.client.Configuration describes."""
     from kubernetes.client import ApiClient
     from kubernetes.config import ConfigException
 
@@ -227,7 +233,7 @@ class Client:
         most: int | None = None,
     ) -> dict[str, Any]:
         """
-        The JSON object at `path`, within `seconds`; any other response is a ClusterError.
+        Return the JSON object at `path`, within `seconds`; any other response is a ClusterError.
 
         TooLong if it has more than `most` bytes.
         """
@@ -242,7 +248,7 @@ class Client:
                 sleep(wait)
 
     def version(self) -> str:
-        """The API server's version, such as v1.37.1."""
+        """Return the API server's version, such as v1.37.1."""
         return str(self.get("/version", {}, VERSION_SECONDS).get("gitVersion"))
 
     def send(
@@ -255,7 +261,7 @@ class Client:
         form: str = JSON_TYPE,
     ) -> dict[str, Any]:
         """
-        The JSON object that the API server returns within `seconds`; any other response is a ClusterError.
+        Return the JSON object that the API server returns within `seconds`; any other response is a ClusterError.
 
         `form` is the media type of what is sent, which is JSON in any case.
         """
@@ -273,7 +279,7 @@ class Client:
 
     @contextmanager
     def stream(self, path: str, query: Mapping[str, str], silence: float) -> Iterator[Stream]:
-        """Stream a response line by line. ClusterError after `silence` seconds without data."""
+        """Yield a response line by line; ClusterError after `silence` seconds without data."""
         with self._request(path, query, silence) as response:
             yield Stream(path, response)
 
@@ -304,7 +310,7 @@ class Client:
 
 
 def _up_to(response: Any, path: str, most: int) -> bytes:
-    """The body, of at most that many bytes; TooLong if it has more."""
+    """Return the body, of at most that many bytes; TooLong if it has more."""
     body = bytearray()
     while part := response.read(min(most, 1 << 20)):
         body += part
@@ -350,7 +356,9 @@ def _as_cluster_error(path: str) -> Iterator[None]:
 
 
 def _reason(error: BaseException) -> str:
-    """What keeps a request from being answered: the words of the system where it has any, or else of the library."""
+    """
+    Return what keeps a request from being answered: the words of the system where it has any, or else of the library.
+    """
     from urllib3.connection import HTTPConnection
     from urllib3.exceptions import NameResolutionError, NewConnectionError
 
@@ -361,7 +369,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _refusal(path: str, response: Any) -> ClusterError:
-    """The error for a response: the message of its metav1.Status, or else its text."""
+    """Return the error for a response: the message of its metav1.Status, or else its text."""
     with _as_cluster_error(path):
         body = response.read(1 << 16)
     try:

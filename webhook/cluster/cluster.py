@@ -14,13 +14,13 @@ class Cluster(Protocol):
     """What the server needs of a cluster; each decision uses the same view from beginning to end."""
 
     def view(self) -> Snapshot | None:
-        """The objects known now; None if there is no cluster, or some kind has not been listed yet."""
+        """Return the objects known now; None if there is no cluster, or some kind has not been listed yet."""
 
     def view_for(self, namespace: str, owner: Owner | None) -> Snapshot | None:
-        """A view that includes this namespace and owner, if they can be fetched in time."""
+        """Return a view that includes this namespace and owner, if they can be fetched in time."""
 
     def state(self) -> Readiness:
-        """Whether it is ready, and its condition in words."""
+        """Return whether it is ready, and its condition in words."""
 
     def start(self) -> None:
         """Start watching, in threads of this process."""

@@ -23,7 +23,7 @@ WITHHELD = (FORBIDDEN_STATUS, NOT_FOUND)
 
 def read_contents(client: Client, namespace: str = "", kinds: Kinds = NO_KINDS) -> Contents:
     """
-    The objects of LISTED, of one namespace or of all; nodes and namespaces are always whole.
+    Return the objects of LISTED, of one namespace or of all; nodes and namespaces are always whole.
 
     Custom resources of these `kinds` are read, too, of those that the API server has.
 
@@ -52,7 +52,7 @@ def _objects(client: Client, namespace: str, missing: dict[str, str]) -> Iterato
 
 
 def _custom(client: Client, namespace: str, kinds: Kinds, missing: dict[str, str]) -> Iterator[Mapping[str, object]]:
-    """Custom resources, each in the newest version that the API server has."""
+    """Yield custom resources, each in the newest version that the API server has."""
     read: set[tuple[str, str]] = set()
     for api_version, those in custom(kinds).items():
         asked = [kind for kind in those if (kind.api_group, kind.resource) not in read]
@@ -65,7 +65,7 @@ def _custom(client: Client, namespace: str, kinds: Kinds, missing: dict[str, str
 
 
 def _served(client: Client, api_version: str) -> Collection[str]:
-    """The resources of an API version that the API server has, which everybody may ask for."""
+    """Return the resources of an API version that the API server has, which everybody may ask for."""
     try:
         found = client.get(f"/apis/{api_version}", {}, PAGE_SECONDS)
     except ClusterError as error:

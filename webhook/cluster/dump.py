@@ -31,7 +31,7 @@ class DumpError(ValueError):
 
 def load(path: Path, features: Features | None = None) -> Snapshot:
     """
-    The objects in a file, or in all YAML and JSON files below a folder; DumpError if there are none.
+    Return the objects in a file, or in all YAML and JSON files below a folder; DumpError if there are none.
 
     With `features`, what Pods request and nodes have is read, too, as that version counts it.
     """
@@ -50,7 +50,7 @@ def load(path: Path, features: Features | None = None) -> Snapshot:
 
 def contents(path: Path) -> Contents:
     """
-    The same as raw objects; DumpError if they cannot be read, also while they are gone through.
+    Return the same as raw objects; DumpError if they cannot be read, also while they are gone through.
 
     Namespace, version and time are only known of a file that `evenkeel dump` wrote.
     """
@@ -61,17 +61,21 @@ def contents(path: Path) -> Contents:
 
 
 def version_of(path: Path) -> str:
-    """The version of the cluster of a file of `evenkeel dump`, "" for others and for what can be read only once."""
+    """
+    Return the version of the cluster of a file of `evenkeel dump`, "" for others and for what can be read only once.
+    """
     return _described(path).kubernetes_version
 
 
 def namespace_of(path: Path) -> str:
-    """The namespace that a file of `evenkeel dump` is limited to, "" for others and for what can be read only once."""
+    """
+    Return the namespace that a file of `evenkeel dump` is limited to, "" for others and for what can be read only once.
+    """
     return _described(path).namespace
 
 
 def _described(path: Path) -> Contents:
-    """What a file of `evenkeel dump` says of itself; no object is read."""
+    """Return what a file of `evenkeel dump` says of itself; no object is read."""
     if path.is_file():
         with _naming(path), ExitStack() as opened:
             file = _open(path, opened)
@@ -91,7 +95,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _contents(path: Path) -> Contents:
-    """The contents of one file; `evenkeel dump` writes a header of one line."""
+    """Return the contents of one file; `evenkeel dump` writes a header of one line."""
     with _naming(path), ExitStack() as opened:
         file = _open(path, opened)
         first = file.readline(LONGEST_HEADER)
@@ -122,7 +126,7 @@ def _of_kubectl(first: bytes, file: BinaryIO) -> Iterator[Mapping[str, object]]:
 
 
 def _named(path: Path, objects: Iterator[Mapping[str, object]], opened: ExitStack) -> Iterator[Mapping[str, object]]:
-    """The objects; an error in the file names it, and the file is closed at its end."""
+    """Yield the objects; an error in the file names it, and the file is closed at its end."""
     with opened, _naming(path):
         yield from objects
 
@@ -145,6 +149,6 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file in UTF-8, or in UTF-16 with a byte order mark; DumpError if it cannot be read."""
+    """Return the text of a file in UTF-8, or in UTF-16 with a byte order mark; DumpError if it cannot be read."""
     with _naming(path):
         return decoded(path.read_bytes())

@@ -59,7 +59,7 @@ class CompressedLines:
         self._size += len(line)
 
     def __iter__(self) -> Iterator[bytes]:
-        """Chunks of whole lines, in the order of kinds, namespaces and names."""
+        """Yield chunks of whole lines, in the order of kinds, namespaces and names."""
         self._compress()
         for place in sorted(self._done):
             chunks = map(zlib.decompress, self._done[place])
@@ -72,7 +72,7 @@ class CompressedLines:
 
 
 def _in_order(chunk: bytes) -> bytes:
-    """The lines of one kind and namespace by name."""
+    """Return the lines of one kind and namespace by name."""
     lines = sorted(chunk.splitlines(keepends=True), key=_name)
     return b"".join(lines)
 
@@ -90,7 +90,7 @@ def write(out: BinaryIO, contents: Contents, lines: Iterable[bytes]) -> None:
 
 
 def header(contents: Contents) -> dict[str, object]:
-    """The first line of a dump."""
+    """Return the first line of a dump."""
     found: dict[str, object] = {"kind": DUMP_KIND, "version": VERSION}
     found |= {"kubernetesVersion": contents.kubernetes_version, "time": contents.time}
     found |= {"namespace": contents.namespace} if contents.namespace else {}
@@ -99,7 +99,7 @@ def header(contents: Contents) -> dict[str, object]:
 
 def reduced(objects: Iterable[Mapping[str, object]], kinds: Kinds = NO_KINDS) -> Iterator[Mapping[str, object]]:
     """
-    The objects of the kinds that are listed, and custom resources of `kinds`, with the fields that are read.
+    Yield the objects of the kinds that are listed, and custom resources of `kinds`, with the fields that are read.
 
     ValueError names an object that has another form.
     """
@@ -123,12 +123,12 @@ def _naming(obj: Mapping[str, object]) -> Iterator[None]:
 
 
 def is_header(line: bytes) -> bool:
-    """Whether the first line of a file is that of a dump."""
+    """Return whether the first line of a file is that of a dump."""
     return DUMP_KIND.encode() in line and isinstance(found := _value(line), dict) and found.get("kind") == DUMP_KIND
 
 
 def read(first: bytes, rest: Iterable[bytes]) -> Contents:
-    """The contents of a dump, whose first line is its header; FormatError if it cannot be read, also later."""
+    """Return the contents of a dump, whose first line is its header; FormatError if it cannot be read, also later."""
     found = _value(first)
     assert isinstance(found, dict)
     if found.get("version") != VERSION:

@@ -194,7 +194,7 @@ class Informer(Thread):
 
     def _read(self, raw: Mapping[str, object]) -> tuple[Key, SnapshotObject | None]:
         """
-        The kept part of an object; None if a field has the wrong type, which is reported.
+        Return the kept part of an object; None if a field has the wrong type, which is reported.
 
         So are quantities that cannot be read; they count as 0, for the object is there all the same.
         """
@@ -215,8 +215,8 @@ def pages(
     decode: Callable[[bytes], Any] = PLAIN.page,
 ) -> Iterator[dict[str, Any]]:
     """
-    The pages of one consistent list, of a namespace or of all.  ClusterError 410 if the next page has expired, and one
-    without a status for a response that is no list.
+    Yield the pages of one consistent list, of a namespace or of all.  ClusterError 410 if the next page has expired,
+    and one without a status for a response that is no list.
 
     One that would take much memory is asked for again with fewer objects: an object may have megabytes.
     """
@@ -239,7 +239,9 @@ def pages(
 
 
 def _is_list(page: Mapping[str, Any]) -> bool:
-    """Whether a response has the form of a list, which that of another server than kube-apiserver may not have."""
+    """
+    Return whether a response has the form of a list, which that of another server than kube-apiserver may not have.
+    """
     items = page.get("items")
     return isinstance(page.get("metadata"), dict) and (
         items is None or (isinstance(items, list) and all(isinstance(item, dict) for item in items))

@@ -33,7 +33,7 @@ LISTED_RESOURCES = (
 
 
 def custom(kinds: Kinds) -> Mapping[str, Sequence[Watched]]:
-    """The custom resources among `kinds`, by their API version, of each group the newest first."""
+    """Return the custom resources among `kinds`, by their API version, of each group the newest first."""
     found: dict[str, dict[str, Watched]] = {}
     for kind in reversed(kinds):
         if not kind.built_in:

@@ -106,17 +106,19 @@ class Live:
             running.stop(forget=True)
 
     def view(self) -> Snapshot | None:
-        """The objects as last reported, even if the API server is unreachable; None until all kinds are listed."""
+        """
+        Return the objects as last reported, even if the API server is unreachable; None until all kinds are listed.
+        """
         return self._store.view() if self._ready else None
 
     def caches(self) -> Mapping[str, Cache]:
-        """How up to date each kind is, by kind."""
+        """Return how up to date each kind is, by kind."""
         return {
             kind: Cache(informer.synced, informer.age, informer.problem) for kind, informer in self._informers.items()
         }
 
     def state(self) -> Readiness:
-        """Ready once all kinds have been listed.  It stays ready if the view becomes stale."""
+        """Return ready once all kinds have been listed; it stays ready if the view becomes stale."""
         caches = self.caches()
         if not self._ready:
             missing = (f"{kind} ({cache.problem or 'listing'})" for kind, cache in caches.items() if not cache.synced)
@@ -129,7 +131,7 @@ class Live:
 
     def view_for(self, namespace: str, owner: Owner | None) -> Snapshot | None:
         """
-        A view that includes this namespace and owner, if they can be fetched in LOOKUP_SECONDS.
+        Return a view that includes this namespace and owner, if they can be fetched in LOOKUP_SECONDS.
 
         Objects that the informers have not reported yet are looked up.  The response is not stored: the informer will
         report the object, and an older response must not replace it.
@@ -148,7 +150,7 @@ class Live:
         return view
 
     def _with(self, view: Snapshot, kind: Watched, namespace: str, name: str, deadline: float) -> Snapshot:
-        """The view with one more object, if the API server returns it in time."""
+        """Return the view with one more object, if the API server returns it in time."""
         result, problem = FOUND, None
         try:
             raw = self._client.get(kind.path(namespace, name), {}, max(0.001, deadline - monotonic()))
@@ -165,7 +167,7 @@ class Live:
 
 
 def _missing(view: Snapshot, namespace: str, owner: Owner | None) -> Iterator[tuple[Watched, str]]:
-    """The kind and name of the namespace and the owner, where the view does not have them."""
+    """Yield the kind and name of the namespace and the owner, where the view does not have them."""
     if not _OBJECT_NAME.fullmatch(namespace):
         return
     if namespace not in view.namespaces:
@@ -178,7 +180,7 @@ def _missing(view: Snapshot, namespace: str, owner: Owner | None) -> Iterator[tu
 
 def listed(client: Client, watch_pods: bool = False, features: Features | None = None) -> Snapshot:
     """
-    The cluster as it is now, listed once; with `features` what Pods request and nodes have, too.
+    Return the cluster as it is now, listed once; with `features` what Pods request and nodes have, too.
 
     ClusterError if the API server cannot be reached or refuses.
     """

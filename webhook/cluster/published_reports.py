@@ -95,7 +95,7 @@ def _key(obj: ReportObject) -> Key:
 
 
 def _delete(client: Client, path: str) -> bool:
-    """False if it is gone already, as with its owner."""
+    """Delete a report; False if it is gone already, as with its owner."""
     try:
         client.send("DELETE", path, None, PUBLISH_SECONDS)
     except ClusterError as error:

@@ -34,7 +34,9 @@ _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
 def page(body: bytes) -> Any:
-    """A page of a list, as raw JSON with the fields above.  ValueError or RecursionError if it has another form."""
+    """
+    Return a page of a list, as raw JSON with the fields above.  ValueError or RecursionError if it has another form.
+    """
     found = _PAGE.decode(body)
     for obj in found.get("items") or ():
         _drop_conditions(obj)
@@ -50,7 +52,7 @@ def namespaces_page(body: bytes) -> Any:
 
 
 def custom_page(body: bytes, kinds: Sequence[Kind]) -> Any:
-    """A page of a list of custom resources, which are of these `kinds`, reduced as `only_read_custom` does."""
+    """Return a page of a list of custom resources, which are of these `kinds`, reduced as `only_read_custom` does."""
     found = msgspec.json.decode(body)
     if isinstance(found, dict) and isinstance(items := found.get("items"), list):
         found["items"] = [only_read_custom(one, kinds) for one in items if isinstance(one, dict)]
@@ -59,7 +61,7 @@ def custom_page(body: bytes, kinds: Sequence[Kind]) -> Any:
 
 def only_read_custom(raw: Mapping[str, object], kinds: Sequence[Kind]) -> Mapping[str, object]:
     """
-    A copy of a raw custom resource with its metadata, Pod templates, constraints, replicas and selector.
+    Return a copy of a raw custom resource with its metadata, Pod templates, constraints, replicas and selector.
 
     `kinds` describe it.  What has another form than those have elsewhere is left out.
     """
@@ -99,7 +101,7 @@ def _copy_member(value: Any, into: Any, name: str | int, rest: FieldPath, form: 
 
 
 def _empty(path: FieldPath) -> Any:
-    """What holds nothing yet of what a path leads to."""
+    """Return what holds nothing yet of what a path leads to."""
     return [] if path[:1] == (EACH,) else {}
 
 
@@ -111,7 +113,7 @@ def _converted(value: object, form: Any) -> Any:
 
 
 def only_read(raw: Mapping[str, object]) -> Mapping[str, object]:
-    """A copy of a raw object with the fields above.  ValueError or RecursionError if one has another form."""
+    """Return a copy of a raw object with the fields above.  ValueError or RecursionError if one has another form."""
     if (raw.get("apiVersion"), raw.get("kind")) == WATCHED_NAMESPACES.gvk:
         return _reduce_namespace(msgspec.convert(raw, _NAMESPACE_FORM))
     found = msgspec.convert(raw, _OBJECT_FORM)
@@ -120,12 +122,12 @@ def only_read(raw: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def as_line(obj: Mapping[str, object]) -> bytes:
-    """The object as one line of JSON, with the members in the order of their names."""
+    """Return the object as one line of JSON, with the members in the order of their names."""
     return _ENCODER.encode(obj) + b"\n"
 
 
 def from_line(line: bytes) -> object:
-    """The value in a line of JSON.  ValueError or RecursionError if it has none."""
+    """Return the value in a line of JSON.  ValueError or RecursionError if it has none."""
     return msgspec.json.decode(line)
 
 

@@ -26,7 +26,7 @@ class Secret:
         self._found: Mapping[str, object] = {}
 
     def read(self) -> tuple[Mapping[str, bytes], str]:
-        """Its decoded entries and its resourceVersion; both are empty if the Secret does not exist."""
+        """Return the decoded entries and the resourceVersion of the Secret; both are empty if it does not exist."""
         try:
             self._found = self._client.get(f"{self._folder}/{self._identity['name']}", {}, SECONDS)
         except ClusterError as error:

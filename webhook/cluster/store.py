@@ -58,7 +58,9 @@ class Store:
                 self._put(kind, key, None)
 
     def view(self) -> Snapshot:
-        """A view of the objects.  While a batch is applied, it is the view before the batch, so no decision waits."""
+        """
+        Return a view of the objects.  While a batch is applied, it is the view before the batch, so no decision waits.
+        """
         if (self._changed or self._changed_pods) and self._lock.acquire(blocking=False):
             try:
                 self._replaced, self._view = self._view, self._renewed()
@@ -68,7 +70,7 @@ class Store:
         return self._view
 
     def count(self, kind: Gvk) -> int:
-        """The number of stored objects of a kind."""
+        """Return the number of stored objects of a kind."""
         with self._lock:
             return sum(map(len, self._objects.get(kind, {}).values()))
 
@@ -97,7 +99,7 @@ class Store:
             self._changed.add((kind, namespace))
 
     def _renewed(self) -> Snapshot:
-        """The last view, updated with the changes since."""
+        """Return the last view, updated with the changes since."""
         fields: dict[str, Any] = self._renewed_pods() if self._changed_pods else {}
         for kind, namespace in self._changed:
             those: Any = self._objects[kind][namespace]
@@ -115,7 +117,9 @@ class Store:
         return replace(self._view, **fields)
 
     def _renewed_pods(self) -> dict[str, object]:
-        """The fields of the view that Pods make up; a decision pays for these after some hundred Pods changed."""
+        """
+        Return the fields of the view that Pods make up; a decision pays for these after some hundred Pods changed.
+        """
         pods = dict(self._view.pods)
         for namespace in self._changed_pods:
             if groups := self._pods[namespace].groups():
@@ -127,7 +131,7 @@ class Store:
         return {"pods": pods, "usage": self._usage.by_node()}
 
     def _part(self, kind: Gvk, namespace: str, those: Any) -> tuple[str, object, object]:
-        """The field of the view that holds these objects, the key in it, and the value."""
+        """Return the field of the view that holds these objects, the key in it, and the value."""
         if kind == SERVICE.gvk:
             return "services", namespace, by_rarest_label([those[name] for name in sorted(those)])
         if those:

@@ -46,7 +46,7 @@ class Watched:
         return f"{self.resource}.{self.api_group}" if "." in self.api_group else self.resource
 
     def path(self, namespace: str = "", name: str = "") -> str:
-        """The path to list and watch it, in all namespaces or in one; with `name`, the path of one object."""
+        """Return the path to list and watch it, in all namespaces or in one; with `name`, the path of one object."""
         parts = ["apis" if self.api_group else "api", self.api_version]
         parts += ["namespaces", namespace] if namespace and self.namespaced else []
         return "/" + "/".join([*parts, self.resource, *([name] if name else [])])
@@ -79,5 +79,5 @@ BY_KIND = {kind.gvk: kind for kind in WATCHED}
 
 
 def watched(watch_pods: bool) -> tuple[Watched, ...]:
-    """The kinds to watch under a policy."""
+    """Return the kinds to watch under a policy."""
     return tuple(kind for kind in WATCHED if kind.needed == ALWAYS or watch_pods)

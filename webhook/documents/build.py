@@ -26,7 +26,7 @@ _ARRAY_TAGS = frozenset({"seq", "omap", "pairs"})
 
 def build(text: str, repeated: list[Repeated] | None = None) -> Iterator[object]:
     """
-    The value of each document in YAML text; DocumentError or yaml.YAMLError if it cannot be read.
+    Yield the value of each document in YAML text; DocumentError or yaml.YAMLError if it cannot be read.
 
     A key that stands twice is added to `repeated`, and its last value kept; without such a list it is an error.
     """
@@ -96,7 +96,7 @@ class _Builder:
             self._twice(top, top.key, event)
 
     def _twice(self, top: _OpenValue, key: str, event: yaml.Event) -> None:
-        """A key is there already; one that a merge brought may be written again."""
+        """Refuse a key that is there already; one that a merge brought may be written again."""
         if top.merged is not None and key in top.merged:
             return
         error = error_at(event.start_mark, f'duplicate key "{key[:100]}"')
@@ -105,7 +105,7 @@ class _Builder:
         self.repeated.append(Repeated(self.number, self._path(), error))
 
     def _path(self) -> FieldPath:
-        """That of the object or array that is open."""
+        """Return the path of the object or array that is open."""
         above = self.stack[:-1]
         return tuple([len(one.value) if isinstance(one.value, list) else cast(str, one.key) for one in above])
 
@@ -145,7 +145,7 @@ class _Builder:
         self._add(named.value, named.weight, named.height, event)
 
     def _at_key(self) -> bool:
-        """Whether the next value is a key."""
+        """Return whether the next value is a key."""
         return bool(self.stack) and isinstance(self.stack[-1].value, dict) and self.stack[-1].key is None
 
     def _add(self, value: object, weight: int, height: int, event: yaml.Event) -> None:
@@ -168,7 +168,10 @@ class _Builder:
         top.key = None
 
     def _merge(self, top: _OpenValue, into: dict[str, object], sources: Sequence[Mapping[str, object]]) -> None:
-        """Of a key that several have, the first counts; one that the object has before is replaced, as in kubectl."""
+        """
+        Merge objects into this one, as kubectl does: of a key that several have the first counts, and it replaces an
+        earlier one.
+        """
         top.merging, top.merged = False, set() if top.merged is None else top.merged
         for source in reversed(sources):
             top.merged.update(key for key in source if key not in into)

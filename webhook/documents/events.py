@@ -29,7 +29,9 @@ R = TypeVar("R", bound=Receiver)
 
 
 def received(text: str, receiver: Callable[[], R]) -> Iterator[R]:
-    """For each document in `text`, a new receiver that has taken all its events; yaml.YAMLError if it is no YAML."""
+    """
+    Yield, for each document in `text`, a new receiver that has taken all its events; yaml.YAMLError if it is no YAML.
+    """
     current = receiver()
     for event in events(text):
         if isinstance(event, yaml.ScalarEvent):
@@ -47,7 +49,7 @@ def received(text: str, receiver: Callable[[], R]) -> Iterator[R]:
 
 def events(text: str) -> Iterator[yaml.Event]:
     """
-    The events of `text`, up to its end; faster than `yaml.parse`, which calls the parser twice for each.
+    Return the events of `text`, up to its end; faster than `yaml.parse`, which calls the parser twice for each.
 
     kubectl's parser reads `[fd00::]` as a list of one string; libyaml refuses it.
     """
@@ -58,7 +60,7 @@ def events(text: str) -> Iterator[yaml.Event]:
 
 
 def _events_with_inner_colons(text: str) -> Iterator[yaml.Event]:
-    """For the parser, a character that the text has not stands in for each such colon, so that positions hold."""
+    """Yield the events; a character that the text has not stands in for each such colon, so that positions hold."""
     used = set(text)
     stand_in = next(char for char in map(chr, count(0xE000)) if char not in used)
     for event in iter(LOADER(_INNER_COLON.sub(stand_in, text)).get_event, None):

@@ -13,7 +13,7 @@ _SCALAR = re.compile(r"[-+.0-9A-Za-z]+")
 
 
 def root_spans(text: str, wanted: Wanted) -> tuple[Span, ...]:
-    """The span of each value in `text`, with the members that are `wanted`; ValueError if it is not JSON."""
+    """Return the span of each value in `text`, with the members that are `wanted`; ValueError if it is not JSON."""
     scanner, found, at = _Scanner(text), list[Span](), skip_space(text, 0)
     while at < len(text):
         found.append(scanner.value(at, wanted))

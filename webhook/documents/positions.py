@@ -22,7 +22,8 @@ from webhook.objects.fields import FieldPath
 
 def spans(text: str, paths: Iterable[FieldPath]) -> tuple[Span, ...]:
     """
-    The span of the root of each document that `read_documents` finds in `text`, with those along `paths` and below.
+    Return the span of the root of each document that `read_documents` finds in `text`, with those along `paths` and
+    below.
 
     `read_documents` must have read the text without an error; a byte order mark must have been cut off.
     """
@@ -38,7 +39,7 @@ def spans(text: str, paths: Iterable[FieldPath]) -> tuple[Span, ...]:
 
 
 def comments(text: str, pattern: Pattern[str]) -> Iterator[Match[str]]:
-    """Each match of `pattern`, which begins with `#`, in a comment of `text`, not in a scalar."""
+    """Yield each match of `pattern`, which begins with `#`, in a comment of `text`, not in a scalar."""
     found = [match for match in pattern.finditer(text) if match.start() == 0 or text[match.start() - 1] in " \t\r\n"]
     if not found:
         return
@@ -127,7 +128,7 @@ class _Finder:
         return EVERY_KEY if top.merging else wanted_below(top.wanted, self._name(top))
 
     def _name(self, top: _OpenNode) -> str | int:
-        """The key, or the index, of the value that comes next."""
+        """Return the key, or the index, of the value that comes next."""
         return top.key.name if top.key is not None else top.count
 
     def _close(self, span: Span, anchor: str | None) -> None:

@@ -18,7 +18,7 @@ from webhook.objects.reading import brief
 
 def encoding(content: bytes) -> str:
     """
-    The name of the encoding, for `bytes.decode`, which keeps the byte order mark, and `str.encode`.
+    Return the name of the encoding, for `bytes.decode`, which keeps the byte order mark, and `str.encode`.
 
     PowerShell writes what is piped into a file as UTF-16, and kubectl reads it.
     """
@@ -28,13 +28,13 @@ def encoding(content: bytes) -> str:
 
 
 def decoded(content: bytes) -> str:
-    """The text, without a byte order mark; UnicodeDecodeError if it is none."""
+    """Return the text, without a byte order mark; UnicodeDecodeError if it is none."""
     return content.decode(encoding(content)).removeprefix("\ufeff")
 
 
 def read_documents(text: str, repeated: list[Repeated] | None = None) -> tuple[object, ...]:
     """
-    The value of each document in `text` that is not empty; DocumentError if it cannot be read.
+    Return the value of each document in `text` that is not empty; DocumentError if it cannot be read.
 
     A key that stands twice is added to `repeated`, and its last value kept; without such a list it is an error.
     """
@@ -50,7 +50,9 @@ def read_documents(text: str, repeated: list[Repeated] | None = None) -> tuple[o
 
 
 def read_objects(text: str) -> Iterator[Mapping[str, object]]:
-    """Every Kubernetes object in `text`, each item of a `List` kind by itself; DocumentError if it cannot be read."""
+    """
+    Yield every Kubernetes object in `text`, each item of a `List` kind by itself; DocumentError if it cannot be read.
+    """
     for number, document in enumerate(read_documents(text), 1):
         try:
             yield from objects_of(document)
@@ -59,7 +61,9 @@ def read_objects(text: str) -> Iterator[Mapping[str, object]]:
 
 
 def objects_of(document: object) -> Iterator[Mapping[str, object]]:
-    """`document` itself, or the items of one of a `List` kind; DocumentError names what is no object, or no list."""
+    """
+    Yield `document` itself, or the items of one of a `List` kind; DocumentError names what is no object, or no list.
+    """
     for path, obj in items_of(document):
         if not isinstance(obj, dict):
             where = f"{path_text(path)}: " if path else ""
@@ -73,13 +77,15 @@ def objects_of(document: object) -> Iterator[Mapping[str, object]]:
 
 
 def _is_list(obj: Mapping[str, object]) -> bool:
-    """Whether it is a List of any objects, or of those of a kind in one of Kubernetes' own groups that have no dot."""
+    """
+    Return whether it is a List of any objects, or of those of a kind in one of Kubernetes' own groups that have no dot.
+    """
     api_version, kind = texts_at(obj, "apiVersion", "kind")
     return kind == "List" or (kind.endswith("List") and api_version != "" and "." not in api_version)
 
 
 def is_json(text: str) -> bool:
-    """Whether `text` is one JSON value or several."""
+    """Return whether `text` is one JSON value or several."""
     try:
         return bool([*_json(text, dict)])
     except (ValueError, RecursionError):
@@ -87,7 +93,7 @@ def is_json(text: str) -> bool:
 
 
 def items_of(document: object, path: FieldPath = ()) -> Iterator[tuple[FieldPath, object]]:
-    """`document` itself, or the items of one of a `List` kind, each with its path in the document."""
+    """Yield `document` itself, or the items of one of a `List` kind, each with its path in the document."""
     found = document if isinstance(document, dict) else {}
     kind, items = found.get("kind"), found.get("items", "absent")
     if not isinstance(kind, str) or not kind.endswith("List") or not isinstance(items, list | None):
@@ -117,7 +123,7 @@ def _documents(text: str, repeated: list[Repeated] | None) -> list[object]:
 
 
 def _json(text: str, pairs: Callable[[list[tuple[str, object]]], object]) -> Iterator[tuple[object, int]]:
-    """Each value of a stream of JSON values, and where it ends."""
+    """Yield each value of a stream of JSON values, and where it ends."""
     decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_constant=_no_number, parse_float=_finite)
     at = skip_space(text, 0)
     while at < len(text):
@@ -134,7 +140,10 @@ def _yaml(text: str, repeated: list[Repeated] | None) -> list[object]:
 def _yaml_after(
     text: str, repeated: list[Repeated] | None, read: list[tuple[object, int]], error: json.JSONDecodeError
 ) -> list[object]:
-    """YAML may begin with a brace, too; where another object begins after those that were `read`, JSON was meant."""
+    """
+    Read YAML, which may begin with a brace, too; where another object begins after those that were `read`, JSON was
+    meant.
+    """
     try:
         return _yaml(text, repeated)
     except yaml.YAMLError:
@@ -144,7 +153,7 @@ def _yaml_after(
 
 
 def _with_repeated(text: str, repeated: list[Repeated] | None, error: DocumentError) -> list[object]:
-    """JSON in which a key stands twice, read by YAML's parser, which knows the line, or else without it."""
+    """Read JSON in which a key stands twice by YAML's parser, which knows the line, or else without it."""
     try:
         return _yaml(text, repeated)
     except yaml.YAMLError:  # for YAML refuses some of what JSON allows

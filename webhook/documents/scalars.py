@@ -78,7 +78,7 @@ class Repeated(NamedTuple):
 
 
 def resolve(text: str) -> object:
-    """The value of a plain scalar; an integer beyond 64 bits and a date are read as kubectl reads them."""
+    """Return the value of a plain scalar; an integer beyond 64 bits and a date are read as kubectl reads them."""
     if text in _WORDS:
         return _WORDS[text]
     if not text or text[0] not in "-+.0123456789":
@@ -101,7 +101,9 @@ def _integer(digits: str) -> int:
 
 
 def scalar_value(event: yaml.ScalarEvent) -> object:
-    """The value of a plain, quoted or tagged scalar; DocumentError if JSON has none, or it does not fit its tag."""
+    """
+    Return the value of a plain, quoted or tagged scalar; DocumentError if JSON has none, or it does not fit its tag.
+    """
     if event.implicit[0]:
         if event.value[:1] in _SIGNS and event.value.lower().lstrip("+-") in (".nan", ".inf"):
             raise error_at(event.start_mark, f"{event.value} is no number that JSON has")
@@ -115,7 +117,7 @@ def scalar_value(event: yaml.ScalarEvent) -> object:
 
 
 def key_text(value: object, mark: Mark | None) -> str:
-    """The key that a scalar makes: a number or a boolean is written as text; DocumentError for anything else."""
+    """Return the key that a scalar makes: a number or a boolean is written as text; DocumentError for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -126,11 +128,11 @@ def key_text(value: object, mark: Mark | None) -> str:
 
 
 def skip_space(text: str, at: int) -> int:
-    """The offset of the first character from `at` on that is no white space of JSON."""
+    """Return the offset of the first character from `at` on that is no white space of JSON."""
     found = _SPACE.match(text, at)
     return found.end() if found else at
 
 
 def error_at(mark: Mark | None, message: str) -> DocumentError:
-    """A DocumentError with the line and column of `mark`."""
+    """Return a DocumentError with the line and column of `mark`."""
     return DocumentError(message, mark)

@@ -42,7 +42,7 @@ class Span:
     elsewhere: bool = False
 
     def spans_to(self, path: FieldPath) -> list[Span]:
-        """This span, then one for each part of `path`; the list ends early where a member is absent."""
+        """Return this span, then one for each part of `path`; the list ends early where a member is absent."""
         found = [self]
         for part in path:
             if part not in found[-1].members:
@@ -52,7 +52,7 @@ class Span:
 
 
 def wanted_of(paths: Iterable[FieldPath]) -> Wanted:
-    """The members that `paths` lead through, and everything below the end of each path."""
+    """Return the members that `paths` lead through, and everything below the end of each path."""
     by_first: dict[str | int, list[FieldPath]] = {}
     for path in paths:
         if not path:
@@ -62,5 +62,5 @@ def wanted_of(paths: Iterable[FieldPath]) -> Wanted:
 
 
 def wanted_below(wanted: Wanted | None, name: str | int) -> Wanted | None:
-    """What is wanted of the member `name`; None if the member itself is not wanted."""
+    """Return what is wanted of the member `name`; None if the member itself is not wanted."""
     return wanted.get(name) if wanted else wanted

@@ -51,7 +51,7 @@ def evaluate(
     others: Neighbours | None = None,
 ) -> Evaluation:
     """
-    The findings on `workload`, of at most one rule per field, in the order of the fields.
+    Return the findings on `workload`, of at most one rule per field, in the order of the fields.
 
     The annotation `evenkeel.dev/ignore` silences rules that are not enforced.  A rule that cannot be run is reported as
     skipped.
@@ -70,7 +70,7 @@ def find_all(
     features: Features,
     others: Neighbours | None = None,
 ) -> Evaluation:
-    """Like `evaluate`, but with the findings of every rule on a field."""
+    """Evaluate as `evaluate` does, but with the findings of every rule on a field."""
     running = _running(workload, settings)
     if not running:
         return NOTHING_FOUND
@@ -123,14 +123,14 @@ def _with_job_labels(workload: Workload, features: Features) -> Workload:
 
 
 def _needs_no_labels(rule: Rule, kind: Kind) -> bool:
-    """Whether a rule can be run where the labels of the Pods are not known."""
+    """Return whether a rule can be run where the labels of the Pods are not known."""
     return rule.operators_too or (
         rule.of_selector_alone and kind.operator is not None and kind.operator.fills is not None
     )
 
 
 def labels_unknown(kind: Kind) -> str:
-    """Why a rule that looks at the labels of Pods cannot be run."""
+    """Return why a rule that looks at the labels of Pods cannot be run."""
     if kind.operator is not None:
         return OPERATOR_LABELS
     return f"the labels of the Pods of a {kind.kind} are not known: name their path in the policy's workloads"
@@ -157,7 +157,7 @@ def _chooses(pod_spec: Mapping[str, object] | None, reading: Reading) -> bool:
 
 
 def _words(reading: Reading, snapshot: Snapshot | None) -> Set[str]:
-    """What is so of the nodes, or may be so if they are not known."""
+    """Return what is so of the nodes, or may be so if they are not known."""
     if snapshot is None or not snapshot.nodes.all:
         return {CLOSED_NODES, UNLABELLED_NODES}
     nodes = snapshot.nodes

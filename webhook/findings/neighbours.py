@@ -29,7 +29,7 @@ class Neighbour(NamedTuple):
 
 def as_other(workload: Workload) -> Neighbour | None:
     """
-    The workload as others see it; None if it makes no Pods of its own.
+    Return the workload as others see it; None if it makes no Pods of its own.
 
     What has an owner makes none, since its owner makes the Pods, and neither does what only describes Pods.
     """
@@ -52,11 +52,11 @@ class Neighbours:
 
     @classmethod
     def of(cls, workloads: Iterable[Workload]) -> Neighbours:
-        """Those of the workloads that make Pods of their own."""
+        """Return the neighbours among the workloads that make Pods of their own."""
         return cls(other for other in map(as_other, workloads) if other is not None)
 
     def beside(self, ref: ObjectRef, selector: Selector) -> Iterator[Neighbour]:
-        """The other objects in the namespace of `ref` whose Pods `selector` may match."""
+        """Return the other objects in the namespace of `ref` whose Pods `selector` may match."""
         candidates: Sequence[Neighbour] = self._all.get(ref.namespace, ())
         for one in selector.requirements:
             if one.operator == EQUALS:

@@ -89,21 +89,21 @@ class Subject:
     parameters: Mapping[str, object]
 
     def at(self, constraint: Constraint, *names: str | int) -> FieldPath:
-        """The path of a constraint's field in the object."""
+        """Return the path of a constraint's field in the object."""
         return (*self.workload.path, constraint.index, *names)
 
     def keys(self, name: str) -> frozenset[str]:
-        """A parameter that is a list of strings; empty if it is not set."""
+        """Return a parameter that is a list of strings; empty if it is not set."""
         found = self.parameters.get(name)
         return frozenset(key for key in found if isinstance(key, str)) if isinstance(found, list) else frozenset()
 
     def number(self, name: str) -> int:
-        """A parameter that is an integer; 0 if it is not set."""
+        """Return a parameter that is an integer; 0 if it is not set."""
         found = self.parameters.get(name)
         return found if isinstance(found, int) else 0
 
     def flag(self, name: str) -> bool:
-        """A parameter that is a boolean; False if it is not set."""
+        """Return a parameter that is a boolean; False if it is not set."""
         return self.parameters.get(name) is True
 
     @property
@@ -112,7 +112,9 @@ class Subject:
         return NO_NODES if self.snapshot is None else self.snapshot.nodes
 
     def operator_fills_selector(self, constraint: Constraint) -> bool:
-        """Whether an operator fills in a null selector, sets any, or adds labels to it as a field of its own asks."""
+        """
+        Return whether an operator fills in a null selector, sets any, or adds labels to it as a field of its own asks.
+        """
         operator = self.workload.kind.operator
         if operator is None:
             return False
@@ -123,7 +125,9 @@ class Subject:
         return any((constraint.index, name) in asked for name in operator.own_fields)
 
     def counts_own(self, constraint: Constraint) -> bool:
-        """Whether the constraint counts its own Pods, so that a skew can arise; False if no label can make it so."""
+        """
+        Return whether the constraint counts its own Pods, so that a skew can arise; False if no label can make it so.
+        """
         selector = constraint.selector
         if selector.empty and not self.features.empty_selector_counts:
             return False
@@ -185,7 +189,7 @@ class Subject:
 
     def copy_own_selector(self, constraint: Constraint) -> tuple[str | None, Edit | None]:
         """
-        The fix that makes `own_selector` the constraint's, in words and as an edit.
+        Return the fix that makes `own_selector` the constraint's, in words and as an edit.
 
         None if it is empty, or has a key that is among the matchLabelKeys, which the API server rejects.
         """
@@ -224,7 +228,7 @@ def in_yaml(value: object) -> str:
 
 
 def _comparable(selector: Selector) -> set[Requirement]:
-    """The requirements, of which those that ask for one value of a label are written in one way."""
+    """Return the requirements, of which those that ask for one value of a label are written in one way."""
     return {
         one._replace(operator=EQUALS) if one.operator == IN and len(one.values) == 1 else one
         for one in selector.requirements
@@ -292,7 +296,7 @@ class Rule:
         )
 
     def lacks_parameters(self, setting: RuleSetting) -> bool:
-        """Whether a setting gives none of the `required` parameters."""
+        """Return whether a setting gives none of the `required` parameters."""
         return bool(self.required) and not any(setting.parameters.get(name) for name in self.required)
 
 

@@ -25,7 +25,9 @@ class Denial:
 
 
 def one_line(text: str, limit: int) -> str:
-    """`text` with unprintable characters escaped, cut at `limit`; the API server drops a warning that has any."""
+    """
+    Return `text` with unprintable characters escaped, cut at `limit`; the API server drops a warning that has any.
+    """
     text = text[: limit + 1]  # What comes after is not shown, and may be long.
     if not text.isprintable():
         text = printable(text)
@@ -44,7 +46,7 @@ def _shortened(name: str, limit: int) -> str:
 
 
 def short_path(path: FieldPath) -> str:
-    """The end of a path: from the first list in it on, or only the last field if there is none."""
+    """Return the end of a path: from the first list in it on, or only the last field if there is none."""
     first = next((i for i, part in enumerate(path) if isinstance(part, int)), len(path))
     return path_text(path[max(first - 1, 0) :])
 
@@ -81,7 +83,7 @@ def _notices(findings: Sequence[Finding], about: str) -> list[str]:
 
 
 def line(finding: Finding, at: str = "") -> str:
-    """`<full field path>: <what must hold> (<rule-id>)`; `at` is the path's text where that is known."""
+    """Return `<full field path>: <what must hold> (<rule-id>)`; `at` is the path's text where that is known."""
     at = at or path_text(finding.path)
     return f"{at}: {finding.message} ({finding.rule})" if at else f"{finding.message} ({finding.rule})"
 
@@ -123,7 +125,7 @@ def _cause(finding: Finding, at: str) -> Mapping[str, str]:
 
 
 def summary(findings: Iterable[Finding]) -> str:
-    """All findings in one line, for an audit annotation."""
+    """Return all findings in one line, for an audit annotation."""
     shown: list[str] = []
     length = 0
     for finding in findings:
@@ -156,7 +158,7 @@ def worded(
 
 
 def some(names: Iterable[str], most: int = 3) -> str:
-    """The first names, in their order, and how many more there are: `a, b, c and 2 more`."""
+    """Return the first names, in their order, and how many more there are: `a, b, c and 2 more`."""
     ordered = sorted(names)
     shown = ", ".join(one_line(name, NAME_LIMIT) for name in ordered[:most])
     return f"{shown} and {len(ordered) - most} more" if len(ordered) > most else shown

@@ -71,7 +71,7 @@ class Baseline:
 
 
 def _not_in(left: Counter[str], found: Iterable[LocatedOrProblem]) -> Iterator[LocatedOrProblem]:
-    """Those of `found` for which nothing is `left`; of what is, one each is taken away."""
+    """Yield the findings for which the baseline has nothing `left`; take away one for each that it has."""
     for one in found:
         if left and left[key := fingerprint(one)] > 0:
             left[key] -= 1
@@ -80,12 +80,14 @@ def _not_in(left: Counter[str], found: Iterable[LocatedOrProblem]) -> Iterator[L
 
 
 def fingerprint(one: Located | Problem) -> str:
-    """24 hexadecimal digits that identify the object, the rule and the field, but neither the file nor the line."""
+    """
+    Return 24 hexadecimal digits that identify the object, the rule and the field, but neither the file nor the line.
+    """
     return hashlib.sha256(one.identity.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
 def unused_entry(entry: Entry, name: str, severity: Severity) -> Located:
-    """The finding for an entry of the baseline `name` that accepts nothing."""
+    """Return the finding for an entry of the baseline `name` that accepts nothing."""
     named = "a problem" if entry.rule == PROBLEM else entry.rule
     what = f"{named} on {entry.object}" if entry.object else named
     message = f"accepts nothing: {entry.file} no longer has {what}"
@@ -96,19 +98,22 @@ def unused_entry(entry: Entry, name: str, severity: Severity) -> Located:
 
 
 def baseline_text(found: Iterable[tuple[str, Located | Problem]]) -> str:
-    """The text of a baseline that accepts all of `found`: a file's name in the baseline, and a finding or a problem."""
+    """
+    Return the text of a baseline that accepts all of `found`: a file's name in the baseline, and a finding or a
+    problem.
+    """
     entries = sorted((file, *_named(one), fingerprint(one)) for file, one in found)
     lines = (json.dumps(dict(zip(_BASELINE_FIELDS, entry, strict=True)), ensure_ascii=False) for entry in entries)
     return "\n".join((f'{{"version": {VERSION}, "findings": [', ",\n".join(f"  {line}" for line in lines), "]}", ""))
 
 
 def _named(one: Located | Problem) -> tuple[str, str]:
-    """The object, and the rule."""
+    """Return the object, and the rule."""
     return ("", PROBLEM) if isinstance(one, Problem) else (str(one.object or ""), one.finding.rule)
 
 
 def read_baseline(text: str) -> Baseline:
-    """The baseline in `text`.  BaselineError if it is not a baseline."""
+    """Return the baseline in `text`.  BaselineError if it is not a baseline."""
     try:
         document = as_mapping(json.loads(text))
         (root,) = spans(text, [("findings",)])

@@ -37,7 +37,7 @@ class Chunk:
         return self.stop is not None
 
     def place(self, start: int, end: int) -> tuple[int, int]:
-        """The offsets in the whole text for those in the chunk."""
+        """Return the offsets in the whole text for those in the chunk."""
         if self.stop is None:
             return self.start + start, self.start + end
         return (self._place(start), self._place(end)) if self.lines else (self.start, self.stop)
@@ -71,7 +71,7 @@ class Chunk:
         return self.start + len(self.text)
 
     def inside(self, scalar: Span, value: str) -> Chunk:
-        """The text of a scalar in the chunk, in its lines if it is a literal block."""
+        """Return the text of a scalar in the chunk, in its lines if it is a literal block."""
         named = scalar.key or scalar
         start, stop = self.place(named.start, named.end)
         texts = value.split("\n")
@@ -87,14 +87,14 @@ class Chunk:
         return Chunk(value, start, stop, tuple(lines) if is_literal else ())
 
     def part(self, chunk: Chunk) -> Chunk:
-        """A chunk of the text of this one, which stands within a scalar, at its place."""
+        """Return a chunk of the text of this one, which stands within a scalar, at its place."""
         lines = tuple((at - chunk.start, there) for at, there in self.lines if chunk.start <= at < chunk.end)
         return Chunk(chunk.text, self.start, self.stop, lines)
 
 
 def chunks(text: str) -> Iterator[Chunk]:
     """
-    The documents of `text`, each on its own, so that a syntax error in one does not affect the others.
+    Yield the documents of `text`, each on its own, so that a syntax error in one does not affect the others.
 
     In YAML, a line begins with `---` only where a document begins, even in a block scalar.  A directive precedes that
     line and belongs to the document after it, so a text with a directive is not split.
@@ -107,7 +107,9 @@ def chunks(text: str) -> Iterator[Chunk]:
 
 
 def _boundaries(text: str, begin: int) -> Iterator[int]:
-    """The offset of each line that is `---`, or begins with that and white space; faster than a regular expression."""
+    """
+    Yield the offset of each line that is `---`, or begins with that and white space; faster than a regular expression.
+    """
     if text.startswith("---", begin) and not text[begin + 3 : begin + 4].strip():
         yield begin
     at = text.find("\n---", begin)
@@ -125,7 +127,7 @@ class NumberedLines:
         self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Line and column of an offset; both count from 1."""
+        """Return the line and column of an offset; both count from 1."""
         line = bisect_right(self.starts, offset)
         return line, offset - self.starts[line - 1] + 1
 
@@ -134,7 +136,7 @@ class NumberedLines:
         return len(self.starts)
 
     def line(self, number: int) -> str:
-        """The text of a line, without its line end; `number` counts from 1."""
+        """Return the text of a line, without its line end; `number` counts from 1."""
         start = self.starts[number - 1]
         end = self.starts[number] if number < len(self.starts) else len(self.text)
         return self.text[start:end].rstrip("\r\n")

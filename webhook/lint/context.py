@@ -24,7 +24,7 @@ class Context:
     objects: list[Mapping[str, object]] = field(default_factory=list)
 
     def snapshot(self, cluster: Snapshot | None) -> Snapshot | None:
-        """`cluster` with the manifests' namespaces, which replace its own, and their nodes if it has none."""
+        """Return `cluster` with the manifests' namespaces, which replace its own, and their nodes if it has none."""
         if not self.objects:
             return cluster
         found, known = from_objects(self.objects), cluster or Snapshot()
@@ -32,12 +32,14 @@ class Context:
 
 
 def may_hold_context(content: bytes) -> bool:
-    """Whether a file may contain a namespace or a node: a cheap search, so that other files need not be parsed."""
+    """
+    Return whether a file may contain a namespace or a node: a cheap search, so that other files need not be parsed.
+    """
     return _MAY_HOLD.search(content) is not None
 
 
 def context_objects(text: str) -> Iterator[Mapping[str, object]]:
-    """The namespaces and nodes in `text`.  Unreadable documents are skipped; `judge` reports them."""
+    """Yield the namespaces and nodes in `text`.  Unreadable documents are skipped; `judge` reports them."""
     for chunk in chunks(text):
         if _MAY_HOLD_IN_TEXT.search(chunk.text) is None:
             continue

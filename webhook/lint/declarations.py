@@ -80,7 +80,7 @@ NOTHING_STATED, NOTHING_AROUND = Declarations(), FileNeighbours()
 
 
 def standing(workload: Workload, obj: Mapping[str, object], features: Features, judged: bool) -> DeclaredWorkload:
-    """A workload of `obj`; it asks for nothing where no rule is run on it."""
+    """Return a workload of `obj`; it asks for nothing where no rule is run on it."""
     other, kind = as_other(workload), workload.kind
     return DeclaredWorkload(
         kind.api_version,
@@ -104,7 +104,7 @@ def _asks(workload: Workload, features: Features) -> Iterator[tuple[tuple[str, s
 
 
 def within(stated: Declarations) -> FileNeighbours:
-    """What the workloads and autoscalers of one file are to each other."""
+    """Return what the workloads and autoscalers of one file are to each other."""
     asking = [one for one in stated.workloads if one.asks is not None]
     if not asking or (len(stated.workloads) == 1 and not stated.autoscalers):
         return NOTHING_AROUND
@@ -122,7 +122,7 @@ def _matched(every: Neighbours, one: DeclaredWorkload, selector: Selector) -> Ne
 
 
 def packed(stated: Iterable[tuple[str, Declarations]]) -> bytes:
-    """What files state, in little memory; files that state nothing are left out."""
+    """Return what files state, in little memory; files that state nothing are left out."""
     found = [
         (file, [tuple(one) for one in workloads], [(tuple(target), tuple(scaling)) for target, scaling in autoscalers])
         for file, (workloads, autoscalers) in stated
@@ -132,7 +132,7 @@ def packed(stated: Iterable[tuple[str, Declarations]]) -> bytes:
 
 
 def unpacked(batch: bytes) -> Iterator[tuple[str, Declarations]]:
-    """The files in a batch, with what each states."""
+    """Yield the files in a batch, with what each states."""
     for file, workloads, autoscalers in marshal.loads(zlib.decompress(batch)):
         scalers = [Autoscaler(ScaleTarget(*target), Scaling(*scaling)) for target, scaling in autoscalers]
         yield file, Declarations([DeclaredWorkload(*one) for one in workloads], scalers)

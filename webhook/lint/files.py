@@ -52,7 +52,7 @@ class FileReader:
         self._kept: dict[str, bytes] = {}
 
     def content(self, file: str) -> bytes:
-        """The bytes of a file; OSError if it cannot be read."""
+        """Return the bytes of a file; OSError if it cannot be read."""
         if os.path.isfile(file):
             return _content(file)
         if file not in self._kept:
@@ -60,7 +60,7 @@ class FileReader:
         return self._kept[file]
 
     def text(self, file: str) -> str | Unread:
-        """The text of a file, with its own line ends."""
+        """Return the text of a file, with its own line ends."""
         try:
             content = self.content(file)
         except OSError as error:
@@ -83,7 +83,7 @@ def _standard_input() -> bytes:
 
 
 def read_context(files: Iterable[str], reader: FileReader) -> Context:
-    """The namespaces and nodes in the files."""
+    """Return the namespaces and nodes in the files."""
     found = Context()
     for file in files:
         try:
@@ -96,7 +96,7 @@ def read_context(files: Iterable[str], reader: FileReader) -> Context:
 
 
 def read_overlays(files: Iterable[str], reader: FileReader) -> tuple[frozenset[str], Mapping[str, Built]]:
-    """The files that kustomizations name as patches, and what they make of the other files."""
+    """Return the files that kustomizations name as patches, and what they make of the other files."""
 
     def read_file(file: str) -> str | None:
         text = reader.text(file) if os.path.isfile(file) else None
@@ -129,7 +129,7 @@ def judge_file(file: str, terms: LintTerms, reader: FileReader, around: FileNeig
 
 
 def defect(file: str, done: str, error: Exception) -> Problem:
-    """The problem to report for an unexpected exception; `done` is what failed, "judged" or "repaired"."""
+    """Return the problem to report for an unexpected exception; `done` is what failed, "judged" or "repaired"."""
     what = one_line(f"{type(error).__name__}: {error}", LINE_LIMIT)
     message = f"cannot be {done}: {what}; this is a defect in evenkeel, please report it"
     return Problem(file, 1, 1, message, lasting=False)
@@ -168,7 +168,7 @@ def judge_files(
 def _in_processes(
     files: Sequence[str], terms: LintTerms, surroundings: OtherFiles, done: Callable[[int], None], processes: int
 ) -> Iterator[JudgedFile]:
-    """Results wait as they were sent, until all files are known: few of them say anything, and they take less so."""
+    """Yield results as they were sent, packed until all files are known: few of them say anything."""
     import pickle
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
@@ -195,7 +195,7 @@ def _batches(files: Sequence[str]) -> list[Sequence[str]]:
 
 
 def _stated(results: Sequence[JudgedFile]) -> bytes:
-    """What some files state, packed; the results no longer hold it."""
+    """Return what some files state, packed; the results no longer hold it."""
     found = packed([(judged.file, judged.states) for judged in results])
     for judged in results:
         judged.states = NOTHING_STATED
@@ -212,7 +212,7 @@ def _begin(terms: LintTerms) -> None:
 
 
 def _judge_all(files: Sequence[str]) -> tuple[bytes, bytes]:
-    """The results of some files, pickled and compressed, and what they state, packed."""
+    """Return the results of some files, pickled and compressed, and what they state, packed."""
     import pickle
 
     reader = FileReader()

@@ -57,7 +57,9 @@ class Fragment:
         return completed(found)
 
     def holds(self, finding: Finding) -> bool:
-        """Whether a finding on the workload is about what stands here, and holds whatever that is merged into."""
+        """
+        Return whether a finding on the workload is about what stands here, and holds whatever that is merged into.
+        """
         names = finding.path[3:]
         if names[: len(self.inside) - 1] != self.inside[1:]:
             return False
@@ -66,7 +68,7 @@ class Fragment:
         )
 
     def placed(self, path: FieldPath) -> FieldPath:
-        """The path in the document of a path in the workload."""
+        """Return the path in the document of a path in the workload."""
         return (*self.path, *path[2 + len(self.inside) :])
 
 
@@ -80,7 +82,7 @@ class TextWithin:
 
 def fragments_in(document: object, every_text: bool) -> Iterator[Fragment | TextWithin]:
     """
-    The constraints in a document that is no object with a Pod template.
+    Yield the constraints in a document that is no object with a Pod template.
 
     Texts are those at the field; with `every_text` also all others that name it.
     """
@@ -93,7 +95,7 @@ def fragments_in(document: object, every_text: bool) -> Iterator[Fragment | Text
 
 
 def _is_json_patch(document: object) -> bool:
-    """Whether it is a list with an operation; what is wrong with others in it is for kustomize to say."""
+    """Return whether it is a list with an operation; what is wrong with others in it is for kustomize to say."""
     return isinstance(document, list) and any(map(_is_operation, document))
 
 
@@ -137,7 +139,7 @@ def _of_values(document: object, path: FieldPath, every_text: bool) -> Iterator[
 
 
 def findings_on(fragment: Fragment, terms: Terms, unsettled: OpenFields) -> Iterator[tuple[Finding, Finding]]:
-    """Each finding that holds, on `fragment.workload`, and the same at its place in the document."""
+    """Yield each finding that holds, on `fragment.workload`, and the same at its place in the document."""
     request = AdmissionRequest.of(fragment.obj, phase=VALIDATE, kinds=FRAGMENTS, namespace="")
     for finding in review(request._replace(workloads=(fragment.workload,)), terms).findings:
         held = unsettled.holding(finding, fragment.obj)

@@ -60,7 +60,7 @@ RENDER = "lint what is rendered: helm template CHART | evenkeel lint -"
 
 def judge(file: str, text: str, terms: LintTerms, around: FileNeighbours | None = None) -> JudgedFile:
     """
-    The findings and problems in the manifests in `text`; `file` is the name to report them under.
+    Return the findings and problems in the manifests in `text`; `file` is the name to report them under.
 
     `around` is what stands around them; without it only what stands in `text` itself does.
     """
@@ -71,7 +71,7 @@ def judge(file: str, text: str, terms: LintTerms, around: FileNeighbours | None 
 
 
 def unread(file: str, line: int, column: int, reason: str) -> Note:
-    """For a file that cannot be read, and does not look like a manifest."""
+    """Return the judgement on a file that cannot be read, and does not look like a manifest."""
     return Note(file, line, column, UNREAD, f"unreadable text ({reason})", "passed over", "no manifest was found in it")
 
 
@@ -200,7 +200,7 @@ class _File:
         self._locate(chunk, found, comments_in(chunk.text), all_judged=False)
 
     def _fragments(self, fragments: Sequence[Fragment], chunk: Chunk, named: ObjectRef | None) -> Iterator[_Unlocated]:
-        """The findings on constraints outside a Pod template that hold whatever these are merged into."""
+        """Yield the findings on constraints outside a Pod template that hold whatever these are merged into."""
         if any(fragment.values and fragment.constraints for fragment in fragments):
             advice = advice_for_kind(named.kind) if named is not None else RENDER
             self._note(chunk, VALUES, "values", "judged in part", advice)
@@ -220,7 +220,9 @@ class _File:
         self.result.notes.append(Note(self.result.file, line, column, why, what, done, advice))
 
     def _may_be_judged(self, chunk: Chunk, obj: Mapping[str, object], twice: Sequence[Repeated]) -> bool:
-        """Whether keys that stand twice do not matter, which is then noted, once a file; else they are problems."""
+        """
+        Return whether keys that stand twice do not matter, which is then noted, once a file; else they are problems.
+        """
         if chunk.has_placeholders:
             self._note(chunk, UNRENDERED_TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
             return False
@@ -272,7 +274,9 @@ class _File:
             yield from self._suppressed(requests[0])
 
     def _requests(self, obj: Mapping[str, object], request: AdmissionRequest) -> list[AdmissionRequest]:
-        """The request for the object with the labels of each build; `request` itself where those do not matter."""
+        """
+        Return the request for the object with the labels of each build; `request` itself where those do not matter.
+        """
         found = list[AdmissionRequest]()
         for one in self._built.labelled(obj):
             made = request if one is obj else _request(one, self.terms)
@@ -284,7 +288,7 @@ class _File:
     def _with_edits_that_fit(
         self, decision: Decision, requests: Sequence[AdmissionRequest], request: AdmissionRequest, unsettled: OpenFields
     ) -> Decision:
-        """With the repairs that do not rest on labels of a build, and of which no build makes something worse."""
+        """Keep only repairs that do not rest on labels of a build, and of which no build makes something worse."""
         if all(finding.edit is None for finding in decision.findings):
             return decision
         source = replace(unsettled, touched=unsettled.touched | self._built.open_labels)
@@ -299,7 +303,7 @@ class _File:
         return decision._replace(findings=tuple(kept))
 
     def _unsettled(self, obj: Mapping[str, object], chunk: Chunk, requests: Sequence[AdmissionRequest]) -> OpenFields:
-        """What kustomize and templates may change; noted where there are constraints."""
+        """Return what kustomize and templates may change; noted where there are constraints."""
         file, workloads = self.result.file, [one for request in requests for one in request.workloads]
         named = chunk.within or file in self.terms.patches
         patch = named or any(is_patch(one, request.obj) for request in requests for one in request.workloads)
@@ -339,7 +343,7 @@ class _File:
     def _note_other_places(
         self, obj: Mapping[str, object], chunk: Chunk, kind: Kind, workloads: Sequence[Workload]
     ) -> None:
-        """A custom resource may have constraints where none are described."""
+        """Note that a custom resource may have constraints where none are described."""
         if chunk.may_have_constraints and not kind.built_in:
             known = [workload.raw_constraints for workload in workloads]
             if any(all(place is not one for one in known) for place in places_of_constraints(obj)):
@@ -347,7 +351,7 @@ class _File:
                 self._note(chunk, KIND_NOT_JUDGED, what, "not judged there", advice_for_kind(str(obj["kind"])))
 
     def _is_judged(self, chunk: Chunk, workloads: Sequence[Workload], never_sent: bool) -> bool:
-        """Whether the webhook would judge the workloads of an object.  Counts those that are passed over."""
+        """Return whether the webhook would judge the workloads of an object.  Counts those that are passed over."""
         if not workloads or (workloads[0].uid and workloads[0].owner is not None):
             return False
         if never_sent:
@@ -365,7 +369,7 @@ class _File:
         decision: Decision,
         unsettled: OpenFields,
     ) -> Iterator[_Unlocated]:
-        """The findings of the rules; only those that hold whatever becomes of what is not settled."""
+        """Yield the findings of the rules; only those that hold whatever becomes of what is not settled."""
         named = ObjectRef.of(obj)
         if decision.outcome in (Outcome.NOT_JUDGED, Outcome.ERROR):
             self._unjudgeable(chunk, named, decision.error)
@@ -416,7 +420,7 @@ class _File:
 
     def _by_line(self, chunk: Chunk, comments: Sequence[Comment]) -> Mapping[int, Sequence[Comment]]:
         """
-        The comments by the line that they are about.
+        Return the comments by the line that they are about.
 
         That is their own, or where nothing stands before them the next that is neither a comment nor empty.
         """
@@ -435,7 +439,9 @@ class _File:
         return found
 
     def _located(self, chunk: Chunk, found: _Unlocated, root: Span) -> Located:
-        """The finding at its field, from the key to the end of the value, or at the nearest parent if it is absent."""
+        """
+        Return the finding at its field, from the key to the end of the value, or at the nearest parent if it is absent.
+        """
         path = (*found.path, *found.finding.path)
         spans_there = root.spans_to(path)
         span, absent = spans_there[-1], path[len(spans_there) - 1 :]
@@ -463,32 +469,37 @@ class _File:
 
 
 def _with_dash(text: str, start: int) -> int:
-    """The offset of the dash before an item of a block list, or `start` itself."""
+    """Return the offset of the dash before an item of a block list, or `start` itself."""
     line = text.rfind("\n", 0, start) + 1
     before = text[line:start].rstrip(" ")
     return line + len(before) - 1 if before.endswith("-") else start
 
 
 def _is_object(value: object) -> TypeGuard[Mapping[str, object]]:
-    """Whether it is an object of Kubernetes."""
+    """Return whether it is an object of Kubernetes."""
     return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in ("apiVersion", "kind"))
 
 
 def _concerns(repeated: Repeated, document: int, path: FieldPath) -> bool:
-    """Whether the key stands in the object at `path`, or above it."""
+    """Return whether the key stands in the object at `path`, or above it."""
     common = min(len(path), len(repeated.path))
     return repeated.document in (None, document) and repeated.path[:common] == path[:common]
 
 
 def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:
-    """The request that kube-apiserver would send to validate the creation of `obj`, with what autoscalers give it."""
+    """
+    Return the request that kube-apiserver would send to validate the creation of `obj`, with what autoscalers give it.
+    """
     found = AdmissionRequest.of(obj, phase=VALIDATE, kinds=terms.policy.kinds, namespace=terms.namespace)
     scaling = scaling_of(found.workloads, terms.scalings)
     return found if scaling is None else found._replace(workloads=(found.workloads[0].scaled(scaling),))
 
 
 def _grave(requests: Sequence[AdmissionRequest], unsettled: OpenFields, terms: LintTerms) -> set[tuple[str, FieldPath]]:
-    """Rule and path of each finding on any of the requests, but for infos: some say more once something is counted."""
+    """
+    Return the rule and path of each finding on any of the requests, but for infos: some say more once something is
+    counted.
+    """
     return {
         (finding.rule, finding.path)
         for request in requests
@@ -498,7 +509,7 @@ def _grave(requests: Sequence[AdmissionRequest], unsettled: OpenFields, terms: L
 
 
 def _decision(requests: Sequence[AdmissionRequest], unsettled: OpenFields, terms: LintTerms) -> Decision:
-    """With the findings that are on each of the requests, in each reading of what is not settled."""
+    """Return a decision with the findings that are on each of the requests, in each reading of what is not settled."""
     decision, *others = (
         review(request._replace(workloads=read), terms, terms.judging)
         for request in requests
@@ -512,7 +523,7 @@ def _decision(requests: Sequence[AdmissionRequest], unsettled: OpenFields, terms
 
 
 def _identity(named: ObjectRef | None, workloads: Sequence[Workload], finding: Finding) -> str:
-    """The same parts as `admission.ratchet.identity`: constraints and lines move, the topology key stays."""
+    """Return the same parts as `admission.ratchet.identity`: constraints and lines move, the topology key stays."""
     workload = next((each for each in workloads if finding.path[: len(each.path)] == each.path), workloads[0])
     rule, key, action, names = identity(workload, finding)
     return _identity_text(named, rule, key, action, path_text(names))

@@ -49,18 +49,21 @@ class Built:
     labels: tuple[tuple[Labelling, ...], ...] = ()
 
     def touched(self, kind: str, name: str) -> PatchedFields:
-        """What is changed in an object, by any of the changes; in any object for the kind ""."""
+        """Return what is changed in an object, by any of the changes; in any object for the kind ""."""
         return union(change.touched for change in self.changes if not kind or change.concerns(kind, name))
 
     def labelled(self, obj: Mapping[str, object]) -> list[Mapping[str, object]]:
-        """The object with the labels of each build; several where builds make different ones of it."""
+        """Return the object with the labels of each build; several where builds make different ones of it."""
         found = list[Mapping[str, object]]()
         for one in (labelled(obj, labels) for labels in self.labels):
             found += [] if one in found else [one]
         return found or [obj]
 
     def conflict(self, obj: Mapping[str, object], touched: PatchedFields) -> bool:
-        """Whether nobody knows the labels that a build writes: it writes one in two ways, or other changes touch it."""
+        """
+        Return whether nobody knows the labels that a build writes: it writes one in two ways, or other changes touch
+        it.
+        """
         keys = self.open_keys.labels or frozenset()
         return touched.labels is None or bool(touched.labels & keys) or any(conflict(obj, one) for one in self.labels)
 

@@ -31,7 +31,7 @@ class LabelPlace(NamedTuple):
     version: str = ""
 
     def is_in(self, api_version: str, kind: str) -> bool:
-        """Whether objects of this kind have it."""
+        """Return whether objects of this kind have it."""
         group, _, version = api_version.rpartition("/")
         return self.kind in ("", kind) and self.group in ("", group) and self.version in ("", version)
 
@@ -82,7 +82,7 @@ _SELECTORS = (
 
 def read_labellings(kustomization: Mapping[str, object]) -> tuple[tuple[Labelling, ...], PatchedFields]:
     """
-    Those of a kustomization in their order, and what labels are written of which the value is not known.
+    Return the labellings of a kustomization in their order, and the labels of which the value is not known.
 
     upstream: kustomize api/internal/target/kusttarget_configplugin.go:LabelTransformer (v0.21.1)
     """
@@ -116,14 +116,18 @@ def _of(entry: Mapping[str, object]) -> tuple[LabelPlace, ...]:
 
 
 def _parts(path: str) -> tuple[str, ...]:
-    """upstream: kustomize kyaml/utils/pathsplitter.go:PathSplitter (v0.21.1)"""
+    """
+    Split a path at its slashes; an escaped one stands in a name.
+
+    upstream: kustomize kyaml/utils/pathsplitter.go:PathSplitter (v0.21.1)
+    """
     escaped = path.removeprefix("/").replace("\\/", "\0")
     return tuple(part.replace("\0", "/") for part in escaped.split("/"))
 
 
 def labelled(obj: Mapping[str, object], labellings: Iterable[Labelling]) -> Mapping[str, object]:
     """
-    The object with the labels, each in its places, one after the other; `obj` itself stays as it is.
+    Return the object with the labels, each in its places, one after the other; `obj` itself stays as it is.
 
     upstream: kustomize api/filters/labels/labels.go:Filter (v0.21.1)
     """
@@ -138,7 +142,8 @@ def labelled(obj: Mapping[str, object], labellings: Iterable[Labelling]) -> Mapp
 
 def conflict(obj: Mapping[str, object], labellings: Iterable[Labelling]) -> bool:
     """
-    Whether labellings give a label of the object different values, and the last one not in all places of those before.
+    Return whether labellings give a label of the object different values, and the last one not in all places of those
+    before.
 
     kustomize then writes the last value also in places of an earlier one: they are one node of its YAML.
     """
@@ -157,7 +162,11 @@ def conflict(obj: Mapping[str, object], labellings: Iterable[Labelling]) -> bool
 
 
 def _written(value: object, path: tuple[str, ...], create: bool, pairs: tuple[tuple[str, str], ...]) -> object:
-    """upstream: kustomize api/filters/fieldspec/fieldspec.go:Filter.filter (v0.21.1)"""
+    """
+    Return the value with `pairs` at `path`, in each item of the lists on the way.
+
+    upstream: kustomize api/filters/fieldspec/fieldspec.go:Filter.filter (v0.21.1)
+    """
     if isinstance(value, list) and path:
         return [_written(item, path, create, pairs) for item in value]
     if not isinstance(value, dict):

@@ -51,7 +51,7 @@ class Note:
 
 
 def alike(notes: Iterable[Note]) -> list[list[Note]]:
-    """The notes that one line can stand for, together; they are many where a repository has many templates."""
+    """Return the notes that one line can stand for, together; they are many where a repository has many templates."""
     found: dict[tuple[str, ...], list[Note]] = {}
     for note in notes:
         of_kind = note.what if note.why == KIND_NOT_JUDGED else ""
@@ -60,7 +60,7 @@ def alike(notes: Iterable[Note]) -> list[list[Note]]:
 
 
 def together(notes: Sequence[Note]) -> str:
-    """One line for notes that are alike: how many, the first files, and what to do."""
+    """Return one line for notes that are alike: how many, the first files, and what to do."""
     first, count = notes[0], len(notes)
     counted = f"{count} {first.what}" if first.why == KIND_NOT_JUDGED else many(count, *_NOTED[first.why])
     files = list(dict.fromkeys(note.file for note in notes))
@@ -70,5 +70,5 @@ def together(notes: Sequence[Note]) -> str:
 
 
 def many(count: int, singular: str, several: str | None = None) -> str:
-    """`1 file`, `2 files`."""
+    """Return a number with its noun, such as `1 file` or `2 files`."""
     return f"{count} {singular if count == 1 else several or f'{singular}s'}"

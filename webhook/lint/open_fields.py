@@ -33,7 +33,7 @@ class OpenFields:
 
     def readings(self, workloads: Sequence[Workload]) -> Iterator[tuple[Workload, ...]]:
         """
-        The workloads in one or two ways; what is not settled gives no finding in at least one of them.
+        Yield the workloads in one or two ways; what is not settled gives no finding in at least one of them.
 
         Labels of which the value is not known are there with any value, and then are not there.
         """
@@ -50,7 +50,7 @@ class OpenFields:
         return rendered_part(found) if self.template else found
 
     def holding(self, finding: Finding, obj: Mapping[str, object]) -> Finding | None:
-        """A finding on each of the `readings`, without a repair that may not fit; None if it may not hold."""
+        """Return a finding on each of the `readings`, without a repair that may not fit; None if it may not hold."""
         holds = holds_although(self.touched, finding, obj) and (not self.patch or holds_for_patch(finding, obj))
         if not holds or (self.template and not holds_unrendered(finding, obj)):
             return None

@@ -56,7 +56,9 @@ class OtherFiles:
                 (self._again if number in self._once else self._once).add(number)
 
     def concerned(self) -> dict[str, FileNeighbours]:
-        """The files that concern, or are concerned by, others, with what stands around each; all must be added."""
+        """
+        Return the files that concern, or are concerned by, others, with what stands around each; all must be added.
+        """
         self._learn(
             hook
             for file, stated in self._stated()
@@ -68,7 +70,7 @@ class OtherFiles:
         return {file: around for file, stated in self._stated() if (around := self.around(file, stated))}
 
     def around(self, file: str, stated: Declarations) -> FileNeighbours:
-        """What stands around a file that states this; nothing where only the file itself matters."""
+        """Return what stands around a file that states this; nothing where only the file itself matters."""
         asking = [one for one in stated.workloads if one.asks is not None]
         if not asking:
             return NOTHING_AROUND
@@ -88,7 +90,9 @@ class OtherFiles:
         return (stated for batch in self._batches for stated in unpacked(batch))
 
     def _asked(self, file: str, one: DeclaredWorkload, selector: Selector) -> list[list[Hook]]:
-        """For each label that the selector asks for, where to look for it; nothing if no other workload has one."""
+        """
+        Return where to look for each label that the selector asks for; nothing if no other workload has one of them.
+        """
         scope = _scope(file, one)
         asked = [
             [(*scope, requirement.key, value) for value in requirement.values]
@@ -113,7 +117,7 @@ class OtherFiles:
             self._candidates[hook].sort(key=_file)
 
     def _other(self, file: str, one: DeclaredWorkload, selector: Selector) -> Neighbour | None:
-        """The nearest workload of another file that the selector counts."""
+        """Return the nearest workload of another file that the selector counts."""
         asked = self._asked(file, one, selector)
         if not asked:
             return None
@@ -128,7 +132,7 @@ class OtherFiles:
         return None
 
     def _scaling(self, file: str, target: ScaleTarget) -> Scaling | None:
-        """What the autoscalers give the workload of this name that stands in `file`."""
+        """Return what the autoscalers give the workload of this name that stands in `file`."""
         if target not in self._autoscalers:
             return None
         if self._scalings is None:
@@ -140,7 +144,9 @@ class OtherFiles:
         return found
 
     def _anchored(self) -> dict[ScaleTarget, dict[str, Scaling]]:
-        """Of each target, the path below which autoscalers scale it: the nearest to each that has the workload."""
+        """
+        Return, of each target, the path below which autoscalers scale it: the nearest to each that has the workload.
+        """
         places: dict[ScaleTarget, set[str]] = {}
         for file, stated in self._stated():
             for target in {one.target for one in stated.workloads} & self._autoscalers.keys():
@@ -154,14 +160,16 @@ class OtherFiles:
         return found
 
     def _are_copies(self, file: str, other: str) -> bool:
-        """Whether the same workload stands in both files, or in both of the folders where their paths part."""
+        """Return whether the same workload stands in both files, or in both of the folders where their paths part."""
         ours, theirs = file.split("/"), other.split("/")
         parted = next(i for i, (one, two) in enumerate(zip(ours, theirs, strict=False)) if one != two)
         below = self._names_below("/".join(ours[: parted + 1]))
         return not below.isdisjoint(self._names_below("/".join(theirs[: parted + 1])))
 
     def _names_below(self, path: str) -> frozenset[int]:
-        """Numbers that stand for kind, namespace and name of the workloads of a file, or of all below a folder."""
+        """
+        Return numbers that stand for kind, namespace and name of the workloads of a file, or of all below a folder.
+        """
         if self._names is None:
             names = (
                 (file, frozenset(hash((one.kind, one.namespace, one.name)) for one in stated.workloads))
@@ -174,12 +182,12 @@ class OtherFiles:
 
 
 def _scope(file: str, one: DeclaredWorkload) -> tuple[str, str]:
-    """The namespace of a workload, and where its object names none the folder."""
+    """Return the namespace of a workload, and where its object names none the folder."""
     return (one.namespace, "") if one.named else ("", file.rpartition("/")[0] or ".")
 
 
 def _hooks(file: str, one: DeclaredWorkload) -> Iterator[Hook]:
-    """By what a selector finds the Pods of a workload."""
+    """Yield the labels by which a selector finds the Pods of a workload."""
     scope = _scope(file, one)
     yield (*scope, "", "")
     for key, value in one.labels.items():
@@ -187,7 +195,7 @@ def _hooks(file: str, one: DeclaredWorkload) -> Iterator[Hook]:
 
 
 def _upwards(file: str) -> Iterator[str]:
-    """The path of a file, those of the folders that it is in, and "" for all."""
+    """Yield the path of a file, those of the folders that it is in, and "" for all."""
     while file:
         yield file
         file = file.rpartition("/")[0]
@@ -197,7 +205,9 @@ def _upwards(file: str) -> Iterator[str]:
 def _nearest_first(
     candidates: Sequence[tuple[str, DeclaredWorkload]], file: str
 ) -> Iterator[tuple[str, DeclaredWorkload]]:
-    """Those of other files: of its folder, then of the folder above; `candidates` are sorted by their files."""
+    """
+    Yield the workloads of other files: of its folder, then of the folder above; `candidates` are sorted by their files.
+    """
     first, last = _below(candidates, file)
     for path in _upwards(file):
         start, end = _below(candidates, path)
@@ -206,7 +216,7 @@ def _nearest_first(
 
 
 def _below(sorted_by_file: Sequence[tuple[str, object]], path: str) -> tuple[int, int]:
-    """Where those begin and end that are of the file `path`, or below the folder; "" is the folder of all."""
+    """Return where those begin and end that are of the file `path`, or below the folder; "" is the folder of all."""
     if not path:
         return 0, len(sorted_by_file)
     start, end = (bisect_left(sorted_by_file, edge, key=_file) for edge in (f"{path}/", f"{path}0"))  # "0" is next

@@ -76,17 +76,17 @@ class Overlays:
         return None
 
     def folders(self) -> set[str]:
-        """The folders in which kustomizations stand, or files that they name: of other files nothing is said."""
+        """Return the folders in which kustomizations stand, or files that they name: of other files nothing is said."""
         named = set(map(os.path.dirname, (*self._built_by, *self._patch_of)))
         return named | {folder for folder, kustomization in self._read.items() if kustomization is not None}
 
     def is_patch(self, path: str) -> bool:
-        """Whether a kustomization names the file at an absolute path as a patch."""
+        """Return whether a kustomization names the file at an absolute path as a patch."""
         return path in self._patch_of
 
     def built(self, path: str) -> Built:
         """
-        What becomes of the objects in the file at an absolute path; no namespace if builds give them several.
+        Return what becomes of the objects in the file at an absolute path; no namespace if builds give them several.
 
         Of a patch, also of those in a kustomization: what is changed after its own kustomization.
         """
@@ -108,7 +108,9 @@ class Overlays:
         return Built(tuple(changes), namespaces.pop() if len(namespaces) == 1 else "", labels or ())
 
     def _labels(self, path: str) -> tuple[tuple[Labelling, ...], ...] | None:
-        """Those that each build writes into the objects of a file, in their order; None if that is not known."""
+        """
+        Return the labels that each build writes into the objects of a file, in their order; None if that is not known.
+        """
         found, seen = dict[tuple[Labelling, ...], None](), set[tuple[str, tuple[Labelling, ...]]]()
         left: list[tuple[str, tuple[Labelling, ...], tuple[str, ...]]] = [(path, (), ())]
         while left:
@@ -132,7 +134,8 @@ class Overlays:
 
     def _written(self, folder: str, after: str, through: tuple[str, ...]) -> tuple[Labelling, ...] | None:
         """
-        What a kustomization and its components write, but for the components before and at `after`; None if unknown.
+        Return what a kustomization and its components write, but for the components before and at `after`; None if
+        unknown.
 
         upstream: kustomize api/internal/target/kusttarget.go:accumulateTarget (v0.21.1)
         """
@@ -150,7 +153,7 @@ class Overlays:
         return found + kustomization.labels
 
     def _knows_places(self, folder: str) -> bool:
-        """Whether nothing that a kustomization builds from says, or may say, where else labels are written."""
+        """Return whether nothing that a kustomization builds from says, or may say, where else labels are written."""
         if folder not in self._places_known:
             self._places_known[folder] = not any(map(self._may_widen, self._below(folder)))
         return self._places_known[folder]
@@ -160,11 +163,11 @@ class Overlays:
         return not os.path.isfile(path) if kustomization is None else kustomization.widens  # what is elsewhere may
 
     def _below(self, folder: str) -> Iterator[str]:
-        """The folder, and all files and folders that its kustomization builds from."""
+        """Return the folder, and all files and folders that its kustomization builds from."""
         return _reached([folder], self._named)
 
     def _open_labels(self, folders: Iterable[str]) -> Iterator[BuildChange]:
-        """What may become of labels where kustomizations, or their components, write some."""
+        """Yield what may become of labels where kustomizations, or their components, write some."""
         for at in self._with_parts(folders):
             kustomization = self._read.get(at)
             for one in kustomization.labels if kustomization is not None else ():
@@ -175,18 +178,18 @@ class Overlays:
         return kustomization.namespace if kustomization is not None else ""
 
     def _changes(self, folder: str) -> Iterator[BuildChange]:
-        """Those of a kustomization and its components."""
+        """Yield the changes of a kustomization and its components."""
         for at in self._with_parts([folder]):
             kustomization = self._read.get(at)
             yield from kustomization.changes if kustomization is not None else ()
 
     def _with_parts(self, folders: Iterable[str]) -> Iterator[str]:
-        """The folders, and those of the components of the kustomizations in them."""
+        """Return the folders, and those of the components of the kustomizations in them."""
         return _reached(folders, self._parts)
 
 
 def _reached(paths: Iterable[str], further: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """The paths, and all to which they lead, each once."""
+    """Yield the paths, and all to which they lead, each once."""
     seen, left = set[str](), [*paths]
     while left:
         at = left.pop()
@@ -201,7 +204,7 @@ def _join(folder: str, path: str) -> str:
 
 
 def overlays(files: Iterable[str], read_file: ReadFile) -> tuple[frozenset[str], dict[str, Built]]:
-    """Those of the files that are patches, and what becomes of the others where a kustomization builds from them."""
+    """Return which of the files are patches, and what becomes of the others where a kustomization builds from them."""
     found, in_folders = Overlays(read_file), defaultdict[str, list[str]](list)
     for file in files:
         in_folders[os.path.dirname(file)].append(file)

@@ -57,7 +57,7 @@ ADDED: Pair = ("", "")
 
 
 def union(touched: Iterable[PatchedFields]) -> PatchedFields:
-    """All that is touched by any."""
+    """Return all that is touched by any."""
     found = NO_PATCH
     for one in touched:
         found |= one
@@ -65,7 +65,7 @@ def union(touched: Iterable[PatchedFields]) -> PatchedFields:
 
 
 def by_patch(patch: object) -> PatchedFields:
-    """What a strategic merge patch, an object, or a JSON patch, a list of operations, changes."""
+    """Return what a strategic merge patch, an object, or a JSON patch, a list of operations, changes."""
     if isinstance(patch, list):
         return union(_by_operation(as_mapping(operation)) for operation in patch)
     (kind,) = texts_at(patch, "kind")
@@ -92,7 +92,7 @@ def _by_merge(patch: Mapping[str, object], of_pod: bool, merged: bool) -> Iterat
 
 
 def _pairs(value: object) -> frozenset[Pair] | None:
-    """Those of the constraints in a list that is merged by them; None if more may change."""
+    """Return what the constraints of a patched list are merged by; None if more may change."""
     items = [as_mapping(item) for item in as_list(value)]
     pairs = [_pair(item) for item in items]
     whole = not isinstance(value, list) or any(item.get("$patch") == "replace" for item in items)
@@ -100,13 +100,13 @@ def _pairs(value: object) -> frozenset[Pair] | None:
 
 
 def _pair(constraint: object) -> Pair:
-    """What a constraint is merged by; "" for what is not there."""
+    """Return what a constraint is merged by; "" for what is not there."""
     key, when = texts_at(constraint, "topologyKey", "whenUnsatisfiable")
     return key, when
 
 
 def _keys(value: object) -> frozenset[str] | None:
-    """The keys of labels, or of a selector that asks for labels; None if others may go."""
+    """Return the keys of labels, or of a selector that asks for labels; None if others may go."""
     found = set[str]()
     left = [value]
     while left:
@@ -122,7 +122,11 @@ def _keys(value: object) -> frozenset[str] | None:
 
 
 def _by_operation(operation: Mapping[str, object]) -> PatchedFields:
-    """upstream: evanphx/json-patch patch.go:Patch.Apply"""
+    """
+    Return the fields that an operation of a JSON patch may change.
+
+    upstream: evanphx/json-patch patch.go:Patch.Apply
+    """
     if operation.get("op") == "test":
         return NO_PATCH
     pointers = [operation.get("path"), *([operation["from"]] if "from" in operation else ())]
@@ -130,7 +134,7 @@ def _by_operation(operation: Mapping[str, object]) -> PatchedFields:
 
 
 def pointer_parts(pointer: str) -> list[str]:
-    """The names in a JSON pointer."""
+    """Return the names in a JSON pointer."""
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
@@ -149,7 +153,7 @@ def _at(parts: Sequence[str], operation: Mapping[str, object]) -> PatchedFields:
 
 
 def by_path(parts: Sequence[str]) -> PatchedFields:
-    """What a change of the field at a path touches, in which list items are named in some way."""
+    """Return what a change of the field at a path touches, in which list items are named in some way."""
     return _at(parts, {"op": "replace"})
 
 
@@ -174,7 +178,7 @@ def left_open(workload: Workload, touched: PatchedFields) -> Workload:
 
 
 def holds_although(touched: PatchedFields, finding: Finding, obj: Mapping[str, object]) -> bool:
-    """Whether a finding on a workload that is `left_open` holds whatever becomes of the touched constraints."""
+    """Return whether a finding on a workload that is `left_open` holds whatever becomes of the touched constraints."""
     if touched.constraints == frozenset() and touched.labels == frozenset():
         return True
     at = finding.path.index(FIELD) + 1 if FIELD in finding.path else len(finding.path)

@@ -35,7 +35,7 @@ FileJudge = Callable[[str, str], JudgedFile]
 
 def repair(file: str, text: str, judge: FileJudge, selected: Callable[[JudgedFile], Sequence[Located]]) -> Repaired:
     """
-    `text` with every safe repair of the findings that `selected` returns, also of those that come of a repair.
+    Repair every finding that `selected` returns and that has a safe repair, also those that come of a repair.
 
     `judge` gives the findings in a file of that text.
     """
@@ -90,7 +90,9 @@ def _one_per_object(found: Iterable[Located], refused: Set[tuple[str, FieldPath]
 
 
 def _rewritten(text: str, repairs: Sequence[_Repair]) -> tuple[str, Sequence[_Repair]]:
-    """`text` with the safe repairs, and the repairs left out; all are left out if the result has unwanted changes."""
+    """
+    Return `text` with the safe repairs, and the repairs left out; all are left out if the result has unwanted changes.
+    """
     documents, roots = read_documents(text, []), spans(text, [repair.path[:-1] for repair in repairs])
     whole, wanted = Text(text, is_json(text)), list(documents)
     changes, left = list[Replacement](), list[_Repair]()

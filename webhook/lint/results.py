@@ -111,9 +111,9 @@ class LintSummary:
         self.notes += judged.notes
 
     def noted(self, why: str) -> Counter[str]:
-        """How many notes there are for a reason, by what they name."""
+        """Return how many notes there are for a reason, by what they name."""
         return Counter(note.what for note in self.notes if note.why == why)
 
     def count(self, severity: Severity) -> int:
-        """The number of findings of this severity."""
+        """Return the number of findings of this severity."""
         return sum(located.finding.severity is severity for located in self.found)

@@ -45,13 +45,13 @@ class Text:
         return offset - (self.text.rfind("\n", 0, offset) + 1)
 
     def end_of_line(self, offset: int) -> int:
-        """The end of the line with the last character before `offset`, without its line end."""
+        """Return the end of the line with the last character before `offset`, without its line end."""
         end = self.text.find("\n", max(offset - 1, 0))
         end = len(self.text) if end < 0 else end
         return end - 1 if self.text[end - 1 : end] == "\r" else end
 
     def change(self, root: Span, path: FieldPath, old: object, new: object) -> Replacement | None:
-        """The change that replaces `old` at `path` with `new`; None if there is no safe change."""
+        """Return the change that replaces `old` at `path` with `new`; None if there is no safe change."""
         found = root.spans_to(path)
         if any(map(_is_tied, found)):
             return None
@@ -73,7 +73,7 @@ class Text:
         return self._replace(span, parent, new)
 
     def _rename(self, member: Span | None, name: str) -> Replacement | None:
-        """Only the name of a member is changed, so that others share its value does not matter."""
+        """Rename a member; only its name is changed, so that it does not matter if others share its value."""
         if member is None or member.key is None or member.elsewhere:
             return None
         start, end = member.key.start, member.key.end
@@ -133,7 +133,7 @@ class Text:
         return self._flow(value)
 
     def _block(self, value: object, indent: int) -> str:
-        """`value` in block style; every line but the first is indented by `indent` spaces."""
+        """Return `value` in block style; every line but the first is indented by `indent` spaces."""
         if not isinstance(value, dict) or not value:
             return self._flow(value)
         lines = []
@@ -142,7 +142,7 @@ class Text:
         return f"{self.newline}{' ' * indent}".join(lines)
 
     def _flow(self, value: object) -> str:
-        """`value` in flow style, in one line."""
+        """Return `value` in flow style, in one line."""
         if self.is_json:
             return json.dumps(value, ensure_ascii=False)
         if isinstance(value, Mapping):
@@ -153,7 +153,7 @@ class Text:
         return str(value) if plain else json.dumps(value, ensure_ascii=False)
 
     def _like(self, written: str, new: str) -> str:
-        """`new` in the same quotes as `written`."""
+        """Return `new` in the same quotes as `written`."""
         if written[0] == "'" and "'" not in new:
             return f"'{new}'"
         return json.dumps(new, ensure_ascii=False) if written[0] == '"' else self._flow(new)
@@ -169,17 +169,17 @@ def _renamed(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[str,
 
 
 def _is_tied(span: Span) -> bool:
-    """Whether changing its text would change other values, or the meaning of its tag."""
+    """Return whether changing its text would change other values, or the meaning of its tag."""
     return span.elsewhere or span.anchored or span.tagged
 
 
 def _member(key: str, value: str) -> str:
-    """A member of an object; a value that begins with a line end is written below its key."""
+    """Return a member of an object; a value that begins with a line end is written below its key."""
     return f"{key}:{value}" if value.startswith(("\r", "\n")) else f"{key}: {value}"
 
 
 def with_changes(text: str, changes: list[Replacement]) -> str:
-    """`text` with `changes`, which must not overlap."""
+    """Return `text` with `changes`, which must not overlap."""
     parts, at = list[str](), 0
     for change in sorted(changes, key=lambda change: change.start):
         parts += (text[at : change.start], change.text)

@@ -71,21 +71,22 @@ class Session:
 
     def judge(self, files: Sequence[str], done: Callable[[int], None] = lambda _: None) -> Iterator[FileOutcome]:
         """
-        The outcome of each file, in the given order.  WorkerDied if a process that judges them was killed.
+        Return the outcome of each file, in the given order.  WorkerDied if a process that judges them was killed.
 
         `done` is told how many files were judged, before the first outcome.
         """
         return map(self._outcome, judge_files(files, self._terms, self._reader, self._surroundings, done, self._cpus))
 
     def not_found(self, missing: NotFound) -> FileOutcome:
-        """The outcome of a path that names no file."""
+        """Return the outcome of a path that names no file."""
         return self._outcome(
             JudgedFile(missing.path, problems=[Problem(missing.path, 1, 1, missing.reason, lasting=False)])
         )
 
     def unused_entries(self) -> FileOutcome | None:
         """
-        The findings on baseline entries that accept nothing, after all files were judged; None if there are none.
+        Return the findings on baseline entries that accept nothing, after all files were judged; None if there are
+        none.
 
         Entries of rules that are off or were skipped are left out, because they may still be needed.
         """
@@ -128,14 +129,16 @@ class Session:
         return self._baseline.accept(name, judged.found, judged.problems)
 
     def _name_in_baseline(self, file: str) -> str:
-        """The path relative to the folder of the baseline, so that it does not depend on the working directory."""
+        """
+        Return the path relative to the folder of the baseline, so that it does not depend on the working directory.
+        """
         if file == STANDARD_INPUT:
             return file
         folder = os.path.dirname(os.path.realpath(self._baseline_file))
         return os.path.relpath(os.path.realpath(file), folder).replace(os.sep, "/")
 
     def _repaired(self, judged: JudgedFile) -> tuple[JudgedFile, Rewrite | None]:
-        """The result after the repair was written; else `judged`, with a problem if the repair failed."""
+        """Return the result after the repair was written; else `judged`, with a problem if the repair failed."""
         text = self._reader.text(judged.file)
         if not isinstance(text, str):
             return judged, None
@@ -158,12 +161,12 @@ class Session:
         return repaired.left, rewrite
 
     def _judge_beside(self, file: str, text: str) -> JudgedFile:
-        """The findings in a text of this file, beside what stands in the other files."""
+        """Return the findings in a text of this file, beside what stands in the other files."""
         judged = judge(file, text, self._terms)
         around = self._surroundings.around(file, judged.states)
         return judge(file, text, self._terms, around) if around else judged
 
     def _to_repair(self, accepted: Accepted) -> list[Located]:
-        """The findings that are grave enough, and have a repair."""
+        """Return the findings that are grave enough, and have a repair."""
         worst = self._fix_severity.rank
         return [one for one in accepted.new if one.finding.edit is not None and one.finding.severity.rank <= worst]

@@ -35,7 +35,9 @@ class Comment:
 
 
 def comments_in(text: str) -> list[Comment]:
-    """The comments that suppress findings; text in a scalar, such as a manifest in a ConfigMap, is not a comment."""
+    """
+    Return the comments that suppress findings; text in a scalar, such as a manifest in a ConfigMap, is not a comment.
+    """
     if "evenkeel:" not in text:
         return []
     found = comments(text, _IGNORE_COMMENT)
@@ -87,7 +89,7 @@ def suppressed_by_annotations(obj: Mapping[str, object], workloads: Sequence[Wor
 
 
 def rules_run(settings: RuleSettings) -> set[str]:
-    """The ids of the rules whose severity is not ignore."""
+    """Return the ids of the rules whose severity is not ignore."""
     return {rule for rule, setting in settings.items() if setting.severity is not Severity.IGNORE}
 
 

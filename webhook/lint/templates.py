@@ -33,13 +33,14 @@ _ANY: Mapping[str, object] = {
 
 
 def has_placeholders(text: str) -> bool:
-    """Whether `text` has placeholders of a template engine; such text need not be valid YAML."""
+    """Return whether `text` has placeholders of a template engine; such text need not be valid YAML."""
     return any(mark in text for mark in _MARKS)
 
 
 def should_parse(text: str, file: str, error: DocumentError, named: bool = False) -> bool:
     """
-    Whether to report that `text` cannot be read: it looks like a manifest, or is a YAML file with a syntax error.
+    Return whether to report that `text` cannot be read: it looks like a manifest, or is a YAML file with a syntax
+    error.
 
     So is JSON that was `named` on the command line; JSON with comments, a tool's configuration, is no manifest.
     """
@@ -51,7 +52,7 @@ def should_parse(text: str, file: str, error: DocumentError, named: bool = False
 
 
 def advice_for_template(text: str) -> str:
-    """What to lint instead of a text with placeholders."""
+    """Return what to lint instead of a text with placeholders."""
     if "{{" in text:
         return "lint what is rendered: helm template CHART | evenkeel lint -"
     if "${" in text:
@@ -60,24 +61,24 @@ def advice_for_template(text: str) -> str:
 
 
 def advice_for_kind(kind: str) -> str:
-    """What to do about an object that has constraints in a place that the policy does not describe."""
+    """Return what to do about an object that has constraints in a place that the policy does not describe."""
     return "lint what is rendered from it" if kind in _RENDERED else "describe the kind under workloads in a policy"
 
 
 def carries_texts(kind: str) -> bool:
-    """Whether an object of the kind has values of Helm or patches of kustomize in it, also as texts."""
+    """Return whether an object of the kind has values of Helm or patches of kustomize in it, also as texts."""
     return kind in _CARRIERS
 
 
 def is_unrendered(workload: Workload) -> bool:
-    """Whether the constraints, the labels or the selector still have placeholders."""
+    """Return whether the constraints, the labels or the selector still have placeholders."""
     if not workload.has_constraints:
         return False
     return any(map(_unrendered, (workload.raw_constraints, workload.labels, workload.selector)))
 
 
 def rendered_part(workload: Workload) -> Workload:
-    """The workload, in which labels with placeholders may have any value; a key with one may be any key."""
+    """Return the workload, in which labels with placeholders may have any value; a key with one may be any key."""
     known = {key: value for key, value in workload.labels.items() if not has_placeholders(value)}
     return replace(
         workload,
@@ -89,7 +90,9 @@ def rendered_part(workload: Workload) -> Workload:
 
 
 def holds_unrendered(finding: Finding, obj: Mapping[str, object]) -> bool:
-    """Whether a finding holds whatever the placeholders become: none is in its field, or in one that it rests on."""
+    """
+    Return whether a finding holds whatever the placeholders become: none is in its field, or in one that it rests on.
+    """
     if FIELD not in finding.path:
         return not _unrendered(value_at(obj, finding.path))
     end = finding.path.index(FIELD) + 2
@@ -110,7 +113,9 @@ def _unrendered(value: object) -> bool:
 
 
 def is_patch(workload: Workload, obj: Mapping[str, object]) -> bool:
-    """Whether an object lacks what the API server demands of its kind, so that it is to be merged into another."""
+    """
+    Return whether an object lacks what the API server demands of its kind, so that it is to be merged into another.
+    """
     if workload.is_pod or not workload.in_template:
         return False
     if workload.kind.from_policy or workload.kind.operator is not None:
@@ -124,25 +129,30 @@ def is_patch(workload: Workload, obj: Mapping[str, object]) -> bool:
 
 
 def for_patches(policy: Policy) -> Policy:
-    """The policy for patches: no kind has Pod labels, because the labels of a patched Pod are not known."""
+    """Return the policy for patches: no kind has Pod labels, because the labels of a patched Pod are not known."""
     return replace(policy, kinds=Kinds(_without_labels(policy.kinds)))
 
 
 def completed(workload: Workload) -> Workload:
-    """The workload of a patch, with a good value for each required field that its constraints may get elsewhere."""
+    """
+    Return the workload of a patch, with a good value for each required field that its constraints may get elsewhere.
+    """
     raw = workload.raw_constraints
     return replace(workload, raw_constraints=[*map(_completed, raw)]) if isinstance(raw, list) else workload
 
 
 def _completed(constraint: object) -> object:
-    """A constraint that is none, but a directive such as `$patch: delete`, is a good one."""
+    """Return a constraint that is none, but a directive such as `$patch: delete`, is a good one."""
     if not isinstance(constraint, dict):
         return constraint
     return _ANY if "$patch" in constraint else {**_ANY, **constraint}
 
 
 def holds_for_patch(finding: Finding, obj: Mapping[str, object]) -> bool:
-    """Whether a finding on a patch with `completed` constraints holds for any base: it is about a field that it has."""
+    """
+    Return whether a finding on a patch with `completed` constraints holds for any base: it is about a field that it
+    has.
+    """
     field = finding.path[finding.path.index(FIELD) + 2 :] if FIELD in finding.path else finding.path
     return field != () and value_at(obj, finding.path) is not None
 

@@ -44,7 +44,7 @@ class LintTerms(Terms):
         return partial(find_all, others=self.others)
 
     def beside(self, around: FileNeighbours) -> LintTerms:
-        """These terms, around which nothing stands, for a file around which this does."""
+        """Add the workloads and autoscalers of other files."""
         return replace(self, others=Neighbours(around.others), scalings=around.scalings) if around else self
 
     @cached_property

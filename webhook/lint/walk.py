@@ -26,7 +26,8 @@ class NotFound:
 
 def find(paths: Iterable[str], excluded: Sequence[str] = ()) -> tuple[list[str], list[NotFound]]:
     """
-    The files that `paths` name, each once, in the given order, and what cannot be found; a folder's files are sorted.
+    Return the files that `paths` name, each once, in the given order, and what cannot be found; a folder's files are
+    sorted.
 
     In folders, files that .gitignore or the patterns `excluded` match are left out; a file given by name never is.
     """
@@ -60,7 +61,7 @@ def _below(folder: str, excluded: Sequence[str]) -> Iterator[str | NotFound]:
 
 
 def _above(folder: str) -> list[Ignore]:
-    """The .gitignore files of the folders above, up to the top of the repository; none outside a repository."""
+    """Return the .gitignore files of the folders above, up to the top of the repository; none outside a repository."""
     above, at = [], folder
     while not os.path.exists(os.path.join(at, ".git")):
         parent = os.path.dirname(at)

@@ -60,7 +60,7 @@ def read(
     kinds: Kinds = NO_KINDS,
 ) -> Known:
     """
-    The cluster, with the Pods that are `wanted` and objects besides, which replace those of the same name.
+    Return the cluster, with the Pods that are `wanted` and objects besides, which replace those of the same name.
 
     `namespace` is read alone where Pods of all namespaces may not be listed.  Every object of the cluster goes
     `through` a function once it is read.  Without nodes it is a UsageError, unless none is needed; so it is without the
@@ -107,7 +107,7 @@ def _read(
     through: Through,
     where: str,
 ) -> Known:
-    """The same of `contents`; `where` they are from begins the line of an error in one of them."""
+    """Return the same of `contents`; `where` they are from begins the line of an error in one of them."""
     known_version, objects = version or contents.kubernetes_version, contents.objects
     kubelet: Features | None = None
     if not (known_version or contents.time):  # what kubectl wrote, and is in memory as a whole
@@ -144,7 +144,9 @@ def _read(
 
 
 def _newest_kubelet(objects: Iterable[Raw]) -> Features | None:
-    """What the version of the newest kubelet has, which is never newer than the API server; None if none is told."""
+    """
+    Return what the version of the newest kubelet has, which is never newer than the API server; None if none is told.
+    """
     found = []
     for obj in objects:
         if obj.get("kind") == "Node":
@@ -163,19 +165,19 @@ def _features(version: str) -> Features:
 
 
 def origin(source: inputs.Source, found: Known) -> Origin:
-    """Where a cluster is from, for a page; what is not dated was read now."""
+    """Return where a cluster is from, for a page; what is not dated was read now."""
     cluster = f"the cluster {source.context}".strip() if source.live else source.cluster or "no cluster"
     return Origin(cluster, found.features.minor, found.time or datetime.now(UTC).isoformat())
 
 
 def place(obj: Raw) -> ObjectKey:
-    """The group, kind, namespace and name of an object."""
+    """Return the group, kind, namespace and name of an object."""
     api_version, kind, namespace, name = texts_at(obj, "apiVersion", "kind", "metadata.namespace", "metadata.name")
     return ObjectKey(api_version.rpartition("/")[0], kind, namespace, name)
 
 
 def not_found(ref: ObjectRef, found: Known) -> str:
-    """What to say where an object is not in the cluster: those that are."""
+    """Return what to say where an object is not in the cluster: those that are."""
     names = sorted(key.name for key in found.others if key == ref.key._replace(name=key.name))
     there = (
         f"; there are {', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
@@ -186,7 +188,9 @@ def not_found(ref: ObjectRef, found: Known) -> str:
 
 
 def unreadable(raw: Raw, kinds: Kinds) -> tuple[str, ...]:
-    """Why a Pod, or the next one of a workload, cannot be told, a line each: a field is absent or has another type."""
+    """
+    Return why a Pod, or the next one of a workload, cannot be told, a line each: a field is absent or has another type.
+    """
     reader, ref = Reader(), ObjectRef.of(raw)
     for workload in parse_workloads(raw, kinds):
         if workload.kind.template is None:
@@ -215,7 +219,9 @@ def _read_replicas(reader: Reader, written: object, at: FieldPath) -> None:
 
 
 def in_namespace(obj: Raw, namespace: str) -> Raw:
-    """The object in the namespace that it names, or else in this one; metadata of another form stays as it is."""
+    """
+    Return the object in the namespace that it names, or else in this one; metadata of another form stays as it is.
+    """
     metadata = obj.get("metadata", {})
     metadata = {} if metadata is None else metadata
     if obj.get("kind") in ("Node", "Namespace") or not isinstance(metadata, dict) or metadata.get("namespace"):

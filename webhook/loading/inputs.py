@@ -83,7 +83,7 @@ def add_cluster_arguments(parser: argparse.ArgumentParser, default: str = "") ->
 
 
 def source(args: argparse.Namespace) -> Source:
-    """What the cluster arguments say."""
+    """Return what the cluster arguments say."""
     if args.cluster == "":
         raise UsageError('--cluster: found "", wanted live, a file or a folder')
     found = Source(args.cluster or "", args.kubeconfig, args.context)
@@ -104,14 +104,14 @@ def add_scheduler_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def add_version_argument(parser: argparse.ArgumentParser, of_cluster: bool = True) -> None:
-    """`of_cluster`: the command has --cluster, which may tell the version."""
+    """Add --kubernetes-version; with `of_cluster` the command has --cluster, which may tell the version."""
     known = "that of a live cluster or an evenkeel dump, or else " if of_cluster else ""
     usual = f"the version of the cluster (default: {known}1.{NEWEST})"
     parser.add_argument(VERSION_OPTION, metavar="VERSION", help=usual)
 
 
 def policy(path: Path | None, features: Features = LATEST) -> Policy:
-    """The policy in a file, or the built-in one, for a version with these features."""
+    """Return the policy in a file, or the built-in one, for a version with these features."""
     if path is None:
         return built_in()
     try:
@@ -160,14 +160,14 @@ def labels(option: str, text: str) -> dict[str, str]:
 
 
 def with_operators(policy: Policy) -> Policy:
-    """The policy, with the kinds of operators that it does not describe: for what judges files."""
+    """Return the policy, with the kinds of operators that it does not describe: for what judges files."""
     from webhook.objects import operators  # which a server does not need
 
     return replace(policy, kinds=operators.with_operators(policy.kinds))
 
 
 def profiles(path: Path | None) -> Profiles:
-    """The scheduler's profiles in a KubeSchedulerConfiguration, or the default one."""
+    """Return the scheduler's profiles in a KubeSchedulerConfiguration, or the default one."""
     from webhook.policy.scheduler_profiles import parse_profiles  # `serve` needs none.
     from webhook.scheduler.profile import USUAL_PROFILES
 
@@ -181,7 +181,7 @@ def profiles(path: Path | None) -> Profiles:
 
 def cluster(source: Source, features: Features | None = None, watch_pods: bool = False) -> Snapshot | None:
     """
-    The current cluster for LIVE, a dump for a path, or None.
+    Return the current cluster for LIVE, a dump for a path, or None.
 
     With `features`, what Pods request and nodes have is read, too.  Pods of a live cluster are listed where the policy
     says `watchPods`.
@@ -196,7 +196,7 @@ def cluster(source: Source, features: Features | None = None, watch_pods: bool =
 
 def contents(source: Source, namespace: str = "", kinds: Kinds = NO_KINDS) -> Contents:
     """
-    The objects of a live cluster or a dump, those with a namespace of one or of all.
+    Return the objects of a live cluster or a dump, those with a namespace of one or of all.
 
     Of a live cluster, custom resources of these `kinds` are among them.  UsageError if they cannot be read, also while
     they are gone through.
@@ -235,7 +235,9 @@ def _usage_errors() -> Iterator[None]:
 
 
 def client(option: str = "--cluster live", source: Source = NO_CLUSTER, patience: float = 0.0) -> Client:
-    """A client of the cluster that kubectl uses; `option` asks for it, and for `patience` seconds it asks again."""
+    """
+    Return a client of the cluster that kubectl uses; `option` asks for it, and for `patience` seconds it asks again.
+    """
     from webhook.cluster.client import Client, ClusterError, access  # Most commands need no cluster.
 
     try:
@@ -245,7 +247,7 @@ def client(option: str = "--cluster live", source: Source = NO_CLUSTER, patience
 
 
 def namespaced(option: str, text: str) -> tuple[str, str]:
-    """The namespace and name in `text`, the value NS/NAME of an option."""
+    """Return the namespace and name in `text`, the value NS/NAME of an option."""
     namespace, _, name = text.partition("/")
     if not (DNS_LABEL.fullmatch(namespace) and DNS_LABEL.fullmatch(name)):
         raise UsageError(f'{option}: found "{text}", wanted NAMESPACE/NAME')
@@ -254,7 +256,7 @@ def namespaced(option: str, text: str) -> tuple[str, str]:
 
 def features(version: str | None, source: Source = NO_CLUSTER, option: str = VERSION_OPTION) -> Features:
     """
-    The features of a Kubernetes version such as 1.34; without one, those of the cluster, or else of the newest.
+    Return the features of a Kubernetes version such as 1.34; without one, those of the cluster, or else of the newest.
 
     `option` is what gives the version.
     """
@@ -268,7 +270,7 @@ def features(version: str | None, source: Source = NO_CLUSTER, option: str = VER
 
 
 def given_features(version: str, option: str = VERSION_OPTION) -> Features:
-    """The features of a Kubernetes version such as 1.34, which `option` gives."""
+    """Return the features of a Kubernetes version such as 1.34, which `option` gives."""
     try:
         return parse_version(version)
     except ValueError as error:
@@ -294,12 +296,12 @@ def _live_version(source: Source) -> str:
 
 
 def _advice(error: ClusterError) -> str:
-    """What a person does about a request that the API server refuses."""
+    """Return what a person does about a request that the API server refuses."""
     return LOGIN_ADVICE.get(error.status, "")
 
 
 def objects(name: str) -> tuple[Mapping[str, object], ...]:
-    """Every Kubernetes object in a file, or on standard input for `-`."""
+    """Return every Kubernetes object in a file, or on standard input for `-`."""
     if not name:
         raise UsageError('found "", wanted a file, or - for standard input')
     try:
@@ -315,7 +317,7 @@ def objects(name: str) -> tuple[Mapping[str, object], ...]:
 
 
 def text(path: Path) -> str:
-    """The text of a file."""
+    """Return the text of a file."""
     try:
         return read_text(path)
     except DumpError as error:

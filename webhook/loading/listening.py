@@ -14,7 +14,7 @@ BACKLOG = 1024  # Connections that may wait to be accepted.
 
 
 def address(flag: str, bind: str) -> tuple[str, int]:
-    """Host and port of `HOST:PORT`, `[IPv6]:PORT`, or `:PORT` for every address of this host."""
+    """Return the host and port of `HOST:PORT`, `[IPv6]:PORT`, or `:PORT` for every address of this host."""
     found = ADDRESS.fullmatch(bind)
     if not found or int(found["port"]) > 65535:
         raise UsageError(f'{flag}: found "{bind}", wanted HOST:PORT with a port up to 65535')

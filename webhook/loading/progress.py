@@ -18,19 +18,21 @@ Done = Callable[[int], None]
 
 
 def with_count(items: Iterable[Item], what: str) -> Iterator[Item]:
-    """Each item.  On a terminal, show how many there are so far."""
+    """Yield each item.  On a terminal, show how many there are so far."""
     with _shown(partial(progress.show_count, what=what)) as done:
         yield from _counted(items, done)
 
 
 def with_bar(items: Iterable[Item], total: int, what: str) -> Iterator[Item]:
-    """Each item.  On a terminal, show how many of all there are so far."""
+    """Yield each item.  On a terminal, show how many of all there are so far."""
     with bar(total, what) as done:
         yield from _counted(items, done)
 
 
 def bar(total: int, what: str) -> AbstractContextManager[Done]:
-    """What is to be told how many are done.  On a terminal, show how many of all they are, until all or the end."""
+    """
+    Return what is to be told how many are done.  On a terminal, show how many of all they are, until all or the end.
+    """
     return _shown(partial(progress.show, total=total, what=what), total)
 
 

@@ -33,7 +33,7 @@ def add_object_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def add_namespace_argument(parser: argparse.ArgumentParser) -> None:
-    """The namespace of what is one object."""
+    """Add -n, for the namespace of one object."""
     parser.add_argument("-n", "--namespace", metavar="NAME", help=f"the namespace (default: {OF_CONTEXT})")
     parser.set_defaults(all_namespaces=False)
 
@@ -61,7 +61,7 @@ def add_output_argument(parser: argparse.ArgumentParser, *more: str) -> None:
 
 
 def typed_name(words: Sequence[str], kinds: Kinds = KINDS) -> TypedName:
-    """The object that the arguments name."""
+    """Return the object that the arguments name."""
     try:
         return parse_typed_name(words, kinds)
     except TypedNameError as error:
@@ -69,12 +69,14 @@ def typed_name(words: Sequence[str], kinds: Kinds = KINDS) -> TypedName:
 
 
 def selection(args: argparse.Namespace, source: Source, default: str = "default") -> Selection:
-    """What -n, -A and -l choose; without -n the namespace of the context, or of a dump of one, or `default`."""
+    """Return what -n, -A and -l choose; without -n the namespace of the context, or of a dump of one, or `default`."""
     return Selection(namespace(args, source, default), _selector(args))
 
 
 def namespace(args: argparse.Namespace, source: Source, default: str = "default") -> str:
-    """What -n and -A choose, "" for all namespaces; a `default` of "" stands for these for a live cluster, too."""
+    """
+    Return what -n and -A choose, "" for all namespaces; a `default` of "" stands for these for a live cluster, too.
+    """
     if args.all_namespaces:
         return ""
     if args.namespace is None:

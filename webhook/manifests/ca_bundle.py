@@ -28,7 +28,7 @@ _UNCHANGED_WANTED = "found a change, wanted it as it was: this account may only 
 
 
 def _validations() -> Iterator[Manifest]:
-    """One for each field; a step with `.?` does not fail where it is absent."""
+    """Yield a validation for each field; a step with `.?` does not fail where it is absent."""
     for field in METADATA:
         yield _same(f"metadata.{field}", f"metadata.?{field}")
     for field in ENTRY:
@@ -44,7 +44,7 @@ def _same(shown: str, at: str) -> Manifest:
 
 
 def ca_bundle_policy(user: str) -> tuple[Manifest, ...]:
-    """The policy and its binding: this user may change nothing in a webhook configuration but caBundle."""
+    """Return the policy and its binding: this user may change nothing in a webhook configuration but caBundle."""
     metadata = {"name": CA_BUNDLE_NAME, "labels": OWN_LABELS}
     bound = {"policyName": CA_BUNDLE_NAME, "validationActions": ["Deny"]}
     return (

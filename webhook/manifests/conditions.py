@@ -30,7 +30,7 @@ MOST_ITEMS_READ = MOST_TEMPLATES
 
 
 def _any(items: str, name: str, holds: str) -> str:
-    """CEL: `holds` is true of any of the items, each bound to `name`, or there are more than LONG."""
+    """Return CEL for: `holds` is true of any of the items, each bound to `name`, or there are more than LONG."""
     return f"{items}.size() > {MOST_ITEMS_READ} || {items}.exists({name}, {holds})"
 
 
@@ -65,18 +65,18 @@ NOT_OWNED: Condition = {"name": "not-owned", "expression": _no_owner("r.?control
 
 
 def has_constraints(kinds: Iterable[Kind]) -> Condition:
-    """The condition that an object of one of these kinds has any constraints."""
+    """Return the condition that an object of one of these kinds has any constraints."""
     places = dict.fromkeys((*(kind.anchor), *_INSIDE) if kind.template is not None else kind.anchor for kind in kinds)
     return {"name": "has-constraints", "expression": " || ".join(_some("object", place) for place in places)}
 
 
 def not_all(conditions: Iterable[Condition]) -> Condition:
-    """The condition that not all of these hold."""
+    """Return the condition that not all of these hold."""
     return {"name": "not-enforced", "expression": " || ".join(f"!({one['expression']})" for one in conditions)}
 
 
 def changed(kinds: Iterable[Kind]) -> Condition:
-    """The condition that an UPDATE changes what is judged, and not only replicas, labels or status."""
+    """Return the condition that an UPDATE changes what is judged, and not only replicas, labels or status."""
     judged = dict.fromkeys(place for kind in kinds for place in (kind.anchor, kind.labels) if place)
     parts = dict.fromkeys(_up_to_list(place) for place in judged)
     differs = " || ".join(f"{_at('object', part)} != {_at('oldObject', part)}" for part in parts)
@@ -87,7 +87,7 @@ _INSIDE: FieldPath = ("spec", "topologySpreadConstraints")
 
 
 def _some(root: str, path: FieldPath, depth: int = 0) -> str:
-    """CEL: the list at `path`, or any of the lists if it leads through some, is not empty."""
+    """Return CEL for: the list at `path`, or any of the lists if it leads through some, is not empty."""
     up_to, item = _up_to_list(path), f"e{depth}"
     i = len(up_to)
     if up_to == path:

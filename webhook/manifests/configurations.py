@@ -77,7 +77,7 @@ class WebhookTarget:
     excluded: tuple[str, ...] = ()
 
     def client_config(self, phase: str) -> Manifest:
-        """The clientConfig for a phase, "mutate" or "validate"."""
+        """Return the clientConfig for a phase, "mutate" or "validate"."""
         bundle = {"caBundle": b64encode(self.ca_bundle).decode()} if self.ca_bundle else {}
         if self.service is None:
             return {"url": f"{self.url.rstrip('/')}/{phase}", **bundle}
@@ -86,7 +86,7 @@ class WebhookTarget:
 
 
 def configurations(policy: Policy, target: WebhookTarget) -> tuple[Manifest, ...]:
-    """The configurations for `policy`; if there is nothing to mutate, only the validating one."""
+    """Return the configurations for `policy`; if there is nothing to mutate, only the validating one."""
     mutating = list(_mutating(policy, target))
     kinds = {"MutatingWebhookConfiguration": (MUTATING_NAME, mutating)} if mutating else {}
     kinds["ValidatingWebhookConfiguration"] = NAME, list(_judging(policy, target, VALIDATE))
@@ -104,7 +104,8 @@ def configurations(policy: Policy, target: WebhookTarget) -> tuple[Manifest, ...
 
 def unsent(policy: Policy, entries: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
     """
-    The names of the entries that `policy` needs and `entries` do not have, or have with other rules or conditions.
+    Return the names of the entries that `policy` needs and `entries` do not have, or have with other rules or
+    conditions.
 
     An entry without some of the conditions is accepted, because the API server then makes all calls that it would make
     with them.
@@ -129,7 +130,7 @@ def _lacking(needed: Iterable[Mapping[str, object]], entries: Iterable[Mapping[s
 
 
 def ignoring(policy: Policy, entries: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
-    """The names of the entries for built-in kinds by which all passes while no webhook answers."""
+    """Return the names of the entries for built-in kinds by which all passes while no webhook answers."""
     failing = {str(entry.get("name")).removeprefix(f"{ENFORCED}.") for entry in entries if _fails(entry)}
     return tuple(name for name, kinds in _groups(policy).items() if kinds[0].built_in and name not in failing)
 
@@ -139,7 +140,9 @@ def _fails(entry: Mapping[str, object]) -> bool:
 
 
 def _sent(entry: Mapping[str, object]) -> tuple[str, frozenset[str]]:
-    """The parts of an entry that decide which calls are made, as text: its name and rules, and each condition."""
+    """
+    Return the parts of an entry that decide which calls are made, as text: its name and rules, and each condition.
+    """
     rules = [{key: rule.get(key) for key in _RULE} for rule in map(as_mapping, as_list(entry.get("rules")))]
     conditions = [json.dumps(one, sort_keys=True) for one in as_list(entry.get("matchConditions"))]
     return json.dumps([entry.get("name"), rules], sort_keys=True), frozenset(conditions)
@@ -160,7 +163,7 @@ def _mutating(policy: Policy, target: WebhookTarget) -> Iterator[Manifest]:
 
 
 def _judging(policy: Policy, target: WebhookTarget, phase: str) -> Iterator[Manifest]:
-    """One entry for each group of kinds, with the same conditions for all of them."""
+    """Yield an entry for each group of kinds, with the same conditions for all of them."""
     for name, kinds in _groups(policy).items():
         is_pod = kinds[0].template == ()
         conditions: list[Condition] = []
@@ -180,18 +183,18 @@ def _judging(policy: Policy, target: WebhookTarget, phase: str) -> Iterator[Mani
 
 
 def _of_enforced(policy: Policy, kinds: Sequence[Kind]) -> list[Condition]:
-    """What tells what an enforced rule may deny from what else is judged."""
+    """Return what tells what an enforced rule may deny from what else is judged."""
     return [*([has_constraints(kinds)] if _is_narrower(policy) else []), NOT_BY_CONTROLLER]
 
 
 def _is_narrower(policy: Policy) -> bool:
-    """Whether enforced rules deny only what has constraints, while others judge what has none."""
+    """Return whether enforced rules deny only what has constraints, while others judge what has none."""
     return policy.judges_without_constraints and all(RULES[rule].needs_constraints for rule in policy.enforced)
 
 
 def enforced_entry_name(policy: Policy, kind: Kind, constrained: bool) -> str | None:
     """
-    The name of the entry that sends to /validate what a person applies, if the manifests have `enforced_fail`.
+    Return the name of the entry that sends to /validate what a person applies, if the manifests have `enforced_fail`.
 
     `constrained`: the object has constraints.  None if `entry_name` is its name then, too.
     """
@@ -200,7 +203,7 @@ def enforced_entry_name(policy: Policy, kind: Kind, constrained: bool) -> str | 
 
 
 def _groups(policy: Policy) -> dict[str, list[Kind]]:
-    """Kinds by the name of their entry; all places in one kind share it."""
+    """Group kinds by the name of their entry; all places in one kind share it."""
     groups: dict[str, list[Kind]] = {}
     for kind in policy.kinds:
         if kind not in find_kinds({"apiVersion": kind.api_version, "kind": kind.kind}, policy.kinds):
@@ -211,7 +214,7 @@ def _groups(policy: Policy) -> dict[str, list[Kind]]:
 
 def entry_name(kind: Kind) -> str:
     """
-    The name of the webhook entry that sends objects of a kind; kubectl prints it where one is denied.
+    Return the name of the webhook entry that sends objects of a kind; kubectl prints it where one is denied.
 
     Built-in kinds whose Pod template is at spec.template share `workloads.evenkeel.dev`, others have an entry of their
     own: `pods.evenkeel.dev`, `rollouts.argoproj.io.evenkeel.dev`.

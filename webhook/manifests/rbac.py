@@ -18,7 +18,7 @@ READ, UPDATE_VERBS = ("get",), ("get", "update")
 
 def rbac(policy: Policy, namespace: str, name: str, secret: tuple[str, str] | None = None) -> tuple[Manifest, ...]:
     """
-    A ServiceAccount of that namespace and name, the ClusterRole that `policy` needs, and their binding.
+    Return a ServiceAccount of that namespace and name, the ClusterRole that `policy` needs, and their binding.
 
     It may read the webhook configurations, to say what they do not send.  With `secret`, the namespace and name in
     `--tls-secret`, also that Secret, empty, and the rights to renew the certificates in it and to write their CA into
@@ -32,7 +32,7 @@ def rbac(policy: Policy, namespace: str, name: str, secret: tuple[str, str] | No
 
 
 def _renewing(account: Manifest, namespace: str, name: str) -> Iterator[Manifest]:
-    """A Secret without data, so that to apply it again changes none; and a Role on it."""
+    """Yield a Secret without data, so that to apply it again changes none; and a Role on it."""
     metadata: Manifest = {"namespace": namespace, "name": name, "labels": OWN_LABELS}
     yield {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque"}
     # To make it again where somebody has deleted it; RBAC knows no name of what is not there yet.
@@ -41,7 +41,7 @@ def _renewing(account: Manifest, namespace: str, name: str) -> Iterator[Manifest
 
 
 def _configuration_rules(verbs: Sequence[str]) -> Iterator[Manifest]:
-    """To compare what is sent with the policy, and to write caBundle."""
+    """Yield the rules that let evenkeel compare what is sent with the policy, and write caBundle."""
     yield _one(REGISTRATION, "mutatingwebhookconfigurations", MUTATING_NAME, verbs)
     yield _one(REGISTRATION, "validatingwebhookconfigurations", NAME, verbs)
 
@@ -51,7 +51,7 @@ def _one(group: str, resource: str, name: str, verbs: Sequence[str]) -> Manifest
 
 
 def _bound(kind: str, metadata: Manifest, rules: list[Manifest], account: Manifest) -> tuple[Manifest, Manifest]:
-    """A role, and its binding to a ServiceAccount."""
+    """Return a role, and its binding to a ServiceAccount."""
     made: Manifest = {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata}
     ref = {"apiGroup": RBAC, "kind": kind, "name": metadata["name"]}
     bound = {"roleRef": ref, "subjects": [{"kind": "ServiceAccount", **account}]}
@@ -59,18 +59,18 @@ def _bound(kind: str, metadata: Manifest, rules: list[Manifest], account: Manife
 
 
 def viewer(policy: Policy) -> Manifest:
-    """The ClusterRole for people who run commands on a live cluster; whoever installs evenkeel binds it."""
+    """Return the ClusterRole for people who run commands on a live cluster; whoever installs evenkeel binds it."""
     metadata = {"name": VIEWER, "labels": OWN_LABELS}
     return {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": viewer_rules(policy)}
 
 
 def rules(policy: Policy) -> list[Manifest]:
-    """The rules of the webhook's ClusterRole, one for each API group."""
+    """Return the rules of the webhook's ClusterRole, one for each API group."""
     return _rules(watched(policy.watch_pods), WATCH_VERBS)
 
 
 def viewer_rules(policy: Policy) -> list[Manifest]:
-    """The rules of the ClusterRole for people: also for the custom resources that the policy has."""
+    """Return the rules of the ClusterRole for people: also for the custom resources that the policy has."""
     custom = chain.from_iterable(listed_resources.custom(policy.kinds).values())
     return _rules((*listed_resources.LISTED_RESOURCES, *custom), listed_resources.LIST_VERBS)
 

@@ -60,7 +60,7 @@ _SKIP_LABEL_SPEC: Manifest = {
 
 
 def skip_label_policy(users: Iterable[str], groups: Iterable[str]) -> tuple[Manifest, ...]:
-    """The policy and its binding: only these users, and members of these groups, may set the skip label."""
+    """Return the policy and its binding: only these users, and members of these groups, may set the skip label."""
     named = {"users": users, "groups": groups}
     variables = [{"name": name, "expression": _strings(names)} for name, names in named.items()]
     metadata = {"name": SKIP_LABEL_NAME, "labels": OWN_LABELS}
@@ -77,5 +77,5 @@ def skip_label_policy(users: Iterable[str], groups: Iterable[str]) -> tuple[Mani
 
 
 def _strings(names: Iterable[str]) -> str:
-    """A list in CEL, for which printable text in JSON will do."""
+    """Return a list in CEL, for which printable text in JSON will do."""
     return json.dumps([*names], ensure_ascii=False, separators=(",", ":"))

@@ -30,7 +30,7 @@ class Autoscaler(NamedTuple):
 
 def read_autoscaler(obj: Mapping[str, object], namespace: str) -> Autoscaler | None:
     """
-    The autoscaler that an object is, None if it is none; `namespace` is used if the object has none.
+    Return the autoscaler that an object is, None if it is none; `namespace` is used if the object has none.
 
     A bound that is no integer, as in a template, is not known.
 
@@ -55,7 +55,7 @@ def read_autoscaler(obj: Mapping[str, object], namespace: str) -> Autoscaler | N
 
 
 def scalings(autoscalers: Iterable[Autoscaler]) -> dict[ScaleTarget, Scaling]:
-    """What autoscalers give each of their targets; where several scale one, the bounds of all of them hold."""
+    """Return what autoscalers give each of their targets; where several scale one, the bounds of all of them hold."""
     found: dict[ScaleTarget, Scaling] = {}
     for target, scaling in autoscalers:
         found[target] = found[target].widened(scaling) if target in found else scaling
@@ -63,14 +63,16 @@ def scalings(autoscalers: Iterable[Autoscaler]) -> dict[ScaleTarget, Scaling]:
 
 
 def _of_keda(spec: Mapping[str, object]) -> Scaling:
-    """While nothing is to be done there are idleReplicaCount replicas, or else minReplicaCount."""
+    """
+    Return the bounds of a ScaledObject: while nothing is to be done idleReplicaCount replicas, or else minReplicaCount.
+    """
     least = _bound(spec, "minReplicaCount", 0) or 0
     idle = _bound(spec, "idleReplicaCount", least) or 0
     return Scaling(min(least, idle), _bound(spec, "maxReplicaCount", _MOST_OF_KEDA))
 
 
 def _bound(spec: Mapping[str, object], name: str, absent: int | None) -> int | None:
-    """An integer of 0 or more; None where what is written is something else."""
+    """Return an integer of 0 or more; None where what is written is something else."""
     if spec.get(name) is None:
         return absent
     found = integer(spec[name])

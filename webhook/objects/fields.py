@@ -29,7 +29,7 @@ class FieldError(NamedTuple):
 
 
 def path_text(path: FieldPath) -> str:
-    """`("spec", "sets", 0, "name")` as `spec.sets[0].name`."""
+    """Return `("spec", "sets", 0, "name")` as `spec.sets[0].name`."""
     text = ""
     for part in path:
         if isinstance(part, int) or part == "*":
@@ -42,17 +42,17 @@ def path_text(path: FieldPath) -> str:
 
 
 def as_mapping(value: object) -> Mapping[str, object]:
-    """The JSON object, or an empty one if the value is something else."""
+    """Return the JSON object, or an empty one if the value is something else."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: object) -> list[object]:
-    """The JSON array, or an empty one if the value is something else."""
+    """Return the JSON array, or an empty one if the value is something else."""
     return value if isinstance(value, list) else []
 
 
 def value_at(value: object, path: FieldPath) -> object:
-    """The value at `path` in raw JSON, or None if there is none."""
+    """Return the value at `path` in raw JSON, or None if there is none."""
     for part in path:
         if isinstance(value, dict):
             value = value.get(part)
@@ -64,12 +64,14 @@ def value_at(value: object, path: FieldPath) -> object:
 
 
 def mappings_at(value: object, *paths: FieldPath) -> list[Mapping[str, object]]:
-    """The JSON object at each of the paths, or an empty one if the value there is something else."""
+    """Return the JSON object at each of the paths, or an empty one if the value there is something else."""
     return [found if isinstance(found := value_at(value, path), dict) else {} for path in paths]
 
 
 def texts_at(value: object, *paths: str) -> list[str]:
-    """The JSON string at each path, such as `metadata.name`, or an empty one if the value there is something else."""
+    """
+    Return the JSON string at each path, such as `metadata.name`, or an empty one if the value there is something else.
+    """
     texts = []
     for path in paths:
         found = value
@@ -85,7 +87,7 @@ def _names(path: str) -> Sequence[str]:
 
 
 def integer(value: object) -> int | None:
-    """The integer that kubectl sends for a value, None if it is none: YAML's 3.0 becomes 3 on the way."""
+    """Return the integer that kubectl sends for a value, None if it is none: YAML's 3.0 becomes 3 on the way."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
@@ -112,7 +114,7 @@ def scaled(value: IntOrPercent, total: int, *, up: bool) -> int:
 
 def with_value(value: object, path: FieldPath, new: object) -> object:
     """
-    A copy of `value` with `new` at `path`; what lies beside the path is shared, not copied.
+    Return a copy of `value` with `new` at `path`; what lies beside the path is shared, not copied.
 
     An object that is missing on the way is made; an index beyond the end of an array raises IndexError.
     """
@@ -128,5 +130,5 @@ def with_value(value: object, path: FieldPath, new: object) -> object:
 
 
 def children(value: object) -> Collection[object]:
-    """The values in a JSON object or array; any other value has none."""
+    """Return the values in a JSON object or array; any other value has none."""
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -36,7 +36,7 @@ class Operator(NamedTuple):
     own_fields: frozenset[str] = frozenset()
 
     def may_fill(self, field: str) -> bool:
-        """Whether a constraint without `field` may get it from the operator."""
+        """Return whether a constraint without `field` may get it from the operator."""
         return self.fills is None or field in self.fills or field in self.sets
 
 
@@ -98,7 +98,9 @@ NO_KINDS = Kinds()
 
 
 def _preferred(kinds: Sequence[Kind]) -> Sequence[Kind]:
-    """All, without those that the policy describes anew; of a kind with an operator it describes one place each."""
+    """
+    Return all, without those that the policy describes anew; of a kind with an operator it describes one place each.
+    """
     if not any(kind.from_policy for kind in kinds):
         return kinds
     return [kind for kind in kinds if kind.from_policy or kind.operator is not None]
@@ -197,13 +199,14 @@ BUILT_IN_KINDS = Kinds(kind for kind in KINDS if kind.built_in)
 
 
 def parse_path(text: str) -> FieldPath:
-    """`spec.sets[*].template` as `("spec", "sets", "*", "template")`; `{*}` is a part of its own, too."""
+    """Return `spec.sets[*].template` as `("spec", "sets", "*", "template")`; `{*}` is a part of its own, too."""
     return tuple(text.replace("[*]", f".{EACH}").replace(EACH_KEY, f".{EACH_KEY}").split("."))
 
 
 def find_kinds(obj: Mapping[str, object], kinds: Kinds) -> Sequence[Kind]:
     """
-    The entries for the kind of `obj`: none if it is not known, several if it has Pod templates in several places.
+    Return the entries for the kind of `obj`: none if it is not known, several if it has Pod templates in several
+    places.
 
     Those of the policy replace a built-in one.
     """

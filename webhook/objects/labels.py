@@ -25,7 +25,7 @@ BEFORE_35 = LabelWords("characters", "a qualified name")
 
 
 def labels_of(value: object) -> dict[str, str]:
-    """A JSON object as a label set: a null value is "", as Go decodes it, and other types are left out."""
+    """Return a JSON object as a label set: a null value is "", as Go decodes it, and other types are left out."""
     if not isinstance(value, dict):
         return {}
     return {key: v or "" for key, v in value.items() if isinstance(v, str) or v is None}
@@ -74,7 +74,7 @@ def _bytes(text: str) -> int:
 
 
 def is_subdomain(text: str) -> bool:
-    """Whether `text` is an RFC 1123 subdomain, as the names of most objects are."""
+    """Return whether `text` is an RFC 1123 subdomain, as the names of most objects are."""
     return len(text) <= 253 and _has_form_of_subdomain(text)
 
 
@@ -109,12 +109,14 @@ LONGEST_KEPT = 320  # The longest valid key has 317 bytes; longer ones are not c
 
 
 def label_key_errors(key: str, words: LabelWords = SINCE_35) -> tuple[str, ...]:
-    """Every reason why `key` is no valid label key, as content.IsLabelKey words them; empty if it is one."""
+    """Return every reason why `key` is no valid label key, as content.IsLabelKey words them; empty if it is one."""
     return _key_errors(key, words) if len(key) <= LONGEST_KEPT else _key_errors.__wrapped__(key, words)
 
 
 def label_value_errors(value: str, words: LabelWords = SINCE_35) -> tuple[str, ...]:
-    """Every reason why `value` is no valid label value, as content.IsLabelValue words them; empty if it is one."""
+    """
+    Return every reason why `value` is no valid label value, as content.IsLabelValue words them; empty if it is one.
+    """
     return _value_errors(value, words) if len(value) <= LONGEST_KEPT else _value_errors.__wrapped__(value, words)
 
 

@@ -42,7 +42,7 @@ class ConstraintPlace(NamedTuple):
         return self.path[-1] != FIELD
 
     def kinds(self, from_policy: bool = False) -> Iterator[Kind]:
-        """The same as a kind of each version; `from_policy` if a policy names it."""
+        """Yield the same as a kind of each version; `from_policy` if a policy names it."""
         for version in self.versions:
             yield Kind(
                 f"{self.group}/{version}",
@@ -58,7 +58,7 @@ class ConstraintPlace(NamedTuple):
 
 @cache
 def places() -> tuple[ConstraintPlace, ...]:
-    """Every place, by the name of its kind."""
+    """Return every place, by the name of its kind."""
     return tuple(sorted(_parsed(OPERATOR_PLACES), key=lambda place: place.name))
 
 
@@ -81,26 +81,26 @@ def _parsed(text: str) -> Iterator[ConstraintPlace]:
 
 
 def _fields(said: Sequence[str], what: str) -> frozenset[str]:
-    """The fields in the word that begins with `what`, such as `fills:labelSelector,maxSkew`."""
+    """Return the fields in the word that begins with `what`, such as `fills:labelSelector,maxSkew`."""
     found = [word.removeprefix(what) for word in said if word.startswith(what)]
     return frozenset(name for names in found for name in names.split(","))
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """The names by which a policy calls the kinds, in their order."""
+    """Return the names by which a policy calls the kinds, in their order."""
     return tuple(dict.fromkeys(place.name for place in places()))
 
 
 def kinds_named(name: str) -> Iterator[Kind]:
-    """The kinds, one for each place and version, that a policy means by a name."""
+    """Yield the kinds, one for each place and version, that a policy means by a name."""
     for place in places():
         if place.name == name:
             yield from place.kinds(from_policy=True)
 
 
 def with_operators(kinds: Kinds) -> Kinds:
-    """`kinds` and those of the operators, without the places that are described there already."""
+    """Add the operators' kinds to `kinds`, without the places that are described there already."""
     known = {(kind.api_version, kind.kind, kind.anchor) for kind in kinds}
     more = (kind for place in places() for kind in place.kinds())
     return Kinds((*kinds, *(kind for kind in more if (kind.api_version, kind.kind, kind.anchor) not in known)))

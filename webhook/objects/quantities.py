@@ -28,7 +28,7 @@ _MISSES_DIGITS = ("Pi", "Ei")  # Without a digit, these and exponents below -9 a
 
 def parse_quantity(text: str) -> int | None:
     """
-    The nanos of a quantity, None if it is none or has more than LONGEST characters.
+    Return the nanos of a quantity, None if it is none or has more than LONGEST characters.
 
     upstream: quantity.go:ParseQuantity (v1.37)
     """
@@ -56,7 +56,7 @@ def _parse(text: str) -> int | None:
 
 
 def _exponent(suffix: str) -> int | None:
-    """The power of ten that a suffix means, or None if it is no suffix."""
+    """Return the power of ten that a suffix means, or None if it is no suffix."""
     if suffix in _DECIMAL:
         return _DECIMAL[suffix]
     match = _EXPONENT.fullmatch(suffix)
@@ -65,14 +65,14 @@ def _exponent(suffix: str) -> int | None:
 
 
 def _scaled(number: int, power: int) -> int:
-    """`number * 10**power`, rounded up."""
+    """Return `number * 10**power`, rounded up."""
     factor: int = 10 ** abs(power)
     return number * factor if power >= 0 else -(-number // factor)
 
 
 def whole(nanos: int) -> int:
     """
-    Whole units, rounded away from zero.
+    Return whole units, rounded away from zero.
 
     upstream: quantity.go:Quantity.Value (v1.37)
     """
@@ -81,7 +81,7 @@ def whole(nanos: int) -> int:
 
 def thousandths(nanos: int) -> int:
     """
-    Thousandths, rounded away from zero.
+    Return thousandths, rounded away from zero.
 
     upstream: quantity.go:Quantity.MilliValue (v1.37)
     """
@@ -89,7 +89,7 @@ def thousandths(nanos: int) -> int:
 
 
 def read_quantity(reader: Reader, value: object, path: FieldPath, *field: str) -> int:
-    """The nanos of a quantity in raw JSON, where it may be a number, too; null is 0."""
+    """Return the nanos of a quantity in raw JSON, where it may be a number, too; null is 0."""
     nanos = parse_quantity(value.strip(" ")) if isinstance(value, str) else _from_number(value)
     if nanos is None:
         reader.errors.append(
@@ -100,7 +100,7 @@ def read_quantity(reader: Reader, value: object, path: FieldPath, *field: str) -
 
 
 def _from_number(value: object) -> int | None:
-    """The nanos of a JSON number; null is 0."""
+    """Return the nanos of a JSON number; null is 0."""
     if value is None:
         return 0
     if isinstance(value, bool) or not isinstance(value, int | float):

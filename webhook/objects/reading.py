@@ -21,7 +21,7 @@ class Reader:
         self.errors: list[FieldError] = []
 
     def integer(self, value: object, path: FieldPath, *field: str | int) -> int | None:
-        """An int32."""
+        """Return an int32."""
         if value is None:
             return None
         found = integer(value)
@@ -31,30 +31,30 @@ class Reader:
         return None
 
     def string(self, value: object, path: FieldPath, *field: str | int) -> str | None:
-        """A string, or None if it is null or has a wrong type."""
+        """Return a string, or None if it is null or has a wrong type."""
         if value is None or isinstance(value, str):
             return value
         self._wrong(value, (*path, *field), "a string")
         return None
 
     def strings(self, value: object, path: FieldPath, *field: str | int) -> tuple[str, ...]:
-        """An array of strings; a null element is ""."""
+        """Return an array of strings; a null element is ""."""
         if value is None:
             return ()
         found = self.array(value, (*path, *field))
         return tuple([self.string(item, path, *field, i) or "" for i, item in enumerate(found)])
 
     def string_map(self, value: object, path: FieldPath) -> Mapping[str, str]:
-        """An object whose values are strings; a null value is ""."""
+        """Return an object whose values are strings; a null value is ""."""
         return {key: self.string(item, path, key) or "" for key, item in self.mapping(value, path).items()}
 
     def mappings(self, value: object, path: FieldPath) -> Iterator[tuple[Mapping[str, object], FieldPath]]:
-        """Each object of an array, with its path; a null element is an empty object."""
+        """Yield each object of an array, with its path; a null element is an empty object."""
         for i, item in enumerate(self.array(value, path)):
             yield self.mapping(item, (*path, i)), (*path, i)
 
     def mapping(self, value: object, path: FieldPath) -> Mapping[str, object]:
-        """An object, or an empty one if it is null or has a wrong type."""
+        """Return an object, or an empty one if it is null or has a wrong type."""
         if isinstance(value, dict):
             return value
         if value is not None:
@@ -62,7 +62,7 @@ class Reader:
         return {}
 
     def array(self, value: object, path: FieldPath) -> list[object]:
-        """An array, or an empty one if it is null or has a wrong type."""
+        """Return an array, or an empty one if it is null or has a wrong type."""
         if isinstance(value, list):
             return value
         if value is not None:
@@ -75,7 +75,7 @@ class Reader:
 
 def brief(value: object, limit: int = 60) -> str:
     """
-    A value as JSON in one line of at most `limit` characters, cut at the end.
+    Return a value as JSON in one line of at most `limit` characters, cut at the end.
 
     An object that is not empty, an array of anything but strings, and a very large number are only named.
     """
@@ -94,7 +94,7 @@ def brief(value: object, limit: int = 60) -> str:
 
 
 def printable(text: str) -> str:
-    """`text` with unprintable characters escaped, so that it ends no line and controls no terminal."""
+    """Return `text` with unprintable characters escaped, so that it ends no line and controls no terminal."""
     return text if text.isprintable() else "".join(map(_shown, text))
 
 

@@ -29,7 +29,7 @@ class ObjectRef:
 
     @classmethod
     def of(cls, obj: Mapping[str, object]) -> ObjectRef:
-        """The names in a raw object; what is no string reads as empty, and generateName stands in for a name."""
+        """Return the names in a raw object; what is no string reads as empty, and generateName stands in for a name."""
         api_version, kind, namespace, name, generated_from = texts_at(
             obj, "apiVersion", "kind", "metadata.namespace", "metadata.name", "metadata.generateName"
         )
@@ -63,12 +63,12 @@ class Owner:
     uid: str = ""
 
     def key(self, namespace: str) -> ObjectKey:
-        """The object that it names, as one of this namespace."""
+        """Return the object that it names, as one of this namespace."""
         return ObjectKey(self.api_version.rpartition("/")[0], self.kind, namespace, self.name)
 
 
 def controller_of(metadata: Mapping[str, object]) -> Owner | None:
-    """metav1.GetControllerOf: the first owner reference with `controller: true`."""
+    """Return the first owner reference with `controller: true`, as metav1.GetControllerOf does."""
     references = metadata.get("ownerReferences")
     for reference in references if isinstance(references, list) else ():
         if isinstance(reference, dict) and reference.get("controller") is True:
@@ -88,7 +88,7 @@ class Scaling(NamedTuple):
     most: int | None
 
     def widened(self, other: Scaling) -> Scaling:
-        """The bounds where it is not known which of two autoscalers holds."""
+        """Return the bounds where it is not known which of two autoscalers holds."""
         most = None if self.most is None or other.most is None else max(self.most, other.most)
         return Scaling(min(self.least, other.least), most)
 

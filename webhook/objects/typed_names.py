@@ -22,7 +22,7 @@ class TypedName(NamedTuple):
     name: str
 
     def in_namespace(self, namespace: str) -> ObjectRef:
-        """The object of that name in a namespace."""
+        """Return the object of that name in a namespace."""
         return ObjectRef(self.api_version, self.kind, namespace, self.name)
 
 
@@ -32,7 +32,7 @@ class TypedNameError(ValueError):
 
 def parse_typed_name(words: Sequence[str], kinds: Kinds = KINDS) -> TypedName:
     """
-    The object that `words`, one or two arguments, name; TypedNameError if they name none.
+    Return the object that `words`, one or two arguments, name; TypedNameError if they name none.
 
     The type is the singular, the plural, the kind or a short name, in any case, and may have its group, or version and
     group, after it: `deploy`, `Deployment`, `deployments.apps`, `deployments.v1.apps`.
@@ -81,7 +81,7 @@ def _suffixes(kind: Kind) -> tuple[str, ...]:
 
 
 def _listed(kinds: Kinds) -> Iterator[str]:
-    """The types, each once, with their short names."""
+    """Yield the types, each once, with their short names."""
     first: dict[str, Kind] = {}
     for kind in kinds:
         first.setdefault(kind.kind.lower(), kind)

@@ -121,11 +121,13 @@ class Workload:
         return ScaleTarget(self.namespace, self.kind.api_group, self.kind.kind, self.name)
 
     def scaled(self, scaling: Scaling) -> Workload:
-        """The same with the replicas that an autoscaler gives it; where 0 are written, there may be none."""
+        """Return the same with the replicas that an autoscaler gives it; where 0 are written, there may be none."""
         return replace(self, replicas=scaling.least if self.replicas else 0, scaling=scaling)
 
     def within(self, scaling: Scaling) -> Workload:
-        """The same in a cluster, where the autoscaler itself has written the replicas and keeps them in its bounds."""
+        """
+        Return the same in a cluster, where the autoscaler itself has written the replicas and keeps them in its bounds.
+        """
         most = self.replicas if scaling.most is None else min(self.replicas, scaling.most)
         return replace(self, replicas=max(most, scaling.least) if self.replicas else 0, scaling=scaling)
 
@@ -157,7 +159,7 @@ class Workload:
         return replicas if known != DEPLOYMENT_TYPE or self.strategy == "Recreate" else replicas + self._surge(replicas)
 
     def _surge(self, replicas: int) -> int:
-        """The Pods that a rolling update of a Deployment may add; a percentage is rounded up."""
+        """Return the Pods that a rolling update of a Deployment may add; a percentage is rounded up."""
         surge = int_or_percent(value_at(self.spec, ("strategy", "rollingUpdate", "maxSurge")))
         return scaled(DEFAULT_SURGE if surge is None else surge, replicas, up=True)
 
@@ -204,7 +206,7 @@ def parse_workloads(obj: Mapping[str, object], kinds: Kinds = KINDS, namespace: 
 
 def scaling_of(workloads: Sequence[Workload], scalings: Mapping[ScaleTarget, Scaling]) -> Scaling | None:
     """
-    What autoscalers give the workloads of one object, None if none scales it.
+    Return what autoscalers give the workloads of one object, None if none scales it.
 
     An autoscaler does not say which of several Pod templates of an object it scales.
     """
@@ -228,7 +230,7 @@ class _Shared(NamedTuple):
 
 def _expand(obj: Mapping[str, object], kind: Kind) -> Iterable[Indices]:
     """
-    For each place where a kind may have its Pods described, the indices that stand for the wildcards in its path.
+    Return, for each place where a kind may have its Pods described, the indices that stand for wildcards in its path.
 
     A custom resource may have no template, or have one in some items of a list only: an Argo Rollout may refer to that
     of a Deployment.
@@ -246,7 +248,9 @@ def _expand(obj: Mapping[str, object], kind: Kind) -> Iterable[Indices]:
 def _items(
     places: Iterable[tuple[Indices, object]], wildcard: object, needed: str | None
 ) -> Iterator[tuple[Indices, object]]:
-    """The items of each list, or the values of each object, without those that lack the member that is `needed`."""
+    """
+    Yield the items of each list, or the values of each object, without those that lack the member that is `needed`.
+    """
     for at, value in places:
         items = as_mapping(value).items() if wildcard == EACH_KEY else enumerate(as_list(value))
         for i, item in items:
@@ -312,7 +316,8 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
 
 def _addable(kind: Kind, job: Mapping[str, object]) -> frozenset[str]:
     """
-    The label keys that Pods get of a Job with this spec: by completionMode, and unless it has a selector of its own.
+    Return the label keys that Pods get of a Job with this spec: by completionMode, and unless it has a selector of its
+    own.
 
     (batch/job/strategy.go:generateSelectorIfNeeded, job/job_controller.go:manageJob)
     """
@@ -370,7 +375,10 @@ def _switches(path: FieldPath, metadata: Mapping[str, object]) -> tuple[Switch, 
 
 
 def _surges(strategy: object) -> bool:
-    """Not with a maxSurge of 0; absent it is 25%, of which at least 1 comes."""
+    """
+    Return whether a rolling update may run more Pods: not with a maxSurge of 0; absent it is 25%, of which at least 1
+    comes.
+    """
     rolling = strategy.get("rollingUpdate") if isinstance(strategy, dict) else None
     surge = rolling.get("maxSurge") if isinstance(rolling, dict) else None
     return surge not in (0, "0%") or isinstance(surge, bool)
@@ -387,7 +395,9 @@ def _ignored(annotations: object) -> frozenset[str]:
 
 
 def ignored(written: str | None) -> frozenset[str]:
-    """The rules in the value of an `evenkeel.dev/ignore` annotation; what is after LONGEST_IGNORE is not read."""
+    """
+    Return the rules in the value of an `evenkeel.dev/ignore` annotation; what is after LONGEST_IGNORE is not read.
+    """
     if not written:
         return frozenset()
     names = written[:LONGEST_IGNORE].split(",")
@@ -396,7 +406,7 @@ def ignored(written: str | None) -> frozenset[str]:
 
 def _affine_to_one_node(pod_spec: Mapping[str, object]) -> bool:
     """
-    Whether node affinity requires one node by its name, as the DaemonSet controller writes it into each Pod.
+    Return whether node affinity requires one node by its name, as the DaemonSet controller writes it into each Pod.
 
     Terms are ORed, so each must name it.  More than MOST_TEMPLATES are not looked at: no controller writes them.
     """
@@ -409,7 +419,7 @@ def _affine_to_one_node(pod_spec: Mapping[str, object]) -> bool:
 
 
 def _node_names(term: Mapping[str, object]) -> frozenset[str]:
-    """The names of nodes that a term asks for; a node that it selects has all of them."""
+    """Return the names of nodes that a term asks for; a node that it selects has all of them."""
     fields = as_list(term.get("matchFields"))[:MOST_TEMPLATES]
     asked = [as_list(field.get("values")) for field in map(as_mapping, fields) if _names_nodes(field)]
     return frozenset(value for values in asked for value in values if isinstance(value, str))

@@ -69,7 +69,7 @@ class Explanation:
 
 
 def explain(cycle: Cycle) -> Explanation:
-    """Everything that filter and score say of the Pod; the constraints are in the Pod's order."""
+    """Explain everything that filter and score say of the Pod; the constraints are in the Pod's order."""
     framework, nodes = Framework(cycle), cycle.snapshot.nodes
     feasibility = framework.feasibility()
     refused_elsewhere = union(
@@ -112,7 +112,7 @@ def _explained(counted: DomainCounts, nodes: Nodes, feasible: NodeSet, shut: Nod
 
 def agrees(said: str, computed: str) -> bool:
     """
-    Whether kube-scheduler says what we compute, and then only what its PostFilter plugins add.
+    Return whether kube-scheduler says what we compute, and then only what its PostFilter plugins add.
 
     They speak of claims and of preemption; since 1.34 they add "not found" where PreFilter rejects a Pod before it has
     looked for claims.

@@ -14,14 +14,14 @@ Defaults = Callable[[PlacementSubject], Sequence[dict[str, object]] | None]
 
 
 def none_given(subject: PlacementSubject) -> None:
-    """For a Pod without constraints, only those of kube-scheduler."""
+    """Give a Pod without constraints only those of kube-scheduler."""
 
 
 def given_defaults(pods: Iterable[Raw], others: Mapping[ObjectKey, Raw]) -> Defaults:
     """
-    For the next Pod of a workload, the constraints, without selectors, that evenkeel gave its newest Pod.
+    Return, for the next Pod of a workload, the constraints, without selectors, that evenkeel gave its newest Pod.
 
-    They are the best that is known of the policy in force.  None if it has no Pod, if the newest was given none, or for
+    They are the best that is known of the policy in force. None if it has no Pod, if the newest was given none, or for
     no workload; `others` holds what owns Pods.
     """
     newest: dict[ObjectKey, PodObject] = {}

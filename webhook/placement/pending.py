@@ -60,7 +60,7 @@ class _Waiting(NamedTuple):
 def pending(
     subjects: Sequence[PlacementSubject], snapshot: Snapshot, features: Features, profiles: Profiles = USUAL_PROFILES
 ) -> PendingList:
-    """What each of the Pods waits for, which `profiles` place; Pods that are alike are attempted once."""
+    """Return what each of the Pods waits for, which `profiles` place; Pods that are alike are attempted once."""
     alike: dict[str, tuple[Cycle, Feasibility, str]] = {}
     waiting: list[_Waiting] = []
     for subject in subjects:
@@ -87,7 +87,7 @@ def pending(
 
 
 def most_tried(snapshot: Snapshot) -> int:
-    """The number of groups for which changes are tried."""
+    """Return the number of groups for which changes are tried."""
     return max(LEAST_TRIED, NODES_TRIED_FOR_ALL // max(1, len(snapshot.nodes)))
 
 
@@ -122,7 +122,10 @@ def _group(
 
 
 def _frees(remedy: Remedy, those: Sequence[_Waiting], waiting: Sequence[_Waiting]) -> int:
-    """How many of the Pods that wait a change lets in, each by itself; one in the template helps its workload alone."""
+    """
+    Return how many of the Pods that wait a change lets in, each by itself; one in the template helps its workload
+    alone.
+    """
     if remedy.where != NOW:
         first = _asked(those[0].cycle)
         return sum(_asked(one.cycle) == first for one in those)
@@ -130,7 +133,7 @@ def _frees(remedy: Remedy, those: Sequence[_Waiting], waiting: Sequence[_Waiting
 
 
 def _asked(cycle: Cycle) -> tuple[object, ...]:
-    """What a change in the template is tried on, without what Pods of one template have of their own."""
+    """Return what a change in the template is tried on, without what Pods of one template have of their own."""
     pod = cycle.pod
     constraints = [(one.topology_key, one.max_skew, one.hard, one.min_domains) for one in cycle.constraints]
     return pod.requests, pod.affinity, pod.tolerations, constraints

@@ -13,7 +13,7 @@ Groups = Mapping[LabelSet, PodGroup]
 
 
 def without_pod(snapshot: Snapshot, namespace: str, pod: BoundPod) -> Snapshot:
-    """A copy in which a Pod of the snapshot is neither counted nor takes up room."""
+    """Return a copy in which a Pod of the snapshot is neither counted nor takes up room."""
     usage, pods = snapshot.usage, snapshot.pods
     if pod.requests is not None and pod.node in usage:
         left = usage[pod.node].plus(pod.requests, -1)
@@ -25,7 +25,9 @@ def without_pod(snapshot: Snapshot, namespace: str, pod: BoundPod) -> Snapshot:
 
 
 def with_fewer(groups: Groups, selector: Selector, on: Collection[str], number: int) -> Groups:
-    """The groups without so many of the Pods that a selector matches on these nodes, first where the most are."""
+    """
+    Return the groups without so many of the Pods that a selector matches on these nodes, first where the most are.
+    """
     there = [
         (amount, node, labels)
         for labels, group in groups.items()
@@ -45,7 +47,9 @@ def with_fewer(groups: Groups, selector: Selector, on: Collection[str], number: 
 
 
 def _with_nodes(groups: Groups, changed: Mapping[LabelSet, Mapping[str, int]]) -> Groups:
-    """The groups with other numbers of Pods by node; nodes without Pods, and groups without nodes, are left out."""
+    """
+    Return the groups with other numbers of Pods by node; nodes without Pods, and groups without nodes, are left out.
+    """
     found = dict(groups)
     for labels, nodes in changed.items():
         if there := {name: number for name, number in nodes.items() if number > 0}:

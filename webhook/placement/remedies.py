@@ -72,7 +72,8 @@ Finder = Callable[[Cycle], Iterator[Variant]]
 
 def remedies(cycle: Cycle, found: Feasibility) -> tuple[Remedy, ...]:
     """
-    At most MOST changes that let the Pod in, those made in the cluster first, of each group the smaller ones first.
+    Return at most MOST changes that let the Pod in, those made in the cluster first, of each group the smaller ones
+    first.
 
     Where no single change does, pairs of them; none if no node would take the Pod then, either.
     """
@@ -81,12 +82,12 @@ def remedies(cycle: Cycle, found: Feasibility) -> tuple[Remedy, ...]:
 
 
 def _finders(cycle: Cycle, found: Feasibility) -> list[tuple[str, Finder]]:
-    """What may help against what refuses the Pod, with where it is done."""
+    """Return what may help against what refuses the Pod, with where it is done."""
     return [*((NOW, one) for one in _now(cycle, found)), *((IN_TEMPLATE, one) for one in _template(cycle, found))]
 
 
 def _printed(found: Sequence[Remedy]) -> tuple[Remedy, ...]:
-    """At most MOST, half of them of each group where both have more."""
+    """Return at most MOST of the remedies, half of them of each group where both have more."""
     now, template = ([remedy for remedy in found if remedy.where == where] for where in (NOW, IN_TEMPLATE))
     of_now = now[: max(MOST_REMEDIES // 2, MOST_REMEDIES - len(template))]
     return (*of_now, *template[: MOST_REMEDIES - len(of_now)])
@@ -99,7 +100,7 @@ class _Tries:
         self.left = NODES_TRIED // max(1, len(cycle.snapshot.nodes))
 
     def first(self, where: str, variants: Iterator[Variant], most: int, before: str = "") -> Remedy | None:
-        """The first of so many variants under which a node takes the Pod."""
+        """Return the first of so many variants under which a node takes the Pod."""
         for change, cycle in islice(variants, min(most, self.left)):
             self.left -= 1
             if feasible := feasible_nodes(cycle):
@@ -108,7 +109,7 @@ class _Tries:
 
 
 def _single(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Remedy]:
-    """One change of each sort; the sorts of a group share its tries."""
+    """Yield one change of each sort; the sorts of a group share its tries."""
     hopeful = _hopeful(cycle, finders)
     for group in (NOW, IN_TEMPLATE):
         those = [finder for where, finder in hopeful if where == group]
@@ -120,7 +121,9 @@ def _single(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Rem
 
 
 def _pairs(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Remedy]:
-    """Two changes together, the second also against what refuses the Pod only after the first; one of each sort."""
+    """
+    Yield two changes together, the second also against what refuses the Pod only after the first; one of each sort.
+    """
     tries = _Tries(cycle)
     sorts = {_sort(finder) for _, finder in finders}
     for i, (where, finder) in enumerate(finders):
@@ -134,7 +137,10 @@ def _pairs(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Reme
 
 
 def _hopeful(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> list[tuple[str, Finder]]:
-    """Those that may help: where no node takes the Pod without its constraints, no change of what they say does."""
+    """
+    Return the sorts that may help: where no node takes the Pod without its constraints, no change of what they say
+    does.
+    """
     if feasible_nodes(replace(cycle, constraints=())):
         return list(finders)
     return [one for one in finders if _sort(one[1]) not in OF_CONSTRAINTS]
@@ -145,7 +151,7 @@ def _sort(finder: Finder) -> object:
 
 
 def _now(cycle: Cycle, found: Feasibility) -> Iterator[Finder]:
-    """What can be done in the cluster."""
+    """Yield what can be done in the cluster."""
     nodes = cycle.snapshot.nodes
     key = _first_key(cycle.constraints)
     by_domain = nodes.domains(key) if key else {"": nodes.all}
@@ -170,7 +176,7 @@ def _now(cycle: Cycle, found: Feasibility) -> Iterator[Finder]:
 
 
 def _template(cycle: Cycle, found: Feasibility) -> Iterator[Finder]:
-    """What can be changed in the Pod's template."""
+    """Yield what can be changed in the Pod's template."""
     for constraint in _hard(cycle):
         yield partial(_with_constraint, constraint=constraint, changes=_policies(constraint))
     for counts in found.spread.domains:
@@ -194,13 +200,13 @@ def _hard(cycle: Cycle) -> list[Constraint]:
 
 
 def _first_key(constraints: Sequence[Constraint]) -> str:
-    """The topology key by which places are named: that of the first hard constraint that is not of nodes."""
+    """Return the topology key by which places are named: that of the first hard constraint that is not of nodes."""
     keys = [constraint.topology_key for constraint in constraints if constraint.hard]
     return next((key for key in keys if key != HOSTNAME), "")
 
 
 def _place(key: str, domain: str) -> str:
-    """In words such as `zone a`; "" where places are not named."""
+    """Return a place in words such as `zone a`; "" where places are not named."""
     return f"{key.rpartition('/')[2]} {domain}" if key else ""
 
 
@@ -209,19 +215,19 @@ def _refused(found: Feasibility, *plugins: str) -> NodeSet:
 
 
 def _largest_first(by_domain: Mapping[str, NodeSet], which: NodeSet) -> list[tuple[str, NodeSet]]:
-    """The domains that have such nodes, by how many they have."""
+    """Return the domains that have such nodes, by how many they have."""
     having = [(domain, those) for domain, those in by_domain.items() if those & which]
     return sorted(having, key=lambda one: (-(one[1] & which).bit_count(), one[0]))
 
 
 def _with_changed(cycle: Cycle, *changed: Node) -> Cycle:
-    """The cluster with these nodes in place of those of the same names, or besides."""
+    """Return the cluster with these nodes in place of those of the same names, or besides."""
     named = {node.name: node for node in (*cycle.snapshot.nodes, *changed)}
     return replace(cycle, snapshot=replace(cycle.snapshot, nodes=Nodes(named.values())))
 
 
 def _opened(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
-    """A node uncordoned, or without the taints that the Pod does not tolerate, as far as a person sets them."""
+    """Yield a node uncordoned, or without the taints that the Pod does not tolerate, as far as a person sets them."""
     closed = [
         (node, [taint for taint in node.taints if _keeps_off(taint, cycle)])
         for node in cycle.snapshot.nodes.members(which)
@@ -240,7 +246,7 @@ def _opened(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
 
 
 def _without_nodes(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
-    """Nodes whose Node objects are left, and count as empty, although nobody reaches them."""
+    """Yield the removal of nodes that nobody reaches, whose Node objects are left and count as empty."""
     nodes = cycle.snapshot.nodes
     names = list(nodes.names(which))
     left = Nodes(nodes.members(nodes.all & ~which))
@@ -255,7 +261,7 @@ def _keeps_off(taint: Taint, cycle: Cycle) -> bool:
 
 
 def _with_fewer_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> Iterator[Variant]:
-    """Fewer of the counted Pods in one domain; at least as many fewer as its skew is too large."""
+    """Yield fewer of the counted Pods in one domain; at least as many fewer as its skew is too large."""
     constraint = counts.constraint
     least = counts.skew(domain, counts.min_match_num) - constraint.max_skew
     key = constraint.topology_key
@@ -271,7 +277,7 @@ def _with_fewer_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> Iter
 
 
 def _with_room(cycle: Cycle) -> Iterator[Variant]:
-    """As much free on a node as the Pod lacks there, first on the nodes that lack least."""
+    """Yield as much free on a node as the Pod lacks there, first on the nodes that lack least."""
     snapshot = cycle.snapshot
     lacking_least = sorted(_lacking(cycle), key=lambda one: (share(one[2], one[0].allocatable), one[0].name))
     for node, used, lack in lacking_least:
@@ -281,7 +287,7 @@ def _with_room(cycle: Cycle) -> Iterator[Variant]:
 
 
 def _lacking(cycle: Cycle) -> Iterator[tuple[Node, Usage, Lack]]:
-    """The nodes that have too little room, and would otherwise take the Pod."""
+    """Yield the nodes that have too little room, and would otherwise take the Pod."""
     pod, snapshot = cycle.pod, cycle.snapshot
     with_all_room = replace(cycle, pod=replace(pod, requests=NO_REQUESTS), snapshot=replace(snapshot, usage={}))
     for node in snapshot.nodes.members(feasible_nodes(with_all_room)):
@@ -292,7 +298,7 @@ def _lacking(cycle: Cycle) -> Iterator[tuple[Node, Usage, Lack]]:
 
 
 def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
-    """A node that lacks a topology key in a domain that is there, or else in a new one; never as another node."""
+    """Yield a node that lacks a topology key in a domain that is there, or else in a new one; never as another node."""
     nodes = cycle.snapshot.nodes
     values = sorted(nodes.domains(key), key=lambda value: (-nodes.domains(key)[value].bit_count(), value))[
         :MOST_REMEDIES
@@ -306,7 +312,7 @@ def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
 
 
 def _with_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Variant]:
-    """A node more, as those there are, without what closes them."""
+    """Yield a node more, as those there are, without what closes them."""
     for node in islice(cycle.snapshot.nodes.members(like), 1):
         keeps_off = any(_keeps_off(taint, cycle) and not taint.key.startswith(RESERVED) for taint in node.taints)
         words = f"a node more{f' in {place}' if place else ''}{', untainted' if keeps_off else ''}"
@@ -314,7 +320,7 @@ def _with_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Variant]:
 
 
 def _with_domain(cycle: Cycle, *, key: str) -> Iterator[Variant]:
-    """A node in a domain of its own, else as those there are."""
+    """Yield a node in a domain of its own, else as those there are."""
     nodes = cycle.snapshot.nodes
     for node in islice(nodes.members(nodes.carrying(key)), 1):
         yield Variant(f"a node in another {key.rpartition('/')[2]}", _with_changed(cycle, _new(node, {key: NEW_NODE})))
@@ -342,7 +348,7 @@ def _with_constraints(cycle: Cycle, constraint: Constraint, instead: Sequence[Co
 
 
 def _policies(constraint: Constraint) -> list[Change]:
-    """Other node inclusion policies than the constraint has."""
+    """Return other node inclusion policies than the constraint has."""
     found: list[Change] = []
     if constraint.node_taints_policy == IGNORE:
         found.append(("nodeTaintsPolicy: Honor", {"node_taints_policy": HONOR}))
@@ -351,7 +357,7 @@ def _policies(constraint: Constraint) -> list[Change]:
 
 
 def _with_fewer_domains(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Variant]:
-    """A minDomains that the eligible domains reach."""
+    """Yield a minDomains that the eligible domains reach."""
     reached = max(1, len(counts.eligible))
     if reached < counts.constraint.min_domains:
         changes: list[Change] = [(f"minDomains: {reached}", {"min_domains": reached})]
@@ -359,7 +365,7 @@ def _with_fewer_domains(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Varia
 
 
 def _with_larger_skew(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Variant]:
-    """The smallest maxSkew that helps, or else that opens a domain; a larger one opens no less."""
+    """Yield the smallest maxSkew that helps, or else that opens a domain; a larger one opens no less."""
     skews = sorted({counts.skew(domain, counts.min_match_num) for domain in counts.refused()})
     changes: list[Change] = [(f"maxSkew: {skew}", {"max_skew": skew}) for skew in skews]
     variants = list(_with_constraint(cycle, constraint=counts.constraint, changes=changes))
@@ -368,7 +374,7 @@ def _with_larger_skew(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Variant
 
 
 def _untolerated(cycle: Cycle) -> Iterator[Taint]:
-    """The taints to which a toleration may be added, those of the most nodes first."""
+    """Yield the taints to which a toleration may be added, those of the most nodes first."""
     tainted = cycle.reach.untolerated.items()
     for taint, _ in sorted(tainted, key=lambda one: (-one[1].bit_count(), one[0])):
         if not taint.key.startswith(RESERVED):
@@ -382,7 +388,7 @@ def _tolerating(cycle: Cycle, *, taint: Taint) -> Iterator[Variant]:
 
 
 def _requesting_less(cycle: Cycle) -> Iterator[Variant]:
-    """Requests that fit on a node, those that are lowered least first."""
+    """Yield requests that fit on a node, those that are lowered least first."""
     requests = cycle.pod.requests
     asked = Allocatable(*requests[:4], pods=1)
     lacks = {at_most(lack, requests) for _, _, lack in _lacking(cycle) if not lack.pods}

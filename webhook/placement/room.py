@@ -20,7 +20,7 @@ class Lack(NamedTuple):
     scalars: Scalars
 
     def __str__(self) -> str:
-        """As people write quantities: `500m of cpu and 1Gi of memory`; bytes are rounded up."""
+        """Return what is lacking as people write quantities: `500m of cpu and 1Gi of memory`; bytes are rounded up."""
         parts = [f"room for {self.pods} Pod{'' if self.pods == 1 else 's'}"] if self.pods else []
         parts += [f"{_cpu(self.milli_cpu)} of cpu"] if self.milli_cpu else []
         for name, amount in (("memory", self.memory), ("ephemeral-storage", self.ephemeral_storage)):
@@ -30,7 +30,7 @@ class Lack(NamedTuple):
 
 
 def lacking(requests: Requests, allocatable: Allocatable, usage: Usage) -> Lack:
-    """What the Pod lacks on a node; a request of 0 lacks nothing."""
+    """Return what the Pod lacks on a node; a request of 0 lacks nothing."""
     there, used = dict(allocatable.scalars), dict(usage.scalars)
     scalars = [(name, _more(amount, there.get(name, 0) - used.get(name, 0))) for name, amount in requests.scalars]
     return Lack(
@@ -47,7 +47,7 @@ def _more(requested: int, free: int) -> int:
 
 
 def freed(usage: Usage, lack: Lack) -> Usage | None:
-    """The node's usage with so much less of it; None if not so much is in use."""
+    """Return the node's usage with so much less of it; None if not so much is in use."""
     used = dict(usage.scalars)
     if any(amount > used.get(name, 0) for name, amount in lack.scalars):
         return None
@@ -62,7 +62,7 @@ def freed(usage: Usage, lack: Lack) -> Usage | None:
 
 
 def at_most(lack: Lack, requests: Requests) -> Lack:
-    """The lack, but of nothing more than is requested: a node that is overcommitted takes a request of 0."""
+    """Return the lack, but of nothing more than is requested: a node that is overcommitted takes a request of 0."""
     asked = dict(requests.scalars)
     return Lack(
         lack.pods,
@@ -74,7 +74,7 @@ def at_most(lack: Lack, requests: Requests) -> Lack:
 
 
 def lowered(requests: Requests, lack: Lack) -> Requests:
-    """Requests smaller by so much, which must be no more than is requested; room for a Pod is not requested."""
+    """Return requests smaller by so much, which must be no more than is requested; room for a Pod is not requested."""
     return requests._replace(
         milli_cpu=requests.milli_cpu - lack.milli_cpu,
         memory=requests.memory - lack.memory,
@@ -84,7 +84,7 @@ def lowered(requests: Requests, lack: Lack) -> Requests:
 
 
 def share(lack: Lack, allocatable: Allocatable) -> float:
-    """How much is lacking, as the largest share of what the node has."""
+    """Return how much is lacking, as the largest share of what the node has."""
     has = dict(allocatable.scalars)
     pairs = [
         (lack.pods, allocatable.pods),
@@ -106,7 +106,7 @@ def _cpu(milli: int) -> str:
 
 
 def _bytes(amount: int) -> str:
-    """In the largest unit of which it is at least ten, or a multiple."""
+    """Return bytes in the largest unit of which there are at least ten, or a multiple."""
     for suffix, size in _STEPS:
         if amount >= 10 * size or (amount >= size and amount % size == 0):
             return f"{-(-amount // size)}{suffix}"

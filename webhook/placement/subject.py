@@ -116,14 +116,14 @@ def _with_default_requests(raw: Raw) -> Raw:
 
 
 def foreign(subject: PlacementSubject, profiles: Profiles) -> tuple[str, ...]:
-    """What is to be said of a Pod that none of the profiles places."""
+    """Return what is to be said of a Pod that none of the profiles places."""
     if subject.scheduler in profiles:
         return ()
     return (f'The scheduler "{subject.scheduler}" places it; what follows is what kube-scheduler would do.',)
 
 
 def alone(subject: PlacementSubject, snapshot: Snapshot, features: Features) -> Snapshot:
-    """The snapshot in which the subject, if it is bound, is not counted itself."""
+    """Return the snapshot in which the subject, if it is bound, is not counted itself."""
     if not subject.node:
         return snapshot
     namespace, _, kept = read_object(subject.raw, "v1", "Pod", features)
@@ -213,7 +213,7 @@ def attempt(
     profile: Profile = USUAL_PROFILE,
 ) -> Attempt:
     """
-    How kube-scheduler would try to place the subject in `snapshot`; one that is bound, as if it were not.
+    Return how kube-scheduler would try to place the subject in `snapshot`; one that is bound, as if it were not.
 
     `defaults` are the constraints that evenkeel's policy gives a new Pod that has none; None if there is no policy, and
     those of the scheduler's `profile` hold.
@@ -237,7 +237,7 @@ def attempt(
 
 
 def _errors(subject: PlacementSubject, labels: Labels, features: Features) -> Iterator[FieldError]:
-    """Why kube-apiserver refuses the constraints of a new Pod; of one that is there only what cannot be read."""
+    """Yield why kube-apiserver refuses the constraints of a new Pod; of one that is there only what cannot be read."""
     written = subject.pod.constraints
     if not subject.exists:
         merged = subject.pod.stored  # The API server merges matchLabelKeys when it accepts a Pod.

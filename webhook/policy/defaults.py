@@ -78,20 +78,23 @@ def _lack(without_key: NodeSet, nodes: NodeSet, which: str, key: str) -> str:
 
 
 def parse_defaulting(raw: object) -> Defaulting:
-    """PodTopologySpreadArgs from raw JSON of the right types; as upstream, an absent defaultingType is System."""
+    """Parse PodTopologySpreadArgs from raw JSON of the right types; as upstream, an absent defaultingType is System."""
     args = as_mapping(raw)
     constraints = tuple(integers(as_mapping(item)) for item in as_list(args.get("defaultConstraints")))
     return Defaulting(str(args.get("defaultingType") or SYSTEM), constraints)
 
 
 def integers(raw: Mapping[str, object]) -> Mapping[str, object]:
-    """A copy with 1.0 as 1: JSON Schema takes both for integers, the API server that reads the patch does not."""
+    """
+    Return a copy with 1.0 as 1: JSON Schema takes both for integers, the API server that reads the patch does not.
+    """
     return {k: int(v) if isinstance(v, float) and v.is_integer() else v for k, v in raw.items()}
 
 
 def defaulting_errors(raw: object, path: FieldPath, features: Features) -> Iterator[str]:
     """
-    Every reason not to use these args: those of kube-scheduler, then those of the API server for a Pod that gets them.
+    Yield every reason not to use these args: those of kube-scheduler, then those of the API server for a Pod that gets
+    them.
 
     kube-scheduler accepts constraints that make a Pod invalid, such as minDomains with ScheduleAnyway.  Written into
     Pods, they would keep every Pod of the cluster from being created.
@@ -115,7 +118,7 @@ def defaulting_errors(raw: object, path: FieldPath, features: Features) -> Itera
 
 
 def notes_on(defaulting: Defaulting, path: FieldPath) -> Iterator[str]:
-    """What is valid, but may not do what its author expects."""
+    """Yield what is valid, but may not do what its author expects."""
     constraints = defaulting.constraints
     keys = [constraint.get("topologyKey") for constraint in constraints]
     if defaulting.type == LIST and keys and HOSTNAME not in keys:

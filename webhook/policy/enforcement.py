@@ -52,7 +52,7 @@ def notes_on(policy: Policy) -> Iterator[str]:
 
 
 def _denying_unseen(policy: Policy) -> Iterator[str]:
-    """What denies objects that a controller creates, which nobody applies; an override if the policy does not."""
+    """Yield what denies objects that a controller creates, which nobody applies; an override if the policy does not."""
     denies, *others = [part.enforcement == part.owned_objects == DENY for part in policy.parts]
     if denies:
         yield UNSEEN
@@ -61,7 +61,7 @@ def _denying_unseen(policy: Policy) -> Iterator[str]:
 
 
 def _denying_nothing(policy: Policy) -> Iterator[str]:
-    """Rules that are marked enforced, and deny nothing."""
+    """Yield rules that are marked enforced, and deny nothing."""
     marked = [rule for rule, setting in policy.settings.items() if setting.enforced]
     if marked and policy.enforcement != DENY:
         yield f"enforcement: {policy.enforcement} denies nothing, not even by {', '.join(marked)}, marked enforced"
@@ -76,7 +76,7 @@ def _denying_nothing(policy: Policy) -> Iterator[str]:
 
 
 def _missing(policy: Policy) -> Iterator[tuple[str, RuleSetting]]:
-    """The setting of MISSING, and each other one in an override, with the path before `rules`."""
+    """Yield the setting of MISSING, and each other one in an override, with the path before `rules`."""
     yield "", policy.settings[MISSING]
     for i, override in enumerate(policy.overrides):
         if override.settings[MISSING] != policy.settings[MISSING]:

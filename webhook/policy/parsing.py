@@ -47,7 +47,7 @@ defaulting:
 
 def parse_policy(text: str, features: Features = LATEST) -> Policy:
     """
-    The policy in `text`, a SpreadPolicy or a KubeSchedulerConfiguration; PolicyError names every cause.
+    Return the policy in `text`, a SpreadPolicy or a KubeSchedulerConfiguration; PolicyError names every cause.
 
     Default constraints must be valid in the version that has these features.
     """
@@ -62,7 +62,7 @@ def parse_policy(text: str, features: Features = LATEST) -> Policy:
 
 
 def policy_of(raw: Mapping[str, object], features: Features = LATEST) -> Policy:
-    """The same, of an object that is read already."""
+    """Return the same, of an object that is read already."""
     if raw.get("kind") == scheduler_configuration.SCHEDULER_CONFIGURATION_KIND:
         raw, notes, causes = scheduler_configuration.translate(raw, features)
         if causes:
@@ -116,7 +116,7 @@ def _policy(raw: Mapping[str, object], features: Features) -> Policy:
 
 
 def _defaultings(raw: Mapping[str, object]) -> Iterator[tuple[FieldPath, object]]:
-    """What stands in `defaulting`, in the policy and in each override."""
+    """Yield what stands in `defaulting`, in the policy and in each override."""
     yield ("defaulting",), raw.get("defaulting")
     for i, item in enumerate(map(as_mapping, as_list(raw.get("overrides")))):
         yield ("overrides", i, "defaulting"), item.get("defaulting")
@@ -238,7 +238,7 @@ def _kinds(raw: Mapping[str, object], causes: list[str]) -> tuple[Kind, ...]:
 def _kinds_by_name(
     items: Sequence[Mapping[str, object]], described: Sequence[Kind], causes: list[str]
 ) -> Iterator[Kind]:
-    """The kinds that items of `workloads` name, without the places that others describe."""
+    """Yield the kinds that items of `workloads` name, without the places that others describe."""
     known = {(kind.api_version, kind.kind, kind.anchor) for kind in described}
     named: set[str] = set()
     for i, item in enumerate(items):
@@ -256,7 +256,7 @@ def _kinds_by_name(
 def _kind(
     raw: Mapping[str, object], where: str, described: Sequence[Mapping[str, object]], causes: list[str]
 ) -> Kind | None:
-    """One item of `workloads`, or None where it does not say what to look at."""
+    """Parse one item of `workloads`; None where it does not say what to look at."""
     places = _Places(*[_path(raw, name) for name in ("podTemplate", "constraints", "labels", "replicas")])
     if (places.template is None) == (places.constraints is None):
         causes.append(f"{where}: must have either podTemplate or constraints")
@@ -281,7 +281,7 @@ def _kind(
 
 
 def _place_errors(where: str, places: _Places) -> Iterator[str]:
-    """What is wrong with paths of which one leads to a Pod template or to constraints."""
+    """Yield what is wrong with paths of which one leads to a Pod template or to constraints."""
     if places.labels is not None and places.template is not None:
         yield f"{where}.labels: goes with constraints; a Pod template has its labels in it"
     anchor = places.template or places.constraints or ()
@@ -292,7 +292,9 @@ def _place_errors(where: str, places: _Places) -> Iterator[str]:
 
 
 def _repeated(where: str, raw: Mapping[str, object], described: Sequence[Mapping[str, object]]) -> Iterator[str]:
-    """A policy describes each place once, and no kind that is built in: those are known better than it can say."""
+    """
+    Yield a policy describes each place once, and no kind that is built in: those are known better than it can say.
+    """
     api_version, kind = raw["apiVersion"], raw["kind"]
     if any((api_version, kind) == (known.api_version, known.kind) for known in KINDS if known.built_in):
         yield f"{where}: {api_version} {kind} is built in, and cannot be described anew"
@@ -308,5 +310,5 @@ def _path(raw: Mapping[str, object], name: str) -> FieldPath | None:
 
 
 def _lists(path: FieldPath) -> list[FieldPath]:
-    """The lists that a path leads through."""
+    """Return the lists that a path leads through."""
     return [path[:i] for i, part in enumerate(path) if part == EACH]

@@ -196,7 +196,7 @@ class Policy:
 
     def with_severities(self, severities: Mapping[str, Severity]) -> Policy:
         """
-        A copy with other severities, also in overrides.
+        Return a copy with other severities, also in overrides.
 
         PolicyError if a rule cannot have its severity, or lacks a parameter that it needs.
         """
@@ -277,7 +277,7 @@ def mildest(parts: Sequence[Policy | Override | InForce]) -> str:
 
 
 def is_enforced(setting: RuleSetting) -> bool:
-    """Whether the rule denies, whatever an annotation or an owner reference says."""
+    """Return whether the rule denies, whatever an annotation or an owner reference says."""
     return setting.enforced and setting.severity is Severity.ERROR
 
 

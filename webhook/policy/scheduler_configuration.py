@@ -73,7 +73,7 @@ CONFIGURATION: Schema = {
 def translate(
     raw: Mapping[str, object], features: Features
 ) -> tuple[dict[str, object], tuple[str, ...], tuple[str, ...]]:
-    """The policy as raw JSON, the notes on it, and every reason why it cannot be used."""
+    """Return the policy as raw JSON, the notes on it, and every reason why it cannot be used."""
     version, causes = raw.get("apiVersion"), list[str]()
     raw = checked(raw, causes)
     notes = [f"apiVersion: {version} is no longer served; {CURRENT} has replaced it"] if version in OLD else []
@@ -88,7 +88,7 @@ def translate(
 
 
 def checked(raw: Mapping[str, object], causes: list[str]) -> Mapping[str, object]:
-    """The configuration as Go decodes it; what is wrong with its form goes to `causes`."""
+    """Return the configuration as Go decodes it; what is wrong with its form goes to `causes`."""
     version = raw.get("apiVersion")
     if version not in (CURRENT, *OLD):
         causes.append(f"apiVersion: found {brief(version)}, wanted {CURRENT} or {', '.join(OLD)}")
@@ -104,12 +104,12 @@ def checked(raw: Mapping[str, object], causes: list[str]) -> Mapping[str, object
 
 
 def profiles_of(raw: Mapping[str, object]) -> list[Mapping[str, object]]:
-    """The profiles; of a configuration without any the usual one."""
+    """Return the profiles; of a configuration without any the usual one."""
     return list(map(as_mapping, as_list(raw.get("profiles")) or [{}]))
 
 
 def _without_nulls(value: object) -> object:
-    """A copy without null fields: Go decodes them as absent."""
+    """Return a copy without null fields: Go decodes them as absent."""
     if isinstance(value, dict):
         return {name: _without_nulls(item) for name, item in value.items() if item is not None}
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value
@@ -155,14 +155,14 @@ def _kept(constraint: Mapping[str, object], hard: bool, soft: bool) -> bool:
 
 
 def _runs(profile: Mapping[str, object], point: str) -> bool:
-    """Whether the plugin runs at an extension point."""
+    """Return whether the plugin runs at an extension point."""
     return PLUGIN in enabled(profile, point, {PLUGIN: 0})
 
 
 def enabled(profile: Mapping[str, object], point: str, usual: Mapping[str, int]) -> dict[str, int]:
     """
-    The plugins that run at an extension point, in their order, with their weights there, 0 for none; `usual` are those
-    of a profile that says nothing.
+    Return the plugins that run at an extension point, in their order, with their weights there, 0 for none; `usual` are
+    those of a profile that says nothing.
 
     upstream: framework.go:frameworkImpl.expandMultiPointPlugins (v1.37)
     """
@@ -174,7 +174,11 @@ def enabled(profile: Mapping[str, object], point: str, usual: Mapping[str, int])
 
 
 def _merged(usual: Mapping[str, int], given: Mapping[str, object]) -> dict[str, int]:
-    """upstream: default_plugins.go:mergePluginSet (v1.37)"""
+    """
+    Merge a list of plugins into the default ones.
+
+    upstream: default_plugins.go:mergePluginSet (v1.37)
+    """
     own = _weighted(given)
     return {**{name: own.get(name, weight) for name, weight in _without_disabled(usual, given).items()}, **own}
 
@@ -185,7 +189,7 @@ def _without_disabled(plugins: Mapping[str, int], given: Mapping[str, object]) -
 
 
 def names_in(given: object) -> list[str]:
-    """The names in a list of plugins."""
+    """Return the names in a list of plugins."""
     return [str(as_mapping(one).get("name")) for one in as_list(given)]
 
 

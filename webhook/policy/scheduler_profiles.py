@@ -116,7 +116,10 @@ ARGS: Mapping[str, Schema] = {
 
 
 def parse_profiles(text: str) -> tuple[Profiles, tuple[str, ...]]:
-    """The profiles of a KubeSchedulerConfiguration in YAML or JSON, by name; or why it cannot be used, line by line."""
+    """
+    Return the profiles of a KubeSchedulerConfiguration in YAML or JSON, by name; or why it cannot be used, line by
+    line.
+    """
     try:
         documents = read_documents(text)
     except DocumentError as error:
@@ -133,7 +136,8 @@ def parse_profiles(text: str) -> tuple[Profiles, tuple[str, ...]]:
 
 def read_profiles(raw: Mapping[str, object]) -> tuple[Profiles, tuple[str, ...]]:
     """
-    The profiles of a KubeSchedulerConfiguration of the right form, by name; or why kube-scheduler refuses to start.
+    Return the profiles of a KubeSchedulerConfiguration of the right form, by name; or why kube-scheduler refuses to
+    start.
 
     That is not all found of plugins that are not known here, and of what is not read.
     """
@@ -159,7 +163,7 @@ def read_profiles(raw: Mapping[str, object]) -> tuple[Profiles, tuple[str, ...]]
 
 def _plugin_errors(profile: Mapping[str, object], path: FieldPath) -> Iterator[str]:
     """
-    Why kube-scheduler does not start with the plugins of a profile.
+    Yield why kube-scheduler does not start with the plugins of a profile.
 
     upstream: framework.go:NewFramework (v1.37)
     """
@@ -191,7 +195,7 @@ def _named(plugins: Mapping[str, object], point: str, which: str = "enabled") ->
 
 def _expanded(name: str, plugins: Mapping[str, object]) -> bool:
     """
-    Whether a plugin that multiPoint enables certainly runs somewhere because of that.
+    Return whether a plugin that multiPoint enables certainly runs somewhere because of that.
 
     upstream: framework.go:frameworkImpl.expandMultiPointPlugins (v1.37)
     """
@@ -204,7 +208,11 @@ def _expanded(name: str, plugins: Mapping[str, object]) -> bool:
 
 
 def _queue_sort(profile: Mapping[str, object]) -> tuple[list[str], list[str]]:
-    """upstream: validation.go:validateCommonQueueSort (v1.37)"""
+    """
+    Return what a profile enables and disables for QueueSort, which must be the same in all profiles.
+
+    upstream: validation.go:validateCommonQueueSort (v1.37)
+    """
     plugins = as_mapping(profile.get("plugins"))
     return _named(plugins, QUEUE_SORT), _named(plugins, QUEUE_SORT, "disabled")
 
@@ -236,7 +244,7 @@ def _errors(plugin: str, args: object, path: FieldPath) -> Iterator[str]:
 
 
 def _affinity(args: object) -> tuple[Mapping[str, object], Reader]:
-    """The addedAffinity as the spec of a Pod has it, and a reader that has read it."""
+    """Return the addedAffinity as the spec of a Pod has it, and a reader that has read it."""
     reader = Reader()
     spec = {"affinity": {"nodeAffinity": as_mapping(args).get("addedAffinity")}}
     read_required(reader, spec)
@@ -265,7 +273,11 @@ def _profile(name: str, profile: Mapping[str, object], args: Mapping[str, Mappin
 
 
 def _strategy(raw: Mapping[str, object]) -> ScoringStrategy:
-    """upstream: defaults.go:SetDefaults_NodeResourcesFitArgs (v1.37)"""
+    """
+    Return how NodeResourcesFit scores nodes, every default applied.
+
+    upstream: defaults.go:SetDefaults_NodeResourcesFitArgs (v1.37)
+    """
     resources = _resources(raw.get("resources")) or USUAL_SCORING.resources
     # A score is 0 to 10 in the configuration, 0 to 100 among nodes.
     shape = tuple((at, 10 * score) for at, score in _shape(raw))
@@ -278,10 +290,10 @@ def _shape(strategy: Mapping[str, object]) -> list[tuple[int, int]]:
 
 
 def _resources(raw: object) -> tuple[tuple[str, int], ...]:
-    """Names with weights; one that is absent or 0 is 1."""
+    """Return the names of resources with their weights; one that is absent or 0 is 1."""
     return tuple((str(one.get("name")), _number(one.get("weight")) or 1) for one in map(as_mapping, as_list(raw)))
 
 
 def _number(value: object) -> int:
-    """An integer of the schema, which takes 1.0 for one, too."""
+    """Return an integer of the schema, which takes 1.0 for one, too."""
     return int(value) if isinstance(value, int | float) else 0

@@ -50,7 +50,7 @@ _WANTED_FORMS = {
 
 
 def object_schema(required: tuple[str, ...] = (), /, **properties: Schema) -> dict[str, object]:
-    """The schema of an object with these fields and no others."""
+    """Return the schema of an object with these fields and no others."""
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
@@ -150,7 +150,7 @@ def schema() -> dict[str, object]:
 
 
 def complaints(raw: object, against: Schema, path: FieldPath = ()) -> Iterator[str]:
-    """One line for each thing in `raw`, which stands at `path`, that the schema does not allow."""
+    """Yield a line for each thing in `raw`, which stands at `path`, that the schema does not allow."""
     import jsonschema  # The import takes long, and most commands need no policy file.
 
     errors = jsonschema.Draft202012Validator(against).iter_errors(raw)
@@ -208,7 +208,7 @@ def _hint(found: object, allowed: Collection[object]) -> str:
 
 
 def _shown(path: FieldPath) -> str:
-    """A path with its names cut and escaped as `brief` does it: they may be anything that YAML can hold."""
+    """Return a path with its names cut and escaped as `brief` does it: they may be anything that YAML can hold."""
     return path_text(tuple(part if isinstance(part, int) else _escaped(part) for part in path))
 
 
@@ -217,7 +217,7 @@ def _escaped(name: str) -> str:
 
 
 def _some_of(wanted: Schema) -> str:
-    """What must not be empty."""
+    """Return what must not be empty."""
     known = as_mapping(wanted.get("properties"))
     return f"{' or '.join(known)} in it" if known else "at least one item"
 

@@ -142,13 +142,16 @@ def _given(value: object) -> Given:
 
 
 def _twice(names: Sequence[str]) -> list[tuple[int, str]]:
-    """The names that stood before, each with its index."""
+    """Return the names that stood before, each with its index."""
     first: dict[str, int] = {}
     return [(i, name) for i, name in enumerate(names) if first.setdefault(name, i) != i]
 
 
 def _version(value: object) -> str:
-    """YAML reads a bare 1.30 as the number 1.3: minor versions have had two digits since 2018."""
+    """
+    Return a version as text: YAML reads a bare 1.30 as the number 1.3, and minor versions have had two digits since
+    2018.
+    """
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
@@ -162,7 +165,9 @@ def judge(name: str, expect: Raw, applied: Applied) -> CaseResult:
 
 
 def answer(applied: Applied) -> dict[str, object]:
-    """All that can be expected of an answer: its outcome, the rules that found something, warnings and defaults."""
+    """
+    Return all that can be expected of an answer: its outcome, the rules that found something, warnings and defaults.
+    """
     defaulted = applied.mutate.defaulted
     return {
         "outcome": str(applied.outcome),
@@ -173,7 +178,9 @@ def answer(applied: Applied) -> dict[str, object]:
 
 
 def today(applied: Applied) -> dict[str, object]:
-    """The same as an expectation, without what it is not about: warnings and defaults where there could be none."""
+    """
+    Return the same as an expectation, without what it is not about: warnings and defaults where there could be none.
+    """
     found = answer(applied)
     unsaid = [] if found["warnings"] else ["warnings"]
     unsaid += [] if isinstance(applied.mutate.defaulted, Defaults | Undefaulted) else ["defaults"]
@@ -181,12 +188,12 @@ def today(applied: Applied) -> dict[str, object]:
 
 
 def _sorted(texts: object) -> list[str]:
-    """Each text once: the order, and how often a rule finds something, is not compared."""
+    """Return each text once: the order, and how often a rule finds something, is not compared."""
     return sorted({str(text) for text in texts}) if isinstance(texts, Iterable) else []
 
 
 def _limited(found: Sequence[object], wanted: Sequence[object]) -> list[object]:
-    """Each of the constraints with only the fields of the one that is wanted in its place."""
+    """Return each of the constraints with only the fields of the one that is wanted in its place."""
     limited = list(found)
     for i, (one, other) in enumerate(zip(found, wanted, strict=False)):
         limited[i] = {key: value for key, value in as_mapping(one).items() if key in as_mapping(other)}
@@ -194,5 +201,5 @@ def _limited(found: Sequence[object], wanted: Sequence[object]) -> list[object]:
 
 
 def _in_order(value: object) -> str:
-    """JSON in which equal values are written alike, and 1 and true are not."""
+    """Return JSON in which equal values are written alike, and 1 and true are not."""
     return json.dumps(value, sort_keys=True)

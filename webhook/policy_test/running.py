@@ -36,7 +36,7 @@ Read = Callable[[str], tuple[Raw, ...]]
 
 
 def files_of(paths: Iterable[str]) -> list[str]:
-    """The files with tests: those that are named, and those of folders by their ending."""
+    """Return the files with tests: those that are named, and those of folders by their ending."""
     found = dict[str, None]()
     for path in paths:
         files, missing = find([path])
@@ -50,7 +50,7 @@ def files_of(paths: Iterable[str]) -> list[str]:
 
 
 def run_file(file: str) -> FileResults:
-    """The results of one file, or all that is wrong with it."""
+    """Return the results of one file, or all that is wrong with it."""
     folder, read = os.path.dirname(file), cache(inputs.objects)
     try:
         with _at(file):
@@ -90,7 +90,7 @@ def _policy(given: Given | None, folder: str, features: Features) -> Policy:
 
 
 def _inline(given: object, features: Features) -> Snapshot:
-    """The cluster whose objects, or lists of objects, stand in the test."""
+    """Return the cluster whose objects, or lists of objects, stand in the test."""
     return from_objects(
         (obj for item in (given if isinstance(given, list) else [given]) for obj in objects_of(item)),
         features,
@@ -114,7 +114,7 @@ def answer_to(obj: Raw, old: Raw | None, user: str, terms: Terms) -> Applied:
 
 
 def _object(given: Given, folder: str, read: Read) -> Raw:
-    """The object that stands in the test, or in a file: FILE, or FILE#KIND/NAME where that has several."""
+    """Return the object that stands in the test, or in a file: FILE, or FILE#KIND/NAME where that has several."""
     if not isinstance(given, str):
         if not all(isinstance(given.get(field), str) and given[field] for field in ("apiVersion", "kind")):
             raise UsageError("must have apiVersion and kind")
@@ -131,7 +131,7 @@ def _object(given: Given, folder: str, read: Read) -> Raw:
 
 
 def names_of(obj: Raw) -> tuple[str, ...]:
-    """What an object is called after #, the shortest first."""
+    """Return what an object is called after #, the shortest first."""
     ref = ObjectRef.of(obj)
     return (f"{ref.kind}/{ref.name}", *([f"{ref.kind}/{ref.namespace}/{ref.name}"] if ref.namespace else []))
 

@@ -67,7 +67,7 @@ def write(name: str, paths: Sequence[str], policy_file: str | None, dump: str | 
 
 
 def _manifests(paths: Iterable[str], terms: Terms, relative: Callable[[str], str]) -> Iterator[tuple[Raw, Given]]:
-    """Each object that is judged, and how a test names it: by its file, or in full where that is not clear."""
+    """Yield each object that is judged, and how a test names it: by its file, or in full where that is not clear."""
     for path in paths:
         files, missing = find([path])
         if missing:
@@ -85,7 +85,7 @@ def _manifests(paths: Iterable[str], terms: Terms, relative: Callable[[str], str
 
 
 def _read(file: str, named: bool) -> tuple[Raw, ...]:
-    """The objects of a file; in a folder there may be other files."""
+    """Return the objects of a file; in a folder there may be other files."""
     if file.endswith(SUFFIX):
         return ()
     try:
@@ -98,7 +98,7 @@ def _read(file: str, named: bool) -> tuple[Raw, ...]:
 
 
 def _case(obj: Raw, given: Given, terms: Terms) -> dict[str, object]:
-    """A case of what becomes of an object today; what a built-in controller owns is sent by that controller."""
+    """Return a case of what becomes of an object today; what a built-in controller owns is sent by that controller."""
     ref, owner = ObjectRef.of(obj), owner_of(obj)
     user = account_of(ref.kind, owner) if owner is not None else None
     return {
@@ -110,7 +110,7 @@ def _case(obj: Raw, given: Given, terms: Terms) -> dict[str, object]:
 
 
 def _can_be_written(case: Mapping[str, object]) -> bool:
-    """Whether YAML can hold a case: JSON may have half a character, which kube-apiserver replaces."""
+    """Return whether YAML can hold a case: JSON may have half a character, which kube-apiserver replaces."""
     try:
         json.dumps(case, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -120,7 +120,7 @@ def _can_be_written(case: Mapping[str, object]) -> bool:
 
 
 def _unlike(cases: list[dict[str, object]]) -> list[dict[str, object]]:
-    """The cases, each with a name of its own."""
+    """Return the cases, each with a name of its own."""
     times, seen = Counter(case["name"] for case in cases), Counter[object]()
     for case in cases:
         name = case["name"]

@@ -26,7 +26,7 @@ from webhook.render.findings import finding_json, skipped_json
 
 def text(applied: Applied, file: str, policy: Policy | None = None) -> str:
     """
-    What kubectl prints, then the patch and what could not be judged.
+    Return what kubectl prints, then the patch and what could not be judged.
 
     With a policy, also which of its entries would deny the object, which no user sends here, otherwise.
     """
@@ -49,7 +49,7 @@ def _kubectl(applied: Applied, file: str) -> Iterator[str]:
 
 
 def warnings(applied: Applied) -> Iterator[str]:
-    """The warnings of both answers, as kubectl prints them."""
+    """Yield the warnings of both answers, as kubectl prints them."""
     yield from (f"Warning: {warning}" for warning in applied.warnings)
 
 
@@ -98,7 +98,7 @@ def _denied_otherwise(applied: Applied, policy: Policy) -> Iterator[str]:
 
 
 def title(obj: Mapping[str, object]) -> str:
-    """The object as kubectl names it, in one line; a name that is no string is shown as it is."""
+    """Return the object as kubectl names it, in one line; a name that is no string is shown as it is."""
     ref, name = ObjectRef.of(obj), value_at(obj, ("metadata", "name"))
     if name is not None and not isinstance(name, str):
         ref = replace(ref, name=brief(name))
@@ -147,12 +147,12 @@ def _defaulted(defaulted: Defaults | Undefaulted | None) -> dict[str, object] | 
 
 
 def as_yaml(applied: Applied) -> str:
-    """The object as it would be stored, as one YAML document."""
+    """Return the object as it would be stored, as one YAML document."""
     return f"---\n{dump(applied.stored)}"
 
 
 def dump(value: object, width: int = 80) -> str:
-    """YAML that kubectl reads as `value`, in lines of `width` characters where text can be broken."""
+    """Return YAML that kubectl reads as `value`, in lines of `width` characters where text can be broken."""
     text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=width)
     return text
 
@@ -169,7 +169,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-    """Quoted where kubectl would see something else: 1e3 is text to PyYAML, and a number to kubectl."""
+    """Quote text in which kubectl would see something else: 1e3 is text to PyYAML, and a number to kubectl."""
     plain = isinstance(resolve(text), str)
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if plain else '"')
 

@@ -28,14 +28,14 @@ judge what a controller creates.
 
 
 def page() -> str:
-    """The whole catalogue."""
+    """Return the whole catalogue."""
     table = ["| rule | default | finds |", "| --- | --- | --- |"]
     table += [f"| [`{rule.id}`](#{rule.id}) | {rule.severity} | {rule.title} |" for rule in RULES.values()]
     return "\n".join((RULES_INTRODUCTION, *table, "", *("\n".join(section(rule)) for rule in RULES.values())))
 
 
 def table() -> str:
-    """A line for each rule: its id, its default severity, what it finds."""
+    """Return a line for each rule: its id, its default severity, what it finds."""
     width = max(map(len, RULES))
     return "\n".join(f"{rule.id:<{width}}  {rule.severity:<7}  {rule.title}" for rule in RULES.values())
 

@@ -8,17 +8,17 @@ from difflib import unified_diff
 
 
 def as_diff(file: str, old: str, new: str) -> str:
-    """The changed lines of `file` with three lines around them; "" if nothing changed."""
+    """Return the changed lines of `file` with three lines around them; "" if nothing changed."""
     return unified(old, new, _quoted(f"a/{file}"), _quoted(f"b/{file}"))
 
 
 def unified(old: str, new: str, before: str, after: str) -> str:
-    """The lines that differ between two texts of these names, with three around them; "" if none does."""
+    """Return the lines that differ between two texts of these names, with three around them; "" if none does."""
     return "".join(_ended(unified_diff(_lines(old), _lines(new), before, after)))
 
 
 def _quoted(name: str) -> str:
-    """The name as git writes it: in quotes, with octal escapes, if it has characters that cannot be printed."""
+    """Return the name as git writes it: in quotes, with octal escapes, if it has characters that cannot be printed."""
     if name.isprintable():
         return name
     shown = (char if char.isprintable() and char not in '"\\' else _octal(char) for char in name)
@@ -30,7 +30,9 @@ def _octal(char: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines as `patch` counts them; `str.splitlines` would end one at U+2028, a form feed or a carriage return."""
+    """
+    Return the lines as `patch` counts them; `str.splitlines` would end one at U+2028, a form feed or a carriage return.
+    """
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 

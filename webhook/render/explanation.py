@@ -43,7 +43,7 @@ class Explained(NamedTuple):
 
 
 def text(explained: Explained, now: datetime) -> str:
-    """For a person who asks why a Pod waits."""
+    """Render an explanation for a person who asks why a Pod waits."""
     return "\n".join(map(printable, _lines(explained, now)))
 
 
@@ -71,7 +71,7 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
 
 
 def headline(explained: Explained) -> str:
-    """Which Pod it is, and how many nodes take it."""
+    """Return which Pod it is, and how many nodes take it."""
     subject, explanation = explained.subject, explained.explanation
     passing, number = explanation.feasibility.feasible.bit_count(), len(explanation.nodes)
     nodes = f"{passing:,} of {_many(number, 'node')} {_pass(passing)}" if passing else "no node passes"
@@ -108,7 +108,7 @@ def _constraint(explained: ConstraintExplained, explanation: Explanation) -> Ite
 
 
 def constraint_words(constraint: Constraint) -> Iterator[str]:
-    """What a constraint asks, in a few words each."""
+    """Yield what a constraint asks, in a few words each."""
     yield f"constraint {constraint.index}"
     yield constraint.topology_key
     yield f"maxSkew {constraint.max_skew}"
@@ -119,7 +119,7 @@ def constraint_words(constraint: Constraint) -> Iterator[str]:
 
 
 def constraint_remarks(explained: ConstraintExplained, explanation: Explanation) -> Iterator[str]:
-    """What else is to be known of a constraint, besides its domains."""
+    """Yield what else is to be known of a constraint, besides its domains."""
     constraint = explained.constraint
     eligible = sum(domain.eligible for domain in explained.domains)
     if constraint.hard and eligible < constraint.min_domains:
@@ -133,7 +133,9 @@ def constraint_remarks(explained: ConstraintExplained, explanation: Explanation)
 
 
 def selector_text(selector: Selector) -> str:
-    """The selector in words; a requirement that the API server has merged into it, and that is there, stands once."""
+    """
+    Return the selector in words; a requirement that the API server has merged into it, and that is there, stands once.
+    """
     if selector.matches_nothing or selector.empty:
         return "no Pod" if selector.matches_nothing else "{}"
     alike = {
@@ -143,7 +145,7 @@ def selector_text(selector: Selector) -> str:
 
 
 def domain_rows(explained: ConstraintExplained, explanation: Explanation) -> Iterator[tuple[str, ...]]:
-    """A row for each domain; where there are many, one for those that are alike, and of many such the ends."""
+    """Yield a row for each domain; where there are many, one for those that are alike, and of many such the ends."""
     alike: dict[tuple[str, ...], list[Domain]] = {}
     for domain in sorted(explained.domains, key=lambda one: -one.match_num):
         row = _row(domain, explained, explanation)
@@ -193,7 +195,7 @@ def _outcome(domain: Domain, explained: ConstraintExplained, explanation: Explan
 
 
 def _why(nodes: NodeSet, explanation: Explanation) -> str:
-    """What refuses these nodes besides the spread, in the fewest words."""
+    """Return what refuses these nodes besides the spread, in the fewest words."""
     found: list[str] = []
     one = nodes.bit_count() == 1
     for refusal in explanation.feasibility.refusals:
@@ -244,7 +246,7 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
 
 
 def said(explained: Explained, now: datetime | None) -> Iterator[str]:
-    """What kube-scheduler has said of the Pod, and what it would say now."""
+    """Yield what kube-scheduler has said of the Pod, and what it would say now."""
     verdict, computed = explained.subject.verdict, explained.explanation.message
     if verdict.message:
         what = f"kube-scheduler said{_ago(verdict.time, now)}"
@@ -273,7 +275,7 @@ def _ago(time: str, now: datetime | None) -> str:
 
 
 def preferred(explanation: Explanation) -> str:
-    """The nodes that pass, the best first."""
+    """Return the nodes that pass, the best first."""
     feasible = list(explanation.nodes.names(explanation.feasibility.feasible))
     best = sorted(feasible, key=lambda name: (-explanation.total.get(name, 0), name))
     shown = [
@@ -297,7 +299,9 @@ def _remedies(explained: Explained) -> Iterator[str]:
 
 
 def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
-    """The changes that are made in the same place, each with the nodes that take the Pod then; and which that is."""
+    """
+    Yield the changes that are made in the same place, each with the nodes that take the Pod then; and which that is.
+    """
     found = explained.remedies
     rollouts = {one.change: rollout for one, rollout in zip(found, explained.rollouts or (), strict=False)}
     rollout = _NOT_TRIED if explained.rollouts is None else _SIMULATED if any(rollouts.values()) else _NOT_SIMULATED
@@ -316,7 +320,7 @@ def _let_in(remedy: Remedy) -> str:
 
 
 def _rolled_out(rollout: Rollout | None) -> str:
-    """What the rollout that a change starts comes to."""
+    """Return what the rollout that a change starts comes to."""
     if rollout is None:
         return ""
     if rollout.finishes == 1:
@@ -328,7 +332,7 @@ def _rolled_out(rollout: Rollout | None) -> str:
 
 
 def _template(subject: PlacementSubject, source: str, rollout: str) -> str:
-    """Where the Pod itself is changed, and at what price."""
+    """Return where the Pod itself is changed, and at what price."""
     if source == POLICY:
         return "in the template, where constraints of its own replace those of the policy; or in the policy"
     if subject.workload:
@@ -351,7 +355,7 @@ _PRICES = {
 
 
 def as_json(explained: Explained) -> dict[str, object]:
-    """The form `Explanation`, for programs."""
+    """Return the form `Explanation`, for programs."""
     subject, explanation = explained.subject, explained.explanation
     return {
         "apiVersion": OUTPUT_API_VERSION,
@@ -384,7 +388,7 @@ def _rollout_json(rollout: Rollout | None) -> dict[str, object] | None:
 
 
 def dumped(values: Sequence[Mapping[str, object]]) -> str:
-    """One object, or a list of several."""
+    """Render one explanation as an object, or several as a list."""
     if len(values) == 1:
         return json.dumps(values[0], indent=2)
     listed = {"apiVersion": OUTPUT_API_VERSION, "kind": "ExplanationList", "items": list(values)}

@@ -15,7 +15,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 
 def as_commands(summary: LintSummary) -> str:
-    """One command in each line; "" if there is nothing to report."""
+    """Return a workflow command in each line; "" if there is nothing to report."""
     notes = (line for notes in alike(summary.notes) for line in _notes(notes))
     return "\n".join((*map(_problem, summary.problems), *map(_finding, summary.found), *notes, *_skipped(summary)))
 
@@ -34,7 +34,7 @@ def _finding(located: Located) -> str:
 
 
 def _notes(notes: Sequence[Note]) -> Iterator[str]:
-    """One notice each, or one for all of them: GitHub shows ten of a step."""
+    """Yield a notice for each note, or one for all of them: GitHub shows ten of a step."""
     if len(notes) > MOST_ANNOTATIONS:
         yield command("notice", together(notes), title="evenkeel")
         return
@@ -43,12 +43,14 @@ def _notes(notes: Sequence[Note]) -> Iterator[str]:
 
 
 def _position(file: str, **position: int) -> dict[str, object]:
-    """The properties that place an annotation; none for standard input, which is not a file of the repository."""
+    """
+    Return the properties that place an annotation; none for standard input, which is not a file of the repository.
+    """
     return {} if file == "-" else {"file": file, **position}
 
 
 def _skipped(summary: LintSummary) -> Iterator[str]:
-    """One notice for all rules that were skipped for one reason."""
+    """Yield one notice for all rules that were skipped for one reason."""
     rules = defaultdict[str, list[str]](list)
     for skipped in summary.skipped:
         rules[skipped.reason].append(skipped.rule)
@@ -57,7 +59,9 @@ def _skipped(summary: LintSummary) -> Iterator[str]:
 
 
 def command(name: str, message: str, **properties: object) -> str:
-    """A workflow command, escaped as GitHub's runner unescapes it, in one line: a line end would begin another."""
+    """
+    Return a workflow command, escaped as GitHub's runner unescapes it, in one line: a line end would begin another.
+    """
     written = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
     return f"::{name} {written}::{_data(message)}"
 

@@ -14,7 +14,7 @@ DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
 
 
 def as_xml(summary: LintSummary, files: list[str]) -> str:
-    """The XML document; each of `files` without a finding has one case that passed."""
+    """Return the XML document; each of `files` without a finding has one case that passed."""
     found, problems = defaultdict[str, list[Located]](list), defaultdict[str, list[str]](list)
     for located in summary.found:
         found[located.file].append(located)
@@ -73,10 +73,10 @@ def _skipped(notes: list[Note]) -> str:
 
 
 def attribute(text: str) -> str:
-    """`text` in quotes, as XML has an attribute."""
+    """Return `text` in quotes, as XML has an attribute."""
     return quoteattr(_printable(text))
 
 
 def _printable(text: str) -> str:
-    """`text` with what XML cannot hold written as an escape: most control characters, and surrogates."""
+    """Return `text` with what XML cannot hold written as an escape: most control characters, and surrogates."""
     return one_line(text, 10 * LINE_LIMIT)

@@ -33,7 +33,7 @@ HEAD = ("name", "kind", "where", "what the operator does", "read in")
 
 
 def text(listed: Iterable[ConstraintPlace]) -> str:
-    """For each kind its name and a line for each place."""
+    """Return, for each kind, its name and a line for each place."""
     return "\n".join(line for kind in _by_name(listed) for line in _lines(kind))
 
 
@@ -44,7 +44,7 @@ def _lines(kind: Sequence[ConstraintPlace]) -> Iterator[str]:
 
 
 def as_json(listed: Iterable[ConstraintPlace]) -> str:
-    """The form `KindList`, for programs; `fills` is null where it is not known what the operator fills in."""
+    """Return the form `KindList`, for programs; `fills` is null where it is not known what the operator fills in."""
     kinds = [_json(kind) for kind in _by_name(listed)]
     return json.dumps({"apiVersion": OUTPUT_API_VERSION, "kind": "KindList", "kinds": kinds}, indent=2)
 
@@ -70,7 +70,7 @@ def _json(kind: Sequence[ConstraintPlace]) -> dict[str, object]:
 
 
 def page() -> str:
-    """The whole page, with a table of all places."""
+    """Return the whole page, with a table of all places."""
     rows = [f"| {' | '.join(row)} |" for row in (HEAD, ["---"] * len(HEAD), *map(_row, places()))]
     return "\n".join((KINDS_INTRODUCTION, *rows, ""))
 
@@ -89,7 +89,7 @@ def _of(place: ConstraintPlace) -> str:
 
 
 def _done(place: ConstraintPlace) -> str:
-    """What the operator does with the constraints there."""
+    """Return what the operator does with the constraints there."""
     if place.fills is None:
         done = "not known"
     elif place.fills:

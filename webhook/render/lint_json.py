@@ -15,7 +15,7 @@ VERSION = 1  # changes when programs that read the document have to change
 
 
 def as_json(summary: LintSummary) -> str:
-    """One JSON document."""
+    """Render all results as one JSON document."""
     document = {
         "version": VERSION,
         "summary": {

@@ -36,7 +36,7 @@ class Style:
 
 
 def file(judged: JudgedFile, style: Style) -> str:
-    """The problems and findings of one file below its name; "" if there are none."""
+    """Return the problems and findings of one file below its name; "" if there are none."""
     problems = (_problem(problem, style) for problem in judged.problems)
     blocks = [*problems, *(_finding(located, style) for located in judged.found)]
     heading = style("file", _shown(judged.file))
@@ -78,7 +78,9 @@ def _advice(finding: Finding) -> tuple[str, ...]:
 
 
 def _quoted(located: Located) -> tuple[str, str, str]:
-    """The line, the spaces before the carets, and the carets; a long line is cut to what is around the carets."""
+    """
+    Return the line, the spaces before the carets, and the carets; a long line is cut to what is around the carets.
+    """
     cut = max(located.column - 1 - KEPT_BEFORE, 0) if len(located.quoted) > LONGEST_QUOTED else 0
     line = "".join(char if char.isprintable() else " " for char in located.quoted[cut : cut + LONGEST_QUOTED])
     start = located.column - 1 - cut
@@ -87,12 +89,14 @@ def _quoted(located: Located) -> tuple[str, str, str]:
 
 
 def _width(text: str) -> int:
-    """The width of `text` in columns of a terminal."""
+    """Return the width of `text` in columns of a terminal."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def summary(summary: LintSummary, style: Style, repairable: int) -> str:
-    """The last lines: how many findings, what was not judged, and why; `repairable` is what --fix would repair."""
+    """
+    Return the last lines: how many findings, what was not judged, and why; `repairable` is what --fix would repair.
+    """
     return "\n".join((_counts(summary, style, repairable), *(f"note: {note}" for note in notes(summary))))
 
 
@@ -113,7 +117,7 @@ def _counts(summary: LintSummary, style: Style, repairable: int) -> str:
 
 
 def notes(summary: LintSummary) -> Iterator[str]:
-    """What else a person should know: what was repaired, suppressed, accepted, or not judged."""
+    """Yield what else a person should know: what was repaired, suppressed, accepted, or not judged."""
     if summary.repaired:
         yield f"{many(summary.repaired, 'finding')} repaired"
     if summary.suppressed:

@@ -93,12 +93,12 @@ def _result(finding: Finding, seconds: int) -> dict[str, object]:
 
 
 def dumped(found: Objects) -> str:
-    """As `kubectl apply -f -` takes them."""
+    """Render the objects as `kubectl apply -f -` takes them."""
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(found.items)}, indent=2)
 
 
 def same(this: Mapping[str, object], other: Mapping[str, object]) -> bool:
-    """Whether two objects say the same, whenever it was found."""
+    """Return whether two objects say the same, whenever it was found."""
     return _said(this) == _said(other)
 
 

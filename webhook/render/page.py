@@ -57,7 +57,10 @@ class Bar(NamedTuple):
 
 
 def page(template: str, script: str = "", **values: object) -> str:
-    """The page that a template makes of values, which it escapes; `script` is the file of its script, if it has one."""
+    """
+    Return the page that a template makes of values, which it escapes; `script` is the file of its script, if it has
+    one.
+    """
     style, script = _text(STYLE), _text(script) if script else ""
     allowed = f"style-src {_hash(style)}; script-src {_hash(script) if script else NO_SOURCE}"
     policy = f"default-src {NO_SOURCE}; {allowed}; base-uri {NO_SOURCE}; form-action {NO_SOURCE}"
@@ -65,20 +68,20 @@ def page(template: str, script: str = "", **values: object) -> str:
 
 
 def share_text(share: float) -> str:
-    """`67 %`; neither 0 % nor 100 % of what is not."""
+    """Return a share such as `67 %`; 0 % means none and 100 % all."""
     if 0 < share < 1:
         share = min(max(share, 0.01), 0.99)
     return f"{share:.0%}".replace("%", " %")
 
 
 def scaled(number: float, widest: float, length: int) -> float:
-    """The length of a bar, of which the widest has `length`."""
+    """Return the length of a bar, of which the widest has `length`."""
     found = round(length * number / widest, 1) if widest else 0
     return int(found) if found == int(found) else found
 
 
 def lines(texts: Iterable[str]) -> list[str]:
-    """Texts of which each is one printable line."""
+    """Return each of the texts as one printable line."""
     return [one_line(text.strip(), 4 * LINE_LIMIT) for text in texts]
 
 
@@ -107,5 +110,5 @@ def _text(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """The source expression of Content Security Policy that allows exactly this text."""
+    """Return the source expression of Content Security Policy that allows exactly this text."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -15,7 +15,7 @@ MOST_NAMES = 3
 
 
 def text(listed: PendingList, others: Mapping[str, int], notes: Sequence[str] = ()) -> str:
-    """For a person; `others` are Pods that wait for something else than a node, by what that is."""
+    """Render the list for a person; `others` are Pods that wait for something else than a node, by what that is."""
     return "\n".join(map(printable, _lines(listed, others, notes)))
 
 
@@ -49,7 +49,7 @@ def _group(group: Group, number: int) -> Iterator[str]:
 
 
 def as_json(listed: PendingList, others: Mapping[str, int], notes: Sequence[str] = ()) -> str:
-    """The form `PendingList`, for programs."""
+    """Return the form `PendingList`, for programs."""
     found = {
         "apiVersion": OUTPUT_API_VERSION,
         "kind": "PendingList",

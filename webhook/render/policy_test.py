@@ -32,7 +32,7 @@ class FileResults(NamedTuple):
 
 
 def text(tested: Sequence[FileResults]) -> str:
-    """For a person: each case, and of one that failed what differs, and the answer."""
+    """Render results for a person: each case, and of one that failed what differs, and the answer."""
     return "\n".join(printable(line) for line in _lines(tested))
 
 
@@ -54,12 +54,12 @@ def _failure(result: CaseResult, one: FileResults) -> Iterator[str]:
 
 
 def diff(result: CaseResult) -> str:
-    """What differs between what was expected and what was found."""
+    """Return what differs between what was expected and what was found."""
     return unified(_yaml(result.expected), _yaml(result.found), "expected", "found")
 
 
 def _yaml(value: Mapping[str, object]) -> str:
-    """Equal objects are written alike, whatever the order of their fields."""
+    """Return YAML in which equal objects are written alike, whatever the order of their fields."""
     return render.dump(json.loads(json.dumps(value, sort_keys=True)), YAML_WIDTH)
 
 
@@ -68,7 +68,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def as_json(tested: Sequence[FileResults]) -> str:
-    """One JSON document."""
+    """Render all results as one JSON document."""
     document = {
         "apiVersion": OUTPUT_API_VERSION,
         "kind": f"{TEST_KIND}Results",
@@ -96,7 +96,7 @@ def _case(result: CaseResult) -> dict[str, object]:
 
 
 def as_xml(tested: Sequence[FileResults]) -> str:
-    """JUnit's XML: each file is a suite, and each case a case; what is wrong with a file is an error."""
+    """Render JUnit's XML: each file is a suite, and each case a case; what is wrong with a file is an error."""
     total = sum(len(one.results) + len(one.problems) for one in tested)
     failed, problems = sum(one.failed for one in tested), sum(len(one.problems) for one in tested)
     counts = f'tests="{total}" failures="{failed}" errors="{problems}"'
@@ -128,12 +128,14 @@ def _differs(result: CaseResult, key: str) -> bool:
 
 
 def as_file(comment: str, head: Mapping[str, object], cases: Iterable[Mapping[str, object]]) -> str:
-    """A test as a person would write it: a comment, what holds for all cases, and each case after an empty line."""
+    """
+    Return a test as a person would write it: a comment, what holds for all cases, and each case after an empty line.
+    """
     first = f"# {printable(comment)}\n{render.dump({'kind': TEST_KIND, **head}, YAML_WIDTH)}cases:"
     return "\n\n".join((first, *(render.dump([_short(case)], YAML_WIDTH).rstrip("\n") for case in cases))) + "\n"
 
 
 def _short(case: Mapping[str, object]) -> Mapping[str, object]:
-    """The case, with the ids of rules in one line."""
+    """Return the case, with the ids of rules in one line."""
     expect = as_mapping(case["expect"])
     return {**case, "expect": {**expect, "rules": render.InLine(as_list(expect["rules"]))}}

@@ -8,7 +8,7 @@ PROGRESS_WIDTH = 30
 
 
 def bar(done: int, total: int, what: str = "files") -> str:
-    """`[#########             ] 3,000 of 10,000 files`."""
+    """Return a bar such as `[#########             ] 3,000 of 10,000 files`."""
     filled = PROGRESS_WIDTH * done // max(total, 1)
     return f"[{'#' * filled}{' ' * (PROGRESS_WIDTH - filled)}] {done:,} of {total:,} {what}"
 

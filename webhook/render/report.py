@@ -32,7 +32,9 @@ class Titles(NamedTuple):
 
 
 def text(report: Report, titles: Titles, notes: Sequence[str] = (), *, by_namespace: bool = False) -> str:
-    """For a person: first what the policy would do, if one is named, then the spread, and the sums last."""
+    """
+    Render a report for a person: first what the policy would do, if one is named, then the spread, and the sums last.
+    """
     lines = [*notes, *([""] if notes else [])]
     if by_namespace:
         lines += [*_table(list(_namespaces(report, titles))), "", *_sums(report, titles)]
@@ -119,7 +121,7 @@ def _name(one: ReportedWorkload) -> str:
 
 
 def _pods(one: ReportedWorkload) -> str:
-    """Those on nodes and those that wait; of how many, where some are not even there."""
+    """Return the numbers of Pods on nodes and of those that wait; of how many, where some are not even there."""
     waiting = f" + {one.live.waiting:,} waiting" if one.live.waiting else ""
     wanted = f" of {one.replicas:,}" if (one.replicas or 0) > one.live.pods else ""
     return f"{one.live.running:,}{waiting}{wanted}"
@@ -168,13 +170,13 @@ def _remarks(spread: Spread, idle: str) -> Iterator[str]:
 
 
 def idle_words(spread: Spread, idle: str) -> str:
-    """That a constraint spreads nothing, why, and what it does all the same."""
+    """Return in words that a constraint spreads nothing, why, and what it does all the same."""
     still = "; it still bars nodes without the label" if spread.constraint.hard and spread.unlabelled else ""
     return f"spreads nothing: {idle}{still}"
 
 
 def spread_remarks(spread: Spread) -> Iterator[str]:
-    """What else is to be known of one constraint."""
+    """Yield what else is to be known of one constraint."""
     if spread.counted is None:
         return
     key = spread.constraint.topology_key
@@ -213,13 +215,13 @@ def _by_severity(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def foreign_words(one: ReportedWorkload) -> str:
-    """That a scheduler places its Pods of which no profile is known; "" if one is."""
+    """Return in words that a scheduler places its Pods of which no profile is known; "" if one is."""
     name = one_line(one.foreign, NAME_COLUMN)
     return f"placed by the scheduler {name}, of which no profile is known" if name else ""
 
 
 def autoscaled(scaling: Scaling) -> str:
-    """The bounds of an autoscaler."""
+    """Return the bounds of an autoscaler."""
     least, most = scaling
     return f"autoscaled: {least:,} replicas or more" if most is None else f"autoscaled: {least:,} to {most:,} replicas"
 
@@ -281,7 +283,7 @@ def _many(number: int, what: str) -> str:
 
 
 def as_json(report: Report, titles: Titles, notes: Sequence[str] = ()) -> dict[str, object]:
-    """The form `Report`; docs/report.md documents the fields."""
+    """Return the form `Report`; docs/report.md documents the fields."""
     found = report.summary
     return {
         "apiVersion": OUTPUT_API_VERSION,

@@ -63,7 +63,7 @@ def html(
     waiting: Mapping[ObjectKey, Sequence[Waiting]],
     origin: Origin,
 ) -> str:
-    """One file, for a browser."""
+    """Render the page as one file, for a browser."""
     groups = [
         _waiting(one, group, origin.read) for one in report.workloads for group in waiting.get(key_of(one.live), ())
     ]
@@ -124,7 +124,7 @@ class Zone(NamedTuple):
 
 
 def _zones(report: Report) -> tuple[list[Zone], int]:
-    """The zones that take the most, the worst first, and the number of others."""
+    """Return the zones that take the most, the worst first, and the number of others."""
     pods: Counter[str] = Counter()
     classes: dict[str, list[int]] = {}
     for one in report.workloads:
@@ -199,7 +199,7 @@ def _waiting(one: ReportedWorkload, group: Waiting, now: datetime | None) -> dic
 
 
 def _cause(group: Waiting) -> str:
-    """Why they wait, in one line."""
+    """Return why they wait, in one line."""
     if group.explanation is not None and group.explanation.message:
         return group.explanation.message
     unsaid = NOT_KNOWN if group.explanation is None else "A node passes now."
@@ -300,7 +300,7 @@ def _workload(i: int, one: ReportedWorkload, titles: Titles) -> dict[str, object
 
 
 def _findings(title: str, findings: Sequence[Finding]) -> dict[str, object] | None:
-    """The gravest first; None if there are none."""
+    """Return the gravest first; None if there are none."""
     gravest = sorted(findings, key=lambda finding: finding.severity.rank)[:MOST_FINDINGS]
     rows = [(str(one.severity), one.rule, path_text(one.path), one.message, one.fix) for one in gravest]
     return {"title": title, "rows": rows, "more": len(findings) - len(rows)} if rows else None
@@ -312,7 +312,7 @@ def _name(one: ReportedWorkload) -> str:
 
 
 def _skew(spread: Spread) -> dict[str, object]:
-    """The skew against maxSkew: a bar and a mark."""
+    """Return the skew against maxSkew: a bar and a mark."""
     constraint = spread.constraint
     skew = spread.skew or 0
     widest = max(skew, constraint.max_skew)
@@ -326,7 +326,7 @@ def _skew(spread: Spread) -> dict[str, object]:
 
 
 def _chart(spread: Spread, idle: str) -> dict[str, object]:
-    """Pods per domain: a bar for each, or for those with as many where there are many."""
+    """Return the chart of Pods per domain: a bar for each, or one for those with as many where there are many."""
     constraint, counted = spread.constraint, spread.counted
     many = counted is not None and len(counted.eligible) > MOST_BARS
     bars = [] if counted is None else list(_by_number(counted) if many else _by_domain(counted, spread.closed))
@@ -356,7 +356,7 @@ def _by_domain(counted: DomainCounts, closed: Collection[str]) -> Iterator[tuple
 
 
 def _by_number(counted: DomainCounts) -> Iterator[tuple[str, int, str]]:
-    """How many domains have so many Pods; of many numbers those with the most Pods."""
+    """Yield how many domains have so many Pods; of many numbers those with the most Pods."""
     numbers = Counter(counted.counts[value] for value in counted.eligible & counted.counts.keys())
     if without := len(counted.eligible) - numbers.total():
         numbers[0] += without

@@ -21,7 +21,7 @@ _IDS = [*RULES, UNUSED_SUPPRESSION]
 
 
 def as_sarif(summary: LintSummary, exit_code: int) -> str:
-    """A log with one run; `exit_code` is that of the command."""
+    """Return a log with one run; `exit_code` is that of the command."""
     run = {
         "tool": {
             "driver": {
@@ -92,7 +92,7 @@ def _result(located: Located) -> Mapping[str, object]:
 
 
 def _file(file: str) -> Mapping[str, object]:
-    """A URI reference, relative if the path is; characters beyond ASCII are escaped."""
+    """Return a URI reference, relative if the path is; characters beyond ASCII are escaped."""
     return {"artifactLocation": {"uri": quote(file.replace("\\", "/"))}}
 
 
@@ -101,7 +101,7 @@ def _problem(problem: Problem) -> Mapping[str, object]:
 
 
 def _notes(notes: Sequence[Note]) -> Mapping[str, object]:
-    """One notification for all that are alike, with the place of each."""
+    """Return one notification for all notes that are alike, with the place of each."""
     text = notes[0].message if len(notes) == 1 else together(notes)
     return {"level": "note", "message": {"text": text}, "locations": [*map(_location, notes)]}
 

@@ -37,7 +37,7 @@ class Simulated(NamedTuple):
 
 
 def text(shown: Simulated) -> str:
-    """For a person who is about to do it."""
+    """Render a simulation for a person who is about to do it."""
     return "\n".join(map(printable, _lines(shown)))
 
 
@@ -62,13 +62,13 @@ def _lines(shown: Simulated) -> Iterator[str]:
 
 
 def widest_of(shown: Simulated) -> int:
-    """The most Pods that any domain has, 1 at least."""
+    """Return the most Pods that any domain has, 1 at least."""
     ranges = (one for result in shown.results for each in result.constraints for one in each.domains.values())
     return max((one.most for one in ranges), default=1) or 1
 
 
 def assumptions(shown: Simulated) -> Iterator[str]:
-    """What holds in every run, and what is not simulated."""
+    """Yield what holds in every run, and what is not simulated."""
     yield f"Of several best nodes {_ties(shown)}. A Pod that is bound is ready at once{_available(shown)}."
     yield from shown.notes
     if shown.not_judged:
@@ -103,12 +103,14 @@ def _constraint(of: OfConstraint, widest: int) -> Iterator[str]:
 
 
 def excess_line(of: OfConstraint) -> str:
-    """How often the skew exceeds maxSkew."""
+    """Return how often the skew exceeds maxSkew."""
     return f"skew larger than {of.constraint.max_skew}: {said_share(of.exceeds)}"
 
 
 def domain_rows(of: OfConstraint) -> Iterator[tuple[str, Range]]:
-    """A row for each domain; where there are many, one for those that are alike, those with the most Pods first."""
+    """
+    Yield a row for each domain; where there are many, one for those that are alike, those with the most Pods first.
+    """
     if len(of.domains) <= MOST_ROWS:
         yield from ((one_line(name, 63), one) for name, one in of.domains.items())
         return
@@ -126,7 +128,7 @@ def domain_rows(of: OfConstraint) -> Iterator[tuple[str, Range]]:
 
 
 def range_text(one: Range) -> str:
-    """`3`, or `3 (2 to 5)`."""
+    """Return a range such as `3`, or `3 (2 to 5)`."""
     return f"{one.most_likely}" if one.least == one.most else f"{one.most_likely} ({one.least} to {one.most})"
 
 
@@ -136,14 +138,14 @@ def _bar(one: Range, widest: int) -> str:
 
 
 def said_share(share: float) -> str:
-    """`in 12 % of the runs`; what has come once is never told as 0."""
+    """Return a share such as `in 12 % of the runs`; what has come once is never told as 0."""
     if share >= 1:
         return "in every run"
     return f"in {max(share * 100, 0.1):.{0 if share >= 0.01 else 1}f} % of the runs"
 
 
 def waiting_lines(result: StepResult) -> Iterator[str]:
-    """What waits after a step, and why."""
+    """Yield what waits after a step, and why."""
     if result.pending.most:
         many = "Pod waits" if result.pending == (1, 1, 1) else "Pods wait"
         yield f"{range_text(result.pending)} {many}:"
@@ -173,7 +175,7 @@ def _drain_of_nothing(drained: OfDrain) -> str:
 
 
 def ending_lines(result: StepResult) -> Iterator[str]:
-    """What did nothing, and what never finishes and what holds it."""
+    """Yield what did nothing, and what never finishes and what holds it."""
     if result.drained is not None and not result.drained.evicted.most and not result.held:
         yield _drain_of_nothing(result.drained)
     if result.missing.most:
@@ -194,7 +196,7 @@ def _holding(result: StepResult) -> str:
 
 
 def as_json(shown: Simulated) -> str:
-    """The form `Simulation`, for programs."""
+    """Return the form `Simulation`, for programs."""
     start, *steps = shown.results
     return json.dumps(
         {

@@ -39,7 +39,7 @@ class RangeBar(NamedTuple):
 
 
 def html(shown: Simulated, origin: Origin) -> str:
-    """One file, for a browser."""
+    """Render the page as one file, for a browser."""
     runs = f"{shown.runs:,} run{'' if shown.runs == 1 else 's'}"
     widest = widest_of(shown)
     return page(

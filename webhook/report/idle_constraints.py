@@ -14,7 +14,7 @@ NEVER_BINDS = "skew-never-binds"  # the rule that knows how many Pods a workload
 
 
 def why_idle(spread: Spread, findings: Sequence[Finding] = ()) -> str:
-    """Why a constraint spreads nothing; "" if it may, as far as nodes are known."""
+    """Return why a constraint spreads nothing; "" if it may, as far as nodes are known."""
     constraint, counted = spread.constraint, spread.counted
     selector = constraint.selector
     nothing = selector.matches_nothing or selector.empty
@@ -36,5 +36,5 @@ def why_idle(spread: Spread, findings: Sequence[Finding] = ()) -> str:
 
 
 def _is_of(finding: Finding, index: int) -> bool:
-    """Whether the rule names this constraint."""
+    """Return whether the rule names this constraint."""
     return finding.rule == NEVER_BINDS and (FIELD, index) in zip(finding.path, finding.path[1:], strict=False)

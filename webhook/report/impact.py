@@ -103,7 +103,7 @@ NEVER_ASKED = WebhookAnswer(Outcome.ALLOWED, True, "", (), False)
 
 def impact(workload: LiveWorkload, made: Iterable[MadePod], terms: Terms, never_sent: Collection[str]) -> Impact:
     """
-    The webhook's answers; nothing in the namespaces that are `never_sent` reaches it.
+    Return the webhook's answers; nothing in the namespaces that are `never_sent` reaches it.
 
     Objects are as they are in the cluster now.
     """
@@ -124,13 +124,15 @@ def impact(workload: LiveWorkload, made: Iterable[MadePod], terms: Terms, never_
 
 
 def _maker(pod: Raw) -> str:
-    """The account of the controller that makes a Pod; "" if it is no built-in one."""
+    """Return the account of the controller that makes a Pod; "" if it is no built-in one."""
     owner = owner_of(pod)
     return (account_of(POD, owner) if owner is not None else None) or ""
 
 
 def restarted(raw: Raw, terms: Terms) -> Raw:
-    """The object as `kubectl rollout restart` changes it: an annotation in each Pod template that can be changed."""
+    """
+    Return the object as `kubectl rollout restart` changes it: an annotation in each Pod template that can be changed.
+    """
     found = raw
     for workload in parse_workloads(raw, terms.policy.kinds):
         if workload.in_template and (workload.kind.api_version, workload.kind.kind) != JOB:

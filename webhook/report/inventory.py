@@ -34,7 +34,7 @@ class Packed(NamedTuple):
 
     @classmethod
     def of(cls, raw: Raw) -> Packed | Raw:
-        """The object as it is, if it cannot be packed."""
+        """Return the object as it is, if it cannot be packed."""
         try:
             return cls(marshal.dumps(cast(dict[str, Any], raw)))
         except ValueError:
@@ -45,7 +45,7 @@ StoredObject = Raw | Packed
 
 
 def unpacked(kept: StoredObject | None) -> Raw | None:
-    """The object; one that was packed is made anew."""
+    """Return the object; one that was packed is made anew."""
     return as_mapping(marshal.loads(kept.data)) if isinstance(kept, Packed) else kept
 
 
@@ -193,7 +193,7 @@ class Inventory:
 
     def workloads(self) -> tuple[LiveWorkload, ...]:
         """
-        Those that nothing else makes, by namespace, kind, name and API group.
+        Return the workloads that nothing else makes, by namespace, kind, name and API group.
 
         What has no Pods is left out if it is a Job, which has finished, or has an owner and 0 replicas.
         """
@@ -210,7 +210,7 @@ class Inventory:
         return tuple(sorted(shown, key=lambda one: by_name(one.ref)))
 
     def makers(self, namespace: str) -> Mapping[LabelSet, Mapping[ObjectKey, int]]:
-        """The workloads whose Pods on nodes have these labels, and how many, by label set."""
+        """Return the workloads whose Pods on nodes have these labels, and how many, by label set."""
         found: dict[LabelSet, Mapping[ObjectKey, int]] = {}
         for labels, keys in self._counted.get(namespace, {}).items():
             tops: Counter[ObjectKey] = Counter()
@@ -230,7 +230,7 @@ class Inventory:
         return LiveWorkload(ref, kept, tuple(owned), pods.newest, pods.nodes, pods.waiting, pods.leaving, pods.gated)
 
     def _top(self, key: ObjectKey) -> ObjectKey:
-        """The object that has made this one, or that one's maker, as far up as objects are known."""
+        """Return the object that has made this one, or that one's maker, as far up as objects are known."""
         first = key
         for _ in range(LONGEST_CHAIN):
             kept = self._objects.get(key)
@@ -247,12 +247,12 @@ class Inventory:
 
 
 def key_of(workload: LiveWorkload) -> ObjectKey:
-    """The key that stands for a workload in `Inventory.makers`."""
+    """Return the key that stands for a workload in `Inventory.makers`."""
     return workload.ref.key
 
 
 def _api_version(key: ObjectKey, pods: _Pods) -> str:
-    """The apiVersion by which a Pod names an owner that is not known."""
+    """Return the apiVersion by which a Pod names an owner that is not known."""
     newest = unpacked(pods.newest)
     owner = owner_of(newest) if newest is not None else None
     return owner.api_version if owner is not None else key.group
@@ -266,12 +266,12 @@ def _waits_for_pods(workload: LiveWorkload) -> bool:
 
 
 def by_name(ref: ObjectRef) -> tuple[str, str, str, str]:
-    """The order of workloads where nothing else sets one; those of one kind and name differ by their group."""
+    """Return the order of workloads where nothing else sets one; those of one kind and name differ by their group."""
     return ref.namespace, ref.kind, ref.name, ref.api_version
 
 
 def named(keys: Mapping[ObjectKey, int]) -> Mapping[str, int]:
-    """The number of each workload as `Kind/name`, by kind and name; those of several groups are added up."""
+    """Return the number of each workload as `Kind/name`, by kind and name; those of several groups are added up."""
     found: Counter[str] = Counter()
     for key, number in sorted(keys.items(), key=lambda one: (one[0].kind, one[0].name)):
         found[f"{key.kind}/{key.name}"] += number

@@ -51,7 +51,9 @@ class MadePod(NamedTuple):
 
 
 def made_pods(workload: LiveWorkload, kinds: Kinds, features: Features) -> tuple[MadePod, ...]:
-    """A Pod for each template of a workload; where no template is known, its newest Pod as it was once created."""
+    """
+    Return a Pod for each template of a workload; where no template is known, its newest Pod as it was once created.
+    """
     raw, newest = workload.raw, workload.newest
     templates = () if raw is None or workload.is_pod else next_replica(raw, _by_place(workload), kinds)
     if templates:
@@ -68,7 +70,7 @@ def _by_place(workload: LiveWorkload) -> Mapping[ObjectKey, Raw]:
 
 
 def _as_made(pod: Raw, workload: LiveWorkload) -> Raw:
-    """The next replica with what is only known of Pods that are there: values of labels, and who makes Pods."""
+    """Return the next replica with what is only known of Pods that are there: values of labels, and who makes Pods."""
     newest = workload.newest
     known = newest.labels if newest is not None else {}
     labels = {
@@ -80,7 +82,7 @@ def _as_made(pod: Raw, workload: LiveWorkload) -> Raw:
 
 
 def _owners(pod: Raw, workload: LiveWorkload) -> object:
-    """The owner references: those of the ReplicaSet that has the template, or else those of the newest Pod."""
+    """Return the owner references: those of the ReplicaSet that has the template, or else those of the newest Pod."""
     ref, given = workload.ref, value_at(pod, OWNERS_PATH)
     between = BETWEEN.get((ref.api_version, ref.kind))
     if given and ref.kind == "Deployment":
@@ -93,14 +95,18 @@ def _owners(pod: Raw, workload: LiveWorkload) -> object:
 
 
 def _pinned(pod: Raw) -> Raw:
-    """upstream: daemonset_util.go:ReplaceDaemonSetPodNodeNameNodeAffinity (v1.37)"""
+    """
+    Return the Pod tied to a node, as the DaemonSet controller makes it.
+
+    upstream: daemonset_util.go:ReplaceDaemonSetPodNodeNameNodeAffinity (v1.37)
+    """
     on_node = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [A_NODE]}]}
     return as_mapping(with_value(pod, REQUIRED_AFFINITY_PATH, {"nodeSelectorTerms": [on_node]}))
 
 
 def anew(pod: Raw, features: Features) -> Raw:
     """
-    A Pod of the cluster as it would be created once more.
+    Return a Pod of the cluster as it would be created once more.
 
     That is without its node, its status, the constraints that evenkeel gave it, and what the API server adds: zone and
     region as labels, and matchLabelKeys merged into selectors.
@@ -133,7 +139,7 @@ def _undefaulted(pod: Raw) -> Raw:
 
 def _unmerged(constraint: object, labels: Mapping[str, str]) -> object:
     """
-    A constraint before its matchLabelKeys were merged into its selector, as the last expressions.
+    Return a constraint before its matchLabelKeys were merged into its selector, as the last expressions.
 
     upstream: strategy.go:applyMatchLabelKeys (v1.37)
     """

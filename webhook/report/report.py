@@ -181,7 +181,7 @@ class Reporting:
         self._scalings, self._static, self._contacts = inventory.scalings, inventory.static, inventory.contacts
 
     def of(self, live: LiveWorkload) -> ReportedWorkload:
-        """All that is reported of one of the workloads."""
+        """Return all that is reported of one of the workloads."""
         policy, compare, _ = self._policies
         made = made_pods(live, policy.kinds, self._features)
         found = self._impact(live, made, policy)
@@ -203,7 +203,7 @@ class Reporting:
         )
 
     def report(self, workloads: Iterable[ReportedWorkload]) -> Report:
-        """The report of these workloads."""
+        """Return the report of these workloads."""
         ordered = tuple(sorted(workloads, key=lambda one: _order(one, self._policies.named)))
         nodes = self._snapshot.nodes
         placed = bool(nodes)
@@ -237,14 +237,14 @@ class Reporting:
         return next((name for name in names if name not in self._profiles), "")
 
     def _given(self, live: LiveWorkload, made: MadePod) -> Sequence[object]:
-        """The constraints that evenkeel has given the newest Pod, if its template has none."""
+        """Return the constraints that evenkeel has given the newest Pod, if its template has none."""
         newest = live.newest
         if read_pod(made.raw).constraints or newest is None or not newest.defaulted:
             return ()
         return as_list(newest.constraints)
 
     def _judged(self, live: LiveWorkload, made: Sequence[MadePod]) -> Sequence[Workload]:
-        """What the rules look at, also of what has an owner: here advice on it is read."""
+        """Return what the rules look at, also of what has an owner: here advice on it is read."""
         described = live.kept is not None and not live.is_pod  # Else it is a Pod of it that is looked at.
         raw = live.raw if described else made[0].raw if made else None
         workloads = self._parsed(raw, live.ref.namespace) if raw is not None else ()
@@ -262,7 +262,7 @@ class Reporting:
 
     def _at_most(self, workloads: Iterable[Workload], findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """
-        What the rules find besides if an autoscaler gives a workload the most replicas that it may.
+        Return what the rules find besides if an autoscaler gives a workload the most replicas that it may.
 
         Which other Pods will be there by then is not known.
         """
@@ -289,7 +289,7 @@ def _replicas(live: LiveWorkload) -> int | None:
 
 
 def _order(one: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
-    """What hurts most first: see docs/report.md."""
+    """Return what hurts most first: see docs/report.md."""
     share = (one.share or 0.0) if one.live.running > 1 and one.live.ref.kind != "DaemonSet" else 0.0
     soft = max((spread.excess for spread in one.spreads), default=0)
     gravest = min((finding.severity.rank for finding in one.findings), default=Severity.IGNORE.rank)
@@ -312,7 +312,7 @@ def _concern(sums: ReportSummary, by_policy: bool) -> tuple[int, ...]:
 
 
 def summary(workloads: Sequence[ReportedWorkload], *, placed: bool) -> ReportSummary:
-    """The sums over some workloads; of those that are not `placed`, no node is known."""
+    """Return the sums over some workloads; of those that are not `placed`, no node is known."""
     change: Counter[str] = Counter()
     for one in workloads:
         if one.defaults_change:

@@ -92,7 +92,7 @@ class ZoneLoss(NamedTuple):
 
 
 def zone_loss(workload: LiveWorkload, nodes: Nodes) -> ZoneLoss | None:
-    """How the Pods of a workload that are on nodes are spread over zones; None where no node is known."""
+    """Return how the Pods of a workload that are on nodes are spread over zones; None where no node is known."""
     if not nodes:
         return None
     zone_of, zones, elsewhere = nodes.placed(ZONE, nodes.all).of, Counter[str](), 0
@@ -117,7 +117,7 @@ class _Namespace:
         self._made: dict[Selector, Mapping[ObjectKey, int]] = {}
 
     def matching(self, selector: Selector) -> Mapping[LabelSet, PodGroup]:
-        """The Pods that a selector matches."""
+        """Return the Pods that a selector matches."""
         found = self._matching.get(selector)
         if found is None:
             candidates = {labels: self._groups[labels] for labels in self._candidates(selector)}
@@ -134,7 +134,7 @@ class _Namespace:
         return min(asked, key=len) if asked else list(self._groups)
 
     def makers(self, selector: Selector) -> Mapping[ObjectKey, int]:
-        """The number of Pods of each workload that a selector matches."""
+        """Return the number of Pods of each workload that a selector matches."""
         found = self._made.get(selector)
         if found is None:
             counted: Counter[ObjectKey] = Counter()
@@ -186,7 +186,7 @@ class Spreading:
         return found
 
     def _nodes(self, cycle: Cycle, constraint: Constraint) -> tuple[int, int, tuple[str, ...]]:
-        """How many nodes lack the key, how many are left out for another reason, and the closed domains."""
+        """Return how many nodes lack the key, how many are left out for another reason, and the closed domains."""
         nodes = self._snapshot.nodes
         together = [one for one in cycle.constraints if one.hard == constraint.hard]
         labelled = carrying_every_key(nodes, [constraint] if cycle.system_defaults else together)
@@ -199,7 +199,9 @@ class Spreading:
         )
 
     def _closed_domains(self, key: str, counted: NodeSet, shut: NodeSet) -> tuple[str, ...]:
-        """The domains of which every node that counts is shut; found once for Pods that may use the same nodes."""
+        """
+        Return the domains of which every node that counts is shut; found once for Pods that may use the same nodes.
+        """
         found = self._closed.get((key, counted, shut))
         if found is None:
             nodes = self._snapshot.nodes

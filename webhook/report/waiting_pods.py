@@ -51,7 +51,7 @@ def waiting(
     profiles: Profiles = USUAL_PROFILES,
 ) -> Mapping[ObjectKey, Sequence[Waiting]]:
     """
-    Why each of the Pods of these workloads waits, which `profiles` place, by the workload.
+    Return why each of the Pods of these workloads waits, which `profiles` place, by the workload.
 
     The most Pods that are alike come first.
     """

@@ -92,7 +92,7 @@ def _errors(subject: Subject) -> Iterator[FieldError]:
 
 
 def _may_be_filled_in(error: FieldError, subject: Subject) -> bool:
-    """Whether the error is in a field that is absent, or about one, and an operator may fill that in."""
+    """Return whether the error is in a field that is absent, or about one, and an operator may fill that in."""
     operator, field = subject.workload.kind.operator, error.path[-1]
     if error.type == FORBIDDEN and field == "matchLabelKeys":
         return operator is None or operator.may_fill("labelSelector") or bool(operator.own_fields)
@@ -107,7 +107,9 @@ _FILLED_IN = frozenset({"maxSkew", "topologyKey", "whenUnsatisfiable"})
 
 
 def _errors_of_its_pods(subject: Subject) -> Iterator[FieldError]:
-    """The errors that the API server reports for the Pods, but not for the template: a key in both, after the merge."""
+    """
+    Yield the errors that the API server reports for the Pods, but not for the template: a key in both, after the merge.
+    """
     workload, own = subject.workload, errors_in(subject.reading, subject.workload.path)
     known = {shown_path(error) for error in own if error.detail == IN_BOTH}
     labels = workload.pods_labels()

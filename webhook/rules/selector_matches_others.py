@@ -91,7 +91,7 @@ def selector_matches_others(subject: Subject) -> Iterator[Cause]:
 
 
 def _other_workload(subject: Subject, constraint: Constraint) -> tuple[str, Labels] | None:
-    """Another workload of the input whose Pods the constraint counts, in words, and their labels."""
+    """Return another workload of the input whose Pods the constraint counts, in words, and their labels."""
     if subject.others is None:
         return None
     for other in subject.others.beside(subject.workload.ref, constraint.selector):
@@ -101,7 +101,10 @@ def _other_workload(subject: Subject, constraint: Constraint) -> tuple[str, Labe
 
 
 def _other_pods(subject: Subject, constraint: Constraint) -> tuple[str, Labels] | None:
-    """Pods in the cluster that the constraint counts, and that cannot be the workload's, in words, and their labels."""
+    """
+    Return Pods in the cluster that the constraint counts, and that cannot be the workload's, in words, and their
+    labels.
+    """
     own, added = subject.workload_selector, subject.workload.kind.added_labels
     if subject.snapshot is None or own.matches_nothing or own.empty or own.keys & subject.workload.addable:
         return None  # A Job's selector is made up when it is created.

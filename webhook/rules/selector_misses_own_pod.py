@@ -97,7 +97,7 @@ def _known(key: str, value: str) -> str:
 
 
 def _shown(subject: Subject, selector: Selector) -> str:
-    """The labels that the selector asks for, or the first of all if the Pod has none of these."""
+    """Return the labels that the selector asks for, or the first of all if the Pod has none of these."""
     labels = subject.workload.labels
     named = {key: labels[key] for key in selector.keys if key in labels}
     shown = sorted(islice((named or labels).items(), 10))

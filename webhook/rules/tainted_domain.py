@@ -97,7 +97,10 @@ def tainted_domain(subject: Subject) -> Iterator[Cause]:
 
 
 def _cause(subject: Subject, constraint: Constraint, eligible: NodeSet, not_closed: NodeSet, usable: int) -> Cause:
-    """`eligible` are the nodes that count, `not_closed` those of them without such a taint, `usable` is of domains."""
+    """
+    Return what to report; `eligible` are the nodes that count, `not_closed` those of them without such a taint,
+    `usable` is of domains.
+    """
     key, domains = constraint.topology_key, subject.nodes.domains(constraint.topology_key)
     barred = {node.labels[key] for node in subject.nodes.members(eligible & ~not_closed)}
     closed = [domain for domain in barred if not domains[domain] & not_closed]
@@ -116,7 +119,7 @@ def _cause(subject: Subject, constraint: Constraint, eligible: NodeSet, not_clos
 
 
 def _taint(subject: Subject, nodes: NodeSet) -> Taint:
-    """A taint that keeps the Pod off one of these nodes."""
+    """Return a taint that keeps the Pod off one of these nodes."""
     untolerated = subject.reach.untolerated.items()
     return next((taint for taint, those in untolerated if those & nodes), CORDONED)
 

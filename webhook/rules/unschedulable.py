@@ -110,7 +110,7 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
 
 
 def _running(subject: Subject) -> int:
-    """The Pods of the workload that are there."""
+    """Return the Pods of the workload that are there."""
     own, there = subject.workload_selector, subject.snapshot
     if there is None or own.matches_nothing or own.empty:
         return 0
@@ -119,12 +119,12 @@ def _running(subject: Subject) -> int:
 
 
 def _new_revision(subject: Subject) -> bool:
-    """Whether a label that only the controller knows decides which of the Pods that run are counted."""
+    """Return whether a label that only the controller knows decides which of the Pods that run are counted."""
     return any(not subject.workload.labels.keys() >= set(one.match_label_keys) for one in subject.hard)
 
 
 def _with_labels(subject: Subject) -> IncomingPod:
-    """The next replica, with what it requests."""
+    """Return the next replica, with what it requests."""
     from webhook.scheduler.resources import read_requests, with_default_requests  # Only needed where Pods are known.
 
     spec = with_default_requests(subject.workload.pod_spec or {})
@@ -133,12 +133,12 @@ def _with_labels(subject: Subject) -> IncomingPod:
 
 
 def _scarce(subject: Subject, found: Bound) -> NodeSet:
-    """The nodes of the domain that keeps the minimum down."""
+    """Return the nodes of the domain that keeps the minimum down."""
     return subject.nodes.domains(found.constraint.topology_key)[found.scarce] if found.constraint else 0
 
 
 def _left_out(subject: Subject, found: Bound) -> bool:
-    """Whether node affinity or nodeSelector, and no taint, keeps the Pod out of the domain, though it counts."""
+    """Return whether node affinity or nodeSelector, and no taint, keeps the Pod out of the domain, though it counts."""
     nodes = _scarce(subject, found)
     return bool(nodes & subject.reach.open) and not nodes & subject.reach.affine
 

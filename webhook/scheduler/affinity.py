@@ -29,7 +29,7 @@ class NodeTerm(NamedTuple):
 
     def matching(self, nodes: Nodes) -> NodeSet:
         """
-        The nodes that meet the term.
+        Return the nodes that meet the term.
 
         upstream: nodeaffinity.go:nodeSelectorTerm.match (v1.37)
         """
@@ -42,7 +42,7 @@ class NodeTerm(NamedTuple):
 
 
 def _with_label(requirement: Requirement, nodes: Nodes) -> NodeSet:
-    """The nodes whose labels meet a requirement."""
+    """Return the nodes whose labels meet a requirement."""
     key, operator, values = requirement
     if operator in (EXISTS, DOES_NOT_EXIST):
         found = nodes.carrying(key)
@@ -54,7 +54,7 @@ def _with_label(requirement: Requirement, nodes: Nodes) -> NodeSet:
 
 
 def _with_field(requirement: Requirement, nodes: Nodes) -> NodeSet:
-    """The nodes whose fields meet a requirement; of a node only `metadata.name` is one, any other is ""."""
+    """Return the nodes whose fields meet a requirement; of a node only `metadata.name` is one, any other is ""."""
     if requirement.key == NAME_FIELD:
         found = nodes.named(requirement.values)
     else:
@@ -63,7 +63,7 @@ def _with_field(requirement: Requirement, nodes: Nodes) -> NodeSet:
 
 
 def _compared(requirement: Requirement, nodes: Nodes) -> NodeSet:
-    """The nodes whose label is an integer above or below that of a requirement with Gt or Lt."""
+    """Return the nodes whose label is an integer above or below that of a requirement with Gt or Lt."""
     wanted = integer(requirement.values[0])
     if wanted is None:
         return 0
@@ -104,7 +104,7 @@ class RequiredNodeAffinity:
 
     def matching(self, nodes: Nodes) -> NodeSet:
         """
-        The nodes on which the Pod may run, as far as their labels and names go.
+        Return the nodes on which the Pod may run, as far as their labels and names go.
 
         upstream: nodeaffinity.go:RequiredNodeAffinity.Match (v1.37)
         """
@@ -126,7 +126,7 @@ class PreferredTerm(NamedTuple):
 
 def read_required(reader: Reader, spec: Mapping[str, object]) -> RequiredNodeAffinity:
     """
-    The required affinity in the spec of a raw Pod; `reader` collects what has the wrong type.
+    Return the required affinity in the spec of a raw Pod; `reader` collects what has the wrong type.
 
     upstream: nodeaffinity.go:GetRequiredNodeAffinity (v1.37)
     """
@@ -142,7 +142,7 @@ def read_required(reader: Reader, spec: Mapping[str, object]) -> RequiredNodeAff
 
 def read_preferred(reader: Reader, spec: Mapping[str, object]) -> tuple[PreferredTerm, ...] | None:
     """
-    The preferred affinity in the spec of a raw Pod; None if it has none, not even an empty one.
+    Return the preferred affinity in the spec of a raw Pod; None if it has none, not even an empty one.
 
     upstream: nodeaffinity.go:NewPreferredSchedulingTerms (v1.37)
     """
@@ -159,7 +159,7 @@ def read_preferred(reader: Reader, spec: Mapping[str, object]) -> tuple[Preferre
 
 
 def _node_affinity(reader: Reader, spec: Mapping[str, object], name: str) -> tuple[object, FieldPath]:
-    """What stands at a field of `spec.affinity.nodeAffinity`, and its path."""
+    """Return what stands at a field of `spec.affinity.nodeAffinity`, and its path."""
     path: FieldPath = ("spec",)
     found: object = spec
     for field in ("affinity", "nodeAffinity", name):
@@ -168,7 +168,11 @@ def _node_affinity(reader: Reader, spec: Mapping[str, object], name: str) -> tup
 
 
 def _names(terms: list[NodeTerm]) -> frozenset[str] | None:
-    """upstream: node_affinity.go:NodeAffinity.PreFilter (v1.37)"""
+    """
+    Return the nodes that the terms ask for by `metadata.name`, together; None if a term asks for none.
+
+    upstream: node_affinity.go:NodeAffinity.PreFilter (v1.37)
+    """
     found: frozenset[str] = frozenset()
     for term in terms:
         asked = [frozenset(one.values) for one in term.fields if one.key == NAME_FIELD and one.operator == IN]
@@ -200,7 +204,7 @@ def _read_requirements(reader: Reader, raw: object, path: FieldPath) -> tuple[Re
 
 def _is_valid_term(term: NodeTerm) -> bool:
     """
-    Whether a term can match a node: it is not empty, and each of its requirements can be parsed.
+    Return whether a term can match a node: it is not empty, and each of its requirements can be parsed.
 
     upstream: nodeaffinity.go:newNodeSelectorTerm (v1.37)
     """
@@ -208,7 +212,11 @@ def _is_valid_term(term: NodeTerm) -> bool:
 
 
 def _is_valid_expression(requirement: Requirement) -> bool:
-    """upstream: selector.go:NewRequirement (v1.37)"""
+    """
+    Return whether the API server takes a requirement on labels.
+
+    upstream: selector.go:NewRequirement (v1.37)
+    """
     key, operator, values = requirement
     if label_key_errors(key) or any(map(label_value_errors, values)):
         return False
@@ -220,5 +228,9 @@ def _is_valid_expression(requirement: Requirement) -> bool:
 
 
 def _is_valid_field(requirement: Requirement) -> bool:
-    """upstream: nodeaffinity.go:nodeSelectorRequirementsAsFieldSelector (v1.37)"""
+    """
+    Return whether the API server takes a requirement on fields: on one value.
+
+    upstream: nodeaffinity.go:nodeSelectorRequirementsAsFieldSelector (v1.37)
+    """
     return requirement.operator in (IN, NOT_IN) and len(requirement.values) == 1

@@ -37,7 +37,7 @@ def bound(
     pod: IncomingPod, hard: Iterable[Constraint], usable: NodeSet, snapshot: Snapshot, features: Features, wanted: int
 ) -> Bound:
     """
-    A number of Pods like `pod` that no more than can be placed, `wanted` or less.
+    Return a number of Pods like `pod` that no more than can be placed, `wanted` or less.
 
     `usable` are the nodes that taints and node affinity let it run on.  All other Pods stay where they are.
     """
@@ -56,7 +56,8 @@ def bound(
 
 def _of_constraint(counts: DomainCounts, usable: NodeSet, room: _Room) -> Bound:
     """
-    The bound of one constraint: in the end no domain has more Pods than minimum and maxSkew allow, or than have room.
+    Return the bound of one constraint: in the end no domain has more Pods than minimum and maxSkew allow, or than have
+    room.
 
     The minimum cannot become larger than what any eligible domain can hold.
     """
@@ -115,7 +116,7 @@ class _Room:
 
 
 def _fitting(requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
-    """How many such Pods a node has room for; a request of 0 needs none."""
+    """Return how many such Pods a node has room for; a request of 0 needs none."""
     found = allocatable.pods - usage.pods
     if requests.milli_cpu:
         found = min(found, (allocatable.milli_cpu - usage.milli_cpu) // requests.milli_cpu)

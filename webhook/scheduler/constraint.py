@@ -135,7 +135,7 @@ class Reading:
         return tuple([_constraint(i, written, {}) for i, written in enumerate(self.written)])
 
     def parsed(self, labels: Labels) -> tuple[Constraint, ...]:
-        """What `parse_constraints` returns for a Pod that has `labels`."""
+        """Return what `parse_constraints` returns for a Pod that has `labels`."""
         if not self.merges:
             return self.unmerged
         return tuple([_constraint(i, written, labels) for i, written in enumerate(self.written)])
@@ -143,8 +143,8 @@ class Reading:
 
 def parse_constraints(raw: object, labels: Labels, features: Features) -> tuple[Constraint, ...]:
     """
-    The hard and soft constraints of a Pod with `labels`, in their order.  `raw` is the JSON list as it was written; a
-    field of a wrong type reads as if it were absent, for `validate` reports it.
+    Return the hard and soft constraints of a Pod with `labels`, in their order.  `raw` is the JSON list as it was
+    written; a field of a wrong type reads as if it were absent, for `validate` reports it.
 
     upstream: common.go:PodTopologySpread.filterTopologySpreadConstraints (v1.37)
     """
@@ -153,8 +153,8 @@ def parse_constraints(raw: object, labels: Labels, features: Features) -> tuple[
 
 def merge(raw: object, labels: Labels, features: Features) -> object:
     """
-    The JSON list as kube-apiserver stores it for a new Pod with `labels`: since 1.34 each matchLabelKeys entry that the
-    Pod carries is appended to labelSelector.  What has the wrong type is returned as it is.
+    Return the JSON list as kube-apiserver stores it for a new Pod with `labels`: since 1.34 each matchLabelKeys entry
+    that the Pod carries is appended to labelSelector.  What has the wrong type is returned as it is.
 
     upstream: strategy.go:mutateTopologySpreadConstraints (v1.37)
     """
@@ -165,8 +165,8 @@ def merge(raw: object, labels: Labels, features: Features) -> object:
 
 def as_stored(raw: object, labels: Labels, features: Features) -> object:
     """
-    The JSON list as kube-apiserver stores it for a new Pod with `labels`: without fields of features that are off, then
-    as `merge` returns it.
+    Return the JSON list as kube-apiserver stores it for a new Pod with `labels`: without fields of features that are
+    off, then as `merge` returns it.
 
     upstream: strategy.go:podStrategy.PrepareForCreate (v1.37)
     """
@@ -181,12 +181,16 @@ def _without(constraint: Mapping[str, object], dropped: Set[str]) -> Mapping[str
 
 
 def same(this: object, other: object, features: Features) -> bool:
-    """Whether two lists of constraints decode to the same API objects."""
+    """Return whether two lists of constraints decode to the same API objects."""
     return read_constraints(this, features) == read_constraints(other, features)
 
 
 def _merge_one(raw: object, labels: Labels) -> object:
-    """upstream: strategy.go:applyMatchLabelKeys (v1.37)"""
+    """
+    Return a constraint with its matchLabelKeys merged into its selector.
+
+    upstream: strategy.go:applyMatchLabelKeys (v1.37)
+    """
     keys = raw.get("matchLabelKeys") if isinstance(raw, dict) else None
     if not isinstance(raw, dict) or not isinstance(keys, list):
         return raw
@@ -201,9 +205,9 @@ def _merge_one(raw: object, labels: Labels) -> object:
 
 def _kept_by_content(function: Callable[[object, Features], Reading]) -> Callable[[object, Features], Reading]:
     """
-    `function` of a list of constraints, with a cache: all Pods of a workload carry the same list.
+    Return `function` of a list of constraints, with a cache: all Pods of a workload carry the same list.
 
-    The key is what the list holds, and not its identity.  Longer lists than LARGEST_KEPT are not cached.
+    The key is what the list holds, and not its identity. Longer lists than LARGEST_KEPT are not cached.
     """
 
     @lru_cache(maxsize=1024)
@@ -223,7 +227,7 @@ def _kept_by_content(function: Callable[[object, Features], Reading]) -> Callabl
 
 @_kept_by_content
 def read_constraints(raw: object, features: Features) -> Reading:
-    """A JSON list of constraints as Go decodes it; fields of features that are off are dropped."""
+    """Return a JSON list of constraints as Go decodes it; fields of features that are off are dropped."""
     reader = Reader()
     written = tuple([_read_one(reader, item, at, features) for item, at in reader.mappings(raw, ())])
     return Reading(written, tuple(reader.errors), features, tuple(_unknown_fields(raw)))
@@ -254,7 +258,7 @@ def _unknown_in(raw: Mapping[str, object], known: Set[str], path: FieldPath) -> 
 
 
 def _read_one(reader: Reader, raw: Mapping[str, object], path: FieldPath, features: Features) -> WrittenConstraint:
-    """One constraint; the fields that util.go:DropDisabledPodFields clears are cleared."""
+    """Read one constraint; the fields that util.go:DropDisabledPodFields clears are cleared."""
     field = raw.get
     written = WrittenConstraint(
         max_skew=reader.integer(field("maxSkew"), path, "maxSkew") or 0,
@@ -274,7 +278,7 @@ def _read_one(reader: Reader, raw: Mapping[str, object], path: FieldPath, featur
 
 
 def read_selector(reader: Reader, raw: object, path: FieldPath) -> LabelSelector | None:
-    """The LabelSelector at `path`, or None for null; `reader` collects what has the wrong type."""
+    """Return the LabelSelector at `path`, or None for null; `reader` collects what has the wrong type."""
     if raw is None:
         return None
     selector = reader.mapping(raw, path)
@@ -292,7 +296,7 @@ def read_selector(reader: Reader, raw: object, path: FieldPath) -> LabelSelector
 
 
 def _constraint(index: int, written: WrittenConstraint, labels: Labels) -> Constraint:
-    """One constraint for a Pod with `labels`, every default applied."""
+    """Return one constraint for a Pod with `labels`, every default applied."""
     applied = {key: labels[key] for key in written.match_label_keys if key in labels}
     return Constraint(
         index=index,

@@ -49,7 +49,7 @@ class Usage(NamedTuple):
 
     def plus(self, requests: Requests, pods: int = 1) -> Usage:
         """
-        With `pods` more Pods that each have these requests; fewer if it is negative.
+        Add `pods` Pods that each have these requests; fewer if it is negative.
 
         upstream: types.go:NodeInfo.update (v1.37)
         """
@@ -74,7 +74,7 @@ NO_REQUESTS, UNUSED = Requests(), Usage()
 
 
 def in_order(amounts: Mapping[str, int]) -> Scalars:
-    """The amounts in the order of their names, without zeros."""
+    """Return the amounts in the order of their names, without zeros."""
     return tuple(sorted([(name, amount) for name, amount in amounts.items() if amount]))
 
 
@@ -101,7 +101,7 @@ class PodGroup:
 
 
 def label_set(labels: Labels) -> LabelSet:
-    """The labels as one hashable value, in the order of their keys; equal keys are one string in memory."""
+    """Return the labels as one hashable value, in the order of their keys; equal keys are one string in memory."""
     return tuple(sorted((intern(key), value) for key, value in labels.items()))
 
 
@@ -152,14 +152,14 @@ class PodCounts:
             del self._counts[pod.labels], self._changed[count]
 
     def _own(self, count: _Count) -> dict[str, int]:
-        """The number of Pods by node, in a dictionary that no returned group holds."""
+        """Return the number of Pods by node, in a dictionary that no returned group holds."""
         if count not in self._changed:
             count.nodes = dict(count.nodes)
             self._changed[count] = None
         return count.nodes
 
     def groups(self) -> Mapping[LabelSet, PodGroup]:
-        """The counts as they are now."""
+        """Return the counts as they are now."""
         if self._changed:
             groups = dict(self._groups)
             for count in self._changed:
@@ -213,6 +213,6 @@ class NodeUsage:
             del self._usage[node]
 
     def by_node(self) -> Mapping[str, Usage]:
-        """The sums as they are now, by the name of the node; nodes without Pods are left out."""
+        """Return the sums as they are now, by the name of the node; nodes without Pods are left out."""
         self._returned = True
         return self._usage

@@ -47,8 +47,8 @@ class DefaultSelector:
 
 def default_selector(namespace: str, labels: Labels, owner: Owner | None, snapshot: Snapshot) -> DefaultSelector:
     """
-    The selector for a Pod with `labels` and the controller `owner`; it is empty if nothing selects or owns the Pod.
-    The owner counts only if it is one of SELECTOR_KINDS and exists in `snapshot`.
+    Return the selector for a Pod with `labels` and the controller `owner`; it is empty if nothing selects or owns the
+    Pod. The owner counts only if it is one of SELECTOR_KINDS and exists in `snapshot`.
 
     upstream: spread.go:DefaultSelector (v1.37)
     """
@@ -72,7 +72,7 @@ def constraints_in_force(
     raw: object, labels: Labels, defaults: Sequence[dict[str, object]], selector: Selector, features: Features
 ) -> tuple[Constraint, ...]:
     """
-    The constraints by which the scheduler places a Pod: its own in `raw`, or else `defaults` with the derived
+    Return the constraints by which the scheduler places a Pod: its own in `raw`, or else `defaults` with the derived
     `selector`.  The matchLabelKeys of `defaults` have no effect.
 
     upstream: plugin.go:PodTopologySpread.getConstraints (v1.37)
@@ -87,7 +87,7 @@ def constraints_in_force(
 
 def validate_args(defaulting_type: str, constraints: Sequence[object], path: FieldPath) -> tuple[FieldError, ...]:
     """
-    Every reason why kube-scheduler refuses these args, which stand at `path`; all fields have the right types.
+    Return every reason why kube-scheduler refuses these args, which stand at `path`; all fields have the right types.
 
     upstream: validation_pluginargs.go:ValidatePodTopologySpreadArgs (v1.37)
     """
@@ -95,7 +95,11 @@ def validate_args(defaulting_type: str, constraints: Sequence[object], path: Fie
 
 
 def _type_errors(defaulting_type: str, constraints: Sequence[object], path: FieldPath) -> Iterator[FieldError]:
-    """upstream: validation_pluginargs.go:validateDefaultingType (v1.37)"""
+    """
+    Yield what is wrong with the type of defaulting.
+
+    upstream: validation_pluginargs.go:validateDefaultingType (v1.37)
+    """
     if defaulting_type not in DEFAULTING_TYPES:
         yield FieldError(NOT_SUPPORTED, path, defaulting_type, 'supported values: "System", "List"')
     elif defaulting_type == SYSTEM and constraints:

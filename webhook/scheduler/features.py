@@ -36,7 +36,7 @@ class Features(NamedTuple):
 
 
 def features(minor: int) -> Features:
-    """The features of Kubernetes 1.`minor`; a version after 1.38 has those of 1.38."""
+    """Return the features of Kubernetes 1.`minor`; a version after 1.38 has those of 1.38."""
     return Features(
         minor=minor,
         min_domains=minor >= 27,
@@ -64,7 +64,10 @@ def features(minor: int) -> Features:
 
 
 def parse_version(text: str) -> Features:
-    """The features of a version such as `1.34`, `v1.34.2` or `1.34+`; ValueError for any other text, or before 1.25."""
+    """
+    Return the features of a version such as `1.34`, `v1.34.2` or `1.34+`; ValueError for any other text, or before
+    1.25.
+    """
     match = re.fullmatch(r"v?1\.(\d{1,3})([.+-].*)?", text.strip())
     if match is None:
         raise ValueError(f'found "{text}", wanted a version such as 1.{NEWEST}')
@@ -74,7 +77,7 @@ def parse_version(text: str) -> Features:
 
 
 def unknown(features: Features) -> str:
-    """What to say of a version that is newer than all whose recorded decisions are tests; "" for any other."""
+    """Return what to say of a version that is newer than all whose recorded decisions are tests; "" for any other."""
     if features.minor <= NEWEST:
         return ""
     return f"Kubernetes 1.{features.minor} is newer than 1.{NEWEST}, the newest that evenkeel was held against"

@@ -47,8 +47,8 @@ def shortages(
     ignored_groups: Collection[str] = (),
 ) -> tuple[str, ...]:
     """
-    Every reason why the node has no room for the Pod; none if it has.  Extended resources that are `ignored`, or whose
-    name begins with one of `ignored_groups` and a slash, are not looked at.
+    Return every reason why the node has no room for the Pod; none if it has.  Extended resources that are `ignored`, or
+    whose name begins with one of `ignored_groups` and a slash, are not looked at.
 
     upstream: fit.go:fitsRequest (v1.37)
     """
@@ -72,7 +72,7 @@ def shortages(
 
 def least_allocated(requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
     """
-    The score of a node, 0 to 100: the mean of what would be free of its CPU and memory, each rounded down.
+    Return the score of a node, 0 to 100: the mean of what would be free of its CPU and memory, each rounded down.
 
     upstream: least_allocated.go:leastResourceScorer (v1.37)
     """
@@ -90,7 +90,7 @@ def least_allocated(requests: Requests, allocatable: Allocatable, usage: Usage) 
 
 def allocation(strategy: ScoringStrategy, requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
     """
-    The score of a node, 0 to 100, by a strategy.
+    Return the score of a node, 0 to 100, by a strategy.
 
     upstream: fit.go:nodeResourceStrategyTypeMap (v1.37)
     """
@@ -116,7 +116,11 @@ def allocation(strategy: ScoringStrategy, requests: Requests, allocatable: Alloc
 
 
 def _on_line(shape: Sequence[tuple[int, int]], share: int) -> int:
-    """upstream: shape_score.go:BuildBrokenLinearFunction (v1.37)"""
+    """
+    Return the score of a share in use, on the line through the points of a shape.
+
+    upstream: shape_score.go:BuildBrokenLinearFunction (v1.37)
+    """
     before: tuple[int, int] | None = None
     for at, score in shape:
         if share <= at:
@@ -133,8 +137,9 @@ def _amounts(
     name: str, requests: Requests, allocatable: Allocatable, usage: Usage, *, non_zero: bool
 ) -> tuple[int, int, int]:
     """
-    Of one resource what would be requested with the Pod, what is without it, and what a node has; zeros where the node
-    has none, or the Pod asks for none of an extended one.
+    Return, of one resource, what would be requested with the Pod, what is without it, and what a node has.
+
+    All are zero where the node has none of it, or the Pod asks for none of an extended one.
 
     upstream: resource_allocation.go:resourceAllocationScorer.calculateNodeAllocatableRequest (v1.37)
     """
@@ -158,7 +163,7 @@ def _amounts(
 
 def is_best_effort(requests: Requests, resources: Sequence[str] = (CPU, MEMORY)) -> bool:
     """
-    Whether a Pod requests none of these resources; since 1.33 NodeResourcesBalancedAllocation does not score it.
+    Return whether a Pod requests none of these resources; since 1.33 NodeResourcesBalancedAllocation does not score it.
 
     upstream: resource_allocation.go:resourceAllocationScorer.isBestEffortPod (v1.37)
     """
@@ -175,7 +180,7 @@ def balanced_allocation(
     resources: Sequence[str] = (CPU, MEMORY),
 ) -> int:
     """
-    The score of a node, 0 to 100: how alike the shares of its resources in use are with the Pod, and since 1.36
+    Return the score of a node, 0 to 100: how alike the shares of its resources in use are with the Pod, and since 1.36
     whether they are more alike than without it.
 
     upstream: balanced_allocation.go:balancedResourceScorer (v1.37)
@@ -190,7 +195,11 @@ def balanced_allocation(
 
 
 def _balance(milli_cpu: int, memory: int, allocatable: Allocatable) -> int:
-    """upstream: balanced_allocation.go:balancedResourceScore (v1.37)"""
+    """
+    Return the score of a node's use of cpu and memory: the more alike the shares in use are, the higher.
+
+    upstream: balanced_allocation.go:balancedResourceScore (v1.37)
+    """
     if not allocatable.milli_cpu or not allocatable.memory:
         return MAX_NODE_SCORE
     cpu_share = min(float(milli_cpu) / float(allocatable.milli_cpu), 1.0)
@@ -211,7 +220,11 @@ def _balance_of(
 
 
 def _deviating(shares: Iterator[float]) -> int:
-    """upstream: balanced_allocation.go:balancedResourceScore (v1.37)"""
+    """
+    Return the score of the shares in use of resources: the more alike they are, the higher.
+
+    upstream: balanced_allocation.go:balancedResourceScore (v1.37)
+    """
     found = list(shares)
     deviation = 0.0
     if len(found) == 2:
@@ -223,7 +236,7 @@ def _deviating(shares: Iterator[float]) -> int:
 
 
 def _sum(numbers: Sequence[float]) -> float:
-    """One after the other, as Go adds them; `sum` of Python 3.12 and later is more exact."""
+    """Sum one after the other, as Go adds them; `sum` of Python 3.12 and later is more exact."""
     total = 0.0
     for number in numbers:
         total += number

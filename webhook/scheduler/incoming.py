@@ -44,7 +44,7 @@ class IncomingPod:
 
 def read_incoming_pod(reader: Reader, raw: Mapping[str, object], features: Features | None = None) -> IncomingPod:
     """
-    A raw Pod; `reader` collects what has the wrong type.
+    Return a raw Pod; `reader` collects what has the wrong type.
 
     With `features`, its requests are read, too, as that version counts them; without, it requests nothing.
     """

@@ -86,7 +86,9 @@ class Nodes:
     __hash__ = None  # type: ignore[assignment]
 
     def replaced_by(self, nodes: Iterable[Node]) -> Nodes:
-        """A cluster's nodes after a change; if only taints or room differ, what was found out about labels is kept."""
+        """
+        Return a cluster's nodes after a change; if only taints or room differ, what was found out about labels is kept.
+        """
         new = Nodes(nodes)
         pairs = zip(self._nodes, new, strict=False)
         if len(self) == len(new) and all(a is b or (a.name == b.name and a.labels == b.labels) for a, b in pairs):
@@ -104,12 +106,12 @@ class Nodes:
         return {name: position for position, name in enumerate(self._names)}
 
     def get(self, name: str) -> Node | None:
-        """The node of this name, or None."""
+        """Return the node of this name, or None."""
         position = self._positions.get(name)
         return None if position is None else self._nodes[position]
 
     def named(self, names: Iterable[str]) -> NodeSet:
-        """The nodes with these names; a name that no node has is passed over."""
+        """Return the nodes with these names; a name that no node has is passed over."""
         return union(1 << self._positions[name] for name in names if name in self._positions)
 
     def named_one(self, name: str) -> NodeSet:
@@ -117,11 +119,11 @@ class Nodes:
         return 1 << self._positions[name]
 
     def members(self, chosen: NodeSet) -> Iterator[Node]:
-        """The nodes of a set, in their order."""
+        """Return the nodes of a set, in their order."""
         return compress(self._nodes, _as_selectors(chosen))
 
     def names(self, chosen: NodeSet) -> Iterator[str]:
-        """The names of the nodes of a set, in their order."""
+        """Return the names of the nodes of a set, in their order."""
         return compress(self._names, _as_selectors(chosen))
 
     def grouped(self, chosen: NodeSet, key: Callable[[Node], Group]) -> dict[Group, NodeSet]:
@@ -138,7 +140,7 @@ class Nodes:
         return {group: int(binary, 2) for group, binary in digits.items()}
 
     def carrying(self, key: str) -> NodeSet:
-        """The nodes that have the label `key`."""
+        """Return the nodes that have the label `key`."""
         if key in self.common_label_keys:
             return self.all
         if key not in self.label_keys:
@@ -148,7 +150,7 @@ class Nodes:
         return self._carried[key]
 
     def domains(self, key: str) -> Mapping[str, NodeSet]:
-        """The nodes by their value of the label `key`; those that lack it are left out."""
+        """Return the nodes by their value of the label `key`; those that lack it are left out."""
         found = self._domains.get(key)
         if found is None and key not in self.label_keys:
             return {}  # and keep nothing: whoever writes Pods could fill the memory with such keys
@@ -161,7 +163,7 @@ class Nodes:
         return found
 
     def integers(self, key: str) -> Sequence[tuple[int, NodeSet]]:
-        """The nodes by their value of the label `key`, where that is an integer."""
+        """Return the nodes by their value of the label `key`, where that is an integer."""
         if key not in self.label_keys:
             return ()
         if key not in self._integers:
@@ -170,14 +172,14 @@ class Nodes:
         return self._integers[key]
 
     def number_of_domains(self, key: str, chosen: NodeSet) -> int:
-        """The number of values of the label `key` on the nodes of a set."""
+        """Return the number of values of the label `key` on the nodes of a set."""
         domains, carrying = self.domains(key), chosen & self.carrying(key)
         if len(domains) == self.carrying(key).bit_count():  # as with hostname
             return carrying.bit_count()
         return sum([1 for those in domains.values() if those & carrying])
 
     def placed(self, key: str, chosen: NodeSet) -> Domains:
-        """The nodes of a set by their domain of `key`; those that lack it are left out."""
+        """Return the nodes of a set by their domain of `key`; those that lack it are left out."""
         found = self._placed.get((key, chosen))
         if found is None:
             of = {node.name: node.labels[key] for node in self.members(chosen & self.carrying(key))}
@@ -217,7 +219,7 @@ class Nodes:
         return found
 
     def untolerated(self, tolerations: Sequence[Toleration]) -> Mapping[Taint, NodeSet]:
-        """The nodes on which a taint keeps a Pod off, by the first such taint."""
+        """Return the nodes on which a taint keeps a Pod off, by the first such taint."""
         found: dict[Taint, NodeSet] = {}
         for taints, those in self.by_taints.items():
             if taint := untolerated_taint(taints, tolerations, DO_NOT_SCHEDULE):
@@ -225,12 +227,12 @@ class Nodes:
         return found
 
     def tolerated(self, tolerations: Sequence[Toleration]) -> NodeSet:
-        """The nodes that no taint keeps a Pod off."""
+        """Return the nodes that no taint keeps a Pod off."""
         return self.all & ~union(self.untolerated(tolerations).values())
 
 
 def integer(text: str) -> int | None:
-    """The integer that strconv.ParseInt reads, within 64 bits, or None."""
+    """Return the integer that strconv.ParseInt reads, within 64 bits, or None."""
     if len(text) > _LONGEST_VALUE or not _GO_INTEGER.fullmatch(text):
         return None
     number = int(text)
@@ -238,7 +240,7 @@ def integer(text: str) -> int | None:
 
 
 def union(sets: Iterable[NodeSet]) -> NodeSet:
-    """The nodes that are in any of the sets."""
+    """Return the nodes that are in any of the sets."""
     found = 0
     for one in sets:
         found |= one
@@ -246,5 +248,5 @@ def union(sets: Iterable[NodeSet]) -> NodeSet:
 
 
 def _as_selectors(chosen: NodeSet) -> bytes:
-    """A byte for each node up to the last of the set: 1 if it belongs to it, else 0."""
+    """Return a byte for each node up to the last of the set: 1 if it belongs to it, else 0."""
     return f"{chosen:b}"[::-1].encode().translate(_AS_NUMBERS)

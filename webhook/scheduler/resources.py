@@ -66,9 +66,9 @@ class _Pod(NamedTuple):
 
 def read_requests(reader: Reader, raw: Mapping[str, object], features: Features, *, bound: bool) -> Requests:
     """
-    What a raw Pod requests.  Of one that is `bound`, what its node has allocated counts, too, and `non_zero_` amounts
-    heed Pod-level requests; of one that is to be placed, only its spec counts, and they do not.  `reader` collects
-    what cannot be read; it counts as 0.
+    Return what a raw Pod requests.  Of one that is `bound`, what its node has allocated counts, too, and `non_zero_`
+    amounts heed Pod-level requests; of one that is to be placed, only its spec counts, and they do not.  `reader`
+    collects what cannot be read; it counts as 0.
 
     upstream: types.go:PodInfo.CalculateResource (v1.37)
     """
@@ -106,7 +106,7 @@ def _requests(pod: _Pod, features: Features, bound: bool) -> Requests:
 
 def with_default_requests(spec: Mapping[str, object]) -> Mapping[str, object]:
     """
-    The raw spec of a Pod that is made from a template or a file, with the requests that the API server gives it.
+    Return the raw spec of a Pod that is made from a template or a file, with the requests that the API server gives it.
 
     As SetDefaults_Pod does: a container requests its limits where it states no request, and the Pod as a whole its own
     limit where no container states one.  What has the wrong type stays as it is.
@@ -124,7 +124,7 @@ def with_default_requests(spec: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _requesting_limits(raw: object, but: Collection[str] = ()) -> object:
-    """A container or the spec of a Pod that requests its limits where it states no request, `but` for some."""
+    """Return a container or the spec of a Pod that requests its limits where it states no request, `but` for some."""
     limits, requests = value_at(raw, LIMITS), value_at(raw, REQUESTS)
     if not isinstance(limits, dict) or not isinstance(requests, dict | None):
         return raw
@@ -134,7 +134,7 @@ def _requesting_limits(raw: object, but: Collection[str] = ()) -> object:
 
 def read_allocatable(reader: Reader, raw: object, path: FieldPath) -> Allocatable:
     """
-    What a node has, from its status.allocatable; `reader` collects what cannot be read.
+    Return what a node has, from its status.allocatable; `reader` collects what cannot be read.
 
     upstream: types.go:NewResource (v1.37)
     """
@@ -151,7 +151,7 @@ def read_allocatable(reader: Reader, raw: object, path: FieldPath) -> Allocatabl
 @lru_cache(maxsize=1024)
 def is_extended(name: str) -> bool:
     """
-    Whether a resource is one that Kubernetes does not know by itself, such as `example.com/gpu`.
+    Return whether a resource is one that Kubernetes does not know by itself, such as `example.com/gpu`.
 
     upstream: helpers.go:IsExtendedResourceName (v1.37)
     """
@@ -162,7 +162,7 @@ def is_extended(name: str) -> bool:
 @lru_cache(maxsize=1024)
 def is_scalar(name: str) -> bool:
     """
-    Whether the scheduler counts a resource by its name, besides CPU, memory, ephemeral storage and Pods.
+    Return whether the scheduler counts a resource by its name, besides CPU, memory, ephemeral storage and Pods.
 
     upstream: utils.go:IsScalarResourceName (v1.37)
     """
@@ -170,13 +170,17 @@ def is_scalar(name: str) -> bool:
 
 
 def _is_pod_level(name: str) -> bool:
-    """upstream: helpers.go:IsSupportedPodLevelResource (v1.37)"""
+    """
+    Return whether a Pod may request a resource for all of its containers together.
+
+    upstream: helpers.go:IsSupportedPodLevelResource (v1.37)
+    """
     return name in (CPU, MEMORY) or name.startswith(HUGE_PAGES)
 
 
 def _pod_requests(pod: _Pod, features: Features, missing: Amounts) -> Amounts:
     """
-    The requests of a Pod; a container that states no request of a resource in `missing` has that much of it.
+    Return the requests of a Pod; a container that states no request of a resource in `missing` has that much of it.
 
     upstream: helpers.go:PodRequests (v1.37)
     """
@@ -188,7 +192,9 @@ def _pod_requests(pod: _Pod, features: Features, missing: Amounts) -> Amounts:
 
 
 def _pod_level(pod: _Pod, features: Features) -> Amounts:
-    """What stands in place of sums over containers: the requests of the Pod as a whole, of a bound one in effect."""
+    """
+    Return what stands in place of sums over containers: the requests of the Pod as a whole, of a bound one in effect.
+    """
     requests = {name: amount for name, amount in pod.pod_level if _is_pod_level(name)}
     if not requests or not (features.pod_allocated_resources and pod.reported):
         return requests
@@ -200,8 +206,8 @@ def _pod_level(pod: _Pod, features: Features) -> Amounts:
 
 def _aggregate(pod: _Pod, features: Features, missing: Amounts) -> Amounts:
     """
-    The sum of the greatest amounts of each container; since 1.37 the greatest of three sums: as the containers are
-    specified, as allocated and as actuated.
+    Return the sum of the greatest amounts of each container; since 1.37 the greatest of three sums: as the containers
+    are specified, as allocated and as actuated.
 
     upstream: helpers.go:AggregateContainerRequests (v1.37)
     """
@@ -226,7 +232,7 @@ def _first(amounts: Stated | None, otherwise: Stated) -> Stated:
 
 
 def _in_effect(container: _Container, infeasible: bool) -> Stated:
-    """The greatest amounts of a container; until 1.36 a status counts only where it has `resources`."""
+    """Return the greatest amounts of a container; until 1.36 a status counts only where it has `resources`."""
     if not container.reported or (container.init and not container.sidecar):
         return container.spec
     most = _greatest(() if infeasible else container.spec, container.actuated or (), container.allocated or ())
@@ -235,7 +241,7 @@ def _in_effect(container: _Container, infeasible: bool) -> Stated:
 
 def _sum(containers: Sequence[_Container], amounts: Sequence[Stated], missing: Amounts) -> Amounts:
     """
-    What the containers need when they run, with the sidecars, or when one of the init containers runs, with the
+    Return what the containers need when they run, with the sidecars, or when one of the init containers runs, with the
     sidecars before it: the greater.
 
     upstream: helpers.go:aggregateContainerResourcesByFn (v1.37)
@@ -263,7 +269,7 @@ def _add(amounts: Amounts, more: Amounts) -> None:
 
 def _greatest(*lists: Stated) -> Amounts:
     """
-    The greatest amount of each resource.
+    Return the greatest amount of each resource.
 
     upstream: helpers.go:max (v1.37)
     """
@@ -274,7 +280,7 @@ def _greatest(*lists: Stated) -> Amounts:
 
 
 def _read_kept(spec: Mapping[str, object], status: Mapping[str, object]) -> tuple[_Pod, Sequence[FieldError]]:
-    """What `_read` returns, which is kept for the next Pod that says the same, and the errors in it."""
+    """Return what `_read` returns, which is kept for the next Pod that says the same, and the errors in it."""
     said = ([spec.get(name) for name in _IN_SPEC], [status.get(name) for name in _IN_STATUS])
     try:
         content = marshal.dumps(cast(Any, said), 2)  # Unlike equality, it tells 1 from true.
@@ -289,7 +295,7 @@ def _read_content(content: bytes) -> tuple[_Pod, Sequence[FieldError]]:
 
 
 def _read(said: tuple[Sequence[object], Sequence[object]]) -> tuple[_Pod, Sequence[FieldError]]:
-    """What a Pod says of its resources, and what of it cannot be read."""
+    """Return what a Pod says of its resources, and what of it cannot be read."""
     reader = Reader()
     spec, status = (
         dict(zip(names, values, strict=True)) for names, values in zip((_IN_SPEC, _IN_STATUS), said, strict=True)
@@ -324,7 +330,7 @@ def _read_containers(reader: Reader, spec: Mapping[str, object], status: Mapping
 def _read_status(
     reader: Reader, status: Mapping[str, object], path: FieldPath
 ) -> tuple[bool, Stated | None, Stated | None]:
-    """Whether the status of a Pod or a container has `resources`, what is allocated, and what is actuated."""
+    """Return whether the status of a Pod or a container has `resources`, what is allocated, and what is actuated."""
     resources = reader.mapping(status.get("resources"), (*path, "resources"))
     allocated, actuated = status.get("allocatedResources"), resources.get("requests")
     return (
@@ -335,7 +341,11 @@ def _read_status(
 
 
 def _is_infeasible(reader: Reader, status: Mapping[str, object]) -> bool:
-    """upstream: helpers.go:IsPodResizeInfeasible (v1.37)"""
+    """
+    Return whether the kubelet has found that a resize can never be done.
+
+    upstream: helpers.go:IsPodResizeInfeasible (v1.37)
+    """
     for condition, _ in reader.mappings(status.get("conditions"), ("status", "conditions")):
         if condition.get("type") == "PodResizePending":
             return condition.get("reason") == "Infeasible"
@@ -343,7 +353,9 @@ def _is_infeasible(reader: Reader, status: Mapping[str, object]) -> bool:
 
 
 def _read_amounts(reader: Reader, raw: object, path: FieldPath) -> Stated:
-    """What is stated, by name; a name longer than any that the API server takes is passed over, and so never kept."""
+    """
+    Return what is stated, by name; a name longer than any that the API server takes is passed over, and so never kept.
+    """
     if raw is None:
         return ()
     stated = reader.mapping(raw, path).items()

@@ -105,7 +105,11 @@ def _itself(nodes: Nodes) -> DomainOf:
 
 @lru_cache(maxsize=1024)
 def topology_normalizing_weight(size: int) -> float:
-    """upstream: scoring.go:topologyNormalizingWeight (v1.37)"""
+    """
+    Return the weight of a constraint by the number of its domains.
+
+    upstream: scoring.go:topologyNormalizingWeight (v1.37)
+    """
     return math.log(size + 2)
 
 
@@ -127,7 +131,7 @@ def added(
     sums: Mapping[NodeSet, float], by_number: Mapping[int, NodeSet], carrying: NodeSet, weight: float, max_skew: int
 ) -> Iterator[tuple[NodeSet, float]]:
     """
-    The sums with what one constraint adds: each set is divided by the number of Pods in its nodes' domains.
+    Yield the sums with what one constraint adds: each set is divided by the number of Pods in its nodes' domains.
 
     upstream: scoring.go:scoreForCount (v1.37)
     """
@@ -145,7 +149,7 @@ def added(
 
 def normalized(raw: Mapping[NodeSet, int]) -> dict[NodeSet, int]:
     """
-    Raw scores as 0 to 100, the smallest highest; all 100 where the largest is 0.
+    Return raw scores as 0 to 100, the smallest highest; all 100 where the largest is 0.
 
     upstream: scoring.go:PodTopologySpread.NormalizeScore (v1.37)
     """
@@ -156,6 +160,6 @@ def normalized(raw: Mapping[NodeSet, int]) -> dict[NodeSet, int]:
 
 
 def rounded(score: float) -> int:
-    """The nearest integer, halves away from zero, as Go's math.Round; a score is never negative."""
+    """Return the nearest integer, halves away from zero, as Go's math.Round; a score is never negative."""
     whole = math.floor(score)
     return whole + (score - whole >= 0.5)

@@ -18,8 +18,8 @@ _TERM = re.compile(
 
 def parse_selector(text: str) -> Selector:
     """
-    The selector that `text` describes; an empty text selects everything.  The operators `<` and `>` are not supported.
-    ValueError names the term that cannot be read.
+    Return the selector that `text` describes; an empty text selects everything.  The operators `<` and `>` are not
+    supported. ValueError names the term that cannot be read.
 
     upstream: selector.go:Parse (v1.37)
     """

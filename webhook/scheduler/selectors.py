@@ -35,7 +35,7 @@ class Requirement(NamedTuple):
 
     def matches(self, labels: Labels) -> bool:
         """
-        Whether `labels` meet the requirement; NotIn and DoesNotExist also match labels without the key.
+        Return whether `labels` meet the requirement; NotIn and DoesNotExist also match labels without the key.
 
         upstream: selector.go:Requirement.Matches (v1.37)
         """
@@ -48,7 +48,7 @@ class Requirement(NamedTuple):
 
     def match(self, labels: Labels, addable: Collection[str], added: Collection[str] = ()) -> Match:
         """
-        Like `matches`, but UNKNOWN where a label of this key is absent and may still be added.
+        Match as `matches` does, but UNKNOWN where a label of this key is absent and may still be added.
 
         One whose key is in `added` surely will be, with a value that is not known.
         """
@@ -72,7 +72,11 @@ class Requirement(NamedTuple):
         return self.operator == other.operator
 
     def __str__(self) -> str:
-        """upstream: selector.go:Requirement.String (v1.37)"""
+        """
+        Return the requirement as kubectl prints it.
+
+        upstream: selector.go:Requirement.String (v1.37)
+        """
         form = _FORMS.get(self.operator)
         values = ",".join(sorted(self.values))
         return form(self.key, values) if form is not None else f"{self.key} {self.operator} ({values})"
@@ -110,7 +114,7 @@ class Selector:
 
     def add(self, requirements: Iterable[Requirement]) -> Selector:
         """
-        A selector that also has `requirements`; one that matches nothing stays as it is.
+        Return a selector that also has `requirements`; one that matches nothing stays as it is.
 
         upstream: selector.go:internalSelector.Add (v1.37)
         """
@@ -118,14 +122,16 @@ class Selector:
 
     def matches(self, labels: Labels) -> bool:
         """
-        Whether `labels` meet every requirement.
+        Return whether `labels` meet every requirement.
 
         upstream: selector.go:internalSelector.Matches (v1.37)
         """
         return not self.matches_nothing and all(requirement.matches(labels) for requirement in self.requirements)
 
     def match(self, labels: Labels, addable: Collection[str] = (), added: Collection[str] = ()) -> Match:
-        """Like `matches`, but UNKNOWN where labels that are not there yet decide it; see `Requirement.match`."""
+        """
+        Match as `matches` does, but UNKNOWN where labels that are not there yet decide it; see `Requirement.match`.
+        """
         if self.matches_nothing:
             return Match.NO
         found = Match.YES
@@ -144,12 +150,16 @@ class Selector:
         return all(any(own.implies(wanted) for own in self.requirements) for wanted in other.requirements)
 
     def __str__(self) -> str:
-        """upstream: selector.go:internalSelector.String (v1.37)"""
+        """
+        Return the selector as kubectl prints it.
+
+        upstream: selector.go:internalSelector.String (v1.37)
+        """
         return ",".join(map(str, self.requirements))
 
 
 def _in_order(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
-    """By key; those on one key stay in their order."""
+    """Sort requirements by key; those on one key stay in their order."""
     return tuple(sorted(requirements, key=lambda requirement: requirement.key))
 
 
@@ -170,19 +180,19 @@ class LabelSelector(NamedTuple):
 
 
 def equals(labels: Labels) -> tuple[Requirement, ...]:
-    """A requirement `key=value` for each label."""
+    """Return a requirement `key=value` for each label."""
     return tuple([Requirement(key, EQUALS, (value,)) for key, value in labels.items()])
 
 
 def selecting(labels: Labels, requirements: Iterable[Requirement] = ()) -> Selector:
-    """A selector that requires all of `labels`, and `requirements` after them."""
+    """Return a selector that requires all of `labels`, and `requirements` after them."""
     return Selector(_in_order((*equals(labels), *requirements)))
 
 
 def as_selector(selector: LabelSelector | None, first: Iterable[Requirement] = ()) -> Selector:
     """
-    The selector that `selector` stands for: None matches nothing, an empty one everything.  `first` are requirements
-    that come before those on the same key.
+    Return the selector that `selector` stands for: None matches nothing, an empty one everything.  `first` are
+    requirements that come before those on the same key.
 
     upstream: helpers.go:LabelSelectorAsSelector (v1.37)
     """
@@ -193,10 +203,10 @@ def as_selector(selector: LabelSelector | None, first: Iterable[Requirement] = (
 
 def as_label_selector(selector: Selector) -> dict[str, object]:
     """
-    The LabelSelector, as JSON, that matches exactly what `selector` matches; NOTHING has none.
+    Return the LabelSelector, as JSON, that matches exactly what `selector` matches; NOTHING has none.
 
-    matchLabels can hold a key only once: further requirements on it, and every other operator, go to
-    matchExpressions.  Exact duplicates are dropped.
+    matchLabels can hold a key only once: further requirements on it, and every other operator, go to matchExpressions.
+    Exact duplicates are dropped.
     """
     match_labels: dict[str, str] = {}
     expressions: list[dict[str, object]] = []

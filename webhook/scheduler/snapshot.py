@@ -61,7 +61,7 @@ class Service:
     selector: Labels
 
     def selects(self, labels: Labels) -> bool:
-        """Whether a Pod with `labels` is one of its Pods."""
+        """Return whether a Pod with `labels` is one of its Pods."""
         return self.selector.items() <= labels.items()
 
 
@@ -100,7 +100,7 @@ class Snapshot:
 
     def services_of(self, namespace: str, labels: Labels) -> tuple[Service, ...]:
         """
-        The Services of the namespace whose selector matches a Pod with `labels`, in the order of the snapshot.
+        Return the Services of the namespace whose selector matches a Pod with `labels`, in the order of the snapshot.
 
         upstream: spread.go:GetPodServices (v1.37)
         """
@@ -110,15 +110,17 @@ class Snapshot:
         return tuple(service for _, service in sorted(found, key=lambda placed: placed[0]))
 
     def controller(self, namespace: str, owner: Owner) -> Controller | None:
-        """The owner of an object in `namespace`, looked up by name as the scheduler does; the uid is not compared."""
+        """
+        Return the owner of an object in `namespace`, looked up by name as the scheduler does; the uid is not compared.
+        """
         return self.controllers.get((namespace, owner.api_version, owner.kind), {}).get(owner.name)
 
     def with_namespace(self, namespace: Namespace) -> Snapshot:
-        """A copy that holds `namespace`, too."""
+        """Return a copy that holds `namespace`, too."""
         return replace(self, namespaces={**self.namespaces, namespace.name: namespace.labels})
 
     def with_controller(self, namespace: str, controller: Controller) -> Snapshot:
-        """A copy that holds `controller`, too."""
+        """Return a copy that holds `controller`, too."""
         key = (namespace, controller.api_version, controller.kind)
         named = {**self.controllers.get(key, {}), controller.name: controller}
         return replace(self, controllers={**self.controllers, key: named})
@@ -138,7 +140,7 @@ class SnapshotError(ValueError):
 
 def from_objects(objects: Iterable[Mapping[str, object]], features: Features | None = None) -> Snapshot:
     """
-    The snapshot of `objects`, raw JSON as the API server prints it; kinds other than READ_KINDS are passed over.
+    Return the snapshot of `objects`, raw JSON as the API server prints it; kinds other than READ_KINDS are passed over.
 
     With `features`, it has what Pods request and nodes have, as that version counts it.  SnapshotError names the first
     field that has a wrong type.
@@ -175,7 +177,7 @@ def from_objects(objects: Iterable[Mapping[str, object]], features: Features | N
 
 
 def by_rarest_label(services: Sequence[Service]) -> ServiceIndex:
-    """The Services of a namespace, each under the label of its selector that the fewest of them have."""
+    """Return the Services of a namespace, each under the label of its selector that the fewest of them have."""
     asked = Counter(item for service in services for item in service.selector.items())
     found: dict[tuple[str, str], list[tuple[int, Service]]] = {}
     for place, service in enumerate(services):
@@ -188,12 +190,12 @@ def read_object(
     raw: Mapping[str, object], api_version: str, kind: str, features: Features | None = None
 ) -> tuple[str, str, SnapshotObject | None]:
     """
-    The namespace and the name of an object of READ_KINDS, and what is kept of it; resources only with `features`.
+    Return the namespace and the name of an object of READ_KINDS, and what is kept of it; resources only with
+    `features`.
 
     Nothing is kept of a Service that selects nothing, or of a Pod that does not count.  A selector that takes more than
     LARGEST bytes is kept as if it selected nothing, a Pod whose labels do counts for its requests only, and one whose
-    extended resources do not for these.
-    SnapshotError names the first field that has a wrong type.
+    extended resources do not for these. SnapshotError names the first field that has a wrong type.
     """
     found = _Object(raw, api_version, kind, features)
     kept = found.kept()

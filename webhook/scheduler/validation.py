@@ -47,7 +47,7 @@ def validate(
     raw: object, labels: Labels, path: FieldPath, *, merged: bool, features: Features
 ) -> tuple[FieldError, ...]:
     """
-    Every reason why kube-apiserver rejects `raw`, the JSON list of constraints at `path`; empty if it is valid.
+    Return every reason why kube-apiserver rejects `raw`, the JSON list of constraints at `path`; empty if it is valid.
 
     With `merged` the constraints are judged as they are, as in a template or a stored Pod; without it, they are first
     merged with the Pod's `labels`, as on creation.  Where a type is wrong, the API server cannot decode the object and
@@ -59,7 +59,7 @@ def validate(
 
 
 def errors_in(reading: Reading, path: FieldPath) -> Iterable[FieldError]:
-    """Like `validate`, for constraints that are read already and judged as they are."""
+    """Validate as `validate` does, constraints that are read already and judged as they are."""
     errors: tuple[FieldError, ...] | None = reading.derived.get(_errors)
     if errors is None:
         errors = reading.derived[_errors] = _errors(reading, reading.features)
@@ -67,7 +67,7 @@ def errors_in(reading: Reading, path: FieldPath) -> Iterable[FieldError]:
 
 
 def _errors(reading: Reading, features: Features) -> tuple[FieldError, ...]:
-    """The errors of constraints as they are; paths begin at the list."""
+    """Return the errors of constraints as they are; paths begin at the list."""
     errors: list[FieldError] = []
     for i, written in enumerate(reading.written):
         errors += _constraint_errors(written, (i,), features)
@@ -102,7 +102,11 @@ def _not_supported(path: FieldPath, value: str, wanted: tuple[str, ...]) -> Fiel
 
 
 def _min_domains_errors(written: WrittenConstraint, min_domains: int, path: FieldPath) -> Iterator[FieldError]:
-    """upstream: validation.go:validateMinDomains (v1.37)"""
+    """
+    Yield what is wrong with minDomains.
+
+    upstream: validation.go:validateMinDomains (v1.37)
+    """
     if min_domains <= 0:
         yield FieldError(INVALID, path, min_domains, "must be greater than zero")
     if written.when_unsatisfiable != HARD:
@@ -112,6 +116,8 @@ def _min_domains_errors(written: WrittenConstraint, min_domains: int, path: Fiel
 
 def _match_label_keys_errors(written: WrittenConstraint, path: FieldPath, features: Features) -> Iterator[FieldError]:
     """
+    Yield what is wrong with matchLabelKeys.
+
     Before the merge of 1.34 the API server calls ValidateMatchLabelKeysInTopologySpread instead.
 
     upstream: validation.go:ValidateMatchLabelKeysAndMismatchLabelKeys (v1.37)
@@ -131,7 +137,7 @@ def _match_label_keys_errors(written: WrittenConstraint, path: FieldPath, featur
 
 
 def _keys_in_both_after_merge(keys: Sequence[str], selector: LabelSelector, path: FieldPath) -> Iterator[FieldError]:
-    """An error for each key that is in the selector twice: the merge itself has put it there once."""
+    """Yield an error for each key that is in the selector twice: the merge itself has put it there once."""
     index_of = {key: i for i, key in enumerate(keys)}
     seen = set(selector.match_labels)
     for expression in selector.match_expressions:
@@ -147,7 +153,7 @@ def _words(features: Features) -> LabelWords:
 
 def selector_errors(selector: LabelSelector, path: FieldPath, words: LabelWords = SINCE_35) -> Iterator[FieldError]:
     """
-    Every reason why the API server rejects a LabelSelector at `path`.
+    Yield every reason why the API server rejects a LabelSelector at `path`.
 
     upstream: validation.go:ValidateLabelSelector (v1.37)
     """
@@ -162,7 +168,11 @@ def selector_errors(selector: LabelSelector, path: FieldPath, words: LabelWords 
 
 
 def _expression_errors(expression: Requirement, path: FieldPath, words: LabelWords) -> Iterator[FieldError]:
-    """upstream: validation.go:ValidateLabelSelectorRequirement (v1.37)"""
+    """
+    Yield what is wrong with one of matchExpressions.
+
+    upstream: validation.go:ValidateLabelSelectorRequirement (v1.37)
+    """
     operator, values = expression.operator, expression.values
     if operator in (IN, NOT_IN) and not values:
         yield FieldError(REQUIRED, (*path, "values"), [], "must be specified when `operator` is 'In' or 'NotIn'")
@@ -179,7 +189,7 @@ def _expression_errors(expression: Requirement, path: FieldPath, words: LabelWor
 
 
 def _rests_on(error: FieldError, unread: Set[FieldPath]) -> bool:
-    """Whether `error` is about a field that could not be read, or depends on one."""
+    """Return whether `error` is about a field that could not be read, or depends on one."""
     constraint, field = error.path[:-1], error.path[-1]
     sources = {"minDomains": ("whenUnsatisfiable",), REPEATED: ("topologyKey", "whenUnsatisfiable")}.get(str(field), ())
     follows = any((*constraint, source) in unread for source in sources)
@@ -188,7 +198,7 @@ def _rests_on(error: FieldError, unread: Set[FieldPath]) -> bool:
 
 def _repeated(written: Sequence[WrittenConstraint]) -> list[FieldError]:
     """
-    An error for all but the last of the constraints with the same (topologyKey, whenUnsatisfiable).
+    Return an error for all but the last of the constraints with the same (topologyKey, whenUnsatisfiable).
 
     upstream: validation.go:ValidateSpreadConstraintNotRepeat (v1.37)
     """
@@ -202,17 +212,17 @@ def _repeated(written: Sequence[WrittenConstraint]) -> list[FieldError]:
 
 
 def shown_path(error: FieldError) -> FieldPath:
-    """The path of `error` in the object: some of upstream's paths name no field of it."""
+    """Return the path of `error` in the object: some of upstream's paths name no field of it."""
     if error.detail == IN_BOTH and error.path[-2] != "matchLabelKeys":
         return (*error.path[:-1], "matchLabelKeys", error.path[-1])
     return error.path[:-1] if error.path[-1] == REPEATED else error.path
 
 
 def in_one_line(error: FieldError) -> str:
-    """The path of `error` in the object, the value that was found, and what the API server says of it."""
+    """Return the path of `error` in the object, the value that was found, and what the API server says of it."""
     return f"{path_text(shown_path(error))}: found {brief(error.value)}, {error.detail or NOT_REPEATED}"
 
 
 def on_stored_pod(features: Features) -> Features:
-    """`features` with the merge of 1.34: a stored Pod may hold merged keys, whatever version was given."""
+    """Return `features` with the merge of 1.34: a stored Pod may hold merged keys, whatever version was given."""
     return features if features.selector_merge else features._replace(selector_merge=True)

@@ -36,7 +36,8 @@ def choose(
     connect: Callable[[], Client],
 ) -> Chosen:
     """
-    The certificate that `values`, settings by name, ask for; SettingsError if they are wrong or cannot be fulfilled.
+    Return the certificate that `values`, settings by name, ask for; SettingsError if they are wrong or cannot be
+    fulfilled.
 
     `host` is that of --bind, `secret` the namespace and name in --tls-secret, `connect` makes a client of the API
     server.
@@ -132,7 +133,7 @@ def _renewal(
 
 
 def _lifetimes(values: Mapping[str, str]) -> tuple[timedelta, timedelta]:
-    """Those of the CA and of the certificate that are kept in --tls-secret."""
+    """Return how long the CA and the certificate that are kept in --tls-secret last."""
     ca, leaf = (_duration(name, values[name]) for name in ("ca-lifetime", "certificate-lifetime"))
     if ca < 2 * leaf:
         raise SettingsError(
@@ -142,7 +143,7 @@ def _lifetimes(values: Mapping[str, str]) -> tuple[timedelta, timedelta]:
 
 
 def _duration(name: str, text: str) -> timedelta:
-    """A duration as 90d, 36h or 15m, from a minute to 100 years."""
+    """Return a duration as 90d, 36h or 15m, from a minute to 100 years."""
     found = DURATION.fullmatch(text)
     value = timedelta(**{UNITS[found[2]]: int(found[1])}) if found else timedelta()
     if not timedelta(minutes=1) <= value <= timedelta(days=36500):

@@ -35,7 +35,7 @@ class CertificateFiles:
             log(logging.INFO, "certificate reloaded", notAfter=certificate.not_after.isoformat())
 
     def _reload(self, files: ServingCertificate | Clients, reload: Callable[[], bool], message: str) -> bool:
-        """Whether the files were reloaded; a new reason not to use them is counted and logged."""
+        """Return whether the files were reloaded; a new reason not to use them is counted and logged."""
         before, reloaded = files.refused, reload()
         if files.refused and files.refused != before:
             self.metrics.certificate_failures.inc()
@@ -43,7 +43,10 @@ class CertificateFiles:
         return reloaded
 
     def checks(self) -> tuple[Check, ...]:
-        """Ready while the certificate is valid, and a CA of clients; the details say why changed files were refused."""
+        """
+        Return ready while the certificate is valid, and a CA of clients; the details say why changed files were
+        refused.
+        """
         now, clients = datetime.now(UTC), self.clients
         until = f"valid until {self.certificate.not_after.isoformat()}"
         served = _check("certificate", self.certificate.problem(now), until, self.certificate.refused)

@@ -24,7 +24,7 @@ def watch_cluster(
     features: Features | None = None,
 ) -> Live:
     """
-    The cluster behind `client`; `synced` is called once, when every kind has been listed.
+    Return the cluster behind `client`; `synced` is called once, when every kind has been listed.
 
     `may_wait` is asked before each look-up.  With `features`, what Pods request and nodes have is read, too.
     """
@@ -55,7 +55,9 @@ def _count(metrics: ClusterMetrics, what: str, kind: str, fields: Mapping[str, o
 
 
 def _level(what: str, fields: Mapping[str, object]) -> int:
-    """Of failures in a row, the first is a warning; a look-up is one unless it found the object, or found none."""
+    """
+    Return the level of a log line: of failures in a row only the first is a warning, and so is a look-up that failed.
+    """
     if (what == WATCH_FAILED and fields["tries"] != 1) or fields.get("result") in (FOUND, ABSENT):
         return logging.DEBUG
     return logging.INFO if what in (WATCH_LISTED, SYNCED) else logging.WARNING

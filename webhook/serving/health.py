@@ -84,7 +84,7 @@ def create_app(
 
     @app.get("/readyz")
     def readyz() -> Response:
-        """Whether it is ready; what the checks found out of the cluster is told to the Pod's own host only."""
+        """Return whether it is ready; what the checks found out of the cluster is told to the Pod's own host only."""
         found = (port(), *checks())
         changes.log(found)
         ready, told = all(check.ok for check in found), is_local((request.remote_addr,))
@@ -142,7 +142,9 @@ class OwnPort:
         self.found: tuple[float, Check] | None = None  # When the last handshake ended, and how.
 
     def check(self) -> Check:
-        """How a handshake ended no more than a second ago.  StepAside in a loop, where one must be waited for."""
+        """
+        Return how a handshake ended no more than a second ago.  StepAside in a loop, where one must be waited for.
+        """
         if self.found is None or monotonic() - self.found[0] > FRESH_SECONDS:
             may_wait()
             check = self._try()
@@ -158,7 +160,9 @@ class OwnPort:
         return Check("port", True, f"{version} in {1000 * (monotonic() - begun):.0f} ms")
 
     def _shake_hands(self, deadline: float) -> str | None:
-        """The version of TLS.  The last flight is not sent: a port that demands certificates would count a refusal."""
+        """
+        Return the version of TLS.  The last flight is not sent: a port that demands certificates would count a refusal.
+        """
         received, to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
         session = self.context.wrap_bio(received, to_send)
         with socket.create_connection((self.host, self.port), deadline - monotonic()) as sock:
@@ -175,7 +179,7 @@ class OwnPort:
 
 
 def _reachable(listener: socket.socket) -> str:
-    """An address of this host that the listener serves."""
+    """Return an address of this host that the listener serves."""
     host = str(listener.getsockname()[0])
     if host == "::" and not listener.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY):
         return "127.0.0.1"

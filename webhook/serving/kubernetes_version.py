@@ -43,7 +43,7 @@ class KubernetesVersion:
         return {"version": self.found, **({"note": note} if note else {})}
 
     def check(self) -> Check:
-        """Ready once an answer has come, or none: from then on reviews are judged by a version that is known."""
+        """Return ready once an answer has come, or none: from then on reviews are judged by a version that is known."""
         if self.found:
             return Check("kubernetes", True, "; ".join(self._fields().values()))
         reason = f": {self.problem}" if self.problem else ""

@@ -40,7 +40,7 @@ def configure(level: str) -> None:
 
 
 def log(level: int, message: str, /, **fields: object) -> None:
-    """A line with `fields`; those that are None are left out."""
+    """Log a line with `fields`; those that are None are left out."""
     if logger.isEnabledFor(level):
         given = {name: _bounded(value) for name, value in fields.items() if value is not None}
         # Not logger.log(), which would look for the line of code that called.
@@ -48,7 +48,7 @@ def log(level: int, message: str, /, **fields: object) -> None:
 
 
 def _bounded(value: object) -> object:
-    """The value, shortened to fit a log line; requests can contain any type and size."""
+    """Return the value, shortened to fit a log line; requests can contain any type and size."""
     if isinstance(value, str):
         return value if len(value) <= FIELD_LIMIT else f"{value[: FIELD_LIMIT - 1]}…"
     if isinstance(value, list) and all(isinstance(item, str) for item in value):

@@ -149,7 +149,7 @@ class Metrics:
         return gauge
 
     def text(self) -> bytes:
-        """The exposition format."""
+        """Return the exposition format."""
         return generate_latest(self.registry)
 
     def count(self, request: AdmissionRequest, decision: Decision, seconds: float) -> None:
@@ -212,7 +212,7 @@ class ClusterMetrics(Collector):
         metrics.registry.register(self)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """The gauges, computed when Prometheus scrapes."""
+        """Yield the gauges, computed when Prometheus scrapes."""
         synced = GaugeMetricFamily("evenkeel_cache_synced", "1 if the kind has been listed, else 0.", labels=["kind"])
         age = GaugeMetricFamily(
             "evenkeel_cache_age_seconds",

@@ -74,7 +74,7 @@ class PolicyFile:
 
     def check(self, missing: Collection[str] | None) -> Check:
         """
-        Always ready, because there is always a policy; the detail says why a changed file was refused.
+        Return ready, because there is always a policy; the detail says why a changed file was refused.
 
         `missing` are the webhook entries that the policy needs and nobody sends; None if that is not known.
         """

@@ -39,7 +39,9 @@ class Renewal:
         make: Callable[[Pem, Pem], ServingCertificate],
         lifetimes: Lifetimes,
     ) -> None:
-        """`make` serves the first pair; those that follow are handed over to what it returns."""
+        """
+        Renew certificates; `make` serves the first pair, and those that follow are handed over to what it returns.
+        """
         self.client, self.secret, self.registration = client, secret, registration
         self.names, self.make, self.lifetimes = names, make, lifetimes
         self.problem = ""
@@ -113,7 +115,7 @@ class Renewal:
         self.served = leaf
 
     def check(self) -> Check:
-        """Ready if every caBundle of the webhook configurations verifies the certificate that is served."""
+        """Return ready if every caBundle of the webhook configurations verifies the certificate that is served."""
         more = f"; {self.problem}" if self.problem else ""
         bundles = self.registration.bundles
         if self.served is None or bundles is None:

@@ -70,7 +70,7 @@ class Reviewer:
 
     def answer(self, phase: str, body: bytes) -> Answer:
         """
-        The answer to the bytes of one review.
+        Return the answer to the bytes of one review.
 
         All but small ones, which the worker answers one after another, pause, for no other thread runs while one is
         parsed.
@@ -108,13 +108,13 @@ class Reviewer:
         return known.in_force
 
     def refuse(self, code: int, message: str, uid: str = "") -> Answer:
-        """The answer to a request that is not a review."""
+        """Return the answer to a request that is not a review."""
         self.metrics.refused.labels(str(code)).inc()
         log(logging.WARNING, "request refused", code=code, reason=one_line(message, LINE_LIMIT), uid=uid or None)
         return Answer(code, wire.refusal(uid, code, message))
 
     def _answer(self, request: AdmissionRequest, policy: Policy) -> tuple[Decision, Answer]:
-        """The decision and its encoding; those of an unexpected error if either fails."""
+        """Return the decision and its encoding; those of an unexpected error if either fails."""
         try:
             if request.defect is not None:
                 raise request.defect
@@ -127,9 +127,9 @@ class Reviewer:
 
     def _snapshot(self, request: AdmissionRequest) -> Snapshot | None:
         """
-        One view for this review, if it needs one; what the view lacks is requested from the API server.
+        Return one view for this review, if it needs one; what the view lacks is requested from the API server.
 
-        An owner only for a controller: of anyone else each made-up name would cost a request.
+        An owner is requested for a controller only: of anyone else each made-up name would cost a request.
         """
         if not request.workloads:
             return None

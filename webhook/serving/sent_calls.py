@@ -66,7 +66,7 @@ class SentCalls:
         return {} if missing is None else {(): len(missing)}
 
     def check(self) -> Check:
-        """Always ready: missing entries do not affect the other reviews."""
+        """Return ready, always: missing entries do not affect the other reviews."""
         missing = self.missing
         if missing is None:
             return Check("calls", True, f"not known: {self.problem}" if self.problem else "not known yet")
@@ -74,7 +74,7 @@ class SentCalls:
         return Check("calls", True, needed + self._past_enforced())
 
     def _past_enforced(self) -> str:
-        """What passes while no replica answers, although a rule is enforced."""
+        """Return what passes while no replica answers, although a rule is enforced."""
         policy, seen = self.reviewer.policy, self.registration.seen
         names = ignoring(policy, seen) if policy.enforced and seen is not None else ()
         return f"; while no replica answers, enforced rules do not hold for {', '.join(names)}: {FAILING}" * bool(names)

@@ -111,7 +111,7 @@ class Webhook:
         return self.reviewer.refuse(status, reason).body
 
     def checks(self) -> Sequence[Check]:
-        """The lines of /readyz, but that of the webhook's port."""
+        """Return the lines of /readyz, but that of the webhook's port."""
         cluster, renewal = self.cluster.state(), self.config.renewal
         return (
             *self.certificate_files.checks(),
@@ -167,7 +167,7 @@ class Webhook:
 
 
 def _version(config: Config, reviewer: Reviewer) -> KubernetesVersion | None:
-    """Who asks a live cluster for its version, unless it is given."""
+    """Return what asks a live cluster for its version, unless it is given."""
     if not config.asks_version or config.client is None:
         return None
     from webhook.serving.kubernetes_version import KubernetesVersion

@@ -48,7 +48,7 @@ class Unanswerable:
 
 
 def read(body: bytes, phase: str, kinds: Kinds) -> AdmissionRequest | Unanswerable:
-    """The request in an HTTP body, with the workloads of these kinds."""
+    """Return the request in an HTTP body, with the workloads of these kinds."""
     if problem := _too_much(body):
         return _unread(body, phase, problem)
     try:
@@ -81,14 +81,14 @@ def _unread(body: bytes, phase: str, problem: str) -> AdmissionRequest | Unanswe
 
 
 def _uid_in(body: bytes) -> str:
-    """The uid, where kube-apiserver writes it; empty if it is not there."""
+    """Return the uid, where kube-apiserver writes it; empty if it is not there."""
     found = _UID.search(body, 0, 4096)
     return found[1].decode() if found else ""
 
 
 def _too_much(body: bytes) -> str:
     """
-    Why a body must not be parsed; empty if it may be.
+    Return why a body must not be parsed; empty if it may be.
 
     msgspec parses it in one go, in which no other thread runs: nor may that last long, nor take more than MOST_BYTES.
     In bytes, by measurement: an object takes up to 200 beside its members, a list 96, each member after the first 64
@@ -116,14 +116,14 @@ def _pieces(body: bytes) -> Iterator[bytes]:
 
 
 def _counts(piece: bytes) -> tuple[int, ...]:
-    """How many objects, lists, commas, quotes, keys, and times LONG digits in a row a piece has, at most."""
+    """Return how many objects, lists, commas, quotes, keys, and times LONG digits in a row a piece has, at most."""
     marks = piece.translate(None, _UNMARKED)
     return *map(marks.count, (b"{", b"[", b",", b'"', b'":')), piece.translate(_DIGITS).count(b"0" * MANY_DIGITS)
 
 
 def _characters(body: bytes) -> int:
     """
-    The most bytes that the characters of all strings take.
+    Return the most bytes that the characters of all strings take.
 
     That is one each, and one more while the escapes of its string are read; or four if the string has an emoji, and up
     to four more for copies in the widths that it had before.
@@ -135,7 +135,7 @@ def _characters(body: bytes) -> int:
 
 def parse(body: bytes) -> object:
     """
-    The value that a body holds in JSON, as json.loads reads it.  RecursionError, or ValueError if there is none.
+    Return the value that a body holds in JSON, as json.loads reads it.  RecursionError, or ValueError if there is none.
 
     A body above RETRIED must be JSON in the strict sense: without lone surrogates, NaN, and numbers beyond a float's.
     In one that is not small, TooManyFloats after MOST_FLOATS.
@@ -149,7 +149,9 @@ def parse(body: bytes) -> object:
 
 
 def _float(digits: str) -> float:
-    """Not msgspec's own, which takes 6 µs for 1e-310; and in a Python function another thread may take over."""
+    """
+    Parse a number; msgspec's own function takes 6 µs for 1e-310, and in a Python function another thread may take over.
+    """
     value = float(digits)
     if isinf(value):
         raise ValueError(f"found {digits[:20]}, wanted a number that a float can hold")
@@ -189,7 +191,7 @@ def _parse(body: str) -> object:
 
 
 def answer(uid: str, decision: Decision) -> bytes:
-    """The AdmissionReview that answers the request with this uid."""
+    """Return the AdmissionReview that answers the request with this uid."""
     response: dict[str, object] = {"uid": uid, "allowed": decision.status is None}
     if decision.status is not None:
         response["status"] = decision.status
@@ -203,7 +205,7 @@ def answer(uid: str, decision: Decision) -> bytes:
 
 
 def refusal(uid: str, code: int, message: str) -> bytes:
-    """The AdmissionReview that goes with an HTTP error: not allowed, and why."""
+    """Return the AdmissionReview that goes with an HTTP error: not allowed, and why."""
     status = {"status": "Failure", "code": code, "message": one_line(message, LINE_LIMIT)}
     return _review({"uid": uid, "allowed": False, "status": status})
 

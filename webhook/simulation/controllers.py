@@ -95,14 +95,16 @@ class Controllers:
         return made
 
     def next_maker(self, number: int) -> Maker:
-        """What makes the Pods of the workload after a rollout has begun."""
+        """Return what makes the Pods of the workload after a rollout has begun."""
         revision = f"rollout-{number}"
         if self.ref.kind == DEPLOYMENT:
             return self._required(self._next_set(revision))
         return self._required(self.workload, revision)
 
     def of_sets(self) -> Iterator[Maker]:
-        """What makes the Pods of each set; of a StatefulSet amid a rollout those of its current revision first."""
+        """
+        Yield what makes the Pods of each set; of a StatefulSet amid a rollout those of its current revision first.
+        """
         for replica_set in self.sets:
             maker = self._required(replica_set)
             if self.updating.current:
@@ -110,7 +112,10 @@ class Controllers:
             yield maker
 
     def _before(self, updated: Maker) -> Maker:
-        """What makes the Pods of a StatefulSet below the partition: its old template is not known, but its Pods are."""
+        """
+        Return what makes the Pods of a StatefulSet below the partition: its old template is not known, but its Pods
+        are.
+        """
         updating = self.updating
         if updating.lost:
             return self._required(self.workload, updating.current)
@@ -169,7 +174,7 @@ class Controllers:
 
 
 def _waits(pod: PodObject, scheduler: str) -> str:
-    """Why kube-scheduler does not look at a Pod that perhaps another scheduler places; "" if it does."""
+    """Return why kube-scheduler does not look at a Pod that perhaps another scheduler places; "" if it does."""
     if scheduler:
         return f'the scheduler "{scheduler}" places it, which is not simulated'
     return "it has scheduling gates" if pod.scheduling_gates else ""

@@ -63,7 +63,7 @@ class Deployment:
 
     def scale(self, replicas: int) -> None:
         """
-        Another number of replicas: of the one set that is active, or of all in proportion.
+        Set another number of replicas: of the one set that is active, or of all in proportion.
 
         upstream: sync.go:DeploymentController.scale (v1.37)
         """
@@ -89,7 +89,7 @@ class Deployment:
             one.desired, one.most = sizes[one.revision], allowed
 
     def sync(self, state: State) -> bool:
-        """One round of both controllers; whether there was anything to do."""
+        """Run both controllers for a round; return whether there was anything to do."""
         changed = self._hold() if self.paused else self._recreate() if self.strategy.recreate else self._roll()
         for one in self.sets:
             changed |= sync(one, self.sets if self.controlled else (), state)
@@ -97,7 +97,7 @@ class Deployment:
 
     def _hold(self) -> bool:
         """
-        While it is paused, only its one active set is scaled, and none is made.
+        Scale the one active set of a paused Deployment, and make none.
 
         upstream: sync.go:DeploymentController.sync (v1.37)
         """
@@ -108,7 +108,11 @@ class Deployment:
         return True
 
     def _recreate(self) -> bool:
-        """upstream: recreate.go:DeploymentController.rolloutRecreate (v1.37)"""
+        """
+        Scale the old ReplicaSets to 0, then the new one up once their Pods are gone; return whether anything changed.
+
+        upstream: recreate.go:DeploymentController.rolloutRecreate (v1.37)
+        """
         *old, new = self.sets
         changed = any(one.desired for one in old)
         for one in old:
@@ -119,7 +123,12 @@ class Deployment:
         return True
 
     def _roll(self) -> bool:
-        """upstream: rolling.go:DeploymentController.rolloutRolling (v1.37)"""
+        """
+        Scale the new ReplicaSet up, or the old ones down, as far as the strategy allows; return whether anything
+        changed.
+
+        upstream: rolling.go:DeploymentController.rolloutRolling (v1.37)
+        """
         *old, new = self.sets
         surge, unavailable = self.strategy.fenceposts(self.replicas)
         total = sum(one.desired for one in self.sets)
@@ -139,7 +148,11 @@ class Deployment:
         return self._clean_up(active, most) | self._scale_down(active, least)
 
     def _clean_up(self, old: Iterable[ReplicaSet], most: int) -> bool:
-        """upstream: rolling.go:DeploymentController.cleanupUnhealthyReplicas (v1.37)"""
+        """
+        Lower old ReplicaSets by Pods that are not available, by `most` in all at most; return whether any was lowered.
+
+        upstream: rolling.go:DeploymentController.cleanupUnhealthyReplicas (v1.37)
+        """
         left = most
         for one in old:
             fewer = max(0, min(left, one.desired - one.available))
@@ -148,7 +161,11 @@ class Deployment:
         return left < most
 
     def _scale_down(self, old: Iterable[ReplicaSet], least: int) -> bool:
-        """upstream: rolling.go:DeploymentController.scaleDownOldReplicaSetsForRollingUpdate (v1.37)"""
+        """
+        Lower old ReplicaSets as far as `least` Pods stay available; return whether any was lowered.
+
+        upstream: rolling.go:DeploymentController.scaleDownOldReplicaSetsForRollingUpdate (v1.37)
+        """
         most = left = max(0, sum(one.available for one in self.sets) - least)
         for one in old:
             fewer = min(left, one.desired)
@@ -157,12 +174,16 @@ class Deployment:
         return left < most
 
     def gone(self, pod: Pod) -> None:
-        """A Pod's object is gone."""
+        """Forget a Pod whose object is gone."""
         for one in self.sets:
             if pod in one.pods:
                 one.pods.remove(pod)
 
 
 def _rounded(product: int, by: int) -> int:
-    """upstream: integer.go:RoundToInt32 (v1.37)"""
+    """
+    Return `product / by`, rounded to the nearest integer; 0 if `by` is 0.
+
+    upstream: integer.go:RoundToInt32 (v1.37)
+    """
     return (2 * product + by) // (2 * by) if by else 0

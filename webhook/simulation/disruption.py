@@ -43,7 +43,11 @@ class Budget(NamedTuple):
         return pod.namespace == self.namespace and self.selector.matches(dict(pod.labels))
 
     def healthy(self, state: State) -> int:
-        """upstream: disruption.go:countHealthyPods (v1.37)"""
+        """
+        Count the healthy Pods that the budget selects.
+
+        upstream: disruption.go:countHealthyPods (v1.37)
+        """
         groups = state.groups(self.namespace).items()
         there = sum(sum(nodes.values()) for labels, nodes in groups if self.selector.matches(dict(labels)))
         more = [(labels, number) for (space, labels), number in state.unready.items() if space == self.namespace]
@@ -52,7 +56,7 @@ class Budget(NamedTuple):
 
     def desired(self, replicas: int) -> int:
         """
-        How many Pods must stay healthy while the simulated workload has so many replicas.
+        Return how many Pods must stay healthy while the simulated workload has so many replicas.
 
         upstream: disruption.go:DisruptionController.getExpectedPodCount (v1.37)
         """
@@ -65,8 +69,8 @@ class Budget(NamedTuple):
 
 def refusing(pod: Pod, budgets: Iterable[Budget], replicas: int, state: State) -> tuple[Budget, ...]:
     """
-    The budget that does not let the Pod be evicted now; or all that select it if they are several, since then it never
-    is; or none.
+    Return the budget that does not let the Pod be evicted now; or all that select it if they are several, since then it
+    never is; or none.
 
     upstream: eviction.go:EvictionREST.Create (v1.37)
     """

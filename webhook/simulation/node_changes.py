@@ -49,19 +49,19 @@ class Ground:
         return frozenset(node.name for node in self.order if any(taint.key == UNREACHABLE_KEY for taint in node.taints))
 
     def towards(self, later: Ground, number: int) -> Ground:
-        """The nodes when the first `number` that a step changes are as they are `later`."""
+        """Return the nodes when the first `number` that a step changes are as they are `later`."""
         done = set(later.touched[:number])
         changed = {node.name: node for node in later.order if node.name in done}
         return replace(self, order=tuple(changed.get(node.name, node) for node in self.order), touched=(), like=())
 
 
 def first_ground(nodes: Nodes) -> Ground:
-    """The nodes as kube-scheduler first lists them, by their names, which no node is without."""
+    """Return the nodes as kube-scheduler first lists them, by their names, which no node is without."""
     return Ground(tuple(sorted((node for node in nodes if node.name), key=lambda node: node.name)))
 
 
 def after(ground: Ground, step: Step) -> Ground:
-    """The nodes after a step; StepError if it names none, or changes nothing, which only a drain may."""
+    """Return the nodes after a step; StepError if it names none, or changes nothing, which only a drain may."""
     if step.action == ADD:
         return _with_more(ground, step)
     if step.action not in OF_NODES:
@@ -104,7 +104,7 @@ def _already(step: Step, those: str) -> str:
 
 
 def _changed(node: Node, step: Step) -> Node:
-    """The node after a step; tainted twice it has each taint once."""
+    """Return the node after a step; tainted twice it has each taint once."""
     if step.action == TAINT and step.taint is not None:
         return _tainted(node, (step.taint,))
     if step.action == LOSE:
@@ -119,7 +119,7 @@ def _tainted(node: Node, taints: Sequence[Taint]) -> Node:
 
 
 def _with_more(ground: Ground, step: Step) -> Ground:
-    """More nodes, one of each zone in turn, like those that have most of the labels and are open."""
+    """Add nodes, one of each zone in turn, like those that have most of the labels and are open."""
     if not ground.order:
         raise StepError(f"{step.text}: there is no node that a new one could be like")
 

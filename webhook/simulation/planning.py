@@ -37,13 +37,13 @@ class Planned(NamedTuple):
 
 
 def is_simulated(raw: Raw) -> bool:
-    """Whether it is a workload whose controller is simulated."""
+    """Return whether it is a workload whose controller is simulated."""
     ref = ObjectRef.of(raw)
     return (ref.api_version, ref.kind) in SIMULATED
 
 
 def wanted(ref: ObjectRef, steps: Iterable[Step]) -> Callable[[Raw], bool]:
-    """Which Pods a simulation of these steps needs one by one: all where it moves those of any workload."""
+    """Return which Pods a simulation of these steps needs one by one: all where it moves those of any workload."""
     moves = any(step.action in OF_NODES or step.action == ADD for step in steps)
 
     def asks(pod: Raw) -> bool:
@@ -65,7 +65,8 @@ def planned(
     profiles: Profiles = USUAL_PROFILES,
 ) -> Planned:
     """
-    All that runs need of a cluster, to simulate steps of the workload `raw`; StepError for a step that does nothing.
+    Return all that runs need of a cluster, to simulate steps of the workload `raw`; StepError for a step that does
+    nothing.
 
     With `applied`, the workload comes from a file, and replaces the one of its name or is new.  `defaults` are the
     constraints that new Pods without any are given, `profiles` those of the cluster's kube-scheduler.
@@ -122,7 +123,7 @@ def _initial_pods(controllers: Controllers, makers: Sequence[Maker], changed_nod
 def _changes(
     makers: Controllers, named: Named, ground: Ground, steps: Sequence[Step]
 ) -> tuple[list[Ground], dict[int, Maker]]:
-    """The nodes after each step, and what makes the Pods of each rollout."""
+    """Return the nodes after each step, and what makes the Pods of each rollout."""
     grounds, rollouts, replicas = list[Ground](), dict[int, Maker](), named.replicas
     for i, step in enumerate(steps):
         ground = after(ground, step)
@@ -171,7 +172,7 @@ def _check_rollout(ref: ObjectRef, named: Named) -> None:
 
 
 def _notes(controllers: Controllers, named: Named) -> Iterator[str]:
-    """What keeps the workload from changing; what else changes it or where its Pods go, and is not simulated."""
+    """Yield what keeps the workload from changing; what else changes it or where its Pods go, and is not simulated."""
     ref = controllers.ref
     if named.paused:
         yield "It is paused: no change of its template is rolled out."
@@ -184,5 +185,5 @@ def _notes(controllers: Controllers, named: Named) -> Iterator[str]:
 
 
 def _latest(pods: Iterable[InitialPod]) -> float:
-    """The latest of all times, where that of the dump is not known."""
+    """Return the latest of all times, where that of the dump is not known."""
     return max((time for pod in pods for time in (pod.ready_at, pod.created) if time is not None), default=0.0)

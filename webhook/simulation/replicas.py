@@ -60,7 +60,7 @@ def sync(of: ReplicaSet, related: Sequence[ReplicaSet], state: State) -> bool:
 
 def to_delete(pods: Sequence[Pod], beside: Iterable[Pod], number: int, now: float) -> Sequence[Pod]:
     """
-    So many of the Pods, those that go first; `beside` are all of the same Deployment.
+    Return the `number` Pods that are deleted first; `beside` are all of the same Deployment.
 
     upstream: controller_utils.go:ActivePodsWithRanks.Less, replica_set.go:getPodsToDelete (v1.37)
     """
@@ -76,6 +76,10 @@ def to_delete(pods: Sequence[Pod], beside: Iterable[Pod], number: int, now: floa
 
 
 def _bucket(now: float, since: float | None) -> int:
-    """upstream: controller_utils.go:logarithmicRankDiff (v1.37)"""
+    """
+    Return the binary logarithm of an age in nanoseconds: ages with the same logarithm count as equal.
+
+    upstream: controller_utils.go:logarithmicRankDiff (v1.37)
+    """
     age = (now - since) * NANOSECONDS if since is not None else 0
     return int(math.log2(age)) if age > 0 else -1

@@ -67,7 +67,7 @@ class StepResult(NamedTuple):
 
 
 def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]]) -> tuple[StepResult, ...]:
-    """The result before any step, and after each; `outcomes` are those of each run."""
+    """Return the result before any step, and after each; `outcomes` are those of each run."""
     found, of_class, grounds = [], plan.named.sets[-1].maker.of_class, (plan.start.ground, *plan.grounds)
     for i in range(len(plan.steps) + 1):
         if i:
@@ -126,14 +126,14 @@ def _of_constraint(
 
 
 def ranged(numbers: Iterable[int]) -> Range:
-    """The least, the most likely and the most of numbers, of which there is one at least."""
+    """Return the least, the most likely and the most of numbers, of which there is one at least."""
     counted = Counter(numbers)
     likely = min(counted, key=lambda number: (-counted[number], number))
     return Range(min(counted), likely, max(counted))
 
 
 def _shares(each: Sequence[Iterable[Value]]) -> dict[Value, float]:
-    """What is in any of them by the share of those that have it, the most frequent first."""
+    """Return what is in any of them by the share of those that have it, the most frequent first."""
     counted = Counter(item for those in each for item in those)
     most_frequent = sorted(counted.items(), key=lambda one: (-one[1], str(one[0])))
     return {item: number / len(each) for item, number in most_frequent}

@@ -102,7 +102,9 @@ def _rolled_out(plan: Plan, changed: Cycle, runs: int) -> Rollout:
 
 
 def _changed(of_class: PodClass, changed: Cycle) -> PodClass:
-    """The class of the new Pods with what a remedy changes; what they count by stays that of their own revision."""
+    """
+    Return the class of the new Pods with what a remedy changes; what they count by stays that of their own revision.
+    """
     own = {one.index: one.selector for one in of_class.constraints}
     constraints = [replace(one, selector=own[one.index]) for one in changed.constraints if one.index in own]
     pod = changed.pod

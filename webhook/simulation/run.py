@@ -98,7 +98,7 @@ class StepOutcome(NamedTuple):
 
 
 def run(plan: Plan, seed: int, number: int) -> tuple[StepOutcome, ...]:
-    """The outcome before any step, and after each; `number` counts the runs of a seed."""
+    """Return the outcome before any step, and after each; `number` counts the runs of a seed."""
     one = _Run(plan, Random(f"{seed}/{number}"))
     found = [one.outcome()]
     for i, step in enumerate(plan.steps):
@@ -109,7 +109,7 @@ def run(plan: Plan, seed: int, number: int) -> tuple[StepOutcome, ...]:
 
 
 def last_attempt(plan: Plan, seed: int, number: int) -> Cycle | None:
-    """The attempt to place the first of the workload's Pods that wait in the end of a run; None if none does."""
+    """Return the attempt to place the first of the workload's Pods that wait in the end of a run; None if none does."""
     one = _Run(plan, Random(f"{seed}/{number}"))
     for i, step in enumerate(plan.steps):
         one.take(i, step)
@@ -179,7 +179,7 @@ class _Run:
 
     def _change_nodes(self, action: str, ground: Ground) -> None:
         """
-        kubectl changes one node after the other, and a Pod that waits may find a place before the last.
+        Apply a step to one node after the other, as kubectl does: a Pod that waits may find a place before the last.
 
         upstream: drain.go:DrainCmdOptions.RunCordonOrUncordon, taint.go:TaintOptions.RunTaint (v1.37)
         """
@@ -199,7 +199,11 @@ class _Run:
             self.settle(False)
 
     def _delete_nodes(self, ground: Ground) -> None:
-        """upstream: gc_controller.go:PodGCController.gcOrphaned (v1.37)"""
+        """
+        Delete nodes, and with them their Pods.
+
+        upstream: gc_controller.go:PodGCController.gcOrphaned (v1.37)
+        """
         state, names = self.state, list(ground.touched)
         state.random.shuffle(names)
         state.move_to(ground)
@@ -212,7 +216,7 @@ class _Run:
             self.settle(False)
 
     def _start_daemons(self, ground: Ground) -> None:
-        """The Pods of DaemonSets on new nodes, as on the nodes that they are like."""
+        """Start the Pods of DaemonSets on new nodes, as on the nodes that they are like."""
         for name, like in ground.like:
             for found in self.plan.start.found.get(like, ()):
                 if found.fixed and found.spreads:
@@ -234,7 +238,7 @@ class _Run:
             pass
 
     def _react(self) -> bool:
-        """One thing that happens; False if there is none.  Which comes first is chance, as in a cluster."""
+        """Let one thing happen; False if there is none. Which comes first is chance, as in a cluster."""
         state = self.state
         if state.terminating and state.random.random() < self._ending and self._finish():
             return True
@@ -245,7 +249,7 @@ class _Run:
         return state.schedule_next() or self.workload.sync(state) or self._ripen() or self._finish()
 
     def _ripen(self) -> bool:
-        """Some Pods have been ready for long enough; whether the controller reacts to each of them is chance."""
+        """Let some Pods have been ready for long enough; whether the controller reacts to each of them is chance."""
         fresh, some = self.state.fresh, bool(self.state.fresh)
         while fresh:
             fresh.popleft().fresh = False
@@ -260,7 +264,10 @@ class _Run:
         return bool(done)
 
     def _gone(self, pod: Pod, *, made: bool) -> None:
-        """A Pod's object is gone; `made`: its controller has made another already, if it does not wait for that."""
+        """
+        Forget a Pod whose object is gone; `made`: its controller has made another already, if it does not wait for
+        that.
+        """
         if pod.revision >= 0:
             self.workload.gone(pod)
         elif pod.maker is not None and (pod.maker.stateful or not made):
@@ -270,7 +277,7 @@ class _Run:
         return sum(pod.revision < 0 for _, _, pod in self.state.waiting)
 
     def outcome(self) -> StepOutcome:
-        """How the Pods lie now."""
+        """Return how the Pods lie now."""
         state, workload = self.state, self.workload
         of_class = workload.maker.of_class
         counted = count_each(state.cycle(of_class))
@@ -299,7 +306,7 @@ class _Run:
         return message(cycle, find_feasible(cycle))
 
     def _holding(self, of_class: PodClass) -> Iterator[int]:
-        """The hard constraints without each of which a Pod would find a node."""
+        """Yield the hard constraints without each of which a Pod would find a node."""
         cycle = self.state.cycle(of_class)
         for constraint in of_class.constraints:
             rest: tuple[Constraint, ...] = tuple(one for one in of_class.constraints if one is not constraint)

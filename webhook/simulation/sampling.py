@@ -25,7 +25,7 @@ class NodeSample(NamedTuple):
 
 def zone_of(node: Node) -> tuple[str, str]:
     """
-    The region and the zone of a node; a label that is deprecated comes before the one that replaced it.
+    Return the region and the zone of a node; a label that is deprecated comes before the one that replaced it.
 
     upstream: helpers.go:GetZoneKey (v1.37)
     """
@@ -35,7 +35,7 @@ def zone_of(node: Node) -> tuple[str, str]:
 
 def in_tree_order(nodes: Iterable[Node]) -> list[Node]:
     """
-    The nodes in the order in which they are looked at: one of each zone in turn.
+    Return the nodes in the order in which they are looked at: one of each zone in turn.
 
     upstream: node_tree.go:nodeTree.list (v1.37)
     """
@@ -48,7 +48,7 @@ def in_tree_order(nodes: Iterable[Node]) -> list[Node]:
 
 def number_to_find(nodes: int) -> int:
     """
-    The feasible nodes after which the search among so many nodes ends.
+    Return the feasible nodes after which the search among so many nodes ends.
 
     upstream: schedule_one.go:Scheduler.numFeasibleNodesToFind (v1.37)
     """
@@ -60,7 +60,8 @@ def number_to_find(nodes: int) -> int:
 
 def sample(feasible: NodeSet, number: int, start: int, searched: int) -> NodeSample:
     """
-    The candidates among the feasible of `number` nodes in tree order; `searched` of them are left after PreFilter.
+    Return the candidates among the feasible of `number` nodes in tree order; `searched` of them are left after
+    PreFilter.
 
     upstream: schedule_one.go:Scheduler.findNodesThatPassFilters (v1.37)
     """
@@ -77,7 +78,7 @@ def sample(feasible: NodeSet, number: int, start: int, searched: int) -> NodeSam
 
 
 def first(those: NodeSet, number: int) -> NodeSet:
-    """The first `number` nodes of a set that has as many."""
+    """Return the first `number` nodes of a set that has as many."""
     low, high = number, those.bit_length()
     while low < high:
         middle = (low + high) // 2

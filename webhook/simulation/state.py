@@ -76,7 +76,7 @@ class State:
         self._anew = False  # The nodes are no longer those of the start, and so are the views.
 
     def pod(self, found: InitialPod, revision: int = -1) -> Pod:
-        """A Pod of this run."""
+        """Return a Pod of this run."""
         self._serial += 1
         pod = Pod(found, self._serial, self.random.random(), revision)
         if found.ready:
@@ -91,14 +91,14 @@ class State:
             self.fresh.append(pod)
 
     def on(self, node: str) -> list[Pod]:
-        """The Pods on a node that are not fixed to it."""
+        """Return the Pods on a node that are not fixed to it."""
         if node not in self._pods:
             self._pods[node] = [self.pod(one, one.revision) for one in self.begun.found.get(node, ()) if not one.fixed]
             self.terminating += [pod for pod in self._pods[node] if pod.terminating]
         return self._pods[node]
 
     def make(self, maker: Maker, revision: int = -1, ordinal: int = -1) -> Pod:
-        """A new Pod, which waits for a node."""
+        """Return a new Pod, which waits for a node."""
         of_class = maker.of_class
         found = InitialPod(
             of_class.pod.namespace,
@@ -116,17 +116,17 @@ class State:
         return pod
 
     def wait(self, pod: Pod) -> None:
-        """A Pod that waits for a node from the start."""
+        """Let a Pod of the cluster wait for a node from the start."""
         insort(self.waiting, (-_class_of(pod).priority, pod.serial, pod))
 
     def start(self, found: InitialPod) -> None:
-        """A Pod that is fixed to its node."""
+        """Start a Pod that is fixed to its node."""
         pod = self.pod(found)
         self._count(pod, 1)
         self._use(pod, 1)
 
     def forget(self, node: str) -> None:
-        """All that is left on a node that is no longer there."""
+        """Forget all that is left on a node that is no longer there."""
         self.usage.pop(node, None)
         self._pods.pop(node, None)
         for groups in self._groups.values():
@@ -176,7 +176,7 @@ class State:
         self.on(pod.node).remove(pod)
 
     def finish(self) -> list[Pod]:
-        """Let the Pods that terminate be gone, those on nodes that are reached; returns them."""
+        """Remove the Pods that terminate, those on nodes that are reached, and return them."""
         done = [pod for pod in self.terminating if pod.node not in self.ground.lost]
         self.terminating = [pod for pod in self.terminating if pod.node in self.ground.lost]
         for pod in done:
@@ -185,7 +185,7 @@ class State:
         return done
 
     def schedule_next(self) -> bool:
-        """Place the first of the waiting Pods for which there is a node; False if there is none."""
+        """Bind the first of the waiting Pods for which there is a node; False if there is none."""
         for entry in self.waiting:
             of_class = _class_of(entry[2])
             if of_class.waits or self._failed.get(of_class) == self.version:
@@ -228,7 +228,7 @@ class State:
             self.fail(pod)
 
     def _labels(self, of_class: PodClass, node: str) -> LabelSet:
-        """The labels of a Pod on a node: since 1.35 it gets the node's zone and region."""
+        """Return the labels of a Pod on a node: since 1.35 it gets the node's zone and region."""
         found = self._bound_labels.get((of_class, node))
         if found is None:
             there = self.ground.nodes.get(node)
@@ -253,7 +253,7 @@ class State:
         self.version += 1
 
     def groups(self, namespace: str) -> dict[LabelSet, dict[str, int]]:
-        """The Pods of a namespace that constraints count, by label set and node; this run's own."""
+        """Return the Pods of a namespace that constraints count, by label set and node; this run's own."""
         found = self._groups.get(namespace)
         if found is None:
             there = self.begun.snapshot.pods.get(namespace, {})
@@ -305,7 +305,7 @@ class State:
         return kept[of_class].copy(), 0
 
     def move_to(self, ground: Ground) -> None:
-        """The nodes after a step, from which kube-scheduler goes on."""
+        """Continue with the nodes after a step, in the order from which kube-scheduler goes on."""
         if ground.order == self.ground.order:
             return
         self.ground, self._anew = ground, True
@@ -315,12 +315,12 @@ class State:
         self.version += 1
 
     def pods_of(self, nodes: Iterable[str]) -> Iterator[Pod]:
-        """The Pods on these nodes that are not fixed to them."""
+        """Yield the Pods on these nodes that are not fixed to them."""
         for node in nodes:
             yield from list(self.on(node))
 
 
 def _class_of(pod: Pod) -> PodClass:
-    """The class of a Pod that was made in a run."""
+    """Return the class of a Pod that was made in a run."""
     assert pod.maker is not None
     return pod.maker.of_class

@@ -42,7 +42,7 @@ class StatefulSet:
         return len(self.pods) == self.replicas and all(pod.available and not self._is_old(pod) for pod in self.pods)
 
     def _is_old(self, pod: Pod) -> bool:
-        """Whether a Pod is to be of the template as it is now, and is not."""
+        """Return whether a Pod is to be of the template as it is now, and is not."""
         replaced = not self.update.on_delete and pod.ordinal >= self.update.first + self.update.partition
         return replaced and pod.revision != self.revision
 
@@ -55,7 +55,7 @@ class StatefulSet:
 
     def sync(self, state: State) -> bool:
         """
-        One round of the controller; whether there was anything to do.
+        Run the controller for a round; return whether there was anything to do.
 
         upstream: stateful_set_control.go:defaultStatefulSetControl.updateStatefulSet (v1.37)
         """
@@ -86,7 +86,11 @@ class StatefulSet:
         return self._replace(there, ordinals, state) or made
 
     def _complete_update(self) -> None:
-        """upstream: stateful_set_utils.go:completeUpdate (v1.37)"""
+        """
+        Take the new revision for the current one once every Pod is ready and of it.
+
+        upstream: stateful_set_utils.go:completeUpdate (v1.37)
+        """
         new = self.revision
         if self._current == new or len(self.pods) != self.replicas:
             return
@@ -98,7 +102,11 @@ class StatefulSet:
         return [*kept, *reversed(beyond)]
 
     def _make(self, ordinal: int, state: State) -> Pod:
-        """upstream: stateful_set_utils.go:newVersionedStatefulSetPod (v1.37)"""
+        """
+        Make a Pod of the revision that its ordinal should have.
+
+        upstream: stateful_set_utils.go:newVersionedStatefulSetPod (v1.37)
+        """
         revision = self._current if ordinal < self.update.first + self.update.partition else self.revision
         pod = state.make(self._makers[revision], revision, ordinal)
         self.pods.append(pod)
@@ -110,7 +118,11 @@ class StatefulSet:
             self.pods.remove(pod)
 
     def _replace(self, there: dict[int, Pod], ordinals: range, state: State) -> bool:
-        """upstream: stateful_set_control.go:updateStatefulSetAfterInvariantEstablished (v1.37)"""
+        """
+        Delete Pods of the old template, as many as may be unavailable; return whether there were any.
+
+        upstream: stateful_set_control.go:updateStatefulSetAfterInvariantEstablished (v1.37)
+        """
         if self.update.on_delete:
             return False
         targets = [there[ordinal] for ordinal in reversed(ordinals)]
@@ -129,7 +141,11 @@ class StatefulSet:
         return bool(going)
 
     def _replace_one(self, targets: list[Pod], state: State) -> bool:
-        """upstream: stateful_set_control.go:defaultStatefulSetControl.updateStatefulSet (v1.36)"""
+        """
+        Delete the last Pod of the old template if those after it are available; return whether there was one.
+
+        upstream: stateful_set_control.go:defaultStatefulSetControl.updateStatefulSet (v1.36)
+        """
         for pod in targets:
             if pod.ordinal < self.update.first + self.update.partition:
                 return False
@@ -141,6 +157,6 @@ class StatefulSet:
         return False
 
     def gone(self, pod: Pod) -> None:
-        """A Pod's object is gone."""
+        """Forget a Pod whose object is gone."""
         if pod in self.pods:
             self.pods.remove(pod)

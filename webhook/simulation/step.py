@@ -47,11 +47,11 @@ class Which:
         return self.name or f"{self.key}={self.value}"
 
     def among(self, nodes: Nodes) -> NodeSet:
-        """The nodes that it means."""
+        """Return the nodes that it means."""
         return nodes.named((self.name,)) if self.name else nodes.domains(self.key).get(self.value, 0)
 
     def there(self, nodes: Nodes) -> list[str]:
-        """What could stand in its place: the names of nodes, or the values of the label."""
+        """Return what could stand in its place: the names of nodes, or the values of the label."""
         return sorted(nodes.names(nodes.all)) if self.name else sorted(nodes.domains(self.key))
 
 
@@ -72,7 +72,7 @@ class Step:
 
 
 def parse_step(text: str) -> Step:
-    """The step that a word of the command line describes; StepError if it describes none."""
+    """Return the step that a word of the command line describes; StepError if it describes none."""
     action, equals, rest = text.partition("=")
     if action not in STEP_FORMS:
         raise _unread(text, f"one of {', '.join(STEP_FORMS.values())}")

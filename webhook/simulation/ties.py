@@ -22,25 +22,29 @@ WORKERS = 16
 
 
 def usual(features: Features) -> str:
-    """How a version breaks ties."""
+    """Return how a version breaks ties."""
     return FIRST if features.breaks_ties_by_heap else UNIFORM
 
 
 def uniform(best: NodeSet, random: Random) -> int:
-    """The position of one of the nodes, each as likely."""
+    """Return the position of one of the nodes, each as likely."""
     number = best.bit_count()
     return first(best, 1 + int(random.random() * number)).bit_length() - 1 if number > 1 else best.bit_length() - 1
 
 
 def nodes_in_a_row(nodes: int) -> int:
-    """upstream: parallelism.go:chunkSizeFor (v1.37)"""
+    """
+    Return how many nodes one worker of kube-scheduler filters in a row.
+
+    upstream: parallelism.go:chunkSizeFor (v1.37)
+    """
     return max(1, min(isqrt(nodes), nodes // WORKERS + 1))
 
 
 def by_heap(best: NodeSet, candidates: NodeSet, start: int, nodes: int, random: Random) -> int:
     """
-    The position of the one of the best nodes that is the root of a heap of the candidates, which passed from the node
-    at `start` on, of so many `nodes`.
+    Return the position of the one of the best nodes that is the root of a heap of the candidates, which passed from the
+    node at `start` on, of so many `nodes`.
 
     upstream: schedule_one.go:prioritizeNodes, sorted_nodes.go:NewSortedScoredNodes (v1.37)
     """
@@ -65,5 +69,5 @@ def by_heap(best: NodeSet, candidates: NodeSet, start: int, nodes: int, random: 
 
 
 def _from(start: int, those: NodeSet, nodes: int) -> NodeSet:
-    """The nodes by their distance from the one at `start`."""
+    """Return the nodes by their distance from the one at `start`."""
     return those >> start | (those & ((1 << start) - 1)) << nodes - start

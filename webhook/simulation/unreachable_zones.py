@@ -18,7 +18,7 @@ UNHEALTHY_SHARE, LEAST_UNHEALTHY, SMALL_ZONE = 0.55, 3, 50  # kube-controller-ma
 
 def evicted_from(before: Ground, after: Ground, random: Random) -> tuple[str, ...]:
     """
-    The names of the nodes lost by a step from which Pods are evicted, in the order in which that begins.
+    Return the names of the nodes lost by a step from which Pods are evicted, in the order in which that begins.
 
     upstream: node_lifecycle_controller.go:Controller.handleDisruption, Controller.ComputeZoneState (v1.37)
     """
@@ -36,7 +36,7 @@ def evicted_from(before: Ground, after: Ground, random: Random) -> tuple[str, ..
 
 
 def _is_partly_lost(zone: list[Node]) -> bool:
-    """Whether so much of a small zone is lost, and not all, that evictions stop there."""
+    """Return whether so much of a small zone is lost, and not all, that evictions stop there."""
     lost = sum(map(_is_lost, zone))
     if lost == len(zone) or lost < LEAST_UNHEALTHY:
         return False

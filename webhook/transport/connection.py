@@ -105,7 +105,7 @@ class Connection:
         return self.tls.behind if self.tls else 0
 
     def read(self, size: int = RECORD, at_once: bool = False) -> Waiting[bytes]:
-        """The next bytes from the socket, at most `size`; they may be there `at_once`; empty at the end."""
+        """Return the next bytes from the socket, at most `size`; they may be there `at_once`; empty at the end."""
         if not at_once:
             yield EVENT_READ
         while True:

@@ -40,7 +40,7 @@ LENGTH_DIGITS = 9
 
 
 def parse(head: bytes) -> Any:
-    """The request of a whole head, as gunicorn's parser makes it.  Refused if malformed."""
+    """Return the request of a whole head, as gunicorn's parser makes it.  Refused if malformed."""
     try:
         request = parsed(head)
     except Exception as error:
@@ -51,7 +51,7 @@ def parse(head: bytes) -> Any:
 
 def parsed(head: bytes) -> Any:
     """
-    The request of a whole head.
+    Return the request of a whole head.
 
     Those of API servers and probes differ in their Content-Length only, so each is parsed once.  Raises what the parser
     does.
@@ -75,12 +75,12 @@ def parsed(head: bytes) -> Any:
 
 @lru_cache(HEADS)
 def remembered(*parts: bytes) -> Any:
-    """The request of a head in parts, of which one may stand for any length; it is copied, and never changed."""
+    """Return the request of a head in parts, of which one may stand for any length; it is copied, and never changed."""
     return next(get_parser(CONFIG, parts, NOBODY))
 
 
 def coding_of(request: Any) -> str:
-    """The transfer codings of all header lines, as in one; empty without any."""
+    """Return the transfer codings of all header lines, as in one; empty without any."""
     return ", ".join(value for name, value in request.headers if name == "TRANSFER-ENCODING")
 
 
@@ -89,7 +89,7 @@ def unknown_coding(found: str) -> Refused:
 
 
 def refusal(error: Exception) -> Refused:
-    """What to tell a client whose head gunicorn's parser does not take."""
+    """Return what to tell a client whose head gunicorn's parser does not take."""
     if isinstance(error, InvalidHeader) and error.hdr == "TRANSFER-ENCODING" and error.req:
         coding = coding_of(error.req)
         if COMPRESSED.search(coding):
@@ -103,7 +103,9 @@ def refusal(error: Exception) -> Refused:
 
 
 def asks_to_continue(request: Any) -> bool:
-    """Whether the client waits for `100 Continue`; the first time, since gunicorn would send it a second time."""
+    """
+    Return whether the client waits for `100 Continue`; the first time, since gunicorn would send it a second time.
+    """
     asks = request._expected_100_continue
     request._expected_100_continue = False
     return bool(asks)

@@ -79,7 +79,7 @@ class Refused(Exception):
 
 
 def last_response(status: int, body: bytes = b"", content_type: str = "application/json") -> bytes:
-    """A complete response that closes the connection."""
+    """Return a complete response that closes the connection."""
     kind = f"Content-Type: {content_type}\r\n" if body else ""
     kind += "Retry-After: 1\r\n" if status in PASSING else ""  # Which makes kube-apiserver ask again.
     head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nConnection: close\r\n{kind}Content-Length: {len(body)}"

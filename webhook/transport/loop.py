@@ -61,7 +61,7 @@ class ClientService(Protocol):
         """
 
     def refusal(self, status: int, reason: str) -> bytes:
-        """The whole response to a request that is refused."""
+        """Return the whole response to a request that is refused."""
 
     def dropped(self, connection: Connection) -> None:
         """Forget a connection that is closed, perhaps before its request was answered."""
@@ -83,7 +83,7 @@ class Calls:
         return self._noted.fileno()
 
     def defer(self, call: Callable[..., object], *args: object) -> None:
-        """Have the loop's thread call it, and wake that."""
+        """Have the loop's thread call a function, and wake that thread."""
         self._waiting.append((call, args))
         with suppress(OSError):  # It has not looked at thousands of notes yet, or is closed.
             self._note.send(b"x")
@@ -104,7 +104,7 @@ class Loop:
     """The connections of some listeners, and whose turn it is."""
 
     def __init__(self, service: ClientService, listeners: Sequence[socket.socket]) -> None:
-        """To be made in the process that runs it."""
+        """Prepare to serve, in the process that is to run the loop."""
         self.service, self.listeners = service, listeners
         self.limits, self.log = service.limits, service.log
         for listener in listeners:
@@ -363,7 +363,7 @@ class Loop:
         self.calls.close()
 
     def _whole_turn(self) -> None:
-        """One turn for everyone who waits now, however long it takes; handshakes apart."""
+        """Give everyone who waits now one turn, however long it takes; handshakes apart."""
         self.turn(0)
         while self.turns:
             self.resume(self.turns.next())

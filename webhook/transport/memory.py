@@ -32,7 +32,11 @@ class Memory:
         resume: Callable[[Connection, Refused | None], None],
         defer: Callable[[Callable[[], None]], None],
     ) -> None:
-        """`connections` always holds the open ones; `defer` calls a function in the main thread's next turn."""
+        """
+        Divide memory among connections, of which `connections` holds the open ones.
+
+        `defer` calls a function in the main thread's next turn.
+        """
         self.limits, self.connections = limits, connections
         self.drop, self.resume, self.defer = drop, resume, defer
         self.held = 0
@@ -92,7 +96,9 @@ class Memory:
             self.defer(self.go_on)
 
     def has_turn(self, connection: Connection, length: int) -> bool:
-        """Whether a large body of this size may be read; if not, the connection is queued, and resumed when it may."""
+        """
+        Return whether a large body of this size may be read; if not, the connection is queued, and resumed when it may.
+        """
         if connection not in self.large:
             self.queue[connection] = length
             self.go_on(asking=connection)
@@ -114,7 +120,7 @@ class Memory:
                 self.resume(connection, None)
 
     def _has_room(self, connection: Connection) -> bool:
-        """Whether this body fits, if need be after others have given way."""
+        """Return whether this body fits, if need be after others have given way."""
         silent = monotonic() - SILENT_SECONDS
         for other in self._giving_way(connection.peer, self.queue[connection], silent):
             if other.heard <= silent:
@@ -129,12 +135,13 @@ class Memory:
             self.blamed.popitem(last=False)
 
     def is_blamed(self, peer: str) -> bool:
-        """Whether the peer has lost a turn of late because it stalled."""
+        """Return whether the peer has lost a turn of late because it stalled."""
         return self.blamed.get(peer, 0.0) > monotonic()
 
     def _giving_way(self, peer: str, length: int, silent: float) -> list[Connection]:
         """
-        The bodies that lose their turn to one of this length, if its peer has none: none, if they do not make room.
+        Return the bodies that lose their turn to one of this length, if its peer has none: none, if they do not make
+        room.
 
         First those that have been silent since `silent`, and those of peers that have stalled before, if this one has
         not.  Else a peer keeps its oldest.  Of the others, those of the peer that has most are first, the newest before
@@ -157,7 +164,8 @@ class Memory:
 
     def _next(self) -> Connection:
         """
-        One of the peer that has least; of several such peers, of one that has not stalled, and that waits longest.
+        Return a connection of the peer that has least; of several such peers, of one that has not stalled, and that
+        waits longest.
 
         It is the newest of that peer, since under load the oldest have usually stalled.
         """
@@ -166,7 +174,7 @@ class Memory:
         return newest[min(newest, key=lambda peer: (have[peer], self.is_blamed(peer)))]
 
     def _have(self) -> Counter[str]:
-        """The bytes of large bodies that have a turn, by peer."""
+        """Return the bytes of large bodies that have a turn, by peer."""
         have = Counter[str]()
         for connection, length in self.large.items():
             have[connection.peer] += length
@@ -174,7 +182,7 @@ class Memory:
 
     def in_the_way(self, now: float) -> set[Connection]:
         """
-        The large bodies that stall or are too slow while others wait, of which the peers are blamed.
+        Return the large bodies that stall or are too slow while others wait, of which the peers are blamed.
 
         `now` is `time.monotonic()`.  Where a peer waits that has no turn, they must be HURRY times as fast.
         """

@@ -13,7 +13,7 @@ NETWORK = 64  # Bits of an IPv6 address: whoever has one address of such a netwo
 
 def peer_of(address: object) -> str:
     """
-    The peer behind the address of a socket: its IP address, of IPv6 the first 64 bits; "" if it has none.
+    Return the peer behind the address of a socket: its IP address, of IPv6 the first 64 bits; "" if it has none.
 
     An IPv4 address is the same on a socket of IPv6.
     """
@@ -21,7 +21,7 @@ def peer_of(address: object) -> str:
 
 
 def is_local(address: object) -> bool:
-    """Whether the address of a socket is a loopback address: only who may enter the Pod comes from there."""
+    """Return whether the address of a socket is a loopback address: only who may enter the Pod comes from there."""
     host = _host(str(address[0])) if isinstance(address, tuple) else None
     return host is not None and host.is_loopback
 
@@ -51,7 +51,7 @@ Member = TypeVar("Member", bound=HasPeer)
 
 
 def of_the_largest(members: Iterable[Member], size: Counter[str]) -> list[Member]:
-    """Those members of which the peer has the largest size; of several such peers, the members of all."""
+    """Return the members of which the peer has the largest size; of several such peers, the members of all."""
     found = list(members)
     largest = max((size[member.peer] for member in found), default=0)
     return [member for member in found if size[member.peer] == largest]
@@ -92,7 +92,7 @@ class Turns(Generic[Member]):
                 del self._waiting[member.peer]
 
     def next(self) -> Member:
-        """The member whose turn it is, which no longer waits.  KeyError if none waits."""
+        """Return the member whose turn it is, which no longer waits.  KeyError if none waits."""
         peer, of_peer = self._waiting.popitem(last=False)
         member, _ = of_peer.popitem(last=False)
         if of_peer:

@@ -25,7 +25,7 @@ CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t -~\x80-\xff]*)?\r\n")
 
 def receive(connection: Connection, memory: Memory) -> Waiting[Any]:
     """
-    The next request, as gunicorn's parser makes it, with its body in memory.
+    Return the next request, as gunicorn's parser makes it, with its body in memory.
 
     Refused, with a status, if it is malformed or too large.
     """
@@ -67,7 +67,7 @@ def receive(connection: Connection, memory: Memory) -> Waiting[Any]:
 
 
 def until(connection: Connection, end: re.Pattern[bytes], limit: int, status: int) -> Waiting[bytes]:
-    """The bytes up to and including `end`. Refused with `status` if there are more than `limit`."""
+    """Return the bytes up to and including `end`. Refused with `status` if there are more than `limit`."""
     searched = 0
     while not (found := end.search(connection.inbox, searched)) and len(connection.inbox) <= limit:
         searched = max(0, len(connection.inbox) - 3)
@@ -81,7 +81,7 @@ def until(connection: Connection, end: re.Pattern[bytes], limit: int, status: in
 
 def turn_seconds(query: str) -> float:
     """
-    How long a large body may wait for its turn.
+    Return how long a large body may wait for its turn.
 
     So long that a client can ask twice, with a second between, and has a second left to send it and to be answered.
     """

@@ -69,11 +69,11 @@ class WsgiService:
         return False
 
     def refusal(self, status: int, reason: str) -> bytes:
-        """The whole response to a request that is refused."""
+        """Return the whole response to a request that is refused."""
         return last_response(status)
 
     def refused_client(self, reason: str) -> None:
-        """Called when the certificate of a client is not accepted, for one of `tls.REASONS`."""
+        """Note that the certificate of a client is not accepted, for one of `tls.REASONS`."""
 
     def begin(self, listeners: Sequence[socket.socket], small: int, large: int) -> None:
         """Make the loop, and so many threads for small and for large requests."""

@@ -29,7 +29,7 @@ def begin_job(queued: float) -> None:
 
 def may_wait() -> bool:
     """
-    To be asked before waiting for anything, such as another server.
+    Return whether the thread may wait for anything, such as another server; to be asked before.
 
     StepAside in the thread of a loop; False in a thread whose request has waited long enough; else True.
     """

@@ -40,7 +40,7 @@ class Tls:
     """A TLS session in memory; on a socket, OpenSSL would read without bound for as long as the client sends."""
 
     def __init__(self, context: ssl.SSLContext, client_names: Set[str] = frozenset()) -> None:
-        """Without `client_names` any certificate that the context demands is accepted."""
+        """Begin a handshake; without `client_names` any certificate that the context demands is accepted."""
         self.client_names = client_names
         self.received, self.to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.session = context.wrap_bio(self.received, self.to_send, server_side=True)
@@ -50,12 +50,12 @@ class Tls:
 
     def decrypt(self, data: bytes) -> bytes:
         """
-        The content of the records that `data` completes, of RECORDS at most; empty during the handshake.
+        Return the content of the records that `data` completes, of RECORDS at most; empty during the handshake.
 
         The rest is `behind`, and comes with the next data, which may be empty.  Call `encrypt` afterwards: TLS itself
-        may have bytes to send.  ssl.SSLError if `data` is not TLS;
-        ConnectionAbortedError if the client ends TLS, or sends more than MUTE or HANDSHAKE bytes without content;
-        ClientRefused if its certificate is not accepted: then none of its content was decrypted.
+        may have bytes to send.  ssl.SSLError if `data` is not TLS; ConnectionAbortedError if the client ends TLS, or
+        sends more than MUTE or HANDSHAKE bytes without content; ClientRefused if its certificate is not accepted: then
+        none of its content was decrypted.
         """
         if not self.established and self.mute > HANDSHAKE:
             raise ConnectionAbortedError(f"TLS handshake of more than {HANDSHAKE} bytes")
@@ -97,7 +97,7 @@ class Tls:
         self.established = True
 
     def encrypt(self, content: bytearray) -> bytes:
-        """All bytes to send; those of `content` come last."""
+        """Return all bytes to send; those of `content` come last."""
         if content:
             self.session.write(content)
         return self.to_send.read()
@@ -109,14 +109,14 @@ class Tls:
 
 
 def _reason(error: ssl.SSLError) -> str | None:
-    """The reason if a handshake failed for the client's certificate."""
+    """Return the reason if a handshake failed for the client's certificate."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return EXPIRED if error.verify_code == _VERIFY_EXPIRED else UNTRUSTED
     return NO_CERTIFICATE if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else None
 
 
 def _names(certificate: Mapping[str, Any]) -> set[str]:
-    """The common names and the DNS names in a certificate, as `getpeercert` returns it."""
+    """Return the common names and the DNS names in a certificate, as `getpeercert` returns it."""
     subject = (pair for part in certificate.get("subject", ()) for pair in part)
     common = {value for name, value in subject if name == "commonName"}
     return common | {value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"}

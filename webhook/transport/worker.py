@@ -78,7 +78,7 @@ class Worker(WsgiService, BaseWorker):
         self.pool.shutdown(wait=False)
 
     def goes_on(self) -> bool:
-        """Whether to serve on; called often enough that the arbiter sees that the loop turns."""
+        """Return whether to serve on; called often enough that the arbiter sees that the loop turns."""
         self.notify()
         return bool(self.alive and self.ppid == os.getppid())
 

@@ -14,7 +14,11 @@ class BalancedAllocation(Plugin):
     scores_usage = True
 
     def score_usage(self, node: Node, usage: Usage) -> int | None:
-        """upstream: balanced_allocation.go:BalancedAllocation.Score (v1.37)"""
+        """
+        Score how evenly the node would be used.
+
+        upstream: balanced_allocation.go:BalancedAllocation.Score (v1.37)
+        """
         requests, features, resources = self.cycle.pod.requests, self.cycle.features, self.cycle.profile.balanced
         if features.skips_best_effort and is_best_effort(requests, resources):
             return None

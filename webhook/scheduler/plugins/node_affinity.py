@@ -19,7 +19,7 @@ class NodeAffinity(Plugin):
 
     def pre_filter(self) -> PreFilterResult:
         """
-        Terms that name nodes by `metadata.name` leave no others.
+        Leave only the nodes that the terms name, where every term names some by `metadata.name`.
 
         upstream: node_affinity.go:NodeAffinity.PreFilter (v1.37)
         """
@@ -29,13 +29,21 @@ class NodeAffinity(Plugin):
         return PreFilterResult(names=names) if names else PreFilterResult(CONFLICT)
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
-        """upstream: node_affinity.go:NodeAffinity.Filter (v1.37)"""
+        """
+        Yield the nodes that required affinity, or the profile's addedAffinity, refuses.
+
+        upstream: node_affinity.go:NodeAffinity.Filter (v1.37)
+        """
         enforced = self.cycle.profile.added.matching(self.nodes)
         yield Refusal(self.name, (ENFORCED_AFFINITY,), remaining & ~enforced)
         yield Refusal(self.name, (OTHER_AFFINITY,), remaining & enforced & ~self.cycle.reach.affine)
 
     def scores(self, candidates: NodeSet) -> Parts | None:
-        """upstream: node_affinity.go:NodeAffinity.NormalizeScore (v1.37)"""
+        """
+        Score nodes by the weights of the preferred terms that match, the best with 100.
+
+        upstream: node_affinity.go:NodeAffinity.NormalizeScore (v1.37)
+        """
         if self.cycle.pod.preferred is None and not self.cycle.profile.added_preferred:
             return None
         return normalized(self._preferred, candidates)

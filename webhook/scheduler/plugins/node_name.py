@@ -26,6 +26,10 @@ class NodeName(Plugin):
         return PreFilterResult(names=frozenset({name}))
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
-        """upstream: node_name.go:NodeName.Filter (v1.37)"""
+        """
+        Yield all nodes but the one that the Pod names.
+
+        upstream: node_name.go:NodeName.Filter (v1.37)
+        """
         if name := self.cycle.pod.node_name:
             yield Refusal(self.name, (OTHER_NAME,), remaining & ~self.nodes.named((name,)))

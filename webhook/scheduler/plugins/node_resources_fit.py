@@ -27,7 +27,11 @@ class NodeResourcesFit(Plugin):
         )
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
-        """upstream: fit.go:Fit.Filter (v1.37)"""
+        """
+        Yield the nodes that have too little room, by what is too little.
+
+        upstream: fit.go:Fit.Filter (v1.37)
+        """
         self._by_reasons.look_at(remaining)
         for reasons, nodes in self._by_reasons.by_answer.items():
             if reasons:
@@ -38,7 +42,11 @@ class NodeResourcesFit(Plugin):
         return remaining & self._by_reasons.by_answer.get((), 0)
 
     def score_usage(self, node: Node, usage: Usage) -> int:
-        """upstream: fit.go:Fit.Score (v1.37)"""
+        """
+        Score the room that the Pod leaves on the node.
+
+        upstream: fit.go:Fit.Score (v1.37)
+        """
         return allocation(self.cycle.profile.strategy, self.cycle.pod.requests, node.allocatable, usage)
 
     def set_usage(self, node: Node, usage: Usage) -> None:

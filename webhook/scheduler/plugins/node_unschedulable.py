@@ -15,5 +15,9 @@ class NodeUnschedulable(Plugin):
     name = NODE_UNSCHEDULABLE
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
-        """upstream: node_unschedulable.go:NodeUnschedulable.Filter (v1.37)"""
+        """
+        Yield the cordoned nodes, unless the Pod tolerates that.
+
+        upstream: node_unschedulable.go:NodeUnschedulable.Filter (v1.37)
+        """
         yield Refusal(self.name, (UNSCHEDULABLE,), remaining & self.cycle.reach.cordoned)

@@ -43,7 +43,11 @@ class PodTopologySpread(Plugin):
         return self.hard.verdicts()
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
-        """upstream: filtering.go:PodTopologySpread.Filter (v1.37)"""
+        """
+        Yield the nodes on which a hard constraint would be broken.
+
+        upstream: filtering.go:PodTopologySpread.Filter (v1.37)
+        """
         for reason, nodes in self.verdicts().reasons():
             yield Refusal(self.name, (reason,), nodes & remaining)
 
@@ -51,7 +55,11 @@ class PodTopologySpread(Plugin):
         return self.hard.passing(remaining)
 
     def scores(self, candidates: NodeSet) -> Parts | None:
-        """upstream: scoring.go:PodTopologySpread.NormalizeScore (v1.37)"""
+        """
+        Score nodes by how few Pods the soft constraints count in their domains.
+
+        upstream: scoring.go:PodTopologySpread.NormalizeScore (v1.37)
+        """
         if not self.soft.counts:
             return None if self.cycle.features.skips_unconstrained else [(candidates, MAX_NODE_SCORE)]
         scores = self.soft.scores(candidates)

@@ -15,13 +15,21 @@ class TaintToleration(Plugin):
     name = TAINT_TOLERATION
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
-        """upstream: taint_toleration.go:TaintToleration.Filter (v1.37)"""
+        """
+        Yield the nodes with a taint that the Pod does not tolerate.
+
+        upstream: taint_toleration.go:TaintToleration.Filter (v1.37)
+        """
         for taint, tainted in self.cycle.reach.untolerated.items():
             which = f" {{{taint.key}: {taint.value}}}" if self.cycle.features.names_untolerated_taint else "(s)"
             yield Refusal(self.name, (f"node(s) had untolerated taint{which}",), remaining & tainted)
 
     def scores(self, candidates: NodeSet) -> Parts:
-        """upstream: taint_toleration.go:TaintToleration.NormalizeScore (v1.37)"""
+        """
+        Score nodes by how few taints with PreferNoSchedule the Pod does not tolerate.
+
+        upstream: taint_toleration.go:TaintToleration.NormalizeScore (v1.37)
+        """
         return normalized(self._intolerable, candidates, reverse=True)
 
     @cached_property
